@@ -1,0 +1,56 @@
+use serde::{Deserialize, Serialize};
+
+/// A counter with a limit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budget {
+    /// How much has been spent.
+    #[serde(default)]
+    pub used: u64,
+    /// How much may be spent.
+    pub limit: u64,
+}
+
+/// A budget has nothing left.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the budget of {limit} is used up")]
+pub struct BudgetExhausted {
+    /// The limit that was reached.
+    pub limit: u64,
+}
+
+impl Budget {
+    /// A budget of which nothing is spent.
+    pub fn new(limit: u64) -> Self {
+        Self { used: 0, limit }
+    }
+
+    /// Spends `amount`, or spends nothing and says that too little is left.
+    pub fn spend(&mut self, amount: u64) -> Result<(), BudgetExhausted> {
+        match self.used.checked_add(amount) {
+            Some(used) if used <= self.limit => {
+                self.used = used;
+                Ok(())
+            }
+            _ => Err(BudgetExhausted { limit: self.limit }),
+        }
+    }
+
+    /// What is left.
+    pub fn left(&self) -> u64 {
+        self.limit.saturating_sub(self.used)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spending_more_than_is_left_spends_nothing() {
+        let mut budget = Budget::new(3);
+        assert_eq!(budget.spend(2), Ok(()));
+        assert_eq!(budget.spend(2), Err(BudgetExhausted { limit: 3 }));
+        assert_eq!(budget.spend(u64::MAX), Err(BudgetExhausted { limit: 3 }));
+        assert_eq!(budget.left(), 1);
+    }
+}

@@ -1,0 +1,61 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{InterruptId, Millis, Schema};
+
+/// What a task wants to know of a person: a typed question, and the schema of its answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// The asking task's own name for the question, unique among the questions it asks at once.
+    pub key: String,
+    /// What the person is shown, as data.
+    pub prompt: Value,
+    /// What the answer must look like.
+    pub schema: Schema,
+    /// A digest of what is being approved; an answer that names another digest is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// When the question expires, in milliseconds of the store's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Millis>,
+}
+
+impl Question {
+    /// A question whose answer is an `A`.
+    pub fn new<A: JsonSchema>(key: impl Into<String>, prompt: impl Into<Value>) -> Self {
+        Self {
+            key: key.into(),
+            prompt: prompt.into(),
+            schema: Schema::of::<A>(),
+            digest: None,
+            expires_at: None,
+        }
+    }
+
+    /// Ties the answer to what is being approved.
+    #[must_use]
+    pub fn digest(mut self, digest: impl Into<String>) -> Self {
+        self.digest = Some(digest.into());
+        self
+    }
+
+    /// Lets the question expire at `at`.
+    #[must_use]
+    pub fn expires_at(mut self, at: Millis) -> Self {
+        self.expires_at = Some(at);
+        self
+    }
+}
+
+/// A question that waits in the log for its answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Interrupt {
+    /// The name that an answer must use; never used again.
+    pub id: InterruptId,
+    /// The task that asks: scope, `node#visit` and index.
+    pub task: String,
+    /// The question.
+    #[serde(flatten)]
+    pub question: Question,
+}

@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+
+mod budget;
+mod conversation;
+mod id;
+mod interrupt;
+mod message;
+mod plan;
+mod schema;
+mod state;
+
+pub use budget::{Budget, BudgetExhausted};
+pub use conversation::{Conversation, ConversationUpdate, PinnedBlock};
+pub use id::{InterruptId, InvalidThreadId, Millis, RunId, Seq, ThreadId};
+pub use interrupt::{Interrupt, Question};
+pub use message::{Message, Role, ToolCall};
+pub use plan::{Plan, PlanStep};
+pub use schema::{Schema, SchemaError, Violation};
+pub use state::{MigrateError, State};

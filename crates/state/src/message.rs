@@ -1,0 +1,86 @@
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Instructions of the program.
+    System,
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// The result of a tool call.
+    Tool,
+}
+
+/// One message of a conversation, in the shape that model servers share.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// The text; empty if the message consists of tool calls only.
+    #[serde(default)]
+    pub content: String,
+    /// What the model thought before it spoke, where the server tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+    /// The tools that an assistant message calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// The call that a tool message answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<String>,
+}
+
+impl Message {
+    fn new(role: Role, content: impl Into<String>) -> Self {
+        Self { role, content: content.into(), reasoning: None, tool_calls: vec![], tool_call_id: None }
+    }
+
+    /// Instructions of the program.
+    pub fn system(content: impl Into<String>) -> Self {
+        Self::new(Role::System, content)
+    }
+
+    /// What the person said.
+    pub fn user(content: impl Into<String>) -> Self {
+        Self::new(Role::User, content)
+    }
+
+    /// What the model said.
+    pub fn assistant(content: impl Into<String>) -> Self {
+        Self::new(Role::Assistant, content)
+    }
+
+    /// The result of the call `id`.
+    pub fn tool(id: impl Into<String>, content: impl Into<String>) -> Self {
+        Self { tool_call_id: Some(id.into()), ..Self::new(Role::Tool, content) }
+    }
+
+    /// Adds tool calls.
+    #[must_use]
+    pub fn with_tool_calls(mut self, calls: impl IntoIterator<Item = ToolCall>) -> Self {
+        self.tool_calls.extend(calls);
+        self
+    }
+}
+
+/// A call of a tool that a model proposes. Proposing is not executing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The name of the call, unique in its conversation.
+    pub id: String,
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments: an object for a well-formed call.
+    pub arguments: Value,
+}
+
+impl ToolCall {
+    /// A call.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: Value) -> Self {
+        Self { id: id.into(), name: name.into(), arguments }
+    }
+}

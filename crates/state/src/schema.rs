@@ -1,0 +1,119 @@
+use std::{fmt, sync::Arc};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The JSON Schema of a value. Cheap to clone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Schema(Arc<Value>);
+
+impl Schema {
+    /// The schema of a Rust type, by schemars.
+    pub fn of<T: JsonSchema>() -> Self {
+        Self(Arc::new(schemars::schema_for!(T).to_value()))
+    }
+
+    /// A schema written by hand; rejected when it is not a valid JSON Schema.
+    pub fn new(schema: Value) -> Result<Self, SchemaError> {
+        match compile(&schema) {
+            Ok(_) => Ok(Self(Arc::new(schema))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The schema as JSON.
+    pub fn as_value(&self) -> &Value {
+        &self.0
+    }
+
+    /// Checks a value. The violations name their places, so that a person or a model can act.
+    pub fn check(&self, value: &Value) -> Result<(), SchemaError> {
+        let violations: Vec<_> = compile(&self.0)?
+            .iter_errors(value)
+            .map(|error| Violation {
+                path: error.instance_path().to_string(),
+                message: error.to_string(),
+            })
+            .collect();
+        if violations.is_empty() { Ok(()) } else { Err(SchemaError::Violated(violations)) }
+    }
+}
+
+fn compile(schema: &Value) -> Result<jsonschema::Validator, SchemaError> {
+    jsonschema::validator_for(schema).map_err(|error| SchemaError::Invalid(error.to_string()))
+}
+
+/// A value does not fit its schema, or the schema itself is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SchemaError {
+    /// The schema is not a JSON Schema.
+    #[error("the schema is not a valid JSON Schema: {0}")]
+    Invalid(String),
+    /// The value breaks the schema at these places.
+    #[error("{}", Listed(.0))]
+    Violated(Vec<Violation>),
+}
+
+/// One place at which a value breaks its schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// A JSON pointer into the value; empty for the value itself.
+    pub path: String,
+    /// What is wrong there, and what is allowed.
+    pub message: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.path.is_empty() { "the value" } else { &self.path };
+        write!(f, "{place}: {}", self.message)
+    }
+}
+
+struct Listed<'a>(&'a [Violation]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, violation) in self.0.iter().enumerate() {
+            if n > 0 {
+                f.write_str("; ")?;
+            }
+            write!(f, "{violation}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_violation_names_its_place() {
+        let schema = Schema::new(json!({
+            "type": "object",
+            "properties": { "day": { "type": "integer", "minimum": 1 } },
+        }))
+        .unwrap();
+        assert_eq!(schema.check(&json!({ "day": 2 })), Ok(()));
+        let SchemaError::Violated(found) = schema.check(&json!({ "day": 0 })).unwrap_err() else {
+            panic!("the schema is valid");
+        };
+        assert_eq!(found[0].path, "/day");
+    }
+
+    #[test]
+    fn an_invalid_schema_is_rejected_when_made() {
+        assert!(matches!(Schema::new(json!({ "type": 7 })), Err(SchemaError::Invalid(_))));
+    }
+
+    #[test]
+    fn null_is_valid_where_the_schema_allows_it() {
+        assert_eq!(Schema::of::<Option<bool>>().check(&Value::Null), Ok(()));
+        assert!(Schema::of::<bool>().check(&Value::Null).is_err());
+    }
+}

@@ -1,0 +1,96 @@
+use fugato_state::{Millis, Seq, ThreadId};
+use serde::{Deserialize, Serialize};
+
+/// The number of a lease: each new lease of a thread has a greater one than all before.
+pub type Fence = u64;
+
+/// What is asked of the leases of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LeaseRequest {
+    /// The right to write one thread, which need not exist yet.
+    Acquire {
+        /// The thread.
+        thread: ThreadId,
+        /// Who asks, for messages to people.
+        owner: String,
+        /// For how long, in milliseconds.
+        ttl: Millis,
+    },
+    /// The right to write up to `n` threads that can go on now.
+    Claim {
+        /// How many at most.
+        n: usize,
+        /// Who asks, for messages to people.
+        owner: String,
+        /// For how long, in milliseconds.
+        ttl: Millis,
+    },
+    /// More time for a lease that is still held.
+    Renew {
+        /// The thread.
+        thread: ThreadId,
+        /// The fence of the lease.
+        fence: Fence,
+        /// For how long from now, in milliseconds.
+        ttl: Millis,
+    },
+    /// Gives a lease back; giving it back twice is no error.
+    Release {
+        /// The thread.
+        thread: ThreadId,
+        /// The fence of the lease.
+        fence: Fence,
+    },
+    /// Leaves a signal for the owner of the thread. Needs no lease.
+    Signal {
+        /// The thread.
+        thread: ThreadId,
+        /// The signal.
+        signal: Signal,
+    },
+}
+
+/// What a lease request got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Leased {
+    /// These leases: one for `Acquire`, up to `n` for `Claim`.
+    Granted(Vec<Lease>),
+    /// The lease goes on until then, and these signals arrived.
+    Renewed {
+        /// When it ends, in milliseconds of the store's clock.
+        until: Millis,
+        /// Signals that arrived since the last append or renewal.
+        signals: Vec<Signal>,
+    },
+    /// The lease was given back, or the signal was left.
+    Done,
+}
+
+/// The right to write a thread for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The number that makes an older owner's writes fail.
+    pub fence: Fence,
+    /// The last position of the thread; 0 if it does not exist yet.
+    pub head: Seq,
+    /// When the lease ends, in milliseconds of the store's clock.
+    pub until: Millis,
+    /// The clock of the store, in milliseconds since the Unix epoch.
+    pub now: Millis,
+}
+
+/// A message to whoever runs a thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Signal {
+    /// Stop the run.
+    Cancel {
+        /// Who asks.
+        by: String,
+        /// Why.
+        why: String,
+    },
+}

@@ -1,0 +1,13 @@
+#![doc = include_str!("../README.md")]
+
+mod commit;
+mod error;
+mod lease;
+mod log;
+mod memory;
+
+pub use commit::{Appended, Commit, Expect, Head, Record, Snapshot, Status};
+pub use error::{StoreError, StoreErrorKind};
+pub use lease::{Fence, Lease, LeaseRequest, Leased, Signal};
+pub use log::{Snapshots, ThreadAdmin, ThreadFilter, ThreadLog, ThreadStore, ThreadSummary};
+pub use memory::MemoryLog;

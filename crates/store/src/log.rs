@@ -1,0 +1,119 @@
+use async_trait::async_trait;
+use fugato_state::{Seq, ThreadId};
+
+use crate::{Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Status, StoreError};
+
+/// The logs of many threads: what the engine needs of a store. Records are opaque to it.
+///
+/// *Contract*, each a scenario of the conformance suite:
+/// - **atomic**: `append` writes all records of a commit or none.
+/// - **compare and set**: `append` succeeds only if the thread's head and fence are as expected;
+///   otherwise it is a `Conflict` and has written nothing. A thread that does not exist has head 0
+///   and fence 0.
+/// - **idempotent**: a commit whose nonce is that of the thread's last commit returns the same head
+///   again and writes nothing, whatever it expects.
+/// - **gap free**: records of a commit take the positions after the head, in order.
+/// - **isolated**: threads do not see each other.
+/// - **read your writes**: what `append` acknowledged, `read` and `head` return at once.
+/// - **bounded read**: `read` returns at most `limit` records with positions from `from` on, in
+///   order; none past the end. Reading what was compacted away is `Compacted`.
+/// - **sizes**: a record over 1 MiB or a commit over 16 MiB is `TooLarge` and writes nothing; a
+///   commit without records is `Invalid`.
+/// - **lease**: `Acquire` grants a lease with a fence greater than all before, or is `Busy` while
+///   another lease lasts. An append under an older fence is a `Conflict`. `Renew` of a lease that
+///   was lost is `LeaseLost`. Time is the store's.
+/// - **release**: an append with status `Waiting` or `Idle` gives the lease back.
+/// - **claim**: `Claim` grants leases on threads that are `Runnable`, or `Sleeping` or `Waiting`
+///   past their time, and that nobody holds; oldest first.
+/// - **signal**: a signal needs no lease; the owner gets it once, with its next append or renewal.
+#[async_trait]
+pub trait ThreadLog: Send + Sync {
+    /// Appends the records of one commit.
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError>;
+
+    /// Reads up to `limit` records from position `from` on.
+    async fn read(
+        &self,
+        thread: &ThreadId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<(Seq, Record)>, StoreError>;
+
+    /// The end of the log; none if the thread has no records.
+    async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError>;
+
+    /// Asks for a lease, more time, or to leave a signal.
+    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError>;
+}
+
+/// Stored folds, which make opening a thread faster. Losing one loses nothing.
+#[async_trait]
+pub trait Snapshots: Send + Sync {
+    /// Stores a fold. It must not pass the head of the log.
+    async fn put(&self, thread: &ThreadId, snapshot: Snapshot) -> Result<(), StoreError>;
+
+    /// The newest fold at or before a position.
+    async fn latest_at(&self, thread: &ThreadId, seq: Seq) -> Result<Option<Snapshot>, StoreError>;
+
+    /// Removes the fold at exactly this position; removing none is no error.
+    async fn delete(&self, thread: &ThreadId, seq: Seq) -> Result<(), StoreError>;
+}
+
+/// Looking after threads.
+#[async_trait]
+pub trait ThreadAdmin: Send + Sync {
+    /// The threads that match, in the order of their names, after `filter.after`.
+    async fn list(&self, filter: ThreadFilter) -> Result<Vec<ThreadSummary>, StoreError>;
+
+    /// Makes a new thread whose log begins with `base` and the records of `commit`. In one
+    /// transaction: it exists whole or not at all. `Conflict` if the thread exists.
+    async fn fork(
+        &self,
+        thread: &ThreadId,
+        base: Snapshot,
+        commit: &Commit,
+    ) -> Result<Appended, StoreError>;
+
+    /// Puts `base` in the place of all records up to and including its position, and drops older
+    /// snapshots, in one transaction.
+    async fn compact(&self, thread: &ThreadId, base: Snapshot) -> Result<(), StoreError>;
+
+    /// Removes a thread with all that belongs to it; removing none is no error.
+    async fn remove(&self, thread: &ThreadId) -> Result<(), StoreError>;
+}
+
+/// Which threads to list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ThreadFilter {
+    /// Only threads whose name begins so.
+    pub prefix: String,
+    /// Only threads whose name comes after this one.
+    pub after: Option<ThreadId>,
+    /// How many at most.
+    pub limit: usize,
+}
+
+impl Default for ThreadFilter {
+    fn default() -> Self {
+        Self { prefix: String::new(), after: None, limit: 1000 }
+    }
+}
+
+/// A line of the list of threads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadSummary {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its last position.
+    pub head: Seq,
+    /// What it waits for.
+    pub status: Status,
+}
+
+/// Everything a store of threads can do.
+pub trait ThreadStore: ThreadLog + Snapshots + ThreadAdmin {}
+
+impl<T: ThreadLog + Snapshots + ThreadAdmin + ?Sized> ThreadStore for T {}
+
+const _: fn(&dyn ThreadLog, &dyn Snapshots, &dyn ThreadAdmin, &dyn ThreadStore) = |_, _, _, _| ();

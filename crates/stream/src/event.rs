@@ -1,0 +1,204 @@
+use std::sync::Arc;
+
+use fugato_state::{Interrupt, InterruptId, RunId, Seq, ThreadId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One thing that happened in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The run within the thread.
+    pub run: RunId,
+    /// The position in the thread's log for what is durable; none for what is not, such as a
+    /// text delta.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<Seq>,
+    /// The task that it comes from; none for what concerns the run as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// The task that an event comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Origin {
+    /// The path of the subgraph; empty for the graph itself.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub scope: Arc<str>,
+    /// The node.
+    pub node: Arc<str>,
+    /// How often the node was entered in its scope, this time included: from 1.
+    pub visit: u32,
+    /// The position among tasks of the same scatter, from 0; none outside a scatter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<u32>,
+    /// Which try this is, from 1.
+    pub attempt: u32,
+}
+
+/// The kinds of events.
+///
+/// Blocks of text and reasoning are opened, extended and closed under an id. A proposed tool call
+/// (`ToolCall…`) is separate from its execution (`Tool…`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EventKind {
+    /// The run began, or went on after an answer or a crash.
+    RunStarted {
+        /// Whether it went on rather than began.
+        resumed: bool,
+    },
+    /// The run reached its end.
+    RunFinished {
+        /// What the graph's output is, if it declares one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Value>,
+    },
+    /// Nothing in the thread can run until an answer comes.
+    RunParked {
+        /// The questions that are open.
+        interrupts: Vec<Interrupt>,
+    },
+    /// The run failed. What was finished is kept; a retry runs only what failed.
+    RunFailed {
+        /// Why.
+        error: String,
+    },
+    /// The run was cancelled.
+    RunCancelled {
+        /// By whom.
+        by: String,
+        /// Why.
+        why: String,
+    },
+    /// A task began.
+    NodeStarted,
+    /// A task ended well.
+    NodeFinished,
+    /// An attempt of a task failed.
+    NodeFailed {
+        /// Why.
+        error: String,
+        /// When it is tried again, in milliseconds of the store's clock; none for never.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_at: Option<i64>,
+    },
+    /// A question was asked.
+    InterruptRaised(Interrupt),
+    /// A question was answered.
+    InterruptAnswered {
+        /// The interrupt.
+        id: InterruptId,
+        /// The answer.
+        answer: Value,
+    },
+    /// Text for the person follows.
+    TextStarted {
+        /// The block.
+        block: String,
+    },
+    /// More text of an open block.
+    TextDelta {
+        /// The block.
+        block: String,
+        /// The text to append.
+        text: String,
+    },
+    /// The block of text is complete.
+    TextFinished {
+        /// The block.
+        block: String,
+    },
+    /// The model's reasoning follows.
+    ReasoningStarted {
+        /// The block.
+        block: String,
+    },
+    /// More reasoning of an open block.
+    ReasoningDelta {
+        /// The block.
+        block: String,
+        /// The text to append.
+        text: String,
+    },
+    /// The block of reasoning is complete.
+    ReasoningFinished {
+        /// The block.
+        block: String,
+    },
+    /// The model proposes a tool call.
+    ToolCallProposed {
+        /// The id of the call.
+        call: String,
+        /// The tool.
+        name: String,
+        /// The arguments.
+        arguments: Value,
+    },
+    /// A tool began to execute.
+    ToolStarted {
+        /// The id of the call.
+        call: String,
+        /// The tool.
+        name: String,
+        /// A short line for people: which arguments.
+        preview: String,
+    },
+    /// A tool ended.
+    ToolFinished {
+        /// The id of the call.
+        call: String,
+        /// The tool.
+        name: String,
+        /// How.
+        status: ToolStatus,
+        /// A short line for people: what came out.
+        summary: String,
+        /// The whole result.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<Value>,
+    },
+    /// A line of progress.
+    Status {
+        /// A stable code, such as `rough_building`.
+        code: String,
+        /// The same for people, in their language.
+        summary: String,
+    },
+    /// Something to show as a unit, such as a finished plan.
+    Card {
+        /// What it is.
+        card: String,
+        /// Its content.
+        data: Value,
+    },
+    /// A model's answer was not usable, and it was told why.
+    Correction {
+        /// What was wrong, and what is allowed.
+        message: String,
+    },
+    /// Anything else.
+    Custom {
+        /// What it is.
+        name: String,
+        /// Its content.
+        data: Value,
+    },
+}
+
+/// How a tool ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolStatus {
+    /// It did what it should.
+    Ok,
+    /// A rule did not let it.
+    Blocked,
+    /// It tried and could not.
+    Failed,
+}
