@@ -1,0 +1,1 @@
+//! Real input and output: calendars, task classes, tables and pictures.

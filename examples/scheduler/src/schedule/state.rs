@@ -1,0 +1,194 @@
+//! What lies where: the flat model that every tool reads and writes.
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Sections in a day.
+pub const SECTIONS: u8 = 12;
+
+/// A schedule: days, tasks with their places, and the classes that pending items belong to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ScheduleState {
+    /// The days that can be planned.
+    pub window: Window,
+    /// Everything that has or wants a place, in the order of `state_id`.
+    pub tasks: Vec<Task>,
+    /// The classes of task items.
+    pub task_classes: Vec<TaskClass>,
+}
+
+/// The days that can be planned, numbered from 1.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// Day 1 to the last day, in order.
+    pub days: Vec<DayMapping>,
+}
+
+/// What a day number stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DayMapping {
+    /// The number of the day, from 1.
+    pub day_index: u16,
+    /// The week, from 1.
+    pub week: u16,
+    /// Monday is 1, Sunday 7.
+    pub day_of_week: u8,
+    /// The calendar date, `YYYY-MM-DD`; empty if the window is not tied to a calendar.
+    #[serde(default)]
+    pub date: String,
+}
+
+/// Something that has or wants a place in the schedule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// The only id that a model sees.
+    pub state_id: u32,
+    /// Where it comes from.
+    pub source: Source,
+    /// Its id there.
+    pub source_id: String,
+    /// Its name.
+    pub name: String,
+    /// The subject or kind, such as "Algebra".
+    pub category: String,
+    /// Whether it was there before, is proposed, or wants a place.
+    pub status: TaskStatus,
+    /// Whether it must stay where it is: a course that nothing can be embedded into.
+    pub locked: bool,
+    /// Where it lies; empty if pending. Adjacent sections are one range.
+    #[serde(default)]
+    pub slots: Vec<Slot>,
+    /// How many sections it needs or takes.
+    pub duration: u8,
+    /// The class of a task item.
+    #[serde(default)]
+    pub task_class_id: Option<u32>,
+    /// The place in the order of its class, from 1; 0 for no order.
+    #[serde(default)]
+    pub task_order: u32,
+    /// Whether a task item may lie inside it.
+    #[serde(default)]
+    pub can_embed: bool,
+    /// The guest that lies inside it.
+    #[serde(default)]
+    pub embedded_by: Option<u32>,
+    /// The host inside which it lies.
+    #[serde(default)]
+    pub embed_host: Option<u32>,
+    /// What kind of event it is.
+    pub event_type: EventType,
+}
+
+/// Where a task comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// An entry of the calendar.
+    Event,
+    /// An item of a task class.
+    TaskItem,
+}
+
+/// How a task stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    /// It was in the calendar before, or was confirmed.
+    Existing,
+    /// It has a place that nobody has confirmed yet.
+    Suggested,
+    /// It wants a place.
+    Pending,
+}
+
+/// What kind of event a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventType {
+    /// A course or another fixed appointment.
+    Course,
+    /// Something to do.
+    Task,
+}
+
+/// Consecutive sections of a day, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Slot {
+    /// The day, from 1.
+    pub day: u16,
+    /// The first section, 1 to 12.
+    pub slot_start: u8,
+    /// The last section, 1 to 12.
+    pub slot_end: u8,
+}
+
+/// Items that belong together, and the rules for placing them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskClass {
+    /// Unique among classes, from 1.
+    pub id: u32,
+    /// Its name, also the category of its items.
+    pub name: String,
+    /// How its items are spread.
+    pub strategy: Strategy,
+    /// How many sections all its items take together.
+    pub total_slots: u32,
+    /// Whether its items may lie inside courses that allow it.
+    pub allow_filler_course: bool,
+    /// Two-section blocks that are never used: 1 is sections 1 and 2, 6 is 11 and 12.
+    #[serde(default)]
+    pub excluded_slots: Vec<u8>,
+    /// Days that are never used: Monday is 1.
+    #[serde(default)]
+    pub excluded_days_of_week: Vec<u8>,
+    /// The first allowed date, `YYYY-MM-DD`.
+    #[serde(default)]
+    pub start_date: Option<String>,
+    /// The last allowed date, `YYYY-MM-DD`.
+    #[serde(default)]
+    pub end_date: Option<String>,
+    /// What kind of work it is; none if unknown.
+    #[serde(default)]
+    pub subject_type: Option<SubjectType>,
+    /// How hard it is; none if unknown.
+    #[serde(default)]
+    pub difficulty_level: Option<Level>,
+    /// How demanding it is; none if unknown.
+    #[serde(default)]
+    pub cognitive_intensity: Option<Level>,
+}
+
+/// How the items of a class are spread over the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// Evenly.
+    Steady,
+    /// As early as possible.
+    Rapid,
+}
+
+/// What kind of work a class is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SubjectType {
+    /// Calculating.
+    Quantitative,
+    /// Learning by heart.
+    Memory,
+    /// Reading.
+    Reading,
+    /// Several of these.
+    Mixed,
+}
+
+/// How much of something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+}
