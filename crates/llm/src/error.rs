@@ -1,0 +1,199 @@
+use std::{error::Error, fmt, sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Attempt;
+
+/// A model could not answer.
+///
+/// The kind says what happened in words that hold for every server, and the advice says whether
+/// trying again can help, so that a decorator needs to know no vendor.
+/// Whoever makes one keeps secrets out of it: context and source are shown to people and logged.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ModelError {
+    /// What happened.
+    pub kind: ModelErrorKind,
+    /// Whether and when to try again.
+    pub advice: RetryAdvice,
+    /// What was being done, or what the server said; empty if there is nothing to add.
+    pub context: String,
+    /// The attempts that led here, oldest first; filled in by decorators.
+    pub attempts: Vec<Attempt>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+/// What kept a model from answering.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ModelErrorKind {
+    /// The server does not know who asks, or does not let them.
+    Denied,
+    /// There is no such model or address.
+    NotFound,
+    /// The server did not understand the request or does not accept it.
+    BadRequest,
+    /// The messages and the answer together are longer than the model can take.
+    TooLong,
+    /// Too many requests in too short a time.
+    RateLimited,
+    /// The server is there and cannot serve for now.
+    Unavailable,
+    /// The server could not be reached.
+    Unreachable,
+    /// The answer took too long.
+    TimedOut,
+    /// The answer broke off before its end.
+    CutOff,
+    /// The answer is not in the form that the protocol asks for.
+    Malformed,
+    /// Anything else.
+    Other,
+}
+
+/// Whether trying the same request again can help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RetryAdvice {
+    /// The same request will fail again.
+    Never,
+    /// It may succeed; the caller chooses the pause.
+    Now,
+    /// It may succeed after this pause, which the server asked for.
+    After(Duration),
+}
+
+impl ModelErrorKind {
+    /// The advice that fits the kind when nothing more is known.
+    pub fn advice(self) -> RetryAdvice {
+        match self {
+            Self::RateLimited
+            | Self::Unavailable
+            | Self::Unreachable
+            | Self::TimedOut
+            | Self::CutOff
+            | Self::Malformed => RetryAdvice::Now,
+            Self::Denied | Self::NotFound | Self::BadRequest | Self::TooLong | Self::Other => {
+                RetryAdvice::Never
+            }
+        }
+    }
+
+    /// The name in logs and records, the same as when serialised.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Denied => "denied",
+            Self::NotFound => "not_found",
+            Self::BadRequest => "bad_request",
+            Self::TooLong => "too_long",
+            Self::RateLimited => "rate_limited",
+            Self::Unavailable => "unavailable",
+            Self::Unreachable => "unreachable",
+            Self::TimedOut => "timed_out",
+            Self::CutOff => "cut_off",
+            Self::Malformed => "malformed",
+            Self::Other => "other",
+        }
+    }
+
+    fn sentence(self) -> &'static str {
+        match self {
+            Self::Denied => "the model server denied access",
+            Self::NotFound => "the model or its address was not found",
+            Self::BadRequest => "the model server rejected the request",
+            Self::TooLong => "the request is too long for the model",
+            Self::RateLimited => "the model server limits the rate of requests",
+            Self::Unavailable => "the model server is unavailable",
+            Self::Unreachable => "the model server could not be reached",
+            Self::TimedOut => "the model took too long",
+            Self::CutOff => "the answer broke off",
+            Self::Malformed => "the answer is malformed",
+            Self::Other => "the model failed",
+        }
+    }
+}
+
+impl ModelError {
+    /// An error with the advice that fits its kind.
+    pub fn new(kind: ModelErrorKind, context: impl Into<String>) -> Self {
+        Self {
+            kind,
+            advice: kind.advice(),
+            context: context.into(),
+            attempts: vec![],
+            source: None,
+        }
+    }
+
+    /// Replaces the advice.
+    #[must_use]
+    pub fn advice(mut self, advice: RetryAdvice) -> Self {
+        self.advice = advice;
+        self
+    }
+
+    /// Adds what caused it.
+    #[must_use]
+    pub fn caused_by(mut self, source: impl Error + Send + Sync + 'static) -> Self {
+        self.source = Some(Arc::new(source));
+        self
+    }
+
+    /// Puts the attempts of a decorator before those that the error carries.
+    pub(crate) fn after(mut self, mut earlier: Vec<Attempt>) -> Self {
+        earlier.append(&mut self.attempts);
+        self.attempts = earlier;
+        self
+    }
+}
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.sentence())?;
+        if !self.context.is_empty() {
+            write!(f, ": {}", self.context)?;
+        }
+        if self.attempts.len() > 1 {
+            write!(f, " (after {} attempts)", self.attempts.len())?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for ModelError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source
+            .as_deref()
+            .map(|source| source as &(dyn Error + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn l2_the_text_names_the_kind_and_never_repeats_the_source() {
+        let source = std::io::Error::other("socket closed");
+        let error = ModelError::new(ModelErrorKind::CutOff, "after 3 chunks").caused_by(source);
+        assert_eq!(error.to_string(), "the answer broke off: after 3 chunks");
+        assert_eq!(
+            error.source().map(ToString::to_string),
+            Some("socket closed".to_owned())
+        );
+        assert_eq!(error.advice, RetryAdvice::Now);
+    }
+
+    #[test]
+    fn the_name_of_a_kind_is_its_serialised_form() {
+        let kinds = [
+            ModelErrorKind::Denied,
+            ModelErrorKind::TooLong,
+            ModelErrorKind::CutOff,
+        ];
+        for kind in kinds {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+        }
+    }
+}

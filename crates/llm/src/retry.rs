@@ -1,0 +1,109 @@
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::{StreamExt as _, stream};
+
+use crate::{
+    ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError, RetryAdvice, attempt::begin,
+};
+
+/// Asks again when trying again can help.
+///
+/// It waits as long as the server asks for, or else a pause that doubles from one attempt to the
+/// next. Every attempt is told: in the deltas of the answer, or in the error.
+///
+/// # Notes
+/// - Only what fails before the first delta is tried again, so that no reader sees a delta twice.
+///   What fails later is the caller's to judge.
+/// - A pause longer than [`max_pause`](Self::max_pause) is not waited for: the error is returned
+///   with its advice.
+/// - [`ChatRequest::attempts`], where it is set, takes precedence over [`attempts`](Self::attempts).
+///
+/// # Default
+/// 3 attempts; pauses from 500 ms, at most 30 s.
+#[derive(Debug, Clone)]
+pub struct Retry<M> {
+    model: M,
+    attempts: u32,
+    pause: Duration,
+    max_pause: Duration,
+}
+
+impl<M: ChatModel> Retry<M> {
+    /// Wraps a model.
+    pub fn new(model: M) -> Self {
+        Self {
+            model,
+            attempts: 3,
+            pause: Duration::from_millis(500),
+            max_pause: Duration::from_secs(30),
+        }
+    }
+
+    /// How often to try at most, the first time included.
+    #[must_use]
+    pub fn attempts(mut self, attempts: u32) -> Self {
+        self.attempts = attempts;
+        self
+    }
+
+    /// The pause after the first attempt where the server asks for none; later ones double.
+    #[must_use]
+    pub fn pause(mut self, pause: Duration) -> Self {
+        self.pause = pause;
+        self
+    }
+
+    /// The longest pause to wait for.
+    #[must_use]
+    pub fn max_pause(mut self, pause: Duration) -> Self {
+        self.max_pause = pause;
+        self
+    }
+
+    fn pause_after(&self, error: &ModelError, made: u32) -> Option<Duration> {
+        match error.advice {
+            RetryAdvice::Never => None,
+            RetryAdvice::Now => {
+                let doubled = self
+                    .pause
+                    .saturating_mul(2u32.saturating_pow(made.saturating_sub(1)));
+                Some(doubled.min(self.max_pause))
+            }
+            RetryAdvice::After(pause) => Some(pause).filter(|pause| *pause <= self.max_pause),
+        }
+    }
+}
+
+#[async_trait]
+impl<M: ChatModel> ChatModel for Retry<M> {
+    async fn stream(&self, mut request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        let allowed = request.attempts.unwrap_or(self.attempts).max(1);
+        let limited = request.attempts.is_some();
+        let mut made = vec![];
+        loop {
+            let used = u32::try_from(made.len()).unwrap_or(u32::MAX);
+            if limited {
+                request.attempts = Some(allowed.saturating_sub(used).max(1));
+            }
+            let mut error = match begin(&self.model, request.clone()).await {
+                Ok(mut begun) => {
+                    made.append(&mut begun.earlier);
+                    let told = stream::iter(made).map(|attempt| Ok(ChatDelta::Attempt(attempt)));
+                    return Ok(told.chain(begun.deltas).boxed());
+                }
+                Err(error) => error,
+            };
+            made.append(&mut error.attempts);
+            let used = u32::try_from(made.len()).unwrap_or(u32::MAX);
+            match self.pause_after(&error, used) {
+                Some(pause) if used < allowed => tokio::time::sleep(pause).await,
+                _ => return Err(error.after(made)),
+            }
+        }
+    }
+
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+}

@@ -1,0 +1,114 @@
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::{StreamExt as _, stream};
+use tokio::time::{Instant, timeout_at};
+
+use crate::{ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind};
+
+/// Gives up on an answer that takes too long.
+///
+/// The total limit counts from the request to the end of the answer, the idle limit from one delta
+/// to the next (and from the request to the first).
+///
+/// # Notes
+/// - [`ChatRequest::timeout`], where it is set, takes precedence over the total limit.
+/// - The time that a reader lets pass between two deltas counts towards the total limit only.
+/// - Below a [`Retry`](crate::Retry) the limits hold for each attempt, above it for all together.
+///
+/// # Default
+/// No limits but those that a request brings along.
+///
+/// # Cancellation safety
+/// When a limit is reached the answer within is dropped, and with it the connection.
+#[derive(Debug, Clone)]
+pub struct Timeout<M> {
+    model: M,
+    total: Option<Duration>,
+    idle: Option<Duration>,
+}
+
+impl<M: ChatModel> Timeout<M> {
+    /// Wraps a model.
+    pub fn new(model: M) -> Self {
+        Self {
+            model,
+            total: None,
+            idle: None,
+        }
+    }
+
+    /// Limits the whole answer.
+    #[must_use]
+    pub fn total(mut self, limit: Duration) -> Self {
+        self.total = Some(limit);
+        self
+    }
+
+    /// Limits the silence before each delta.
+    #[must_use]
+    pub fn idle(mut self, limit: Duration) -> Self {
+        self.idle = Some(limit);
+        self
+    }
+}
+
+#[async_trait]
+impl<M: ChatModel> ChatModel for Timeout<M> {
+    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        let total = request.timeout.or(self.total);
+        if total.is_none() && self.idle.is_none() {
+            return self.model.stream(request).await;
+        }
+        let limits = Limits {
+            start: Instant::now(),
+            total,
+            idle: self.idle,
+        };
+        let deltas = limits.hold(self.model.stream(request)).await??;
+        let limited = stream::unfold(Some(deltas), move |deltas| async move {
+            let mut deltas = deltas?;
+            match limits.hold(deltas.next()).await {
+                Ok(Some(delta)) => Some((delta, Some(deltas))),
+                Ok(None) => None,
+                Err(error) => Some((Err(error), None)),
+            }
+        });
+        Ok(limited.boxed())
+    }
+
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Limits {
+    start: Instant,
+    total: Option<Duration>,
+    idle: Option<Duration>,
+}
+
+impl Limits {
+    async fn hold<T>(&self, next: impl Future<Output = T>) -> Result<T, ModelError> {
+        let end = self.total.and_then(|total| self.start.checked_add(total));
+        let quiet = self.idle.and_then(|idle| Instant::now().checked_add(idle));
+        let Some(deadline) = [end, quiet].into_iter().flatten().min() else {
+            return Ok(next.await);
+        };
+        timeout_at(deadline, next).await.map_err(|_| {
+            let context = match (self.total, self.idle) {
+                (Some(total), _) if end == Some(deadline) => {
+                    format!("no end within {} ms", total.as_millis())
+                }
+                (_, idle) => {
+                    format!(
+                        "no delta within {} ms",
+                        idle.unwrap_or_default().as_millis()
+                    )
+                }
+            };
+            ModelError::new(ModelErrorKind::TimedOut, context)
+        })
+    }
+}
