@@ -1,1 +1,41 @@
 #![doc = include_str!("../README.md")]
+
+mod arguments;
+mod builder;
+mod catalogue;
+mod choice;
+mod context;
+mod context_tools;
+mod domains;
+mod dynamic;
+mod failure;
+mod function;
+mod gate;
+mod history;
+mod preview;
+mod refusal;
+mod registry;
+mod result;
+mod schema;
+mod spec;
+mod tool;
+mod visibility;
+mod words;
+
+pub use async_trait::async_trait;
+pub use builder::{RegistryBuilder, RegistryError};
+pub use catalogue::Detail;
+pub use choice::{ADD, AddTools, ChoiceAction, ChoiceError, REMOVE, RemoveTools, ToolChoice};
+pub use context::ToolContext;
+pub use domains::{Domain, Domains};
+pub use failure::ToolFailure;
+pub use function::{AsyncFunctionTool, FunctionTool, async_tool_fn, tool_fn};
+pub use gate::{ConfirmCard, GateChain, GatePolicy, GatedCall, Verdict, confirm_writes};
+pub use history::{arguments_of, call_pair};
+pub use preview::preview;
+pub use refusal::Refusal;
+pub use registry::{Admitted, Registry};
+pub use result::{SUMMARY_CHARS, ToolOutput, ToolResult, ToolStatus, clip};
+pub use spec::{Access, EffectClass, ToolSchema, ToolSpec};
+pub use tool::{NoArguments, Tool};
+pub use visibility::{Visibility, VisibilityUpdate};

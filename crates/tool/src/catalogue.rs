@@ -1,0 +1,107 @@
+use std::fmt::Write as _;
+
+use crate::{Access, Registry, Visibility, registry::Entry, schema::Shape, words::list};
+
+/// How much a catalogue tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Detail {
+    /// Each tool with its arguments.
+    Full,
+    /// A line for each of the first tools, and the names of the rest.
+    Lite {
+        /// How many tools get a line.
+        most: usize,
+    },
+}
+
+impl Detail {
+    /// A line for each of the first 18 tools.
+    pub const LITE: Self = Self::Lite { most: 18 };
+}
+
+impl<S, U> Registry<S, U> {
+    /// The visible tools as text for a prompt, by name. Empty if none is visible.
+    pub fn catalogue(&self, visibility: &Visibility, detail: Detail) -> String {
+        let mut text = String::new();
+        match detail {
+            Detail::Full => {
+                self.visible_entries(visibility)
+                    .for_each(|entry| full(entry, &mut text));
+            }
+            Detail::Lite { most } => {
+                self.visible_entries(visibility)
+                    .take(most)
+                    .for_each(|e| lite(e, &mut text));
+                let rest = self
+                    .visible(visibility)
+                    .skip(most)
+                    .map(|spec| spec.name.as_str());
+                let rest: Vec<_> = rest.collect();
+                if !rest.is_empty() {
+                    let _ = writeln!(text, "- and {}", list(rest));
+                }
+            }
+        }
+        text
+    }
+}
+
+fn lite<S, U>(entry: &Entry<S, U>, text: &mut String) {
+    let shape = Shape::of(entry.parameters.as_value());
+    let arguments: Vec<_> = shape
+        .properties()
+        .iter()
+        .map(|p| {
+            if p.required {
+                p.name.to_owned()
+            } else {
+                format!("{}?", p.name)
+            }
+        })
+        .collect();
+    let spec = &entry.spec;
+    let about = first_sentence(&spec.description);
+    let _ = writeln!(text, "- {}({}): {about}", spec.name, arguments.join(", "));
+}
+
+fn full<S, U>(entry: &Entry<S, U>, text: &mut String) {
+    let spec = &entry.spec;
+    let access = match spec.access {
+        Access::Read => "reads",
+        Access::Write => "writes",
+        Access::Context => "chooses tools",
+    };
+    let _ = writeln!(text, "- {} ({access}): {}", spec.name, spec.description);
+    for property in Shape::of(entry.parameters.as_value()).properties() {
+        let _ = write!(text, "  - {}", property.name);
+        if !property.required {
+            text.push_str(" (optional)");
+        }
+        let about = property
+            .description
+            .unwrap_or_default()
+            .trim_end_matches('.');
+        let about = about.split_whitespace().collect::<Vec<_>>().join(" ");
+        let values = match property.values.as_slice() {
+            [] => String::new(),
+            values => format!("one of {}", list(values)),
+        };
+        let parts: Vec<_> = [about, values]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect();
+        if !parts.is_empty() {
+            let _ = write!(text, ": {}", parts.join("; "));
+        }
+        text.push('\n');
+    }
+}
+
+fn first_sentence(text: &str) -> &str {
+    let end = text
+        .find(". ")
+        .map(|at| at + 1)
+        .or_else(|| text.find('。').map(|at| at + '。'.len_utf8()));
+    text.get(..end.unwrap_or(text.len())).unwrap_or(text)
+}

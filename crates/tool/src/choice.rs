@@ -1,0 +1,299 @@
+//! Adding and removing domains and packs: pure functions from a request to a verdict.
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Domain, Domains, Visibility, VisibilityUpdate, words::list};
+
+/// The name of the tool that adds a domain and packs.
+pub const ADD: &str = "context_tools_add";
+/// The name of the tool that removes a domain or packs.
+pub const REMOVE: &str = "context_tools_remove";
+
+/// A request to activate a domain, and packs of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AddTools {
+    /// The domain to activate.
+    pub domain: String,
+    /// The packs to activate beside the core pack; the domain's default packs if left out.
+    #[serde(default)]
+    pub packs: Vec<String>,
+    /// `replace` (the default) sets the packs, `merge` adds to those that are active.
+    #[serde(default)]
+    pub mode: Option<String>,
+}
+
+/// A request to deactivate packs, a domain, or everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RemoveTools {
+    /// The domain to deactivate; `all` for every domain.
+    #[serde(default)]
+    pub domain: Option<String>,
+    /// Whether to deactivate every domain.
+    #[serde(default)]
+    pub all: bool,
+    /// The packs to deactivate; the whole domain if left out.
+    #[serde(default)]
+    pub packs: Vec<String>,
+}
+
+/// What became of a request: what the model is told, and what changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolChoice {
+    /// The tool that was asked.
+    pub tool: String,
+    /// Whether the request was carried out.
+    pub success: bool,
+    /// What was done.
+    pub action: ChoiceAction,
+    /// The domain of the request; empty for every domain.
+    pub domain: String,
+    /// The packs that are active now, or those of a rejected request.
+    pub packs: Vec<String>,
+    /// The mode of a request to add.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// What was done, for the model.
+    pub message: String,
+    /// What was wrong, and what is allowed; empty if nothing was.
+    pub error: String,
+    /// The same as a code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<ChoiceError>,
+    /// The change of what is active; none if rejected.
+    #[serde(skip)]
+    pub update: Option<VisibilityUpdate>,
+}
+
+/// What was done with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChoiceAction {
+    /// The domain is active.
+    Activate,
+    /// No domain is active.
+    ClearAll,
+    /// The domain is not active.
+    Deactivate,
+    /// The packs are not active.
+    DeactivatePacks,
+    /// Nothing was changed.
+    Reject,
+}
+
+/// Why a request is rejected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChoiceError {
+    /// There is no such domain.
+    InvalidDomain,
+    /// There is no such mode, or it does not fit what is active.
+    InvalidMode,
+    /// No domain has such a pack.
+    InvalidPack,
+    /// The core pack cannot be added or removed.
+    FixedPackForbidden,
+    /// Another domain has the pack.
+    UnsupportedPacksForDomain,
+}
+
+type Rejection = (ChoiceError, String);
+
+impl Domains {
+    /// Activates a domain. The verdict holds the change; nothing is changed here.
+    pub fn add(&self, now: &Visibility, request: &AddTools) -> ToolChoice {
+        let verdict = ToolChoice {
+            packs: request.packs.clone(),
+            mode: Some(request.mode.clone().unwrap_or_else(|| "replace".into())),
+            ..ToolChoice::rejected(ADD, &request.domain)
+        };
+        match self.added(now, request) {
+            Ok(packs) => ToolChoice {
+                success: true,
+                action: ChoiceAction::Activate,
+                message: format!("{} is active with {}", request.domain, named(&packs)),
+                packs: packs.iter().cloned().collect(),
+                update: Some(VisibilityUpdate::Activated {
+                    domain: request.domain.clone(),
+                    packs,
+                }),
+                ..verdict
+            },
+            Err(why) => verdict.because(why),
+        }
+    }
+
+    fn added(&self, now: &Visibility, request: &AddTools) -> Result<BTreeSet<String>, Rejection> {
+        let domain = self.known(&request.domain)?;
+        let merge = match request.mode.as_deref() {
+            None | Some("replace") => false,
+            Some("merge") => true,
+            Some(other) => {
+                let error = format!("there is no mode {other:?}; the modes are replace and merge");
+                return Err((ChoiceError::InvalidMode, error));
+            }
+        };
+        self.check_packs(&request.domain, domain, &request.packs)?;
+        let mut packs: BTreeSet<_> = request.packs.iter().cloned().collect();
+        if packs.is_empty() {
+            packs.clone_from(&domain.default_packs);
+        }
+        match now.domain.as_deref() {
+            Some(active) if merge && active == request.domain => {
+                packs.extend(now.packs.iter().cloned());
+            }
+            Some(active) if merge => {
+                let error = format!(
+                    "merge works within the active domain, which is {active}; use mode replace"
+                );
+                return Err((ChoiceError::InvalidMode, error));
+            }
+            _ => {}
+        }
+        Ok(packs)
+    }
+
+    /// Deactivates. Removing what is not active is no error. The verdict holds the change;
+    /// nothing is changed here.
+    pub fn remove(&self, now: &Visibility, request: &RemoveTools) -> ToolChoice {
+        if request.all || request.domain.as_deref() == Some("all") {
+            return ToolChoice {
+                success: true,
+                action: ChoiceAction::ClearAll,
+                message: "no domain is active".into(),
+                update: Some(VisibilityUpdate::Cleared),
+                ..ToolChoice::rejected(REMOVE, "")
+            };
+        }
+        let name = request.domain.as_deref().unwrap_or_default();
+        let verdict = ToolChoice {
+            packs: request.packs.clone(),
+            ..ToolChoice::rejected(REMOVE, name)
+        };
+        let checked = self
+            .known(name)
+            .and_then(|domain| self.check_packs(name, domain, &request.packs));
+        match checked {
+            Ok(()) => verdict.removed(now, request),
+            Err(why) => verdict.because(why),
+        }
+    }
+
+    fn known(&self, name: &str) -> Result<&Domain, Rejection> {
+        self.get(name).ok_or_else(|| {
+            let error = format!(
+                "there is no domain {name:?}; the domains are {}",
+                list(self.names())
+            );
+            (ChoiceError::InvalidDomain, error)
+        })
+    }
+
+    fn check_packs(&self, name: &str, domain: &Domain, packs: &[String]) -> Result<(), Rejection> {
+        for pack in packs {
+            if domain.packs.contains(pack) {
+                continue;
+            }
+            let allowed = if domain.packs.is_empty() {
+                format!("{name} has no packs to choose")
+            } else {
+                format!("the packs of {name} are {}", list(&domain.packs))
+            };
+            let (code, error) = if *pack == domain.core || self.is_core(pack) {
+                let error = format!("the pack {pack:?} is always active and cannot be chosen");
+                (ChoiceError::FixedPackForbidden, error)
+            } else if self.all_packs().contains(pack.as_str()) {
+                let error = format!("the pack {pack:?} belongs to another domain");
+                (ChoiceError::UnsupportedPacksForDomain, error)
+            } else {
+                (
+                    ChoiceError::InvalidPack,
+                    format!("there is no pack {pack:?}"),
+                )
+            };
+            return Err((code, format!("{error}; {allowed}")));
+        }
+        Ok(())
+    }
+}
+
+impl ToolChoice {
+    fn rejected(tool: &str, domain: &str) -> Self {
+        Self {
+            tool: tool.into(),
+            success: false,
+            action: ChoiceAction::Reject,
+            domain: domain.into(),
+            packs: vec![],
+            mode: None,
+            message: String::new(),
+            error: String::new(),
+            error_code: None,
+            update: None,
+        }
+    }
+
+    fn because(self, (code, error): Rejection) -> Self {
+        Self {
+            error_code: Some(code),
+            error,
+            ..self
+        }
+    }
+
+    fn removed(self, now: &Visibility, request: &RemoveTools) -> Self {
+        let domain = self.domain.clone();
+        let active = now.domain.as_deref() == Some(&*domain);
+        if request.packs.is_empty() {
+            return Self {
+                success: true,
+                action: ChoiceAction::Deactivate,
+                message: format!("{domain} is not active"),
+                update: active.then_some(VisibilityUpdate::Cleared),
+                ..self
+            };
+        }
+        let left: BTreeSet<_> = if active {
+            now.packs
+                .iter()
+                .filter(|pack| !request.packs.contains(pack))
+                .cloned()
+                .collect()
+        } else {
+            BTreeSet::new()
+        };
+        let message = if left.is_empty() {
+            format!("no pack is left, so {domain} is not active")
+        } else {
+            format!("{domain} is active with {}", named(&left))
+        };
+        Self {
+            success: true,
+            action: ChoiceAction::DeactivatePacks,
+            message,
+            packs: left.iter().cloned().collect(),
+            update: match (active, left.is_empty()) {
+                (false, _) => None,
+                (true, true) => Some(VisibilityUpdate::Cleared),
+                (true, false) => Some(VisibilityUpdate::Activated {
+                    domain,
+                    packs: left,
+                }),
+            },
+            ..self
+        }
+    }
+}
+
+fn named(packs: &BTreeSet<String>) -> String {
+    if packs.is_empty() {
+        "its core pack".to_owned()
+    } else {
+        format!("its core pack and {}", list(packs))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+use crate::{ToolFailure, Visibility};
+
+/// What a tool gets beside its arguments. Cheap to copy.
+#[derive(Debug)]
+pub struct ToolContext<'a, S = ()> {
+    state: Option<&'a S>,
+    visibility: &'a Visibility,
+    call: &'a str,
+    user: Option<&'a str>,
+    key: Option<&'a str>,
+}
+
+// Derives would ask that the state can be copied, which a borrowed state need not be.
+impl<S> Clone for ToolContext<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<S> Copy for ToolContext<'_, S> {}
+
+static NOTHING_ACTIVE: Visibility = Visibility::new();
+
+impl<'a, S> ToolContext<'a, S> {
+    /// A context over a state.
+    pub fn new(state: &'a S) -> Self {
+        Self {
+            state: Some(state),
+            ..Self::without_state()
+        }
+    }
+
+    /// A context while there is no state to work on yet.
+    pub fn without_state() -> Self {
+        Self {
+            state: None,
+            visibility: &NOTHING_ACTIVE,
+            call: "",
+            user: None,
+            key: None,
+        }
+    }
+
+    /// Sets which tools are active; without it none of a domain is.
+    #[must_use]
+    pub fn visibility(mut self, visibility: &'a Visibility) -> Self {
+        self.visibility = visibility;
+        self
+    }
+
+    /// Sets on whose behalf the tool is called.
+    #[must_use]
+    pub fn user(mut self, user: &'a str) -> Self {
+        self.user = Some(user);
+        self
+    }
+
+    /// Sets the key by which the other side recognises a repeat.
+    #[must_use]
+    pub fn idempotency_key(mut self, key: &'a str) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    pub(crate) fn call(mut self, id: &'a str) -> Self {
+        self.call = id;
+        self
+    }
+
+    pub(crate) fn has_state(&self) -> bool {
+        self.state.is_some()
+    }
+
+    /// The state, or the failure that tells the model that there is none yet.
+    pub fn state(&self) -> Result<&'a S, ToolFailure> {
+        self.state.ok_or_else(ToolFailure::no_state)
+    }
+
+    /// Which tools are active.
+    pub fn active(&self) -> &'a Visibility {
+        self.visibility
+    }
+
+    /// The id of the call that is being executed.
+    pub fn call_id(&self) -> &'a str {
+        self.call
+    }
+
+    /// On whose behalf the tool is called.
+    pub fn user_id(&self) -> Option<&'a str> {
+        self.user
+    }
+
+    /// The key by which the other side recognises a repeat, for effects that are *Keyed*.
+    pub fn key(&self) -> Option<&'a str> {
+        self.key
+    }
+}

@@ -1,0 +1,105 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+/// Which domains there are, and which packs they have. Part of the program, or of its
+/// configuration; what is active of it is a [`Visibility`](crate::Visibility).
+///
+/// ```
+/// use fugato_tool::{Domain, Domains};
+///
+/// let domains = Domains::new()
+///     .with("schedule", Domain::new("core").packs(["analyze", "mutation"]).default_packs(["analyze"]))
+///     .with("taskclass", Domain::new("core"));
+/// assert!(domains.get("schedule").is_some());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Domains(BTreeMap<String, Domain>);
+
+/// A field of work, whose tools come in packs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Domain {
+    /// The pack that is always on while the domain is active, and cannot be added or removed.
+    pub core: String,
+    /// The packs that can be.
+    #[serde(default)]
+    pub packs: BTreeSet<String>,
+    /// The packs that are activated when none are named.
+    #[serde(default)]
+    pub default_packs: BTreeSet<String>,
+}
+
+impl Domain {
+    /// A domain with nothing but its core pack.
+    pub fn new(core: impl Into<String>) -> Self {
+        Self {
+            core: core.into(),
+            packs: BTreeSet::new(),
+            default_packs: BTreeSet::new(),
+        }
+    }
+
+    /// Adds packs that can be added and removed.
+    #[must_use]
+    pub fn packs<P: Into<String>>(mut self, packs: impl IntoIterator<Item = P>) -> Self {
+        self.packs.extend(packs.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds packs that are activated when none are named.
+    #[must_use]
+    pub fn default_packs<P: Into<String>>(mut self, packs: impl IntoIterator<Item = P>) -> Self {
+        self.default_packs.extend(packs.into_iter().map(Into::into));
+        self
+    }
+
+    /// Whether it has this pack, the core pack included.
+    pub fn has(&self, pack: &str) -> bool {
+        self.core == pack || self.packs.contains(pack)
+    }
+}
+
+impl Domains {
+    /// No domains.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a domain, or replaces it.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, domain: Domain) -> Self {
+        self.0.insert(name.into(), domain);
+        self
+    }
+
+    /// A domain.
+    pub fn get(&self, name: &str) -> Option<&Domain> {
+        self.0.get(name)
+    }
+
+    /// The domains by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Domain)> {
+        self.0.iter().map(|(name, domain)| (name.as_str(), domain))
+    }
+
+    /// The names of the domains.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// The packs of all domains that can be added, each once.
+    pub(crate) fn all_packs(&self) -> BTreeSet<&str> {
+        self.0
+            .values()
+            .flat_map(|domain| &domain.packs)
+            .map(String::as_str)
+            .collect()
+    }
+
+    /// Whether a domain has this pack as its core.
+    pub(crate) fn is_core(&self, pack: &str) -> bool {
+        self.0.values().any(|domain| domain.core == pack)
+    }
+}

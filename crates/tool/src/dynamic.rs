@@ -1,0 +1,60 @@
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use crate::{Tool, ToolContext, ToolFailure, ToolOutput};
+
+/// A tool whose input type is forgotten.
+pub(crate) trait DynTool<S, U>: Send + Sync {
+    /// Reads the arguments, once.
+    fn prepare(&self, arguments: Value) -> Result<Box<dyn Prepared<S, U>>, serde_json::Error>;
+}
+
+/// A call whose arguments have been read.
+pub(crate) trait Prepared<S, U>: Send {
+    fn run<'a>(
+        self: Box<Self>,
+        cx: ToolContext<'a, S>,
+    ) -> BoxFuture<'a, Result<ToolOutput<U>, ToolFailure>>
+    where
+        Self: 'a;
+}
+
+pub(crate) struct Erased<T>(pub(crate) Arc<T>);
+
+impl<S, U, T> DynTool<S, U> for Erased<T>
+where
+    S: Sync + 'static,
+    U: 'static,
+    T: Tool<S, U, Input: 'static> + 'static,
+{
+    fn prepare(&self, arguments: Value) -> Result<Box<dyn Prepared<S, U>>, serde_json::Error> {
+        let input = serde_json::from_value(arguments)?;
+        Ok(Box::new(Call::<T, T::Input> {
+            tool: Arc::clone(&self.0),
+            input,
+        }))
+    }
+}
+
+struct Call<T, I> {
+    tool: Arc<T>,
+    input: I,
+}
+
+impl<S, U, T> Prepared<S, U> for Call<T, T::Input>
+where
+    S: Sync,
+    T: Tool<S, U>,
+{
+    fn run<'a>(
+        self: Box<Self>,
+        cx: ToolContext<'a, S>,
+    ) -> BoxFuture<'a, Result<ToolOutput<U>, ToolFailure>>
+    where
+        Self: 'a,
+    {
+        Box::pin(async move { self.tool.call(cx, self.input).await })
+    }
+}

@@ -1,0 +1,129 @@
+use std::{fmt, marker::PhantomData};
+
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use crate::{Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
+
+/// Makes a tool of a function that answers at once.
+///
+/// ```
+/// use fugato_tool::{ToolContext, ToolSpec, tool_fn};
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Range {
+///     day: u16,
+/// }
+///
+/// struct Desk {
+///     free: Vec<u16>,
+/// }
+///
+/// let is_free = tool_fn::<Desk, (), _, _, _>(
+///     ToolSpec::read("is_free", "Whether a day is free."),
+///     |cx, range: Range| Ok(cx.state()?.free.contains(&range.day).to_string()),
+/// );
+/// ```
+pub fn tool_fn<S, U, I, O, F>(spec: ToolSpec, function: F) -> FunctionTool<F, I, O>
+where
+    S: Sync,
+    F: Fn(ToolContext<'_, S>, I) -> Result<O, ToolFailure> + Send + Sync,
+    I: DeserializeOwned + JsonSchema + Send,
+    O: Into<ToolOutput<U>>,
+{
+    FunctionTool {
+        spec,
+        function,
+        types: PhantomData,
+    }
+}
+
+/// Makes a tool of a function that has to wait. It returns a boxed future, because a future that
+/// borrows from its context cannot be named otherwise.
+pub fn async_tool_fn<S, U, I, F>(spec: ToolSpec, function: F) -> AsyncFunctionTool<F, I>
+where
+    S: Sync,
+    F: for<'a> Fn(ToolContext<'a, S>, I) -> BoxFuture<'a, Result<ToolOutput<U>, ToolFailure>>
+        + Send
+        + Sync,
+    I: DeserializeOwned + JsonSchema + Send,
+{
+    AsyncFunctionTool {
+        spec,
+        function,
+        types: PhantomData,
+    }
+}
+
+/// A tool made by [`tool_fn`].
+pub struct FunctionTool<F, I, O> {
+    spec: ToolSpec,
+    function: F,
+    types: PhantomData<fn(I) -> O>,
+}
+
+impl<F, I, O> fmt::Debug for FunctionTool<F, I, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FunctionTool")
+            .field("spec", &self.spec)
+            .finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl<S, U, I, O, F> Tool<S, U> for FunctionTool<F, I, O>
+where
+    S: Sync,
+    F: Fn(ToolContext<'_, S>, I) -> Result<O, ToolFailure> + Send + Sync,
+    I: DeserializeOwned + JsonSchema + Send,
+    O: Into<ToolOutput<U>>,
+{
+    type Input = I;
+
+    fn spec(&self) -> ToolSpec {
+        self.spec.clone()
+    }
+
+    async fn call(&self, cx: ToolContext<'_, S>, input: I) -> Result<ToolOutput<U>, ToolFailure> {
+        (self.function)(cx, input).map(Into::into)
+    }
+}
+
+/// A tool made by [`async_tool_fn`].
+pub struct AsyncFunctionTool<F, I> {
+    spec: ToolSpec,
+    function: F,
+    types: PhantomData<fn(I)>,
+}
+
+impl<F, I> fmt::Debug for AsyncFunctionTool<F, I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AsyncFunctionTool")
+            .field("spec", &self.spec)
+            .finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl<S, U, I, F> Tool<S, U> for AsyncFunctionTool<F, I>
+where
+    S: Sync,
+    F: for<'a> Fn(ToolContext<'a, S>, I) -> BoxFuture<'a, Result<ToolOutput<U>, ToolFailure>>
+        + Send
+        + Sync,
+    I: DeserializeOwned + JsonSchema + Send,
+{
+    type Input = I;
+
+    fn spec(&self) -> ToolSpec {
+        self.spec.clone()
+    }
+
+    async fn call(&self, cx: ToolContext<'_, S>, input: I) -> Result<ToolOutput<U>, ToolFailure> {
+        (self.function)(cx, input).await
+    }
+}

@@ -1,0 +1,39 @@
+use serde_json::Value;
+
+use crate::{SUMMARY_CHARS, ToolSpec, clip};
+
+/// How many arguments a preview shows at most.
+const MOST: usize = 2;
+
+/// A line of at most 48 characters for people: the first two arguments that the tool allows to
+/// be shown and that are there.
+pub fn preview(spec: &ToolSpec, arguments: &Value) -> String {
+    let shown: Vec<_> = spec
+        .preview
+        .iter()
+        .filter_map(|name| Some((name, arguments.get(name).filter(|value| !value.is_null())?)))
+        .take(MOST)
+        .map(|(name, value)| match value {
+            Value::String(text) => format!("{name}={}", clip(text, SUMMARY_CHARS)),
+            other => format!("{name}={other}"),
+        })
+        .collect();
+    clip(&shown.join(", "), SUMMARY_CHARS)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn sch_47_a_preview_shows_two_arguments_of_the_whitelist() {
+        let spec = ToolSpec::write("move", "").preview(["task_id", "new_day", "new_slot_start"]);
+        let arguments = json!({ "new_slot_start": 3, "new_day": 2, "secret": "x" });
+        assert_eq!(preview(&spec, &arguments), "new_day=2, new_slot_start=3");
+        let arguments = json!({ "task_id": 7, "new_day": null, "new_slot_start": 3 });
+        assert_eq!(preview(&spec, &arguments), "task_id=7, new_slot_start=3");
+        assert_eq!(preview(&spec, &json!({ "secret": "x" })), "");
+    }
+}

@@ -1,0 +1,287 @@
+use std::{
+    collections::{BTreeMap, HashMap},
+    error::Error,
+    fmt,
+    sync::Arc,
+};
+
+use fugato_state::{Schema, ToolCall};
+
+use crate::{
+    Access, Domains, Refusal, RegistryBuilder, ToolContext, ToolFailure, ToolResult, ToolSchema,
+    ToolSpec, Visibility, arguments,
+    choice::ADD,
+    dynamic::{DynTool, Prepared},
+    preview::preview,
+};
+
+/// The tools of an agent, by name. Immutable and cheap to clone.
+///
+/// What is visible is decided in one place, so that what a prompt shows is what can be called.
+pub struct Registry<S = (), U = ()>(pub(crate) Arc<Inner<S, U>>);
+
+pub(crate) struct Inner<S, U> {
+    pub(crate) tools: BTreeMap<String, Arc<Entry<S, U>>>,
+    /// Every other name of a tool.
+    pub(crate) aliases: HashMap<String, String>,
+    pub(crate) domains: Domains,
+}
+
+pub(crate) struct Entry<S, U> {
+    pub(crate) spec: ToolSpec,
+    pub(crate) parameters: Schema,
+    pub(crate) tool: Box<dyn DynTool<S, U>>,
+}
+
+/// A call that may be executed: the tool is visible and the arguments fit.
+pub struct Admitted<S = (), U = ()> {
+    entry: Arc<Entry<S, U>>,
+    call: ToolCall,
+    prepared: Box<dyn Prepared<S, U>>,
+}
+
+impl<S: Sync + 'static, U: 'static> Registry<S, U> {
+    /// Starts to put a registry together.
+    pub fn builder() -> RegistryBuilder<S, U> {
+        RegistryBuilder::default()
+    }
+}
+
+impl<S, U> Registry<S, U> {
+    /// What is known about a tool, whether visible or not, by its name or another name of it.
+    pub fn spec(&self, name: &str) -> Option<&ToolSpec> {
+        self.entry(name).map(|entry| &entry.spec)
+    }
+
+    /// The domains and packs.
+    pub fn domains(&self) -> &Domains {
+        &self.0.domains
+    }
+
+    /// The tools that are visible, by name.
+    pub fn visible(&self, visibility: &Visibility) -> impl Iterator<Item = &ToolSpec> {
+        self.visible_entries(visibility).map(|entry| &entry.spec)
+    }
+
+    /// What a model server is told about the tools that are visible, by name, so that the same
+    /// visibility always gives the same text.
+    pub fn schemas(&self, visibility: &Visibility) -> Vec<ToolSchema> {
+        self.visible_entries(visibility)
+            .map(|entry| ToolSchema {
+                name: entry.spec.name.clone(),
+                description: entry.spec.description.clone(),
+                parameters: entry.parameters.clone(),
+            })
+            .collect()
+    }
+
+    /// Checks a call without executing it. Arguments are normalised first: other names and other
+    /// words are replaced.
+    pub fn admit(
+        &self,
+        call: &ToolCall,
+        visibility: &Visibility,
+    ) -> Result<Admitted<S, U>, Refusal> {
+        let Some(entry) = self.entry(&call.name) else {
+            let callable = self.callable(visibility);
+            return Err(Refusal::Unknown {
+                name: call.name.clone(),
+                callable,
+            });
+        };
+        self.check_visible(entry, visibility)?;
+        let name = entry.spec.name.clone();
+        let arguments = arguments::normalised(&entry.spec, call.arguments.clone());
+        let problems = arguments::problems(&entry.parameters, &arguments);
+        if !problems.is_empty() {
+            return Err(Refusal::Arguments { name, problems });
+        }
+        match entry.tool.prepare(arguments.clone()) {
+            Ok(prepared) => Ok(Admitted {
+                entry: Arc::clone(entry),
+                call: ToolCall {
+                    id: call.id.clone(),
+                    name,
+                    arguments,
+                },
+                prepared,
+            }),
+            Err(error) => Err(Refusal::Arguments {
+                name,
+                problems: vec![error.to_string()],
+            }),
+        }
+    }
+
+    /// Checks a call against what is active in the context, and executes it. What is refused is a
+    /// result, too: the model reads why.
+    pub async fn call(&self, call: &ToolCall, cx: ToolContext<'_, S>) -> ToolResult<U>
+    where
+        S: Sync,
+    {
+        match self.admit(call, cx.active()) {
+            Ok(admitted) => admitted.run(cx).await,
+            Err(refusal) => refusal.into(),
+        }
+    }
+
+    fn entry(&self, name: &str) -> Option<&Arc<Entry<S, U>>> {
+        let name = self.0.aliases.get(name).map_or(name, String::as_str);
+        self.0.tools.get(name)
+    }
+
+    pub(crate) fn visible_entries(
+        &self,
+        visibility: &Visibility,
+    ) -> impl Iterator<Item = &Entry<S, U>> {
+        let visible = |entry: &&Arc<Entry<S, U>>| self.hidden(entry, visibility).is_none();
+        self.0.tools.values().filter(visible).map(AsRef::as_ref)
+    }
+
+    fn callable(&self, visibility: &Visibility) -> Vec<String> {
+        self.visible(visibility)
+            .map(|spec| spec.name.clone())
+            .collect()
+    }
+
+    /// The one place that decides what is visible.
+    fn hidden(&self, entry: &Entry<S, U>, visibility: &Visibility) -> Option<Hidden> {
+        let spec = &entry.spec;
+        if spec.disabled || visibility.disabled.contains(&spec.name) {
+            return Some(Hidden::Disabled);
+        }
+        if visibility
+            .only
+            .as_ref()
+            .is_some_and(|only| !only.contains(&spec.name))
+        {
+            return Some(Hidden::NotInPhase);
+        }
+        let domain = spec
+            .domain
+            .as_deref()
+            .filter(|_| spec.access != Access::Context)?;
+        if visibility.domain.as_deref() != Some(domain) {
+            return Some(Hidden::Inactive { merge: false });
+        }
+        let pack = spec.pack.as_deref()?;
+        let is_core = self
+            .0
+            .domains
+            .get(domain)
+            .is_some_and(|domain| domain.core == pack);
+        (!is_core && !visibility.packs.contains(pack)).then_some(Hidden::Inactive { merge: true })
+    }
+
+    fn check_visible(&self, entry: &Entry<S, U>, visibility: &Visibility) -> Result<(), Refusal> {
+        let name = entry.spec.name.clone();
+        match self.hidden(entry, visibility) {
+            None => Ok(()),
+            Some(Hidden::Disabled) => Err(Refusal::Disabled {
+                name,
+                callable: self.callable(visibility),
+            }),
+            Some(Hidden::NotInPhase) => Err(Refusal::NotInPhase {
+                name,
+                callable: self.callable(visibility),
+            }),
+            Some(Hidden::Inactive { merge }) => {
+                let domain = entry.spec.domain.clone().unwrap_or_default();
+                let core = self.0.domains.get(&domain).map(|domain| &domain.core);
+                let pack = entry.spec.pack.clone().filter(|pack| Some(pack) != core);
+                let adder = self.0.tools.get(ADD);
+                let can_be_added =
+                    adder.is_some_and(|adder| self.hidden(adder, visibility).is_none());
+                Err(Refusal::Inactive {
+                    name,
+                    domain,
+                    pack,
+                    merge,
+                    can_be_added,
+                })
+            }
+        }
+    }
+}
+
+enum Hidden {
+    Disabled,
+    NotInPhase,
+    Inactive { merge: bool },
+}
+
+impl<S, U> Admitted<S, U> {
+    /// What is known about the tool.
+    pub fn spec(&self) -> &ToolSpec {
+        &self.entry.spec
+    }
+
+    /// The call with its canonical name and normalised arguments: what to store, to show, and to
+    /// take a digest of.
+    pub fn call(&self) -> &ToolCall {
+        &self.call
+    }
+
+    /// A short line for people: at most two arguments that may be shown.
+    pub fn preview(&self) -> String {
+        preview(self.spec(), &self.call.arguments)
+    }
+
+    /// Executes the call.
+    pub async fn run(self, cx: ToolContext<'_, S>) -> ToolResult<U>
+    where
+        S: Sync,
+    {
+        if self.entry.spec.requires_state && !cx.has_state() {
+            return ToolFailure::no_state().into();
+        }
+        match self.prepared.run(cx.call(&self.call.id)).await {
+            Ok(output) => output.into(),
+            Err(failure) => {
+                let name = &self.entry.spec.name;
+                tracing::warn!(tool = %name, call = %self.call.id, error = %Chain(&failure), "tool failed");
+                failure.into()
+            }
+        }
+    }
+}
+
+/// An error with its sources, for the operator.
+struct Chain<'a>(&'a dyn Error);
+
+impl fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut source = self.0.source();
+        while let Some(error) = source {
+            write!(f, ": {error}")?;
+            source = error.source();
+        }
+        Ok(())
+    }
+}
+
+impl<S, U> Clone for Registry<S, U> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<S, U> fmt::Debug for Registry<S, U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Registry")
+            .field(&self.0.tools.keys())
+            .finish()
+    }
+}
+
+impl<S, U> fmt::Debug for Admitted<S, U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Admitted")
+            .field("call", &self.call)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ToolFailure;
+
+/// The longest summary, in characters.
+pub const SUMMARY_CHARS: usize = 48;
+
+/// What a tool returns when it did what it should.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ToolOutput<U = ()> {
+    /// What the model reads.
+    pub text: String,
+    /// A short line for people; made of the first line of the text if absent.
+    pub summary: Option<String>,
+    /// The same for programs.
+    pub data: Value,
+    /// What is worth knowing although the tool did its work.
+    pub issues: Vec<String>,
+    /// The changes that it asks for.
+    pub updates: Vec<U>,
+}
+
+impl<U> ToolOutput<U> {
+    /// An output with the text that the model reads.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            summary: None,
+            data: Value::Null,
+            issues: vec![],
+            updates: vec![],
+        }
+    }
+
+    /// Sets the short line for people; it is cut at 48 characters.
+    #[must_use]
+    pub fn summary(mut self, summary: impl Into<String>) -> Self {
+        self.summary = Some(summary.into());
+        self
+    }
+
+    /// Sets the data for programs.
+    #[must_use]
+    pub fn data(mut self, data: impl Into<Value>) -> Self {
+        self.data = data.into();
+        self
+    }
+
+    /// Adds what is worth knowing.
+    #[must_use]
+    pub fn issue(mut self, issue: impl Into<String>) -> Self {
+        self.issues.push(issue.into());
+        self
+    }
+
+    /// Asks for a change.
+    #[must_use]
+    pub fn update(mut self, update: U) -> Self {
+        self.updates.push(update);
+        self
+    }
+
+    /// Asks for changes.
+    #[must_use]
+    pub fn updates(mut self, updates: impl IntoIterator<Item = U>) -> Self {
+        self.updates.extend(updates);
+        self
+    }
+}
+
+impl<U> From<String> for ToolOutput<U> {
+    fn from(text: String) -> Self {
+        Self::new(text)
+    }
+}
+
+impl<U> From<&str> for ToolOutput<U> {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+/// How a tool ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolStatus {
+    /// It did what it should.
+    Ok,
+    /// A rule did not let it.
+    Blocked,
+    /// It tried and could not.
+    Failed,
+}
+
+/// What came out of a call, whatever it was. Plain data, so that it can be stored as a receipt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolResult<U = ()> {
+    /// How it ended.
+    pub status: ToolStatus,
+    /// What the model reads.
+    pub text: String,
+    /// A line of at most 48 characters for people.
+    pub summary: String,
+    /// The same for programs.
+    #[serde(default)]
+    pub data: Value,
+    /// What is worth knowing beside.
+    #[serde(default = "Vec::new")]
+    pub issues: Vec<String>,
+    /// The changes that the tool asks for; none unless it ended well.
+    #[serde(default = "Vec::new")]
+    pub updates: Vec<U>,
+}
+
+impl<U> ToolResult<U> {
+    /// Whether the tool did what it should.
+    pub fn is_ok(&self) -> bool {
+        self.status == ToolStatus::Ok
+    }
+}
+
+impl<U> From<ToolOutput<U>> for ToolResult<U> {
+    fn from(output: ToolOutput<U>) -> Self {
+        let summary = clip(
+            output.summary.as_deref().unwrap_or(&output.text),
+            SUMMARY_CHARS,
+        );
+        Self {
+            status: ToolStatus::Ok,
+            text: output.text,
+            summary,
+            data: output.data,
+            issues: output.issues,
+            updates: output.updates,
+        }
+    }
+}
+
+impl<U> From<ToolFailure> for ToolResult<U> {
+    fn from(failure: ToolFailure) -> Self {
+        Self {
+            status: failure.status(),
+            summary: clip(&failure.text, SUMMARY_CHARS),
+            text: failure.text,
+            data: failure.data,
+            issues: failure.issues,
+            updates: vec![],
+        }
+    }
+}
+
+/// The first line that says something, cut to `most` characters; a cut is shown by `…`.
+pub fn clip(text: &str, most: usize) -> String {
+    let line = text
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or_default();
+    if line.chars().count() <= most {
+        return line.to_owned();
+    }
+    let mut cut: String = line.chars().take(most.saturating_sub(1)).collect();
+    cut.truncate(cut.trim_end().len());
+    cut.push('…');
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn sch_47_a_summary_is_cut_between_characters() {
+        let long = "把任务放到".repeat(20);
+        let result: ToolResult = ToolOutput::new(long.clone()).into();
+        let kept: String = long.chars().take(47).collect();
+        assert_eq!(result.summary, format!("{kept}…"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_clip_is_never_longer_than_asked(text in "\\PC{0,80}", most in 1usize..60) {
+            let line = clip(&text, most);
+            prop_assert!(line.chars().count() <= most);
+            prop_assert!(!line.contains('\n'));
+        }
+    }
+}
