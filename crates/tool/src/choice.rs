@@ -41,7 +41,7 @@ pub struct RemoveTools {
 /// What became of a request: what the model is told, and what changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct ToolChoice {
+pub struct ChosenTools {
     /// The tool that was asked.
     pub tool: String,
     /// Whether the request was carried out.
@@ -103,14 +103,14 @@ type Rejection = (ChoiceError, String);
 
 impl Domains {
     /// Activates a domain. The verdict holds the change; nothing is changed here.
-    pub fn add(&self, now: &Visibility, request: &AddTools) -> ToolChoice {
-        let verdict = ToolChoice {
+    pub fn add(&self, now: &Visibility, request: &AddTools) -> ChosenTools {
+        let verdict = ChosenTools {
             packs: request.packs.clone(),
             mode: Some(request.mode.clone().unwrap_or_else(|| "replace".into())),
-            ..ToolChoice::rejected(ADD, &request.domain)
+            ..ChosenTools::rejected(ADD, &request.domain)
         };
         match self.added(now, request) {
-            Ok(packs) => ToolChoice {
+            Ok(packs) => ChosenTools {
                 success: true,
                 action: ChoiceAction::Activate,
                 message: format!("{} is active with {}", request.domain, named(&packs)),
@@ -157,20 +157,20 @@ impl Domains {
 
     /// Deactivates. Removing what is not active is no error. The verdict holds the change;
     /// nothing is changed here.
-    pub fn remove(&self, now: &Visibility, request: &RemoveTools) -> ToolChoice {
+    pub fn remove(&self, now: &Visibility, request: &RemoveTools) -> ChosenTools {
         if request.all || request.domain.as_deref() == Some("all") {
-            return ToolChoice {
+            return ChosenTools {
                 success: true,
                 action: ChoiceAction::ClearAll,
                 message: "no domain is active".into(),
                 update: Some(VisibilityUpdate::Cleared),
-                ..ToolChoice::rejected(REMOVE, "")
+                ..ChosenTools::rejected(REMOVE, "")
             };
         }
         let name = request.domain.as_deref().unwrap_or_default();
-        let verdict = ToolChoice {
+        let verdict = ChosenTools {
             packs: request.packs.clone(),
-            ..ToolChoice::rejected(REMOVE, name)
+            ..ChosenTools::rejected(REMOVE, name)
         };
         let checked = self
             .known(name)
@@ -219,7 +219,7 @@ impl Domains {
     }
 }
 
-impl ToolChoice {
+impl ChosenTools {
     fn rejected(tool: &str, domain: &str) -> Self {
         Self {
             tool: tool.into(),

@@ -5,8 +5,8 @@ use std::{fmt::Write as _, sync::Arc};
 use serde_json::Value;
 
 use crate::{
-    AddTools, Domains, RegistryBuilder, RemoveTools, ToolChoice, ToolFailure, ToolOutput, ToolSpec,
-    VisibilityUpdate,
+    AddTools, ChosenTools, Domains, RegistryBuilder, RemoveTools, ToolFailure, ToolOutput,
+    ToolSpec, VisibilityUpdate,
     choice::{ADD, REMOVE},
     words::list,
 };
@@ -53,7 +53,7 @@ fn about(domains: &Domains) -> String {
     about
 }
 
-fn output<U: From<VisibilityUpdate>>(choice: ToolChoice) -> Result<ToolOutput<U>, ToolFailure> {
+fn output<U: From<VisibilityUpdate>>(choice: ChosenTools) -> Result<ToolOutput<U>, ToolFailure> {
     let data = serde_json::to_value(&choice).unwrap_or(Value::Null);
     if choice.success {
         let updates = choice.update.map(U::from);

@@ -25,7 +25,7 @@ mod words;
 pub use async_trait::async_trait;
 pub use builder::{RegistryBuilder, RegistryError};
 pub use catalogue::Detail;
-pub use choice::{ADD, AddTools, ChoiceAction, ChoiceError, REMOVE, RemoveTools, ToolChoice};
+pub use choice::{ADD, AddTools, ChoiceAction, ChoiceError, ChosenTools, REMOVE, RemoveTools};
 pub use context::ToolContext;
 pub use domains::{Domain, Domains};
 pub use failure::ToolFailure;

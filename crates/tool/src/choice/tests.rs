@@ -11,7 +11,7 @@ fn domains() -> Domains {
         .with("taskclass", Domain::new("core"))
 }
 
-fn add(now: &Visibility, domain: &str, packs: &[&str], mode: Option<&str>) -> ToolChoice {
+fn add(now: &Visibility, domain: &str, packs: &[&str], mode: Option<&str>) -> ChosenTools {
     let packs = packs.iter().map(ToString::to_string).collect();
     let request = AddTools {
         domain: domain.into(),
@@ -21,7 +21,7 @@ fn add(now: &Visibility, domain: &str, packs: &[&str], mode: Option<&str>) -> To
     domains().add(now, &request)
 }
 
-fn remove(now: &Visibility, domain: Option<&str>, packs: &[&str], all: bool) -> ToolChoice {
+fn remove(now: &Visibility, domain: Option<&str>, packs: &[&str], all: bool) -> ChosenTools {
     let packs = packs.iter().map(ToString::to_string).collect();
     domains().remove(
         now,
@@ -33,7 +33,7 @@ fn remove(now: &Visibility, domain: Option<&str>, packs: &[&str], all: bool) -> 
     )
 }
 
-fn after(now: &Visibility, choice: ToolChoice) -> Visibility {
+fn after(now: &Visibility, choice: ChosenTools) -> Visibility {
     let mut now = now.clone();
     if let Some(update) = choice.update {
         now.apply(update);
