@@ -1,1 +1,17 @@
 #![doc = include_str!("../README.md")]
+
+mod blocking;
+mod clock;
+mod error;
+mod group;
+mod log;
+mod open;
+mod options;
+mod readers;
+mod request;
+mod row;
+mod schema;
+mod writer;
+
+pub use log::SqliteLog;
+pub use options::{SqliteOptions, Synchronous};

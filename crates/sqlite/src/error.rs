@@ -1,0 +1,66 @@
+//! What `SQLite` reports, in the words of the store.
+use std::sync::Arc;
+
+use fugato_state::ThreadId;
+use fugato_store::{StoreError, StoreErrorKind};
+use rusqlite::{Error, ErrorCode};
+
+/// Why one request was not carried out.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// The request itself: nothing was written for it, and the others of its group go on.
+    Request(StoreErrorKind),
+    /// The database: the whole group must be undone.
+    Database(Error),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<StoreErrorKind> for Refusal {
+    fn from(kind: StoreErrorKind) -> Self {
+        Self::Request(kind)
+    }
+}
+
+impl Refusal {
+    pub(crate) fn into_store(self, operation: &'static str) -> StoreError {
+        match self {
+            Self::Request(kind) => StoreError::new(kind, operation),
+            Self::Database(error) => store_error(&Arc::new(error), operation),
+        }
+    }
+}
+
+pub(crate) fn store_error(error: &Arc<Error>, operation: &'static str) -> StoreError {
+    StoreError::new(kind_of(error), operation).because(Arc::clone(error))
+}
+
+/// An error about a thread, if there is one.
+pub(crate) fn on(error: StoreError, thread: Option<&ThreadId>) -> StoreError {
+    match thread {
+        Some(thread) => error.on(thread),
+        None => error,
+    }
+}
+
+pub(crate) fn kind_of(error: &Error) -> StoreErrorKind {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => StoreErrorKind::Full,
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreErrorKind::Unavailable,
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            StoreErrorKind::Corrupt("the database is damaged".into())
+        }
+        Some(_) => StoreErrorKind::Other,
+        None => match error {
+            Error::FromSqlConversionFailure(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::InvalidColumnType(..)
+            | Error::Utf8Error(..) => StoreErrorKind::Corrupt("a stored value is damaged".into()),
+            _ => StoreErrorKind::Other,
+        },
+    }
+}

@@ -1,0 +1,134 @@
+use futures::{FutureExt, executor::block_on, future::join_all};
+
+use super::*;
+
+fn twice(jobs: &[u32]) -> Vec<u32> {
+    jobs.iter().map(|job| job * 2).collect()
+}
+
+/// Carries one job through, as a caller would.
+async fn run(group: &Group<u32, u32>, job: u32) -> Option<u32> {
+    match group.enter(job).await {
+        Turn::Lead(lead) => lead.carry_out(twice),
+        Turn::Done(answer) => Some(answer),
+        Turn::Lost => None,
+    }
+}
+
+fn leads(turn: Option<Turn<u32, u32>>) -> Option<Vec<u32>> {
+    match turn {
+        Some(Turn::Lead(lead)) => Some(lead.jobs.clone()),
+        _ => None,
+    }
+}
+
+#[test]
+fn the_first_leads_and_serves_those_who_came_meanwhile() {
+    let group = Group::new(8);
+    let Turn::Lead(first) = block_on(group.enter(1)) else {
+        panic!("nobody else leads")
+    };
+    let mut second = group.enter(2);
+    let mut third = group.enter(3);
+    assert!((&mut second).now_or_never().is_none());
+    assert!((&mut third).now_or_never().is_none());
+    assert_eq!(first.carry_out(twice), Some(2));
+    let Turn::Lead(next) = block_on(&mut second) else {
+        panic!("the queue hands over")
+    };
+    assert_eq!(next.carry_out(twice), Some(4));
+    assert!(matches!(block_on(&mut third), Turn::Done(6)));
+}
+
+#[test]
+fn a_leader_takes_no_more_than_a_group() {
+    let group = Group::new(2);
+    let Turn::Lead(first) = block_on(group.enter(1)) else {
+        panic!("nobody else leads")
+    };
+    let [mut second, mut third, mut fourth] = [2, 3, 4].map(|job| group.enter(job));
+    drop(first);
+    assert_eq!(leads((&mut second).now_or_never()), Some(vec![2, 3]));
+    assert!(matches!((&mut third).now_or_never(), Some(Turn::Lost)));
+    assert_eq!(leads((&mut fourth).now_or_never()), Some(vec![4]));
+}
+
+#[test]
+fn one_who_leaves_the_queue_takes_nothing_with_it() {
+    let group = Group::new(8);
+    let Turn::Lead(first) = block_on(group.enter(1)) else {
+        panic!("nobody else leads")
+    };
+    let gone = group.enter(2);
+    let mut called = group.enter(3);
+    drop(gone);
+    assert_eq!(first.carry_out(twice), Some(2));
+    assert_eq!(leads((&mut called).now_or_never()), Some(vec![3]));
+}
+
+#[test]
+fn one_who_leaves_when_called_hands_over() {
+    let group = Group::new(8);
+    let Turn::Lead(first) = block_on(group.enter(1)) else {
+        panic!("nobody else leads")
+    };
+    let called = group.enter(2);
+    let mut after = group.enter(3);
+    drop(first);
+    drop(called);
+    assert_eq!(leads((&mut after).now_or_never()), Some(vec![3]));
+}
+
+#[test]
+fn a_leader_that_panics_loses_its_group_and_no_other() {
+    let group = Group::new(8);
+    let mut first = group.enter(1);
+    let mut second = group.enter(2);
+    let Some(Turn::Lead(lead)) = (&mut first).now_or_never() else {
+        panic!("it was first")
+    };
+    let mut third = group.enter(3);
+    let work = |_: &[u32]| -> Vec<u32> { panic!("the disk caught fire") };
+    let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| lead.carry_out(work)));
+    assert!(died.is_err());
+    assert!(matches!((&mut second).now_or_never(), Some(Turn::Lost)));
+    assert_eq!(leads((&mut third).now_or_never()), Some(vec![3]));
+}
+
+#[test]
+fn an_answer_that_is_missing_is_a_loss() {
+    let group = Group::new(8);
+    let mut first = group.enter(1);
+    let mut second = group.enter(2);
+    let Some(Turn::Lead(lead)) = (&mut first).now_or_never() else {
+        panic!("it was first")
+    };
+    assert_eq!(lead.carry_out(|_| vec![7]), Some(7));
+    assert!(matches!((&mut second).now_or_never(), Some(Turn::Lost)));
+}
+
+#[test]
+fn many_threads_are_all_answered() {
+    let group = Arc::new(Group::new(5));
+    let threads: Vec<_> = (0..8)
+        .map(|thread| {
+            let group = Arc::clone(&group);
+            std::thread::spawn(move || {
+                block_on(async {
+                    for round in 0..200 {
+                        let jobs = (0..3).map(|n| thread * 1_000 + round * 4 + n);
+                        let answers = join_all(jobs.clone().map(|job| run(&group, job))).await;
+                        let wanted: Vec<_> = jobs.map(|job| Some(job * 2)).collect();
+                        assert_eq!(answers, wanted);
+                    }
+                });
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread
+            .join()
+            .expect("no caller waits for ever or gets another's answer");
+    }
+    assert!(matches!(block_on(group.enter(1)), Turn::Lead(_)));
+}

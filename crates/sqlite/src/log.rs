@@ -1,0 +1,235 @@
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use fugato_state::{Seq, ThreadId};
+use fugato_store::{
+    Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Snapshots, StoreError,
+    StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
+};
+
+use crate::{
+    blocking::Place,
+    clock::StoreClock,
+    error::{Refusal, on},
+    group::{Group, Lead, Turn},
+    open::{absolute, open_writer},
+    options::SqliteOptions,
+    readers::Readers,
+    request::{Answer, Outcome, Request},
+    writer::Writer,
+};
+
+/// How many requests share one transaction at most.
+const MOST_IN_A_GROUP: usize = 512;
+
+/// The logs of many threads in one `SQLite` file. Cloning shares it.
+///
+/// Several processes may have the file open: of two that write one position exactly one wins. The
+/// file must lie on a disk of this machine, because `SQLite` shares memory between the processes.
+///
+/// Dropping the last clone closes the file; nothing that was acknowledged waits for it.
+#[derive(Debug, Clone)]
+pub struct SqliteLog {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    group: Group<Request, Outcome>,
+    writer: Mutex<Writer>,
+    readers: Readers,
+}
+
+impl SqliteLog {
+    /// Opens a database, or makes one where there is none or an empty file.
+    ///
+    /// # Errors
+    /// `Corrupt` for a file that is not such a database, is newer, or is damaged: it is left as it
+    /// is. `Unavailable` if another process holds it for longer than the busy timeout. `Invalid`
+    /// if it cannot be written. The message names the file, what was found and what is allowed.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_with(path, SqliteOptions::default())
+    }
+
+    /// Opens a database with options; see [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, StoreError> {
+        let path = absolute(path.as_ref())?;
+        let connection = open_writer(&path, &options)?;
+        let clock = Arc::new(StoreClock::new(Arc::clone(&options.clock)));
+        let writer = Writer::new(
+            connection,
+            path.clone(),
+            Arc::clone(&clock),
+            options.synchronous,
+        )
+        .map_err(|error| Refusal::from(error).into_store("open"))?;
+        let shared = Shared {
+            group: Group::new(MOST_IN_A_GROUP),
+            writer: Mutex::new(writer),
+            readers: Readers::new(path, options, clock),
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// Reads every page of the database and checks that it hangs together. Opening does so only
+    /// with small ones.
+    pub async fn verify(&self) -> Result<(), StoreError> {
+        self.read_with(|shared| shared.readers.check()).await
+    }
+
+    async fn write(&self, request: Request) -> Outcome {
+        let operation = request.operation();
+        let thread = request.thread().cloned();
+        // Whether it was done is unknown then; the nonce of a commit makes repeating it safe.
+        let lost = || {
+            let error = StoreError::new(StoreErrorKind::Unavailable, operation);
+            on(error, thread.as_ref())
+        };
+        match self.shared.group.enter(request).await {
+            Turn::Done(outcome) => outcome,
+            Turn::Lost => Err(lost()),
+            Turn::Lead(lead) => self.lead(lead).await.unwrap_or_else(|| Err(lost())),
+        }
+    }
+
+    async fn lead(&self, lead: Lead<Request, Outcome>) -> Option<Outcome> {
+        let shared = Arc::clone(&self.shared);
+        let work = move || lead.carry_out(|requests| shared.commit(requests));
+        match Place::current() {
+            Place::Here => work(),
+            Place::Worker => tokio::task::block_in_place(work),
+            Place::Pool(handle) => handle.spawn_blocking(work).await.ok().flatten(),
+        }
+    }
+
+    async fn read_with<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Shared) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        match Place::current() {
+            Place::Here => read(&shared),
+            Place::Worker => tokio::task::block_in_place(|| read(&shared)),
+            Place::Pool(handle) => handle
+                .spawn_blocking(move || read(&shared))
+                .await
+                .unwrap_or_else(|_| Err(StoreError::new(StoreErrorKind::Unavailable, "read"))),
+        }
+    }
+
+    async fn appended(&self, request: Request) -> Result<Appended, StoreError> {
+        match self.write(request).await? {
+            Answer::Appended(appended) => Ok(appended),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn done(&self, request: Request) -> Result<(), StoreError> {
+        match self.write(request).await? {
+            Answer::Done => Ok(()),
+            other => Err(unexpected(&other)),
+        }
+    }
+}
+
+impl Shared {
+    fn commit(&self, requests: &[Request]) -> Vec<Outcome> {
+        self.writer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .commit(requests)
+    }
+}
+
+fn unexpected(answer: &Answer) -> StoreError {
+    StoreError::new(StoreErrorKind::Other, "write").because(format!("answered {answer:?}"))
+}
+
+#[async_trait]
+impl ThreadLog for SqliteLog {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+        self.appended(Request::Append(thread.clone(), commit.clone()))
+            .await
+    }
+
+    async fn read(
+        &self,
+        thread: &ThreadId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<(Seq, Record)>, StoreError> {
+        let name = thread.clone();
+        self.read_with(move |shared| {
+            let read = shared.readers.read(&name, from, limit);
+            read.map_err(|refused| refused.into_store("read").on(&name))
+        })
+        .await
+    }
+
+    async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
+        // A look at two pages: not worth another thread.
+        let head = self.shared.readers.head(thread);
+        head.map_err(|refused| refused.into_store("read the head of").on(thread))
+    }
+
+    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+        match self.write(Request::Lease(request)).await? {
+            Answer::Leased(leased) => Ok(leased),
+            other => Err(unexpected(&other)),
+        }
+    }
+}
+
+#[async_trait]
+impl Snapshots for SqliteLog {
+    async fn put(&self, thread: &ThreadId, snapshot: Snapshot) -> Result<(), StoreError> {
+        self.done(Request::Put(thread.clone(), snapshot)).await
+    }
+
+    async fn latest_at(&self, thread: &ThreadId, seq: Seq) -> Result<Option<Snapshot>, StoreError> {
+        let name = thread.clone();
+        self.read_with(move |shared| {
+            let latest = shared.readers.latest_at(&name, seq);
+            latest.map_err(|refused| refused.into_store("read a snapshot of").on(&name))
+        })
+        .await
+    }
+
+    async fn delete(&self, thread: &ThreadId, seq: Seq) -> Result<(), StoreError> {
+        self.done(Request::Delete(thread.clone(), seq)).await
+    }
+}
+
+#[async_trait]
+impl ThreadAdmin for SqliteLog {
+    async fn list(&self, filter: ThreadFilter) -> Result<Vec<ThreadSummary>, StoreError> {
+        self.read_with(move |shared| {
+            let listed = shared.readers.list(&filter);
+            listed.map_err(|refused| refused.into_store("list threads"))
+        })
+        .await
+    }
+
+    async fn fork(
+        &self,
+        thread: &ThreadId,
+        base: Snapshot,
+        commit: &Commit,
+    ) -> Result<Appended, StoreError> {
+        self.appended(Request::Fork(thread.clone(), base, commit.clone()))
+            .await
+    }
+
+    async fn compact(&self, thread: &ThreadId, base: Snapshot) -> Result<(), StoreError> {
+        self.done(Request::Compact(thread.clone(), base)).await
+    }
+
+    async fn remove(&self, thread: &ThreadId) -> Result<(), StoreError> {
+        self.done(Request::Remove(thread.clone())).await
+    }
+}

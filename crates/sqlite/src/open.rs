@@ -1,0 +1,266 @@
+//! Opening a database, or refusing to.
+//!
+//! A file that is not surely ours is never written: its bytes are looked at before `SQLite` sees
+//! it, and until all checks have passed nothing may be copied from the write-ahead log into it.
+use std::{
+    fs::{self, File},
+    io::{ErrorKind, Read},
+    path::{Path, PathBuf},
+};
+
+use fugato_store::{StoreError, StoreErrorKind};
+use rusqlite::{Connection, Error, OpenFlags, config::DbConfig};
+
+use crate::{
+    error::kind_of,
+    options::SqliteOptions,
+    row::{number, stored},
+    schema::{APPLICATION_ID, TABLES, VERSION},
+};
+
+/// Databases up to this many pages are read whole when they are opened.
+const WHOLLY_CHECKED_PAGES: u64 = 1024;
+
+/// The fixed header of a database file.
+const HEADER: usize = 100;
+
+/// Opens the connection that writes, makes the tables of a new file, and checks those of an old.
+pub(crate) fn open_writer(path: &Path, options: &SqliteOptions) -> Result<Connection, StoreError> {
+    check_header(path)?;
+    let connection = connect(path, options).map_err(|error| refuse(path, error))?;
+    prepare(path, &connection, options)?;
+    Ok(connection)
+}
+
+/// Opens a connection that only reads.
+pub(crate) fn open_reader(path: &Path, options: &SqliteOptions) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(options.busy_timeout)?;
+    Ok(connection)
+}
+
+/// The path that every message names and that every connection uses.
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
+    std::path::absolute(path).map_err(|error| {
+        let what = format!("{} is no path of a database", path.display());
+        StoreError::new(StoreErrorKind::Invalid(what), "open").because(error)
+    })
+}
+
+fn connect(path: &Path, options: &SqliteOptions) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.busy_timeout(options.busy_timeout)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+fn prepare(
+    path: &Path,
+    connection: &Connection,
+    options: &SqliteOptions,
+) -> Result<(), StoreError> {
+    let refuse = |error| refuse(path, error);
+    if connection.is_readonly("main").map_err(refuse)? {
+        let what = format!("{} can only be read; a log must be written", path.display());
+        return Err(StoreError::new(StoreErrorKind::Invalid(what), "open"));
+    }
+    make_tables(connection).map_err(refuse)?;
+    check_tables(path, connection)?;
+    configure(connection, options).map_err(refuse)?;
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)
+        .map_err(refuse)?;
+    Ok(())
+}
+
+/// Looks at the bytes of an existing file.
+fn check_header(path: &Path) -> Result<(), StoreError> {
+    let unreadable = |error: std::io::Error| {
+        let what = format!("{} cannot be opened", path.display());
+        StoreError::new(StoreErrorKind::Invalid(what), "open").because(error)
+    };
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let mut header = Vec::with_capacity(HEADER);
+    file.by_ref()
+        .take(HEADER as u64)
+        .read_to_end(&mut header)
+        .map_err(unreadable)?;
+    if header.is_empty() {
+        return Ok(());
+    }
+    let found = |what: String| corrupt(path, &what);
+    if !b"SQLite format 3\0".starts_with(header.get(..16).unwrap_or(&header)) {
+        return Err(found(
+            "it is not an SQLite database; expected one made by this crate".into(),
+        ));
+    }
+    let (Some(version), Some(application)) = (field(&header, 60), field(&header, 68)) else {
+        let size = header.len();
+        return Err(found(format!(
+            "it ends after {size} bytes, within its header of {HEADER}"
+        )));
+    };
+    if application != APPLICATION_ID {
+        return Err(found(format!(
+            "its application id is {application:#010x}; expected {APPLICATION_ID:#010x}"
+        )));
+    }
+    check_version(path, version)
+}
+
+/// A number of the header, which are stored with the most significant byte first.
+fn field(header: &[u8], at: usize) -> Option<i32> {
+    let bytes = header.get(at..at + 4)?;
+    (header.len() == HEADER).then_some(i32::from_be_bytes(bytes.try_into().ok()?))
+}
+
+fn check_version(path: &Path, version: i32) -> Result<(), StoreError> {
+    if version == VERSION {
+        return Ok(());
+    }
+    let what = format!("its tables have version {version}; versions 1 to {VERSION} are known");
+    Err(corrupt(path, &what))
+}
+
+/// Makes the tables of an empty file, in one transaction and before there is a write-ahead log: so
+/// a file bears our mark from its first byte on, or is empty.
+fn make_tables(connection: &Connection) -> Result<(), Error> {
+    if has_tables(connection)? {
+        return Ok(());
+    }
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let made = has_tables(connection).and_then(|made| {
+        if !made {
+            connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+            connection.pragma_update(None, "user_version", VERSION)?;
+            for (_, sql) in TABLES {
+                connection.execute_batch(sql)?;
+            }
+            connection.execute(
+                "INSERT INTO store (id, clock, fence) VALUES (1, ?1, 0)",
+                [i64::MIN],
+            )?;
+        }
+        connection.execute_batch("COMMIT")
+    });
+    if made.is_err() && !connection.is_autocommit() {
+        // The error that matters is the first.
+        let _ = connection.execute_batch("ROLLBACK");
+    }
+    made
+}
+
+fn has_tables(connection: &Connection) -> Result<bool, Error> {
+    connection.query_row("SELECT count(*) > 0 FROM sqlite_schema", [], |row| {
+        row.get(0)
+    })
+}
+
+/// Checks what the header of the file cannot tell, because the newest pages may still lie in the
+/// write-ahead log.
+fn check_tables(path: &Path, connection: &Connection) -> Result<(), StoreError> {
+    let refuse = |error| refuse(path, error);
+    let version = connection.pragma_query_value(None, "user_version", |row| row.get(0));
+    check_version(path, version.map_err(refuse)?)?;
+    for (name, sql) in TABLES {
+        let query = "SELECT sql FROM sqlite_schema WHERE name = ?1";
+        let found: Result<String, _> = connection.query_row(query, [name], |row| row.get(0));
+        match found {
+            Ok(found) if found == sql => {}
+            Ok(found) => {
+                return Err(corrupt(
+                    path,
+                    &format!("{name} is {found:?}; expected {sql:?}"),
+                ));
+            }
+            Err(Error::QueryReturnedNoRows) => {
+                return Err(corrupt(path, &format!("{name} is missing")));
+            }
+            Err(error) => return Err(refuse(error)),
+        }
+    }
+    check_pages(path, connection)
+}
+
+/// A file that lost its end, or a page of a file that is small enough to be read whole.
+fn check_pages(path: &Path, connection: &Connection) -> Result<(), StoreError> {
+    let refuse = |error| refuse(path, error);
+    let pragma = |name| connection.pragma_query_value(None, name, |row| number(row.get(0)?));
+    let (pages, page) = (
+        pragma("page_count").map_err(refuse)?,
+        pragma("page_size").map_err(refuse)?,
+    );
+    let length = |path: &Path| fs::metadata(path).map_or(0, |found| found.len());
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    let (held, logged) = (
+        length(path) / page.max(1),
+        length(Path::new(&wal)) / page.max(1),
+    );
+    if held.saturating_add(logged) < pages {
+        let what =
+            format!("it holds {held} of {pages} pages, and its log {logged}: it lost its end");
+        return Err(corrupt(path, &what));
+    }
+    if pages <= WHOLLY_CHECKED_PAGES || held < pages {
+        check_whole(path, connection)?;
+    }
+    Ok(())
+}
+
+/// Reads every page.
+pub(crate) fn check_whole(path: &Path, connection: &Connection) -> Result<(), StoreError> {
+    let found: Result<String, _> =
+        connection.pragma_query_value(None, "quick_check", |row| row.get(0));
+    match found {
+        Ok(found) if found == "ok" => Ok(()),
+        Ok(found) => Err(corrupt(path, &found)),
+        Err(error) => Err(refuse(path, error)),
+    }
+}
+
+fn configure(connection: &Connection, options: &SqliteOptions) -> Result<(), Error> {
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    connection.pragma_update_and_check(
+        None,
+        "wal_autocheckpoint",
+        options.wal_pages,
+        |_| Ok(()),
+    )?;
+    if let Some(bytes) = options.max_bytes {
+        let page: u64 =
+            connection.pragma_query_value(None, "page_size", |row| number(row.get(0)?))?;
+        let pages = bytes
+            .div_ceil(page.max(1))
+            .clamp(1, u64::from(u32::MAX) - 1);
+        connection.pragma_update_and_check(None, "max_page_count", stored(pages), |_| Ok(()))?;
+    }
+    Ok(())
+}
+
+fn corrupt(path: &Path, what: &str) -> StoreError {
+    let what = format!("{}: {what}", path.display());
+    StoreError::new(StoreErrorKind::Corrupt(what), "open")
+}
+
+fn refuse(path: &Path, error: Error) -> StoreError {
+    let kind = match kind_of(&error) {
+        StoreErrorKind::Corrupt(what) => {
+            StoreErrorKind::Corrupt(format!("{}: {what}", path.display()))
+        }
+        StoreErrorKind::Other => {
+            StoreErrorKind::Invalid(format!("{} cannot be opened: {error}", path.display()))
+        }
+        kind => kind,
+    };
+    StoreError::new(kind, "open").because(error)
+}

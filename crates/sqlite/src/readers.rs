@@ -1,0 +1,163 @@
+//! Connections that only read, so that reading never waits for a writer's disk.
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use fugato_state::{Seq, ThreadId};
+use fugato_store::{Head, Record, Snapshot, StoreErrorKind, ThreadFilter, ThreadSummary};
+use rusqlite::{Connection, Error, OptionalExtension, params};
+
+use crate::{
+    clock::StoreClock,
+    error::Refusal,
+    open::open_reader,
+    options::SqliteOptions,
+    row::{ThreadRow, damaged, number, status, stored},
+    schema::{MAX_SEQ, key, seq_of},
+};
+
+/// How many idle connections are kept.
+const MOST_IDLE: usize = 4;
+
+#[derive(Debug)]
+pub(crate) struct Readers {
+    path: PathBuf,
+    options: SqliteOptions,
+    clock: Arc<StoreClock>,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Readers {
+    pub(crate) fn new(path: PathBuf, options: SqliteOptions, clock: Arc<StoreClock>) -> Self {
+        Self {
+            path,
+            options,
+            clock,
+            idle: Mutex::default(),
+        }
+    }
+
+    /// Reads with a connection of its own, as of one moment.
+    fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Refusal>) -> Result<T, Refusal> {
+        let idle = self
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => open_reader(&self.path, &self.options)?,
+        };
+        connection.prepare_cached("BEGIN")?.execute([])?;
+        let found = read(&connection);
+        connection.prepare_cached("COMMIT")?.execute([])?;
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < MOST_IDLE {
+            idle.push(connection);
+        }
+        found
+    }
+
+    pub(crate) fn head(&self, name: &ThreadId) -> Result<Option<Head>, Refusal> {
+        let row = self.with(|connection| Ok(ThreadRow::by_name(connection, name)?))?;
+        Ok(row.and_then(|row| {
+            self.clock.at_least(row.time);
+            Some(Head {
+                seq: row.head,
+                base: row.base,
+                fence: row.fence,
+                status: row.status?,
+                nonce: row.nonce?,
+                now: self.clock.now(),
+            })
+        }))
+    }
+
+    pub(crate) fn read(
+        &self,
+        name: &ThreadId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<(Seq, Record)>, Refusal> {
+        self.with(|connection| {
+            let sql = "SELECT id, base FROM thread WHERE name = ?1";
+            let mut statement = connection.prepare_cached(sql)?;
+            let found = statement
+                .query_row([name.as_str()], |row| {
+                    Ok((row.get(0)?, number(row.get(1)?)?))
+                })
+                .optional()?;
+            let Some((id, base)) = found else {
+                return Ok(vec![]);
+            };
+            let from = from.max(1);
+            if from <= base {
+                return Err(StoreErrorKind::Compacted { base }.into());
+            }
+            if from > MAX_SEQ {
+                return Ok(vec![]);
+            }
+            let sql = "SELECT at, body FROM record WHERE at BETWEEN ?1 AND ?2 ORDER BY at LIMIT ?3";
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let mut statement = connection.prepare_cached(sql)?;
+            let range = params![key(id, from), key(id, MAX_SEQ), limit];
+            let records =
+                statement.query_map(range, |row| Ok((seq_of(row.get(0)?), Record(row.get(1)?))))?;
+            Ok(records.collect::<Result<_, _>>()?)
+        })
+    }
+
+    pub(crate) fn latest_at(&self, name: &ThreadId, seq: Seq) -> Result<Option<Snapshot>, Refusal> {
+        self.with(|connection| {
+            let sql = "SELECT s.at, s.body FROM thread t JOIN snapshot s
+                       ON s.at BETWEEN t.id << 32 AND (t.id << 32) + ?2
+                       WHERE t.name = ?1 ORDER BY s.at DESC LIMIT 1";
+            let mut statement = connection.prepare_cached(sql)?;
+            let found =
+                statement.query_row(params![name.as_str(), stored(seq.min(MAX_SEQ))], |row| {
+                    Ok(Snapshot {
+                        seq: seq_of(row.get(0)?),
+                        body: row.get(1)?,
+                    })
+                });
+            Ok(found.optional()?)
+        })
+    }
+
+    pub(crate) fn list(&self, filter: &ThreadFilter) -> Result<Vec<ThreadSummary>, Refusal> {
+        self.with(|connection| {
+            let sql = "SELECT t.name, t.status, t.until, coalesce(
+                           (SELECT max(at) FROM record
+                            WHERE at BETWEEN t.id << 32 AND t.id << 32 | 4294967295), t.base)
+                       FROM thread t
+                       WHERE t.name > ?1 AND t.name >= ?2 AND substr(t.name, 1, length(?2)) = ?2
+                           AND t.status IS NOT NULL
+                       ORDER BY t.name LIMIT ?3";
+            let after = filter.after.as_ref().map_or("", ThreadId::as_str);
+            let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
+            let mut statement = connection.prepare_cached(sql)?;
+            let mut rows = statement.query(params![after, filter.prefix, limit])?;
+            let mut listed = vec![];
+            while let Some(row) = rows.next()? {
+                let thread = ThreadId::new(row.get::<_, String>(0)?).map_err(damaged)?;
+                let head = seq_of(row.get(3)?);
+                let missing = || damaged("a listed thread has no status");
+                let status = status(row.get(1)?, row.get(2)?)?.ok_or_else(missing)?;
+                listed.push(ThreadSummary {
+                    thread,
+                    head,
+                    status,
+                });
+            }
+            Ok(listed)
+        })
+    }
+
+    /// Reads every page.
+    pub(crate) fn check(&self) -> Result<(), fugato_store::StoreError> {
+        let connection = open_reader(&self.path, &self.options)
+            .map_err(|error: Error| Refusal::from(error).into_store("verify"))?;
+        crate::open::check_whole(&self.path, &connection)
+    }
+}

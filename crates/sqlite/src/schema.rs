@@ -1,0 +1,100 @@
+//! What is stored, and where. The README explains the tables.
+use fugato_state::Seq;
+
+/// Marks a database as ours: the letters `fgto`.
+pub(crate) const APPLICATION_ID: i32 = 0x6667_746f;
+
+/// The version of the tables. 1: the first.
+pub(crate) const VERSION: i32 = 1;
+
+/// The tables, by name, in the order in which they are made.
+pub(crate) const TABLES: [(&str, &str); 5] = [
+    (
+        "store",
+        "CREATE TABLE store (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            clock INTEGER NOT NULL,
+            fence INTEGER NOT NULL
+        ) STRICT",
+    ),
+    (
+        "thread",
+        "CREATE TABLE thread (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            name TEXT NOT NULL UNIQUE,
+            status INTEGER,
+            until INTEGER,
+            due INTEGER,
+            base INTEGER NOT NULL DEFAULT 0,
+            nonce BLOB,
+            fence INTEGER NOT NULL DEFAULT 0,
+            owner TEXT,
+            lease_until INTEGER NOT NULL DEFAULT 0,
+            signals TEXT,
+            delivered TEXT,
+            delivered_with BLOB
+        ) STRICT",
+    ),
+    (
+        "thread_due",
+        "CREATE INDEX thread_due ON thread (due) WHERE due IS NOT NULL",
+    ),
+    (
+        "record",
+        "CREATE TABLE record (
+            at INTEGER PRIMARY KEY,
+            time INTEGER,
+            nonce BLOB,
+            body BLOB NOT NULL
+        ) STRICT",
+    ),
+    (
+        "snapshot",
+        "CREATE TABLE snapshot (
+            at INTEGER PRIMARY KEY,
+            body BLOB NOT NULL
+        ) STRICT",
+    ),
+];
+
+/// The bits of a key that hold the position within its thread.
+const SEQ_BITS: u32 = 32;
+
+/// The last position that a thread can have.
+pub(crate) const MAX_SEQ: Seq = (1 << SEQ_BITS) - 1;
+
+/// The key of a record or snapshot: the thread's number above its position, so that the records of
+/// a thread lie side by side in one b-tree without an index of their own, and a commit writes one
+/// page.
+pub(crate) fn key(thread: i64, seq: Seq) -> i64 {
+    let seq = i64::try_from(seq.min(MAX_SEQ)).unwrap_or(i64::MAX);
+    (thread << SEQ_BITS) | seq
+}
+
+/// The position in a key.
+pub(crate) fn seq_of(key: i64) -> Seq {
+    key.unsigned_abs() & MAX_SEQ
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_order_by_thread_and_then_by_position() {
+        let keys = [
+            key(1, 0),
+            key(1, 1),
+            key(1, MAX_SEQ),
+            key(2, 0),
+            key(i32::MAX.into(), 7),
+        ];
+        assert!(keys.is_sorted());
+        assert_eq!(keys.map(seq_of), [0, 1, MAX_SEQ, 0, 7]);
+    }
+
+    #[test]
+    fn a_position_past_the_last_stays_in_its_thread() {
+        assert_eq!(key(1, u64::MAX), key(1, MAX_SEQ));
+    }
+}

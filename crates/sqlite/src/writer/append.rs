@@ -1,0 +1,159 @@
+use fugato_state::{Millis, Seq, ThreadId};
+use fugato_store::{Appended, Commit, Signal, Snapshot, Status, StoreErrorKind};
+use rusqlite::{Error, params};
+
+use super::Writer;
+use crate::{
+    error::Refusal,
+    row::{ThreadRow, signals},
+    schema::key,
+};
+
+impl Writer {
+    pub(super) fn append(&mut self, name: &ThreadId, commit: &Commit) -> Result<Appended, Refusal> {
+        commit.check_size()?;
+        let row = self.find(name)?;
+        if let Some(row) = &row
+            && row.status.is_some()
+            && row.nonce == Some(commit.nonce)
+        {
+            return Ok(self.repeat(row, commit.nonce)?);
+        }
+        let (head, fence) = row.as_ref().map_or((0, 0), |row| (row.head, row.fence));
+        if (commit.expect.head, commit.expect.fence) != (head, fence) {
+            return Err(StoreErrorKind::Conflict { head, fence }.into());
+        }
+        check_base(commit, row.as_ref().map_or(0, |row| row.base), head)?;
+        Self::fits(head, commit.records.len())?;
+        let row = match row {
+            Some(row) => row,
+            None => self.find_or_make(name)?,
+        };
+        Ok(self.write(&row, head, commit)?)
+    }
+
+    /// The answer to a commit whose first answer was lost.
+    pub(super) fn repeat(&self, row: &ThreadRow, nonce: u128) -> Result<Appended, Error> {
+        let sql = "SELECT iif(delivered_with = ?2, delivered, NULL) FROM thread WHERE id = ?1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let text = statement.query_row(params![row.id, nonce.to_be_bytes()], |row| row.get(0))?;
+        let now = self.clock.at_least(row.time);
+        Ok(Appended {
+            head: row.head,
+            now: now.max(self.clock.now()),
+            signals: signals(text)?,
+        })
+    }
+
+    /// Writes a checked commit after `head`.
+    pub(super) fn write(
+        &mut self,
+        row: &ThreadRow,
+        head: Seq,
+        commit: &Commit,
+    ) -> Result<Appended, Error> {
+        self.clock.at_least(row.time);
+        let now = self.clock.now();
+        let delivered = self.signals_of(row)?;
+        self.insert_records(row.id, head, commit, now)?;
+        if let Some(base) = &commit.base {
+            self.insert_snapshot(row.id, base)?;
+        }
+        let releases = row.lease_until != 0 && commit.status.releases();
+        if row.has_signals {
+            self.deliver(row.id, Some(commit.nonce))?;
+        }
+        if row.status != Some(commit.status) || releases {
+            self.set_status(row, commit.status, now)?;
+            self.store_clock(now)?;
+        } else {
+            self.store_clock_lazily(now)?;
+        }
+        Ok(Appended {
+            head: head + commit.records.len() as Seq,
+            now,
+            signals: delivered,
+        })
+    }
+
+    /// The nonce lies with the last record, so that an append that changes nothing else about the
+    /// thread writes one page.
+    fn insert_records(
+        &self,
+        thread: i64,
+        head: Seq,
+        commit: &Commit,
+        now: Millis,
+    ) -> Result<(), Error> {
+        let sql = "INSERT INTO record (at, time, nonce, body) VALUES (?1, ?2, ?3, ?4)";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let nonce = commit.nonce.to_be_bytes();
+        let mut left = commit.records.len();
+        for (seq, record) in (head + 1..).zip(&commit.records) {
+            left -= 1;
+            let mark = (left == 0).then_some(&nonce[..]);
+            let time = mark.map(|_| now);
+            statement.execute(params![key(thread, seq), time, mark, record.0])?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn insert_snapshot(&self, thread: i64, snapshot: &Snapshot) -> Result<(), Error> {
+        let sql = "INSERT OR REPLACE INTO snapshot (at, body) VALUES (?1, ?2)";
+        let at = key(thread, snapshot.seq);
+        self.connection
+            .prepare_cached(sql)?
+            .execute(params![at, snapshot.body])?;
+        Ok(())
+    }
+
+    fn set_status(&self, row: &ThreadRow, status: Status, now: Millis) -> Result<(), Error> {
+        let (code, until) = ThreadRow::status_columns(status);
+        let due = match status {
+            // It has been able to go on since it became so, not since its last record.
+            Status::Runnable if row.status == Some(status) => row.due,
+            Status::Runnable => Some(now),
+            _ => until,
+        };
+        let sql = "UPDATE thread SET status = ?2, until = ?3, due = ?4,
+                       owner = iif(?5, NULL, owner), lease_until = iif(?5, 0, lease_until)
+                   WHERE id = ?1";
+        let columns = params![row.id, code, until, due, status.releases()];
+        self.connection.prepare_cached(sql)?.execute(columns)?;
+        Ok(())
+    }
+
+    pub(super) fn signals_of(&self, row: &ThreadRow) -> Result<Vec<Signal>, Error> {
+        if !row.has_signals {
+            return Ok(vec![]);
+        }
+        let sql = "SELECT signals FROM thread WHERE id = ?1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        signals(statement.query_row([row.id], |row| row.get(0))?)
+    }
+
+    /// Notes that the signals were delivered, and with which commit, for its repetition.
+    pub(super) fn deliver(&self, thread: i64, with: Option<u128>) -> Result<(), Error> {
+        let sql = "UPDATE thread SET delivered = signals, delivered_with = ?2, signals = NULL
+                   WHERE id = ?1";
+        let with = with.map(u128::to_be_bytes);
+        self.connection
+            .prepare_cached(sql)?
+            .execute(params![thread, with])?;
+        Ok(())
+    }
+}
+
+/// A base lies between what was compacted and the end of its commit.
+pub(super) fn check_base(commit: &Commit, base: Seq, head: Seq) -> Result<(), StoreErrorKind> {
+    let end = head.saturating_add(commit.records.len() as Seq);
+    match &commit.base {
+        Some(snapshot) if snapshot.seq < base || snapshot.seq > end => {
+            let at = snapshot.seq;
+            Err(StoreErrorKind::Invalid(format!(
+                "the base is at {at}, not within {base}..={end}"
+            )))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,149 @@
+use fugato_state::{Millis, ThreadId};
+use fugato_store::{Fence, Lease, LeaseRequest, Leased, Signal, StoreErrorKind};
+use rusqlite::{Error, params};
+
+use super::Writer;
+use crate::{
+    error::Refusal,
+    row::{ThreadRow, damaged, number, signals, stored},
+};
+
+impl Writer {
+    pub(super) fn lease(&mut self, request: &LeaseRequest) -> Result<Leased, Refusal> {
+        match request {
+            LeaseRequest::Acquire { thread, owner, ttl } => self.acquire(thread, owner, *ttl),
+            LeaseRequest::Claim { n, owner, ttl } => self.claim(*n, owner, *ttl),
+            LeaseRequest::Renew { thread, fence, ttl } => self.renew(thread, *fence, *ttl),
+            LeaseRequest::Release { thread, fence } => self.release(thread, *fence),
+            LeaseRequest::Signal { thread, signal } => self.signal(thread, signal),
+        }
+    }
+
+    fn acquire(&mut self, name: &ThreadId, owner: &str, ttl: Millis) -> Result<Leased, Refusal> {
+        let now = self.shared_now()?;
+        if let Some(row) = self.find(name)?
+            && row.lease_until > now
+        {
+            let sql = "SELECT owner FROM thread WHERE id = ?1";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let owner: Option<String> = statement.query_row([row.id], |row| row.get(0))?;
+            let (owner, until) = (owner.unwrap_or_default(), row.lease_until);
+            return Err(StoreErrorKind::Busy { owner, until }.into());
+        }
+        let row = self.find_or_make(name)?;
+        Ok(Leased::Granted(vec![self.grant(
+            name.clone(),
+            &row,
+            owner,
+            now,
+            ttl,
+        )?]))
+    }
+
+    fn claim(&mut self, n: usize, owner: &str, ttl: Millis) -> Result<Leased, Refusal> {
+        let now = self.shared_now()?;
+        let mut granted = vec![];
+        for name in self.claimable(n, now)? {
+            let name = ThreadId::new(name).map_err(damaged)?;
+            if let Some(row) = self.find(&name)? {
+                granted.push(self.grant(name, &row, owner, now, ttl)?);
+            }
+        }
+        Ok(Leased::Granted(granted))
+    }
+
+    /// The names of threads that can go on and that nobody holds, oldest first.
+    fn claimable(&self, n: usize, now: Millis) -> Result<Vec<String>, Error> {
+        let sql = "SELECT name FROM thread WHERE due <= ?1 AND lease_until <= ?1
+                   ORDER BY due, id LIMIT ?2";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let n = i64::try_from(n).unwrap_or(i64::MAX);
+        statement.query_map([now, n], |row| row.get(0))?.collect()
+    }
+
+    fn grant(
+        &mut self,
+        thread: ThreadId,
+        row: &ThreadRow,
+        owner: &str,
+        now: Millis,
+        ttl: Millis,
+    ) -> Result<Lease, Error> {
+        let until = now.saturating_add(ttl);
+        let fence = if row.fence == 0 {
+            self.lowest_fence()?
+        } else {
+            row.fence
+        } + 1;
+        let sql = "UPDATE thread SET fence = ?2, owner = ?3, lease_until = ?4 WHERE id = ?1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        statement.execute(params![row.id, stored(fence), owner, until])?;
+        drop(statement);
+        self.store_clock(now)?;
+        Ok(Lease {
+            thread,
+            fence,
+            head: row.head,
+            until,
+            now,
+        })
+    }
+
+    /// The greatest fence of threads that were removed: a thread made anew under an old name must
+    /// not grant a fence that its former owner still holds.
+    fn lowest_fence(&self) -> Result<Fence, Error> {
+        let sql = "SELECT fence FROM store";
+        self.connection
+            .prepare_cached(sql)?
+            .query_row([], |row| number(row.get(0)?))
+    }
+
+    fn renew(&mut self, name: &ThreadId, fence: Fence, ttl: Millis) -> Result<Leased, Refusal> {
+        let now = self.shared_now()?;
+        let held = |row: &ThreadRow| row.fence == fence && row.lease_until > now;
+        let row = self
+            .find(name)?
+            .filter(held)
+            .ok_or(StoreErrorKind::LeaseLost)?;
+        let signals = self.signals_of(&row)?;
+        let until = now.saturating_add(ttl);
+        let sql = "UPDATE thread SET lease_until = ?2 WHERE id = ?1";
+        self.connection
+            .prepare_cached(sql)?
+            .execute(params![row.id, until])?;
+        if row.has_signals {
+            self.deliver(row.id, None)?;
+        }
+        self.store_clock(now)?;
+        Ok(Leased::Renewed { until, signals })
+    }
+
+    fn release(&mut self, name: &ThreadId, fence: Fence) -> Result<Leased, Refusal> {
+        if let Some(row) = self.find(name)?
+            && row.fence == fence
+            && row.lease_until != 0
+        {
+            let sql = "UPDATE thread SET owner = NULL, lease_until = 0 WHERE id = ?1";
+            self.connection.prepare_cached(sql)?.execute([row.id])?;
+        }
+        Ok(Leased::Done)
+    }
+
+    fn signal(&mut self, name: &ThreadId, signal: &Signal) -> Result<Leased, Refusal> {
+        let row = self.find(name)?.ok_or(StoreErrorKind::NotFound)?;
+        let sql = "SELECT signals FROM thread WHERE id = ?1";
+        let text = self
+            .connection
+            .prepare_cached(sql)?
+            .query_row([row.id], |row| row.get(0))?;
+        let mut left = signals(text)?;
+        left.push(signal.clone());
+        let text = serde_json::to_string(&left)
+            .map_err(|error| StoreErrorKind::Invalid(format!("signal {signal:?}: {error}")))?;
+        let sql = "UPDATE thread SET signals = ?2 WHERE id = ?1";
+        self.connection
+            .prepare_cached(sql)?
+            .execute(params![row.id, text])?;
+        Ok(Leased::Done)
+    }
+}
