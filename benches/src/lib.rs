@@ -1,1 +1,12 @@
-//! Placeholder crate root.
+#![doc = include_str!("../README.md")]
+
+pub mod contest;
+pub mod limit;
+pub mod measure;
+pub mod peer;
+pub mod report;
+pub mod subject;
+pub mod workload;
+
+/// What can go wrong while a workload runs.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

@@ -1,0 +1,169 @@
+//! Runs the workloads on fugato, on hand-written programs and on other engines, side by side.
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::PathBuf,
+    process::ExitCode,
+    time::Duration,
+};
+
+use clap::{Parser, ValueEnum};
+use fugato_benches::{
+    BoxError,
+    contest::{self, Plan, System},
+    limit,
+    measure::{Answer, Setting},
+    peer,
+    report::{FUGATO, LIMIT, Report},
+    workload::Workload,
+};
+
+/// Runs the workloads on fugato, on hand-written programs that do only what cannot be avoided
+/// ("limit"), and on other engines, side by side; prints medians and ratios.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Only these workloads.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    workload: Vec<Workload>,
+    /// Other engines: `none`, `all` that are installed, or names with commas between.
+    #[arg(
+        long,
+        value_name = "NAMES",
+        default_value = "all",
+        value_delimiter = ','
+    )]
+    peers: Vec<String>,
+    /// One small size of each workload, fewer repetitions.
+    #[arg(long)]
+    quick: bool,
+    /// How often each measurement is repeated, if it is quick.
+    #[arg(long, value_name = "TIMES")]
+    repetitions: Option<usize>,
+    /// Also write the medians to this file, one JSON object a line.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Where databases are made; the disk that is measured. The system's folder for temporary
+    /// files by default.
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// Measure only this system in this process.
+    #[arg(long, hide = true, num_args = 5, value_names = ["SYSTEM", "WORKLOAD", "SIZE", "MILLISECONDS", "FOLDER"])]
+    run: Option<Vec<String>>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = match &arguments.run {
+        Some(run) => measure(run),
+        None => compare(&arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nothing is left to tell if even this cannot be written.
+            let _ = writeln!(io::stderr(), "error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Measures one system in this process and prints the answer.
+fn measure(run: &[String]) -> Result<(), BoxError> {
+    let [system, workload, size, milliseconds, folder] = run else {
+        return Err("--run takes a system, a workload, a size, milliseconds and a folder".into());
+    };
+    let workload = Workload::from_str(workload, false)?;
+    let setting = Setting {
+        budget: Duration::from_millis(milliseconds.parse()?),
+        folder: folder.into(),
+    };
+    let measured = match system.as_str() {
+        LIMIT => limit::run(workload, size.parse()?, &setting)?,
+        other => return Err(format!("there is no system {other:?} in this program").into()),
+    };
+    Ok(writeln!(
+        io::stdout(),
+        "{}",
+        serde_json::to_string(&Answer::Measured(measured))?
+    )?)
+}
+
+fn compare(arguments: &Arguments) -> Result<(), BoxError> {
+    let plan = Plan {
+        workloads: workloads(arguments),
+        systems: systems(&arguments.peers)?,
+        repetitions: arguments
+            .repetitions
+            .unwrap_or(if arguments.quick { 1 } else { 5 }),
+        patience: Duration::from_secs(20),
+        timeout: Duration::from_mins(5),
+        setting: Setting {
+            budget: Duration::from_millis(if arguments.quick { 100 } else { 400 }),
+            folder: arguments.folder.clone().unwrap_or_else(std::env::temp_dir),
+        },
+    };
+    let json = arguments.json.as_ref().map(File::create).transpose()?;
+    let entries = contest::run(&plan, |line| {
+        // Progress is a courtesy: that nobody reads it is no reason to stop.
+        let _ = writeln!(io::stderr(), "{line}");
+    });
+    let report = Report::new(entries);
+    if let Some(json) = json {
+        report.write_json(BufWriter::new(json))?;
+    }
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", report.table())?;
+    for remark in report.remarks() {
+        writeln!(out, "{remark}")?;
+    }
+    Ok(())
+}
+
+fn workloads(arguments: &Arguments) -> Vec<(Workload, u64)> {
+    let chosen = |workload: &&Workload| {
+        arguments.workload.is_empty() || arguments.workload.contains(workload)
+    };
+    let sizes = |workload: &Workload| {
+        let (workload, spec) = (*workload, workload.spec());
+        let sizes = if arguments.quick {
+            std::slice::from_ref(&spec.quick)
+        } else {
+            spec.sizes
+        };
+        sizes.iter().map(move |size| (workload, *size))
+    };
+    Workload::value_variants()
+        .iter()
+        .filter(chosen)
+        .flat_map(sizes)
+        .collect()
+}
+
+fn systems(peers: &[String]) -> Result<Vec<System>, BoxError> {
+    let own = std::env::current_exe()?;
+    let mut systems: Vec<System> = [LIMIT, FUGATO]
+        .into_iter()
+        .map(|name| System {
+            name: name.to_owned(),
+            program: (own.clone(), vec!["--run".to_owned(), name.to_owned()]),
+        })
+        .collect();
+    let installed = peer::installed();
+    let wants = |word: &str| peers.iter().any(|peer| peer == word);
+    if let Some(absent) = peers.iter().find(|name| {
+        !["all", "none"].contains(&name.as_str()) && !installed.iter().any(|p| p.name == **name)
+    }) {
+        let known = peer::KNOWN.join(", ");
+        return Err(
+            format!("{absent:?} is not installed: benches/peers/install installs {known}").into(),
+        );
+    }
+    let chosen = installed
+        .into_iter()
+        .filter(|peer| wants("all") || wants(&peer.name));
+    systems.extend(chosen.map(|peer| System {
+        name: peer.name,
+        program: (peer.program, vec![]),
+    }));
+    Ok(systems)
+}

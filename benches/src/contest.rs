@@ -1,0 +1,221 @@
+//! Runs systems side by side: each measurement in a process of its own, the systems in turn.
+use std::{
+    collections::HashMap,
+    io::Read,
+    path::PathBuf,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    BoxError,
+    measure::{Answer, Measured, Setting, median},
+    workload::Workload,
+};
+
+/// A system that takes part.
+#[derive(Debug, Clone)]
+pub struct System {
+    /// Its name.
+    pub name: String,
+    /// The program, and its arguments before the workload, the size, the budget and the folder.
+    pub program: (PathBuf, Vec<String>),
+}
+
+/// What is to be measured.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The workloads, each with a size.
+    pub workloads: Vec<(Workload, u64)>,
+    /// The systems.
+    pub systems: Vec<System>,
+    /// How often each measurement is repeated, if it is quick.
+    pub repetitions: usize,
+    /// The time within which a system may begin another repetition of a workload.
+    pub patience: Duration,
+    /// The time after which a process is ended.
+    pub timeout: Duration,
+    /// For each process.
+    pub setting: Setting,
+}
+
+/// What one system made of one workload.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The workload.
+    pub workload: Workload,
+    /// Its size.
+    pub size: u64,
+    /// The system.
+    pub system: String,
+    /// The medians, or why there are none.
+    pub result: Result<Measured, Missing>,
+}
+
+/// Why there is no measurement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missing {
+    /// The system cannot express the workload, and why.
+    Unsupported(String),
+    /// The process failed, and how.
+    Failed(String),
+}
+
+/// Measures everything. `progress` hears of each process before it begins.
+pub fn run(plan: &Plan, mut progress: impl FnMut(&str)) -> Vec<Entry> {
+    let mut entries = vec![];
+    for (number, &(workload, size)) in plan.workloads.iter().enumerate() {
+        let mut taken: HashMap<&str, Taken> = HashMap::new();
+        for repetition in 1..=plan.repetitions {
+            for system in &plan.systems {
+                let taken = taken.entry(&system.name).or_default();
+                if taken.missing.is_some() || taken.time > plan.patience {
+                    continue;
+                }
+                progress(&format!(
+                    "[{}/{}] {} {size} {} ({repetition}/{})",
+                    number + 1,
+                    plan.workloads.len(),
+                    workload.spec().name,
+                    system.name,
+                    plan.repetitions,
+                ));
+                taken.add(plan, system, workload, size);
+            }
+        }
+        entries.extend(plan.systems.iter().filter_map(|system| {
+            let result = taken.remove(system.name.as_str())?.result();
+            Some(Entry {
+                workload,
+                size,
+                system: system.name.clone(),
+                result,
+            })
+        }));
+    }
+    entries
+}
+
+#[derive(Default)]
+struct Taken {
+    measured: Vec<Measured>,
+    missing: Option<Missing>,
+    time: Duration,
+}
+
+impl Taken {
+    fn add(&mut self, plan: &Plan, system: &System, workload: Workload, size: u64) {
+        let begin = Instant::now();
+        match one_process(plan, system, workload, size) {
+            Ok(Answer::Measured(measured)) => self.measured.push(measured),
+            Ok(Answer::Unsupported { unsupported }) => {
+                self.missing = Some(Missing::Unsupported(unsupported));
+            }
+            Err(error) => self.missing = Some(Missing::Failed(error.to_string())),
+        }
+        self.time += begin.elapsed();
+    }
+
+    fn result(self) -> Result<Measured, Missing> {
+        if let Some(missing) = self.missing {
+            return Err(missing);
+        }
+        let all = self.measured;
+        let mid = |field: fn(&Measured) -> Option<f64>| {
+            median(&mut all.iter().filter_map(field).collect::<Vec<_>>())
+        };
+        Ok(Measured {
+            us_cpu: mid(|m| Some(m.us_cpu)).unwrap_or(f64::NAN),
+            us_wall: mid(|m| Some(m.us_wall)).unwrap_or(f64::NAN),
+            peak_rss_mb: mid(|m| m.peak_rss_mb),
+            bytes: all.iter().filter_map(|m| m.bytes).max(),
+        })
+    }
+}
+
+fn one_process(
+    plan: &Plan,
+    system: &System,
+    workload: Workload,
+    size: u64,
+) -> Result<Answer, BoxError> {
+    let (program, arguments) = &system.program;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .args([workload.spec().name, &size.to_string()])
+        .arg(plan.setting.budget.as_millis().to_string())
+        .arg(&plan.setting.folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let begin = Instant::now();
+    while child.try_wait()?.is_none() {
+        if begin.elapsed() > plan.timeout {
+            child.kill()?;
+            child.wait()?;
+            return Err(format!("took longer than {} s", plan.timeout.as_secs()).into());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let output = child.wait_with_output()?;
+    if !output.status.success() {
+        let mut told = String::new();
+        output.stderr.as_slice().read_to_string(&mut told)?;
+        let last = told.lines().rev().find(|line| !line.trim().is_empty());
+        return Err(last.unwrap_or("ended without a word").trim().into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn results_of(script: &str) -> Vec<Result<Measured, Missing>> {
+        let program = ("sh".into(), vec!["-c".into(), script.into(), "sh".into()]);
+        let entries = run(
+            &Plan {
+                workloads: vec![(Workload::Chain, 10)],
+                systems: vec![System {
+                    name: "shell".into(),
+                    program,
+                }],
+                repetitions: 3,
+                patience: Duration::from_mins(1),
+                timeout: Duration::from_secs(20),
+                setting: Setting {
+                    budget: Duration::from_millis(7),
+                    folder: "here".into(),
+                },
+            },
+            |_| {},
+        );
+        entries.into_iter().map(|entry| entry.result).collect()
+    }
+
+    #[test]
+    fn a_program_is_told_what_to_measure() {
+        let told =
+            results_of(r#"test "$*" = "chain 10 7 here" && echo '{"us_cpu":1,"us_wall":2}'"#);
+        let expected = Measured {
+            us_cpu: 1.0,
+            us_wall: 2.0,
+            peak_rss_mb: None,
+            bytes: None,
+        };
+        assert_eq!(told, [Ok(expected)]);
+    }
+
+    #[test]
+    fn a_program_that_cannot_or_fails_says_why() {
+        assert_eq!(
+            results_of(r#"echo '{"unsupported":"no joins"}'"#),
+            [Err(Missing::Unsupported("no joins".into()))]
+        );
+        assert_eq!(
+            results_of("echo first >&2; echo broken >&2; exit 3"),
+            [Err(Missing::Failed("broken".into()))]
+        );
+    }
+}

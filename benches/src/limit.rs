@@ -1,0 +1,41 @@
+//! Hand-written programs that do only what cannot be avoided: the measure of what is possible.
+//!
+//! They keep the calls that an engine cannot avoid: a node is a boxed asynchronous function that
+//! reads the state and returns a change, and the change is what is stored. They check nothing,
+//! recover from nothing and can be asked for nothing.
+mod events;
+mod fan_out;
+mod grouped;
+mod rows;
+mod steps;
+
+use crate::{
+    BoxError,
+    measure::{Measured, Setting},
+    workload::Workload,
+};
+
+/// Runs a workload.
+pub fn run(workload: Workload, size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+    match workload {
+        Workload::Start => steps::start(size, setting),
+        Workload::Chain => steps::chain(size, 0, setting),
+        Workload::HeavyChain => steps::chain(size, 100_000, setting),
+        Workload::Cycle => steps::cycle(size, setting),
+        Workload::Loop => steps::talk(size, setting),
+        Workload::LoopMemory => steps::talk_in_memory(size, setting),
+        Workload::LoopNormal => rows::talk(size, rows::Sync::Normal, setting),
+        Workload::LoopFull => rows::talk(size, rows::Sync::Full, setting),
+        Workload::Grouped => grouped::talks(size, setting),
+        Workload::FanOut => fan_out::fan_out(size, setting),
+        Workload::Wide => steps::wide(size, setting),
+        Workload::Interrupt => grouped::interrupts(size, setting),
+        Workload::Events => events::events(size, setting),
+        Workload::Open => rows::open(size, setting),
+    }
+}
+
+/// The runtime that all programs use, fugato's too.
+pub fn runtime() -> Result<tokio::runtime::Runtime, BoxError> {
+    Ok(tokio::runtime::Builder::new_multi_thread().build()?)
+}

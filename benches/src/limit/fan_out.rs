@@ -1,0 +1,60 @@
+//! Many workers at once, and a join.
+use std::sync::Arc;
+
+use fugato_state::State;
+use futures::future::BoxFuture;
+
+use crate::{
+    BoxError,
+    limit::runtime,
+    measure::{Measured, Setting, rounds, timed},
+    subject::{Tallied, Tally},
+};
+
+/// How many workers one task of the runtime looks after.
+const CHUNK: u64 = 16;
+
+type Worker = Box<dyn Fn(u64) -> BoxFuture<'static, Tallied> + Send + Sync>;
+
+pub(super) fn fan_out(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+    let runtime = runtime()?;
+    let worker: Arc<Worker> = Arc::new(Box::new(|item| {
+        Box::pin(async move { Tallied::Square(item * item) })
+    }));
+    rounds(setting, size, || {
+        let mut state = Tally {
+            items: size,
+            ..Tally::default()
+        };
+        let (done, spent) = timed(|| runtime.block_on(share_out(&mut state, &worker)));
+        done?;
+        assert_eq!(
+            state.squares.len() as u64,
+            size,
+            "each worker leaves one square"
+        );
+        Ok(spent)
+    })
+}
+
+async fn share_out(state: &mut Tally, worker: &Arc<Worker>) -> Result<(), BoxError> {
+    let chunks = (0..state.items).step_by(16).map(|first| {
+        let (worker, end) = (worker.clone(), state.items.min(first + CHUNK));
+        tokio::spawn(async move {
+            let mut updates = vec![];
+            for item in first..end {
+                updates.push(worker(item).await);
+            }
+            updates
+        })
+    });
+    let chunks: Vec<_> = chunks.collect();
+    for chunk in chunks {
+        for update in chunk.await? {
+            state.apply(update);
+        }
+    }
+    let sum = state.squares.iter().sum();
+    state.apply(Tallied::Sum(sum));
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! The catalogue of workloads: what each one does, in which sizes, and what is to be reached.
+
+/// A workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, clap::ValueEnum)]
+pub enum Workload {
+    /// Runs of a graph with one node that does nothing.
+    Start,
+    /// A run through n nodes that do nothing.
+    Chain,
+    /// The same with 100 KB of state that no node touches.
+    HeavyChain,
+    /// One node that counts and is entered n times.
+    Cycle,
+    /// Agent and tools take n turns of two steps, each step appending one message of 200 characters.
+    Loop,
+    /// The same with a log in memory.
+    LoopMemory,
+    /// The same with SQLite, `synchronous=NORMAL`.
+    LoopNormal,
+    /// The same with SQLite, `synchronous=FULL`.
+    LoopFull,
+    /// n threads of that loop at once, 25 turns each, on one SQLite file, `synchronous=FULL`.
+    Grouped,
+    /// n workers in one step, and a join.
+    FanOut,
+    /// 1,000 keys; ten nodes in turn change 100 of them each, n times round.
+    Wide,
+    /// n threads, 64 at once, ask a question each; then all are answered. SQLite, `synchronous=FULL`.
+    Interrupt,
+    /// n small events from a node to a reader.
+    Events,
+    /// Opening a thread that has n steps in its SQLite log.
+    Open,
+}
+
+/// What there is to know about a workload.
+#[derive(Debug)]
+pub struct Spec {
+    /// Its name.
+    pub name: &'static str,
+    /// What is counted.
+    pub unit: &'static str,
+    /// The sizes to measure.
+    pub sizes: &'static [u64],
+    /// The size to measure when in a hurry.
+    pub quick: u64,
+    /// What to show of it, and what is to be reached.
+    pub shown: &'static [(Measure, Goal)],
+}
+
+/// A measured quantity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Measure {
+    /// CPU time a unit, in microseconds.
+    Cpu,
+    /// Elapsed time a unit, in microseconds.
+    Wall,
+    /// Bytes on disk, in units of 1,000,000.
+    Disk,
+    /// Peak memory, in units of 1,000,000 bytes.
+    Memory,
+}
+
+/// What fugato is to reach.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Goal {
+    /// This much, absolutely.
+    AtMost(f64),
+    /// This many times what the hand-written program needs.
+    TimesLimit(f64),
+    /// This much absolutely, and at most so many times what the smallest size needs.
+    Flat(f64, f64),
+}
+
+/// The threads that work at once in [`Workload::Interrupt`].
+pub const AT_ONCE: u64 = 64;
+/// The turns that each thread of [`Workload::Grouped`] takes.
+pub const GROUPED_TURNS: u64 = 25;
+/// The keys in the state of [`Workload::Wide`].
+pub const WIDE_KEYS: u64 = 1000;
+/// The nodes in the circle of [`Workload::Wide`].
+pub const WIDE_NODES: u64 = 10;
+
+impl Workload {
+    /// How many units a round of this size has.
+    pub fn units(self, size: u64) -> u64 {
+        match self {
+            Self::Loop | Self::LoopMemory | Self::LoopNormal | Self::LoopFull => 2 * size,
+            Self::Grouped => size * GROUPED_TURNS * 2,
+            Self::Wide => size * WIDE_NODES,
+            Self::Open => 1,
+            _ => size,
+        }
+    }
+
+    /// What there is to know about it.
+    pub fn spec(self) -> &'static Spec {
+        use Goal::{AtMost, Flat, TimesLimit};
+        use Measure::{Cpu, Disk, Memory, Wall};
+        macro_rules! spec {
+            ($name:literal, $unit:literal, $sizes:expr, $quick:expr, $($shown:expr),+) => {
+                &const { Spec {
+                    name: $name, unit: $unit, sizes: &$sizes, quick: $quick, shown: &[$($shown),+],
+                } }
+            };
+        }
+        match self {
+            Self::Start => spec!("start", "run", [1000], 1000, (Cpu, AtMost(2.0))),
+            Self::Chain => spec!("chain", "step", [1000, 3000], 1000, (Cpu, AtMost(0.25))),
+            Self::HeavyChain => spec!("heavy-chain", "step", [1000], 1000, (Cpu, AtMost(0.25))),
+            Self::Cycle => spec!("cycle", "step", [100, 1_000_000], 100, (Cpu, AtMost(0.25))),
+            Self::Loop => spec!("loop", "step", [1000, 10_000], 1000, (Cpu, Flat(0.4, 1.3))),
+            Self::LoopMemory => {
+                spec!(
+                    "loop-memory",
+                    "step",
+                    [1000],
+                    1000,
+                    (Cpu, AtMost(1.0)),
+                    (Memory, AtMost(10.0))
+                )
+            }
+            Self::LoopNormal => {
+                spec!(
+                    "loop-normal",
+                    "step",
+                    [1000, 2000],
+                    1000,
+                    (Cpu, Flat(12.0, 1.3)),
+                    (Disk, Flat(2.0, 2.2))
+                )
+            }
+            Self::LoopFull => spec!("loop-full", "step", [200], 50, (Wall, TimesLimit(1.15))),
+            Self::Grouped => spec!("grouped", "step", [64], 64, (Wall, TimesLimit(1.0 / 0.75))),
+            Self::FanOut => spec!("fan-out", "task", [1000, 10_000], 1000, (Cpu, AtMost(1.5))),
+            Self::Wide => spec!("wide", "step", [50], 50, (Cpu, AtMost(8.0))),
+            Self::Interrupt => spec!("interrupt", "thread", [1000], 128, (Wall, TimesLimit(1.3))),
+            Self::Events => spec!("events", "event", [100_000], 100_000, (Cpu, AtMost(0.25))),
+            Self::Open => spec!("open", "thread", [10_000], 10_000, (Wall, AtMost(20_000.0))),
+        }
+    }
+}
+
+impl Measure {
+    /// What it is called in a table.
+    pub fn label(self, unit: &str) -> String {
+        match self {
+            Self::Cpu => format!("CPU µs/{unit}"),
+            Self::Wall => format!("wall µs/{unit}"),
+            Self::Disk => "disk MB".into(),
+            Self::Memory => "peak memory MB".into(),
+        }
+    }
+}
+
+impl Goal {
+    /// What it is called in a table.
+    pub fn label(self) -> String {
+        match self {
+            Self::AtMost(most) => format!("≤ {most}"),
+            Self::TimesLimit(times) => format!("≤ {times:.2} × limit"),
+            Self::Flat(most, times) => format!("≤ {most}, ≤ {times} × smallest"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum;
+
+    use super::*;
+
+    #[test]
+    fn a_workload_bears_the_same_name_on_the_command_line_and_in_the_table() {
+        for workload in Workload::value_variants() {
+            let value = workload.to_possible_value().unwrap();
+            assert_eq!(value.get_name(), workload.spec().name);
+        }
+    }
+}
