@@ -1,6 +1,25 @@
 //! The schedule: its model, its tools, the rough build and the diagnosis. Nothing here waits,
 //! asks or stores: every function reads a [`ScheduleState`] and says what should change.
 
+mod board;
+mod change;
+mod diff;
+#[cfg(test)]
+mod fixture;
+mod lookup;
+pub mod order;
+mod refusal;
+mod relocate;
+mod rules;
+pub mod scope;
 mod state;
+mod text;
+pub mod tools;
 
+pub use board::Board;
+pub use change::Change;
+pub use diff::{Coordinate, Difference, Location, Step, differences};
+pub use lookup::Point;
+pub use refusal::{Refused, RuleBroken};
+pub use relocate::WriteOptions;
 pub use state::*;

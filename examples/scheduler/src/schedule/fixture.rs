@@ -1,0 +1,128 @@
+//! Short ways to write schedules in tests.
+use super::{
+    DayMapping, EventType, Level, ScheduleState, Slot, Source, Strategy, SubjectType, Task,
+    TaskClass, TaskStatus, Window,
+};
+
+/// Days 1 to `days`; day 1 is Monday, 14 September 2026, in week 1.
+pub(crate) fn window(days: u16) -> Window {
+    let first = jiff::civil::date(2026, 9, 14);
+    let day = |day_index: u16| DayMapping {
+        day_index,
+        week: (day_index - 1) / 7 + 1,
+        day_of_week: u8::try_from((day_index - 1) % 7 + 1).expect("at most 7"),
+        date: first
+            .checked_add(jiff::Span::new().days(i64::from(day_index) - 1))
+            .expect("a few years from now")
+            .to_string(),
+    };
+    Window {
+        days: (1..=days).map(day).collect(),
+    }
+}
+
+/// A window with tasks, and a class for every class id in use.
+pub(crate) fn state(days: u16, tasks: Vec<Task>) -> ScheduleState {
+    let mut ids: Vec<u32> = tasks.iter().filter_map(|task| task.task_class_id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let task_classes = ids.into_iter().map(class).collect();
+    ScheduleState {
+        window: window(days),
+        tasks,
+        task_classes,
+    }
+}
+
+/// A class that allows everything and whose profile is complete and easy.
+pub(crate) fn class(id: u32) -> TaskClass {
+    TaskClass {
+        id,
+        name: format!("Class {id}"),
+        strategy: Strategy::Steady,
+        total_slots: 0,
+        allow_filler_course: true,
+        excluded_slots: vec![],
+        excluded_days_of_week: vec![],
+        start_date: None,
+        end_date: None,
+        subject_type: Some(SubjectType::Mixed),
+        difficulty_level: Some(Level::Low),
+        cognitive_intensity: Some(Level::Low),
+    }
+}
+
+/// A demanding class.
+pub(crate) fn heavy(id: u32, subject: SubjectType) -> TaskClass {
+    TaskClass {
+        subject_type: Some(subject),
+        difficulty_level: Some(Level::High),
+        ..class(id)
+    }
+}
+
+/// A pending item of two sections.
+pub(crate) fn item(state_id: u32, class: u32, order: u32) -> Task {
+    Task {
+        state_id,
+        source: Source::TaskItem,
+        source_id: format!("item-{state_id}"),
+        name: format!("Item {state_id}"),
+        category: format!("Class {class}"),
+        status: TaskStatus::Pending,
+        locked: false,
+        slots: vec![],
+        duration: 2,
+        task_class_id: Some(class),
+        task_order: order,
+        can_embed: false,
+        embedded_by: None,
+        embed_host: None,
+        event_type: EventType::Task,
+    }
+}
+
+/// The same, already suggested somewhere.
+pub(crate) fn suggested(state_id: u32, class: u32, order: u32, slot: Slot) -> Task {
+    Task {
+        status: TaskStatus::Suggested,
+        slots: vec![slot],
+        duration: slot.sections(),
+        ..item(state_id, class, order)
+    }
+}
+
+/// A course that nothing can lie inside.
+pub(crate) fn course(state_id: u32, name: &str, day: u16, from: u8, to: u8) -> Task {
+    Task {
+        source: Source::Event,
+        source_id: format!("event-{state_id}"),
+        name: name.to_owned(),
+        category: name.to_owned(),
+        status: TaskStatus::Existing,
+        locked: true,
+        slots: vec![Slot::new(day, from, to)],
+        duration: to + 1 - from,
+        task_class_id: None,
+        event_type: EventType::Course,
+        ..item(state_id, 0, 0)
+    }
+}
+
+/// A course that allows a guest.
+pub(crate) fn host(state_id: u32, name: &str, day: u16, from: u8, to: u8) -> Task {
+    Task {
+        locked: false,
+        can_embed: true,
+        ..course(state_id, name, day, from, to)
+    }
+}
+
+/// Something to do that was in the calendar before.
+pub(crate) fn errand(state_id: u32, name: &str, day: u16, from: u8, to: u8) -> Task {
+    Task {
+        locked: false,
+        event_type: EventType::Task,
+        ..course(state_id, name, day, from, to)
+    }
+}

@@ -1,0 +1,297 @@
+//! The one way in which tasks get another place. Placing, moving, swapping and moving several
+//! at once differ only in who may go where; they are all checked here, before anything changes.
+use super::scope::DayScope;
+use super::{Board, Change, Refused, SECTIONS, Slot, Task, TaskStatus, order};
+
+/// What write tools may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WriteOptions {
+    /// Whether tasks that were in the calendar before may be moved, swapped and unplaced.
+    /// Locked ones never are.
+    pub existing_may_move: bool,
+    /// How many moves one call may make; none for any number.
+    pub batch_limit: Option<usize>,
+    /// The days that may be touched; none for all of them.
+    pub scope: Option<DayScope>,
+    /// Whether the rules of classes (excluded blocks and days, dates, fillers) are enforced.
+    pub class_rules: bool,
+}
+
+impl Default for WriteOptions {
+    /// Only suggested tasks move, in any number, on all days, within the rules of their classes.
+    fn default() -> Self {
+        Self {
+            existing_may_move: false,
+            batch_limit: None,
+            scope: None,
+            class_rules: true,
+        }
+    }
+}
+
+impl WriteOptions {
+    /// Allows, or forbids, to change the place of tasks that were in the calendar before.
+    #[must_use]
+    pub const fn existing_may_move(mut self, allowed: bool) -> Self {
+        self.existing_may_move = allowed;
+        self
+    }
+
+    /// Limits how many moves one call may make; active optimisation allows two.
+    #[must_use]
+    pub const fn batch_limit(mut self, limit: usize) -> Self {
+        self.batch_limit = Some(limit);
+        self
+    }
+
+    /// Limits the days that may be touched.
+    #[must_use]
+    pub fn scope(mut self, scope: Option<DayScope>) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    /// Enforces, or ignores, the rules of classes.
+    #[must_use]
+    pub const fn class_rules(mut self, enforced: bool) -> Self {
+        self.class_rules = enforced;
+        self
+    }
+}
+
+/// Where a task shall begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) task: u32,
+    pub(crate) day: u16,
+    pub(crate) start: u8,
+}
+
+/// What a proposal changed, and how to take it back.
+#[derive(Debug)]
+pub(crate) struct Applied {
+    pub(crate) changes: Vec<Change>,
+    undo: Vec<Change>,
+}
+
+impl Board<'_> {
+    /// Gives tasks other places, all of them or none. The tasks first leave where they lie, so
+    /// that they can take each other's places; then all of them are there before the order of
+    /// their classes is checked.
+    pub(crate) fn relocate(
+        &mut self,
+        targets: &[Target],
+        options: &WriteOptions,
+    ) -> Result<Applied, Refused> {
+        let leave = |target: &Target| Change::Unplace { task: target.task };
+        let mut undo: Vec<Change> = targets.iter().map(leave).collect();
+        for target in targets {
+            let task = self.known(target.task)?;
+            self.check_scope(task, *target, options)?;
+            undo.push(Change::restoring(task));
+        }
+        for target in targets {
+            self.apply(&leave(target));
+        }
+        match self.settle(targets, &undo, options) {
+            Ok(changes) => Ok(Applied { changes, undo }),
+            Err(refused) => {
+                self.take_back(&Applied {
+                    changes: Vec::new(),
+                    undo,
+                });
+                Err(refused)
+            }
+        }
+    }
+
+    /// Moves a task, as the tool of that name does.
+    pub(crate) fn try_move(
+        &mut self,
+        target: Target,
+        options: &WriteOptions,
+    ) -> Result<Applied, Refused> {
+        let from = self.check_movable(target.task, options)?;
+        if from.start() == (target.day, target.start) {
+            return Err(Refused::AlreadyThere(target.task));
+        }
+        self.relocate(&[target], options)
+    }
+
+    /// Swaps two tasks, as the tool of that name does.
+    pub(crate) fn try_swap(
+        &mut self,
+        task_a: u32,
+        task_b: u32,
+        options: &WriteOptions,
+    ) -> Result<Applied, Refused> {
+        if task_a == task_b {
+            return Err(Refused::Repeated(task_a));
+        }
+        let a = self.check_movable(task_a, options)?;
+        let b = self.check_movable(task_b, options)?;
+        if a.sections() != b.sections() {
+            let (a, b) = (a.sections(), b.sections());
+            return Err(Refused::DifferentDurations {
+                task_a,
+                task_b,
+                a,
+                b,
+            });
+        }
+        let to = |task, slot: Slot| Target {
+            task,
+            day: slot.day,
+            start: slot.slot_start,
+        };
+        self.relocate(&[to(task_a, b), to(task_b, a)], options)
+    }
+
+    /// Takes a proposal back.
+    pub(crate) fn take_back(&mut self, applied: &Applied) {
+        for change in &applied.undo {
+            self.apply(change);
+        }
+    }
+
+    /// The task with this id, or the refusal that says there is none.
+    pub(crate) fn known(&self, task: u32) -> Result<&Task, Refused> {
+        self.state().task(task).ok_or(Refused::UnknownTask(task))
+    }
+
+    /// Whether a task may leave the place that it has.
+    pub(crate) fn check_mobile(&self, id: u32, options: &WriteOptions) -> Result<&Task, Refused> {
+        let task = self.known(id)?;
+        if !task.is_placed() || task.status == TaskStatus::Pending {
+            return Err(Refused::NotPlaced(id));
+        }
+        if task.locked {
+            return Err(Refused::Locked {
+                task: id,
+                name: task.name.clone(),
+            });
+        }
+        if task.status == TaskStatus::Existing && !options.existing_may_move {
+            return Err(Refused::Existing {
+                task: id,
+                name: task.name.clone(),
+            });
+        }
+        Ok(task)
+    }
+
+    /// Whether a task may go to another place as a whole, and where it lies now.
+    pub(crate) fn check_movable(&self, id: u32, options: &WriteOptions) -> Result<Slot, Refused> {
+        let task = self.check_mobile(id, options)?;
+        if let Some(guest) = task.embedded_by {
+            return Err(Refused::HasGuest { task: id, guest });
+        }
+        match task.slots.as_slice() {
+            [slot] => Ok(*slot),
+            _ => Err(Refused::SeveralRanges(id)),
+        }
+    }
+
+    fn check_scope(
+        &self,
+        task: &Task,
+        target: Target,
+        options: &WriteOptions,
+    ) -> Result<(), Refused> {
+        if self.state().day(target.day).is_none() {
+            return Err(Refused::UnknownDay {
+                day: target.day,
+                last: self.state().last_day(),
+            });
+        }
+        let Some(scope) = &options.scope else {
+            return Ok(());
+        };
+        scope.check_target(target.day)?;
+        task.slots
+            .iter()
+            .try_for_each(|slot| scope.check_source(slot.day))
+    }
+
+    /// Puts the tasks, which all left their places, where they shall lie.
+    fn settle(
+        &mut self,
+        targets: &[Target],
+        undo: &[Change],
+        options: &WriteOptions,
+    ) -> Result<Vec<Change>, Refused> {
+        let mut changes = Vec::with_capacity(targets.len());
+        for target in targets {
+            let was = undo
+                .iter()
+                .rev()
+                .find(|change| change.task() == target.task);
+            let status = match was {
+                Some(Change::Place { status, .. }) => *status,
+                _ => TaskStatus::Suggested,
+            };
+            let task = self.known(target.task)?;
+            let slot = fit(*target, task.duration)?;
+            let host = self.spot(slot).map_err(|there| conflict(slot, there))?;
+            if options.class_rules {
+                self.check_class(task, slot, host.is_some())?;
+            }
+            let change = Change::Place {
+                task: target.task,
+                slots: vec![slot],
+                host,
+                status,
+            };
+            self.apply(&change);
+            changes.push(change);
+        }
+        for target in targets {
+            order::check(self, self.known(target.task)?)?;
+        }
+        Ok(changes)
+    }
+
+    /// Checks a place against the rules of the class of a task.
+    pub(crate) fn check_class(
+        &self,
+        task: &Task,
+        slot: Slot,
+        embedded: bool,
+    ) -> Result<(), Refused> {
+        let (Some(class), Some(day)) = (self.state().class_of(task), self.state().day(slot.day))
+        else {
+            return Ok(());
+        };
+        class
+            .admits(day, &slot, embedded)
+            .map_err(|rule| Refused::ClassRule {
+                task: task.state_id,
+                class: class.name.clone(),
+                rule,
+            })
+    }
+}
+
+/// The range that a task of this duration would take.
+fn fit(target: Target, duration: u8) -> Result<Slot, Refused> {
+    let slot = Slot::starting_at(target.day, target.start, duration);
+    if duration == 0 || target.start == 0 || slot.slot_end > SECTIONS {
+        let latest = (SECTIONS + 1).saturating_sub(duration.max(1));
+        return Err(Refused::OutsideDay {
+            start: target.start,
+            duration,
+            latest,
+        });
+    }
+    Ok(slot)
+}
+
+fn conflict(slot: Slot, there: &Task) -> Refused {
+    Refused::Conflict {
+        slot,
+        with: there.state_id,
+        name: there.name.clone(),
+        hosts: there.is_open_host(),
+    }
+}

@@ -1,0 +1,182 @@
+//! The days that a step of a plan is about, read from its text.
+//!
+//! `第3天`, `下周三`, `周末`, `days 3-5` and `Wednesday of next week` all limit which days the
+//! writes of a step may touch. A text that names no day limits nothing. A text that says where
+//! something goes (`move it to Friday`) limits only where things go.
+mod mention;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use self::mention::{Mention, Spoken, mentions};
+use super::{Refused, Window};
+
+/// The days that writes may touch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DayScope {
+    /// Their numbers. None of them if the text speaks of days outside the window.
+    pub days: BTreeSet<u16>,
+    /// Whether only the days are limited to which tasks go, not those that they leave.
+    pub targets_only: bool,
+}
+
+impl DayScope {
+    /// Limits every day that is touched.
+    pub fn new(days: impl IntoIterator<Item = u16>) -> Self {
+        Self {
+            days: days.into_iter().collect(),
+            targets_only: false,
+        }
+    }
+
+    /// Reads the scope of a step; none if its text names no day. `today` is the number of the
+    /// current day, which `tomorrow` and `next week` count from; it may lie outside the window.
+    pub fn read(text: &str, window: &Window, today: i32) -> Option<Self> {
+        let spoken = mentions(&text.to_lowercase());
+        if spoken.is_empty() {
+            return None;
+        }
+        let calendar = Calendar { window, today };
+        let days = calendar.resolve(&spoken);
+        // Naming the source as well ("from Monday to Friday" apart) leaves a mention that no
+        // word of direction precedes, and then both ends count.
+        let targets_only = spoken.iter().all(|mention| mention.is_target);
+        Some(Self { days, targets_only })
+    }
+
+    /// Checks a day to which something goes.
+    ///
+    /// # Errors
+    /// [`Refused::OutsideScope`] names the days that may be touched.
+    pub fn check_target(&self, day: u16) -> Result<(), Refused> {
+        if self.days.contains(&day) {
+            return Ok(());
+        }
+        Err(Refused::OutsideScope {
+            day,
+            allowed: self.days.iter().copied().collect(),
+        })
+    }
+
+    /// Checks a day that something leaves.
+    ///
+    /// # Errors
+    /// [`Refused::OutsideScope`] names the days that may be touched.
+    pub fn check_source(&self, day: u16) -> Result<(), Refused> {
+        if self.targets_only {
+            Ok(())
+        } else {
+            self.check_target(day)
+        }
+    }
+}
+
+struct Calendar<'a> {
+    window: &'a Window,
+    today: i32,
+}
+
+impl Calendar<'_> {
+    /// A week and a weekday that stand side by side belong together (`下周三`). Weeks and
+    /// weekdays that stand apart narrow each other (`next week, on the weekend`).
+    fn resolve(&self, spoken: &[Spoken]) -> BTreeSet<u16> {
+        let mut days = BTreeSet::new();
+        let (mut weeks, mut weekdays) = (BTreeSet::new(), BTreeSet::new());
+        let mut rest = spoken;
+        while let Some((first, tail)) = rest.split_first() {
+            rest = tail;
+            if let Some((second, tail)) = tail.split_first()
+                && second.joined
+                && let Some((week, names)) = pair(&first.mention, &second.mention)
+            {
+                days.extend(self.days(&self.weeks(week), names));
+                rest = tail;
+                continue;
+            }
+            match &first.mention {
+                Mention::Days(from, to) => days.extend(self.known(*from, *to)),
+                Mention::FromToday(offset) => {
+                    days.extend(self.known(self.today + offset, self.today + offset));
+                }
+                Mention::Weekdays(names) => weekdays.extend(names.iter().copied()),
+                week => weeks.extend(self.weeks(week)),
+            }
+        }
+        let named_week = spoken
+            .iter()
+            .any(|s| matches!(s.mention, Mention::Week(_) | Mention::NextWeek(_)));
+        if weekdays.is_empty() && weeks.is_empty() {
+            return days;
+        }
+        let every: BTreeSet<u8> = (1..=7).collect();
+        let names = if weekdays.is_empty() {
+            &every
+        } else {
+            &weekdays
+        };
+        if weeks.is_empty() && !(named_week && days.is_empty()) {
+            weeks = self
+                .window
+                .days
+                .iter()
+                .map(|day| i32::from(day.week))
+                .collect();
+        }
+        days.extend(self.days(&weeks, names));
+        days
+    }
+
+    fn days<'c>(
+        &'c self,
+        weeks: &'c BTreeSet<i32>,
+        names: &'c BTreeSet<u8>,
+    ) -> impl Iterator<Item = u16> + 'c {
+        let there = self.window.days.iter();
+        there
+            .filter(|day| weeks.contains(&i32::from(day.week)) && names.contains(&day.day_of_week))
+            .map(|day| day.day_index)
+    }
+
+    fn known(&self, from: i32, to: i32) -> impl Iterator<Item = u16> {
+        let days = self.window.days.iter().map(|day| day.day_index);
+        days.filter(move |day| (from..=to).contains(&i32::from(*day)))
+    }
+
+    fn weeks(&self, mention: &Mention) -> BTreeSet<i32> {
+        match mention {
+            Mention::Week(week) => BTreeSet::from([*week]),
+            Mention::NextWeek(offset) => BTreeSet::from([self.this_week() + offset]),
+            _ => BTreeSet::new(),
+        }
+    }
+
+    /// The week of today. Before and after the window it is counted from its first day.
+    fn this_week(&self) -> i32 {
+        let days = &self.window.days;
+        if let Some(day) = days
+            .iter()
+            .find(|day| i32::from(day.day_index) == self.today)
+        {
+            return i32::from(day.week);
+        }
+        let Some(first) = days.first() else { return 0 };
+        let since_monday =
+            self.today - i32::from(first.day_index) + i32::from(first.day_of_week) - 1;
+        i32::from(first.week) + since_monday.div_euclid(7)
+    }
+}
+
+/// A week and names of days, in either order.
+fn pair<'m>(a: &'m Mention, b: &'m Mention) -> Option<(&'m Mention, &'m BTreeSet<u8>)> {
+    match (a, b) {
+        (week @ (Mention::Week(_) | Mention::NextWeek(_)), Mention::Weekdays(names))
+        | (Mention::Weekdays(names), week @ (Mention::Week(_) | Mention::NextWeek(_))) => {
+            Some((week, names))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,341 @@
+//! Finds the words that name days, in Chinese and English.
+//!
+//! The words are data: every rule is a list of phrases, so that a language is added by adding
+//! lines.
+use std::collections::BTreeSet;
+
+/// Days that a text names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Mention {
+    /// Day numbers, both included.
+    Days(i32, i32),
+    /// So many days after today.
+    FromToday(i32),
+    /// A numbered week.
+    Week(i32),
+    /// So many weeks after the current one.
+    NextWeek(i32),
+    /// Names of days: Monday is 1.
+    Weekdays(BTreeSet<u8>),
+}
+
+/// A mention and how it stands in its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Spoken {
+    pub(super) mention: Mention,
+    /// Whether nothing but a word like "of" stands between it and the mention before.
+    pub(super) joined: bool,
+    /// Whether a word of direction stands before it: something goes there.
+    pub(super) is_target: bool,
+}
+
+const FROM_TODAY: &[(&str, i32)] = &[
+    ("day after tomorrow", 2),
+    ("大后天", 3),
+    ("后天", 2),
+    ("明天", 1),
+    ("明日", 1),
+    ("tomorrow", 1),
+    ("今天", 0),
+    ("今日", 0),
+    ("today", 0),
+];
+const WEEKS: &[(&str, i32)] = &[
+    ("the week after next", 2),
+    ("week after next", 2),
+    ("下下星期", 2),
+    ("下下周", 2),
+    ("下下礼拜", 2),
+    ("next week", 1),
+    ("coming week", 1),
+    ("下个星期", 1),
+    ("下个礼拜", 1),
+    ("下星期", 1),
+    ("下礼拜", 1),
+    ("下周", 1),
+    ("this week", 0),
+    ("current week", 0),
+    ("这个星期", 0),
+    ("这星期", 0),
+    ("本星期", 0),
+    ("这周", 0),
+    ("本周", 0),
+];
+const GROUPS: &[(&str, &[u8])] = &[
+    ("weekends", &[6, 7]),
+    ("weekend", &[6, 7]),
+    ("周末", &[6, 7]),
+    ("weekdays", &[1, 2, 3, 4, 5]),
+    ("weekday", &[1, 2, 3, 4, 5]),
+    ("working days", &[1, 2, 3, 4, 5]),
+    ("workdays", &[1, 2, 3, 4, 5]),
+    ("workday", &[1, 2, 3, 4, 5]),
+    ("工作日", &[1, 2, 3, 4, 5]),
+];
+const NAMES: &[(&str, u8)] = &[
+    ("monday", 1),
+    ("tuesday", 2),
+    ("wednesday", 3),
+    ("thursday", 4),
+    ("friday", 5),
+    ("saturday", 6),
+    ("sunday", 7),
+    ("mon", 1),
+    ("tues", 2),
+    ("tue", 2),
+    ("wed", 3),
+    ("thurs", 4),
+    ("thur", 4),
+    ("thu", 4),
+    ("fri", 5),
+];
+const WEEK_PREFIXES: &[&str] = &["周", "星期", "礼拜"];
+const TO: &[&str] = &[
+    "到", "至", "-", "–", "—", "~", "～", "to", "through", "until",
+];
+const GLUE: &[&str] = &["", "的", "of", "in", "on", "'s", "of the", "'s", "里的"];
+const TARGETS: &[&str] = &[
+    "移到",
+    "挪到",
+    "改到",
+    "调到",
+    "放到",
+    "排到",
+    "移至",
+    "调至",
+    "安排到",
+    "换到",
+    "to",
+    "onto",
+];
+
+/// All mentions in the order of the text, which must be in lower case.
+pub(super) fn mentions(text: &str) -> Vec<Spoken> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    let mut gap = String::new();
+    let mut before = String::new();
+    while let Some(next) = rest.chars().next() {
+        if let Some((mention, tail)) = mention(rest, &before) {
+            found.push(Spoken {
+                mention,
+                joined: !found.is_empty() && GLUE.contains(&gap.trim()),
+                is_target: is_target(&before),
+            });
+            before.push_str(rest.strip_suffix(tail).unwrap_or_default());
+            rest = tail;
+            gap.clear();
+        } else {
+            gap.push(next);
+            before.push(next);
+            rest = rest.get(next.len_utf8()..).unwrap_or_default();
+        }
+    }
+    found
+}
+
+fn is_target(before: &str) -> bool {
+    let before = before.trim_end();
+    let before = before.strip_suffix(" the").unwrap_or(before);
+    TARGETS.iter().any(|word| {
+        before
+            .strip_suffix(word)
+            .is_some_and(|head| !word.is_ascii() || head.ends_with(' '))
+    })
+}
+
+fn mention<'t>(rest: &'t str, before: &str) -> Option<(Mention, &'t str)> {
+    let starts_word = !before.ends_with(|c: char| c.is_ascii_alphanumeric());
+    if rest.starts_with(|c: char| c.is_ascii_alphabetic()) && !starts_word {
+        return None;
+    }
+    ordinal(rest)
+        .or_else(|| phrase(rest, FROM_TODAY).map(|(days, t)| (Mention::FromToday(days), t)))
+        .or_else(|| week(rest))
+        .or_else(|| group(rest))
+        .or_else(|| names(rest, before))
+}
+
+/// `第3天`, `第3天到第5天`, `第2周`, `day 3`, `days 3-5`, `week 2`.
+fn ordinal(rest: &str) -> Option<(Mention, &str)> {
+    if let Some(tail) = rest.strip_prefix('第') {
+        let (first, tail) = number(tail)?;
+        let day = |tail: &'_ str| -> Option<usize> {
+            tail.strip_prefix(['天', '日'])
+                .map(|tail| rest.len() - tail.len())
+        };
+        // "第3到5天" names the unit only once, at its end.
+        let (unit, range) = match day(tail) {
+            Some(used) => (true, rest.get(used..)?),
+            None => (false, tail),
+        };
+        if let Some((last, tail)) = range_end(range, "第")
+            && let Some(used) = day(tail)
+        {
+            return Some((Mention::Days(first, last), rest.get(used..)?));
+        }
+        if unit {
+            return Some((Mention::Days(first, first), range));
+        }
+        let tail = WEEK_PREFIXES
+            .iter()
+            .find_map(|word| tail.strip_prefix('个').unwrap_or(tail).strip_prefix(word))?;
+        return Some((Mention::Week(first), tail));
+    }
+    if let Some((first, tail)) = labelled(rest, &["days ", "day ", "day#"]) {
+        let (last, tail) = match range_end(tail, "day ") {
+            Some((last, tail)) => (last, tail),
+            None => (first, tail),
+        };
+        return Some((Mention::Days(first, last), tail));
+    }
+    labelled(rest, &["week "]).map(|(week, tail)| (Mention::Week(week), tail))
+}
+
+fn labelled<'t>(rest: &'t str, labels: &[&str]) -> Option<(i32, &'t str)> {
+    labels
+        .iter()
+        .find_map(|label| number(rest.strip_prefix(label)?.trim_start()))
+}
+
+/// `到第5`, `- 5`, ` to day 5`: the end of a range.
+fn range_end<'t>(rest: &'t str, label: &str) -> Option<(i32, &'t str)> {
+    let rest = rest.trim_start();
+    let rest = TO
+        .iter()
+        .find_map(|word| rest.strip_prefix(word))?
+        .trim_start();
+    number(rest.strip_prefix(label).unwrap_or(rest))
+}
+
+fn week(rest: &str) -> Option<(Mention, &str)> {
+    let (weeks, tail) = phrase(rest, WEEKS)?;
+    // "下周三" is a week and a day: the sign for week serves both.
+    let used = rest.strip_suffix(tail)?;
+    let shared = WEEK_PREFIXES.iter().find(|word| used.ends_with(**word));
+    if let Some(word) = shared
+        && tail.chars().next().and_then(weekday_digit).is_some()
+    {
+        return Some((
+            Mention::NextWeek(weeks),
+            rest.get(rest.len() - tail.len() - word.len()..)?,
+        ));
+    }
+    Some((Mention::NextWeek(weeks), tail))
+}
+
+fn group(rest: &str) -> Option<(Mention, &str)> {
+    let (word, days) = GROUPS
+        .iter()
+        .find(|(word, _)| begins_with_word(rest, word))?;
+    let days = Mention::Weekdays(days.iter().copied().collect());
+    Some((days, rest.get(word.len()..)?))
+}
+
+/// `周一`, `周一到周五`, `星期三`, `friday`, `monday to friday`, `next monday`.
+fn names<'t>(rest: &'t str, before: &str) -> Option<(Mention, &'t str)> {
+    if let Some(tail) = rest.strip_prefix("next ")
+        && name(tail, "").is_some()
+    {
+        return Some((Mention::NextWeek(1), tail));
+    }
+    if let Some(tail) = rest.strip_prefix("this ")
+        && name(tail, "").is_some()
+    {
+        return Some((Mention::NextWeek(0), tail));
+    }
+    let (first, tail) = name(rest, before)?;
+    let end = tail.trim_start();
+    let last = TO
+        .iter()
+        .find_map(|word| end.strip_prefix(word))
+        .map(str::trim_start);
+    if let Some((last, tail)) = last.and_then(|end| name(end, "").or_else(|| bare_digit(end)))
+        && first <= last
+    {
+        return Some((Mention::Weekdays((first..=last).collect()), tail));
+    }
+    Some((Mention::Weekdays(BTreeSet::from([first])), tail))
+}
+
+fn name<'t>(rest: &'t str, before: &str) -> Option<(u8, &'t str)> {
+    // "一周一次" is once a week, not Monday.
+    let counts = before
+        .chars()
+        .next_back()
+        .is_some_and(|c| digit(c).is_some() || c == '两');
+    let prefix = WEEK_PREFIXES
+        .iter()
+        .find_map(|word| rest.strip_prefix(word));
+    if let Some(tail) = prefix
+        && !counts
+    {
+        return bare_digit(tail);
+    }
+    let word = NAMES.iter().find(|(word, _)| begins_with_word(rest, word));
+    if let Some((word, day)) = word {
+        return Some((*day, rest.get(word.len()..)?));
+    }
+    let plural = NAMES
+        .iter()
+        .find(|(word, _)| word.ends_with("day") && begins_with_word(rest, &format!("{word}s")));
+    plural.and_then(|(word, day)| Some((*day, rest.get(word.len() + 1..)?)))
+}
+
+fn bare_digit(rest: &str) -> Option<(u8, &str)> {
+    let first = rest.chars().next()?;
+    Some((weekday_digit(first)?, rest.get(first.len_utf8()..)?))
+}
+
+fn weekday_digit(c: char) -> Option<u8> {
+    match c {
+        '日' | '天' => Some(7),
+        '一'..='鿿' => digit(c).filter(|digit| (1..=6).contains(digit)),
+        '1'..='7' => digit(c),
+        _ => None,
+    }
+}
+
+fn phrase<'t, T: Copy>(rest: &'t str, phrases: &[(&str, T)]) -> Option<(T, &'t str)> {
+    let (word, value) = phrases
+        .iter()
+        .find(|(word, _)| begins_with_word(rest, word))?;
+    Some((*value, rest.get(word.len()..)?))
+}
+
+/// Whether a word stands here: an English one must end, a Chinese one has no end to see.
+fn begins_with_word(rest: &str, word: &str) -> bool {
+    rest.strip_prefix(word).is_some_and(|tail| {
+        !word.is_ascii() || !tail.starts_with(|c: char| c.is_ascii_alphanumeric())
+    })
+}
+
+/// A number in digits or in Chinese up to 99.
+fn number(rest: &str) -> Option<(i32, &str)> {
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    if digits > 0 {
+        return Some((rest.get(..digits)?.parse().ok()?, rest.get(digits..)?));
+    }
+    let (mut tens, mut ones, mut used) = (None, 0, 0);
+    for c in rest.chars() {
+        match (c, digit(c)) {
+            ('十', _) if tens.is_none() => {
+                tens = Some(if used == 0 { 1 } else { ones });
+                ones = 0;
+            }
+            (_, Some(digit)) if ones == 0 => ones = i32::from(digit),
+            _ => break,
+        }
+        used += c.len_utf8();
+    }
+    (used > 0).then(|| Some((tens.unwrap_or(0) * 10 + ones, rest.get(used..)?)))?
+}
+
+fn digit(c: char) -> Option<u8> {
+    let numerals = ['一', '二', '三', '四', '五', '六', '七', '八', '九'];
+    let position = numerals.iter().position(|numeral| *numeral == c);
+    let value = position
+        .map(|position| position + 1)
+        .or(c.to_digit(10).map(|d| d as usize));
+    value.and_then(|value| u8::try_from(value).ok())
+}

@@ -1,0 +1,71 @@
+//! The tools that a model works with. Every one is a plain function over a schedule: reads
+//! return a [`Reply`], writes return what should change as [`Written`], or why nothing does.
+mod free;
+mod overview;
+mod range;
+mod tasks;
+mod write;
+
+use serde::Serialize;
+
+pub use free::{FindFreeArgs, find_free};
+pub use overview::{GetOverviewArgs, get_overview};
+pub use range::{QueryRangeArgs, query_range};
+pub use tasks::{
+    GetTaskInfoArgs, ListTasksArgs, StatusFilter, TaskLine, get_task_info, list_tasks,
+};
+pub use write::{
+    BatchMoveArgs, MoveArgs, PlaceArgs, SwapArgs, UnplaceArgs, batch_move, move_task, place, swap,
+    unplace,
+};
+
+use super::text::day_line;
+use super::{Board, Change, Refused};
+
+/// What a read found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reply {
+    /// The answer, for the model.
+    pub text: String,
+    /// The answer in a few words, for a person.
+    pub summary: String,
+}
+
+/// What a write would change. The schedule that it looked at is untouched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Written {
+    /// What was done and how the affected days look now, for the model.
+    pub text: String,
+    /// What was done in a few words, for a person.
+    pub summary: String,
+    /// What changes.
+    pub changes: Vec<Change>,
+}
+
+impl Written {
+    /// Describes a write; `board` is the schedule after it.
+    fn new(board: &Board<'_>, summary: String, changes: Vec<Change>, mut days: Vec<u16>) -> Self {
+        days.sort_unstable();
+        days.dedup();
+        let lines: Vec<String> = days.iter().map(|day| day_line(board, *day)).collect();
+        let text = format!("{summary}.\n{}", lines.join("\n"));
+        Self {
+            text,
+            summary,
+            changes,
+        }
+    }
+}
+
+/// Checks that a day is in the window.
+fn known_day(board: &Board<'_>, day: u16) -> Result<u16, Refused> {
+    let last = board.state().last_day();
+    board
+        .state()
+        .day(day)
+        .map(|_| day)
+        .ok_or(Refused::UnknownDay { day, last })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! Where a task of some length could go.
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Reply, known_day};
+use crate::schedule::text::{day_name, range_text};
+use crate::schedule::{Board, Refused, SECTIONS, ScheduleState, Slot};
+
+/// Days listed when nothing is long enough.
+const LARGEST_SHOWN: usize = 10;
+
+/// Finds free ranges of at least some length.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FindFreeArgs {
+    /// How many consecutive sections are needed, 1 to 12.
+    pub duration: u8,
+    /// Only this day.
+    #[serde(default)]
+    pub day: Option<u16>,
+    /// From this day on.
+    #[serde(default)]
+    pub day_start: Option<u16>,
+    /// Up to this day.
+    #[serde(default)]
+    pub day_end: Option<u16>,
+}
+
+/// Free ranges that are long enough, then courses that could hold the task; if there are
+/// neither, the largest free range of each day.
+///
+/// # Errors
+/// Days outside the window, or a duration that no day has.
+pub fn find_free(state: &ScheduleState, args: &FindFreeArgs) -> Result<Reply, Refused> {
+    let duration = args.duration;
+    if duration == 0 || duration > SECTIONS {
+        let allowed = format!("a day has {SECTIONS} sections; ask for 1 to {SECTIONS}");
+        return Err(Refused::Argument {
+            argument: "duration",
+            allowed,
+        });
+    }
+    let board = Board::new(state);
+    let days = days(&board, args)?;
+    let long_enough = |slot: &Slot| slot.sections() >= duration;
+    let free: Vec<Slot> = days
+        .iter()
+        .flat_map(|day| board.free(*day))
+        .filter(long_enough)
+        .collect();
+    let hosts: Vec<String> = days
+        .iter()
+        .flat_map(|day| board.open_hosts(*day))
+        .filter(|(_, slot)| slot.sections() >= duration)
+        .map(|(task, slot)| {
+            format!(
+                "{} inside #{} \"{}\"",
+                range_text(slot),
+                task.state_id,
+                task.name
+            )
+        })
+        .collect();
+    if free.is_empty() && hosts.is_empty() {
+        return Ok(largest(&board, &days, duration));
+    }
+    let mut lines = vec![format!("free ranges of at least {duration} sections:")];
+    if free.is_empty() {
+        lines.push("none".to_owned());
+    }
+    lines.extend(free.iter().copied().map(range_text));
+    if !hosts.is_empty() {
+        lines.push("courses that can hold the task:".to_owned());
+        lines.extend(hosts.iter().cloned());
+    }
+    let summary = format!("{} free ranges, {} inside courses", free.len(), hosts.len());
+    Ok(Reply {
+        text: lines.join("\n"),
+        summary,
+    })
+}
+
+fn largest(board: &Board<'_>, days: &[u16], duration: u8) -> Reply {
+    let mut lines = vec![format!(
+        "no free range of {duration} sections; the largest free ranges:"
+    )];
+    // The earliest of equally large ranges is shown.
+    let largest = |day: &u16| {
+        board
+            .free(*day)
+            .into_iter()
+            .rev()
+            .max_by_key(Slot::sections)
+    };
+    lines.extend(
+        days.iter()
+            .filter_map(largest)
+            .take(LARGEST_SHOWN)
+            .map(|slot| {
+                let name = board
+                    .state()
+                    .day(slot.day)
+                    .map(day_name)
+                    .unwrap_or_default();
+                format!("{name}: {}", range_text(slot))
+            }),
+    );
+    if lines.len() == 1 {
+        lines.push("none, all sections are taken".to_owned());
+    }
+    let summary = format!("no free range of {duration} sections");
+    Reply {
+        text: lines.join("\n"),
+        summary,
+    }
+}
+
+fn days(board: &Board<'_>, args: &FindFreeArgs) -> Result<Vec<u16>, Refused> {
+    if let Some(day) = args.day {
+        if args.day_start.is_some() || args.day_end.is_some() {
+            let allowed = "give either day, or day_start and day_end".to_owned();
+            return Err(Refused::Argument {
+                argument: "day",
+                allowed,
+            });
+        }
+        return Ok(vec![known_day(board, day)?]);
+    }
+    let known = board.state().window.days.iter().map(|day| day.day_index);
+    let (first, last) = (args.day_start.unwrap_or(1), args.day_end);
+    let last = last.unwrap_or_else(|| board.state().last_day());
+    for end in [args.day_start, args.day_end].into_iter().flatten() {
+        known_day(board, end)?;
+    }
+    if first > last {
+        let allowed = "day_start must not be after day_end".to_owned();
+        return Err(Refused::Argument {
+            argument: "day_start",
+            allowed,
+        });
+    }
+    Ok(known.filter(|day| (first..=last).contains(day)).collect())
+}

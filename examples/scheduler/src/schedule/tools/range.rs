@@ -1,0 +1,96 @@
+//! One day, or a part of it.
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Reply, known_day};
+use crate::schedule::text::{day_name, list, range_text, short, task_name};
+use crate::schedule::{Board, Refused, SECTIONS, ScheduleState, Slot};
+
+/// Shows a day in pairs of sections, or some of its sections one by one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QueryRangeArgs {
+    /// The day, from 1.
+    pub day: u16,
+    /// The first section to show, 1 to 12; the whole day if left out.
+    #[serde(default)]
+    pub slot_start: Option<u8>,
+    /// The last section to show; the same as the first if left out.
+    #[serde(default)]
+    pub slot_end: Option<u8>,
+}
+
+/// A whole day in six pairs of sections, or the named sections one by one.
+///
+/// # Errors
+/// A day outside the window, or sections that a day does not have.
+pub fn query_range(state: &ScheduleState, args: &QueryRangeArgs) -> Result<Reply, Refused> {
+    let board = Board::new(state);
+    let day = known_day(&board, args.day)?;
+    let name = state.day(day).map(day_name).unwrap_or_default();
+    let Some(start) = args.slot_start.or(args.slot_end) else {
+        return Ok(whole_day(&board, day, &name));
+    };
+    let end = args.slot_end.unwrap_or(start);
+    if start == 0 || end < start || end > SECTIONS {
+        let allowed = format!("sections go from 1 to {SECTIONS}, the first before the last");
+        return Err(Refused::Argument {
+            argument: "slot_start, slot_end",
+            allowed,
+        });
+    }
+    let lines = (start..=end).map(|section| line(&board, Slot::new(day, section, section)));
+    let text = format!("{name}\n{}", lines.collect::<Vec<_>>().join("\n"));
+    Ok(Reply {
+        text,
+        summary: range_text(Slot::new(day, start, end)),
+    })
+}
+
+fn whole_day(board: &Board<'_>, day: u16, name: &str) -> Reply {
+    let mut lines = vec![name.to_owned()];
+    let pairs = (1..=SECTIONS).step_by(2);
+    lines.extend(pairs.map(|start| line(board, Slot::new(day, start, start + 1))));
+    let free = list(&board.free(day));
+    lines.push(format!("free: {free}"));
+    let hosts = board.open_hosts(day);
+    let hosts: Vec<String> = hosts
+        .map(|(task, slot)| format!("{} {}", short(slot), task_name(task)))
+        .collect();
+    if !hosts.is_empty() {
+        lines.push(format!("can hold a task: {}", hosts.join("; ")));
+    }
+    Reply {
+        text: lines.join("\n"),
+        summary: format!("day {day}: free {free}"),
+    }
+}
+
+/// Who takes these sections.
+fn line(board: &Board<'_>, slot: Slot) -> String {
+    let there: Vec<String> = board
+        .overlapping(slot)
+        .flat_map(|task| task.slots.iter().map(move |range| (task, range)))
+        .filter(|(_, range)| range.overlaps(&slot))
+        .map(|(task, range)| {
+            // In a pair, a task may take only one of the two sections.
+            let part = Slot::new(
+                slot.day,
+                range.slot_start.max(slot.slot_start),
+                range.slot_end.min(slot.slot_end),
+            );
+            let only = if part == slot {
+                String::new()
+            } else {
+                format!("{} only ", short(part))
+            };
+            format!("{only}{}", task_name(task))
+        })
+        .collect();
+    let who = if there.is_empty() {
+        "free".to_owned()
+    } else {
+        there.join("; ")
+    };
+    format!("{}: {who}", short(slot))
+}

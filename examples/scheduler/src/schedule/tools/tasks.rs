@@ -1,0 +1,171 @@
+//! Tasks, all of some kind or one in detail.
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Reply;
+use crate::schedule::text::{range_text, status_text, task_name};
+use crate::schedule::{Board, Refused, ScheduleState, Slot, Task, TaskStatus, order};
+
+/// Lists tasks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListTasksArgs {
+    /// Only tasks of this category.
+    #[serde(default)]
+    pub category: Option<String>,
+    /// Only tasks that stand like this.
+    #[serde(default)]
+    pub status: StatusFilter,
+}
+
+/// Which tasks to list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StatusFilter {
+    /// Every task.
+    #[default]
+    All,
+    /// Those that were in the calendar before.
+    Existing,
+    /// Those with a place that nobody has confirmed.
+    Suggested,
+    /// Those that want a place.
+    Pending,
+}
+
+impl StatusFilter {
+    /// Whether a task passes.
+    pub fn passes(self, status: TaskStatus) -> bool {
+        match self {
+            Self::All => true,
+            Self::Existing => status == TaskStatus::Existing,
+            Self::Suggested => status == TaskStatus::Suggested,
+            Self::Pending => status == TaskStatus::Pending,
+        }
+    }
+}
+
+/// Shows one task in detail.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetTaskInfoArgs {
+    /// The id of the task.
+    pub task_id: u32,
+}
+
+/// A task on one line.
+#[derive(Debug, Clone, Copy)]
+pub struct TaskLine<'a>(pub &'a Task);
+
+impl std::fmt::Display for TaskLine<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let task = self.0;
+        write!(
+            f,
+            "{} {}, {} sections",
+            task_name(task),
+            task.category,
+            task.duration
+        )?;
+        if let Some((class, order)) = task.ordered() {
+            write!(f, ", order {order} in class {class}")?;
+        }
+        if task.is_placed() {
+            write!(f, ", at {}", places(task))?;
+        }
+        Ok(())
+    }
+}
+
+/// The tasks of a category and status, one a line.
+pub fn list_tasks(state: &ScheduleState, args: &ListTasksArgs) -> Reply {
+    let wanted = |task: &&Task| {
+        args.status.passes(task.status)
+            && args
+                .category
+                .as_ref()
+                .is_none_or(|category| task.category == *category)
+    };
+    let lines: Vec<String> = state
+        .tasks
+        .iter()
+        .filter(wanted)
+        .map(|task| TaskLine(task).to_string())
+        .collect();
+    let summary = format!("{} tasks", lines.len());
+    if lines.is_empty() {
+        let mut known: Vec<&str> = state
+            .tasks
+            .iter()
+            .map(|task| task.category.as_str())
+            .collect();
+        known.sort_unstable();
+        known.dedup();
+        let text = format!("no such task; categories: {}", known.join(", "));
+        return Reply { text, summary };
+    }
+    Reply {
+        text: lines.join("\n"),
+        summary,
+    }
+}
+
+/// One task: where it lies, how it relates to hosts and guests, and between which siblings of
+/// its class it must lie.
+///
+/// # Errors
+/// There is no such task.
+pub fn get_task_info(state: &ScheduleState, args: &GetTaskInfoArgs) -> Result<Reply, Refused> {
+    let board = Board::new(state);
+    let task = board.known(args.task_id)?;
+    let mut lines = vec![
+        TaskLine(task).to_string(),
+        format!("status: {}", status_text(task.status)),
+        format!(
+            "fixed: {}",
+            if task.locked {
+                "yes, it must stay"
+            } else {
+                "no"
+            }
+        ),
+    ];
+    let name = |id: u32| {
+        state.task(id).map_or_else(
+            || format!("#{id}"),
+            |other| format!("#{id} \"{}\"", other.name),
+        )
+    };
+    lines.extend(
+        task.embed_host
+            .map(|host| format!("lies inside {}", name(host))),
+    );
+    lines.extend(
+        task.embedded_by
+            .map(|guest| format!("holds {}", name(guest))),
+    );
+    if task.is_open_host() {
+        lines.push("can hold a task that lies wholly inside it".to_owned());
+    }
+    let bounds = order::bounds(&board, task);
+    if let Some((day, section)) = bounds.after {
+        lines.push(format!("must begin after day {day}, section {section}"));
+    }
+    if let Some((day, section)) = bounds.before {
+        lines.push(format!("must end before day {day}, section {section}"));
+    }
+    let summary = format!("task {} \"{}\"", task.state_id, task.name);
+    Ok(Reply {
+        text: lines.join("\n"),
+        summary,
+    })
+}
+
+fn places(task: &Task) -> String {
+    let slots = Slot::compress(task.slots.clone());
+    slots
+        .into_iter()
+        .map(range_text)
+        .collect::<Vec<_>>()
+        .join(" and ")
+}

@@ -1,0 +1,238 @@
+//! Tools that change where tasks lie: they check everything, then say what changes.
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Written;
+use crate::schedule::relocate::Target;
+use crate::schedule::text::range_text;
+use crate::schedule::{Board, Change, Refused, ScheduleState, TaskStatus, WriteOptions};
+
+/// Gives a pending task its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlaceArgs {
+    /// The id of a pending task.
+    pub task_id: u32,
+    /// The day, from 1.
+    pub day: u16,
+    /// The first section, 1 to 12. If a course that can hold a task lies there, the task goes
+    /// inside it.
+    pub slot_start: u8,
+}
+
+/// Gives a placed task another place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MoveArgs {
+    /// The id of a task that has a place.
+    pub task_id: u32,
+    /// The new day, from 1.
+    pub new_day: u16,
+    /// The new first section, 1 to 12.
+    pub new_slot_start: u8,
+}
+
+/// Lets two tasks change places.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SwapArgs {
+    /// The id of a task that has a place.
+    pub task_a: u32,
+    /// The id of another one that takes as many sections.
+    pub task_b: u32,
+}
+
+/// Gives several placed tasks other places, all of them or none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BatchMoveArgs {
+    /// The moves. They may use the places that the other moved tasks leave.
+    pub moves: Vec<MoveArgs>,
+}
+
+/// Takes a task out of the schedule; it wants a place again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnplaceArgs {
+    /// The id of a task that has a place.
+    pub task_id: u32,
+}
+
+/// Gives a pending task its place. Inside a course that can hold a task it becomes a guest.
+///
+/// # Errors
+/// Why nothing changes.
+pub fn place(
+    state: &ScheduleState,
+    args: &PlaceArgs,
+    options: &WriteOptions,
+) -> Result<Written, Refused> {
+    let mut board = Board::new(state);
+    let task = board.known(args.task_id)?;
+    if task.status != TaskStatus::Pending || task.is_placed() {
+        return Err(Refused::NotPending(args.task_id));
+    }
+    let target = Target {
+        task: args.task_id,
+        day: args.day,
+        start: args.slot_start,
+    };
+    let applied = board.relocate(&[target], options)?;
+    let inside = match applied.changes.first() {
+        Some(Change::Place {
+            host: Some(host), ..
+        }) => format!(", inside task {host}"),
+        _ => String::new(),
+    };
+    let summary = format!("placed {}{inside}", lies(&board, args.task_id));
+    Ok(Written::new(
+        &board,
+        summary,
+        applied.changes,
+        vec![args.day],
+    ))
+}
+
+/// Gives a placed task another place.
+///
+/// # Errors
+/// Why nothing changes.
+pub fn move_task(
+    state: &ScheduleState,
+    args: &MoveArgs,
+    options: &WriteOptions,
+) -> Result<Written, Refused> {
+    let mut board = Board::new(state);
+    let from = board.check_movable(args.task_id, options)?;
+    let changes = board.try_move(args.target(), options)?.changes;
+    let summary = format!(
+        "moved {} (was {})",
+        lies(&board, args.task_id),
+        range_text(from)
+    );
+    Ok(Written::new(
+        &board,
+        summary,
+        changes,
+        vec![from.day, args.new_day],
+    ))
+}
+
+/// Lets two placed tasks of the same length change places.
+///
+/// # Errors
+/// Why nothing changes.
+pub fn swap(
+    state: &ScheduleState,
+    args: &SwapArgs,
+    options: &WriteOptions,
+) -> Result<Written, Refused> {
+    let mut board = Board::new(state);
+    let changes = board.try_swap(args.task_a, args.task_b, options)?.changes;
+    let places = changes
+        .iter()
+        .filter_map(|change| board.state().task(change.task())?.start());
+    let days = places.map(|(day, _)| day).collect();
+    let summary = format!(
+        "swapped {} and {}",
+        lies(&board, args.task_a),
+        lies(&board, args.task_b)
+    );
+    Ok(Written::new(&board, summary, changes, days))
+}
+
+/// Gives several placed tasks other places, all of them or none.
+///
+/// # Errors
+/// Why nothing changes.
+pub fn batch_move(
+    state: &ScheduleState,
+    args: &BatchMoveArgs,
+    options: &WriteOptions,
+) -> Result<Written, Refused> {
+    let given = args.moves.len();
+    if given == 0 {
+        let allowed = "name at least one move".to_owned();
+        return Err(Refused::Argument {
+            argument: "moves",
+            allowed,
+        });
+    }
+    if let Some(limit) = options.batch_limit.filter(|limit| given > *limit) {
+        return Err(Refused::TooManyMoves { given, limit });
+    }
+    let mut board = Board::new(state);
+    let (mut days, mut targets) = (Vec::new(), Vec::<Target>::new());
+    for step in &args.moves {
+        if targets.iter().any(|target| target.task == step.task_id) {
+            return Err(Refused::Repeated(step.task_id));
+        }
+        days.extend([
+            board.check_movable(step.task_id, options)?.day,
+            step.new_day,
+        ]);
+        targets.push(step.target());
+    }
+    let applied = board.relocate(&targets, options)?;
+    let moved: Vec<String> = targets
+        .iter()
+        .map(|target| lies(&board, target.task))
+        .collect();
+    let summary = format!("moved {}", moved.join(", "));
+    Ok(Written::new(&board, summary, applied.changes, days))
+}
+
+/// Takes a task out of the schedule. A guest inside it wants a place again as well.
+///
+/// # Errors
+/// Why nothing changes.
+pub fn unplace(
+    state: &ScheduleState,
+    args: &UnplaceArgs,
+    options: &WriteOptions,
+) -> Result<Written, Refused> {
+    let mut board = Board::new(state);
+    let task = board.check_mobile(args.task_id, options)?;
+    if let Some(scope) = &options.scope {
+        task.slots
+            .iter()
+            .try_for_each(|slot| scope.check_target(slot.day))?;
+    }
+    let days = task.slots.iter().map(|slot| slot.day).collect();
+    let mut summary = format!("unplaced task {} \"{}\"", task.state_id, task.name);
+    let mut changes = Vec::new();
+    if let Some(guest) = task.embedded_by.and_then(|guest| board.state().task(guest)) {
+        let also = format!(
+            " and task {} \"{}\", which lay inside it",
+            guest.state_id, guest.name
+        );
+        summary.push_str(&also);
+        changes.push(Change::Unplace {
+            task: guest.state_id,
+        });
+    }
+    changes.push(Change::Unplace { task: args.task_id });
+    for change in &changes {
+        board.apply(change);
+    }
+    Ok(Written::new(&board, summary, changes, days))
+}
+
+impl MoveArgs {
+    const fn target(&self) -> Target {
+        Target {
+            task: self.task_id,
+            day: self.new_day,
+            start: self.new_slot_start,
+        }
+    }
+}
+
+/// `task 4 "Algebra 3" at day 3, sections 5-6`.
+fn lies(board: &Board<'_>, id: u32) -> String {
+    let Some(task) = board.state().task(id) else {
+        return format!("task {id}");
+    };
+    let places: Vec<String> = task.slots.iter().copied().map(range_text).collect();
+    format!("task {id} \"{}\" at {}", task.name, places.join(" and "))
+}
