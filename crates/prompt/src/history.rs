@@ -1,0 +1,169 @@
+//! Views of a history: as a conversation between people and model, and as the work of a stage.
+use std::fmt::Write as _;
+
+use fugato_state::{Message, Role};
+
+use crate::Wording;
+
+const CORRECTION: &str = "[correction] ";
+
+/// The message that tells a model what was wrong with its answer. It is marked, so that a
+/// conversation view leaves it out, together with the answer before it.
+pub fn correction(text: &str) -> Message {
+    Message::user(format!("{CORRECTION}{text}"))
+}
+
+/// Whether a message is a [`correction`].
+pub fn is_correction(message: &Message) -> bool {
+    message.role == Role::User && message.content.starts_with(CORRECTION)
+}
+
+/// A message that marks a place in the history, such as the end of a loop. No view shows it.
+pub fn marker(name: &str) -> Message {
+    Message::system(format!("[[{name}]]"))
+}
+
+/// Whether a message is the [`marker`] of this name.
+pub fn is_marker(message: &Message, name: &str) -> bool {
+    let inner = message
+        .content
+        .strip_prefix("[[")
+        .and_then(|rest| rest.strip_suffix("]]"));
+    message.role == Role::System && inner == Some(name)
+}
+
+/// What came after the last marker of this name; everything if there is none.
+pub fn since_marker<'a>(history: &'a [Message], name: &str) -> &'a [Message] {
+    let after = history
+        .iter()
+        .rposition(|message| is_marker(message, name))
+        .map_or(0, |at| at + 1);
+    history.get(after..).unwrap_or_default()
+}
+
+/// What people and model said to each other: no tools, no corrections, and none of the answers
+/// that were corrected. What is added to the history is added at the end of the view.
+pub fn conversation_view(history: &[Message], wording: &Wording) -> String {
+    let mut view = String::new();
+    for (at, message) in history.iter().enumerate() {
+        let corrected = || history.get(at + 1).is_some_and(is_correction);
+        let (who, shown) = match message.role {
+            Role::User => (&wording.user, !is_correction(message)),
+            Role::Assistant => (&wording.assistant, !corrected()),
+            _ => continue,
+        };
+        let text = message.content.trim();
+        if shown && !text.is_empty() {
+            push_line(&mut view, &format!("{who}: {text}"));
+        }
+    }
+    view
+}
+
+/// What was done, with the calls of tools and their results, and with corrections: the working
+/// area of a stage. What the person said is in the conversation.
+pub fn work_view(history: &[Message], wording: &Wording) -> String {
+    let mut view = String::new();
+    for message in history {
+        let text = message.content.trim();
+        match message.role {
+            Role::Assistant => {
+                if !text.is_empty() {
+                    push_line(&mut view, &format!("{}: {text}", wording.assistant));
+                }
+                for call in &message.tool_calls {
+                    push_line(
+                        &mut view,
+                        &format!("[{}] {} {}", call.id, call.name, call.arguments),
+                    );
+                }
+            }
+            Role::Tool => {
+                let id = message.tool_call_id.as_deref().unwrap_or_default();
+                push_line(&mut view, &format!("[{id}] → {text}"));
+            }
+            Role::User if is_correction(message) => push_line(&mut view, text),
+            _ => {}
+        }
+    }
+    view
+}
+
+fn push_line(view: &mut String, line: &str) {
+    if !view.is_empty() {
+        view.push('\n');
+    }
+    // Writing to a String cannot fail.
+    let _ = write!(view, "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use fugato_state::ToolCall;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn history() -> Vec<Message> {
+        let call = ToolCall::new("c1", "place", json!({ "task": 7 }));
+        vec![
+            Message::user("Plan my week."),
+            Message::assistant("[NEXT_PLAN]"),
+            correction("answer with one JSON object"),
+            Message::assistant("I place it.").with_tool_calls([call]),
+            Message::tool("c1", "placed"),
+            marker("execute_loop_closed"),
+            Message::assistant("Done."),
+        ]
+    }
+
+    #[test]
+    fn sch_112_the_conversation_view_leaves_out_tools_and_corrections() {
+        assert_eq!(
+            conversation_view(&history(), &Wording::english()),
+            "User: Plan my week.\nAssistant: I place it.\nAssistant: Done."
+        );
+    }
+
+    #[test]
+    fn sch_55_a_finished_loop_leaves_the_working_area() {
+        let wording = Wording::english();
+        assert_eq!(
+            work_view(&history(), &wording),
+            "Assistant: [NEXT_PLAN]\n\
+             [correction] answer with one JSON object\n\
+             Assistant: I place it.\n\
+             [c1] place {\"task\":7}\n\
+             [c1] → placed\n\
+             Assistant: Done."
+        );
+        let history = history();
+        let current = since_marker(&history, "execute_loop_closed");
+        assert_eq!(work_view(current, &wording), "Assistant: Done.");
+        assert_eq!(since_marker(&history, "execute_step_advanced"), history);
+    }
+
+    fn any_message() -> impl Strategy<Value = Message> {
+        ("[a-z]{0,5}", 0..4u8).prop_map(|(text, kind)| match kind {
+            0 => Message::user(text),
+            1 => Message::assistant(text),
+            2 => Message::tool("c", text),
+            _ => marker(&text),
+        })
+    }
+
+    proptest! {
+        /// A server can cache the beginning of a prompt only if it stays.
+        #[test]
+        fn l6_a_longer_history_only_adds_to_the_end_of_the_view(
+            history in proptest::collection::vec(any_message(), 0..12),
+            cut in 0usize..12,
+        ) {
+            let wording = Wording::english();
+            let part = history.get(..cut).unwrap_or(&history);
+            let whole = conversation_view(&history, &wording);
+            prop_assert!(whole.starts_with(&conversation_view(part, &wording)));
+        }
+    }
+}
