@@ -1,1 +1,46 @@
 #![doc = include_str!("../README.md")]
+
+mod answer;
+mod builder;
+mod check;
+mod codec;
+mod context;
+mod digest;
+mod draw;
+mod driver;
+mod ephemeral;
+mod error;
+mod events;
+mod fold;
+mod graph;
+mod history;
+mod journal;
+mod keeper;
+pub mod machine;
+mod node;
+mod open;
+mod outcome;
+mod pause;
+mod request;
+mod route;
+mod run;
+mod runner;
+mod sight;
+mod snapshot;
+mod tasks;
+
+pub use answer::Answers;
+pub use builder::{BuildError, GraphBuilder};
+pub use check::Problem;
+pub use context::{Context, ItemError};
+pub use ephemeral::Ephemeral;
+pub use error::{AnswerError, BoxError, RunError, RunErrorKind};
+pub use events::Events;
+pub use graph::Graph;
+pub use history::{HistoryEntry, Standing};
+pub use node::{IntoNode, Node};
+pub use outcome::{IntoOutcome, Note, Outcome};
+pub use pause::IntoUpdates;
+pub use route::{END, IntoTargets, Targets};
+pub use run::{Ended, Run, Saved};
+pub use runner::{Runner, RunnerOptions};

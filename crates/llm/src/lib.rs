@@ -1,23 +1,33 @@
 #![doc = include_str!("../README.md")]
 
 mod attempt;
+mod contract;
+mod decide;
 mod delta;
 mod error;
+mod extract;
 mod fallback;
 mod model;
 mod profile;
 mod request;
 mod response;
 mod retry;
+mod style;
+mod tag;
 mod timeout;
 
 pub use attempt::{Attempt, AttemptFailure};
+pub use contract::{Contract, Objections, Rejected, RejectedClass};
+pub use decide::{DecideError, DecideOptions, Decided, DecidedBy, Story, Undecided, decide};
 pub use delta::{ChatDelta, FinishReason, ToolCallDelta, Usage};
 pub use error::{ModelError, ModelErrorKind, RetryAdvice};
+pub use extract::{Extracted, NoObject, Repair, extract};
 pub use fallback::Fallback;
 pub use model::{ChatModel, ChatModelExt, DeltaStream};
 pub use profile::Profile;
 pub use request::{ChatRequest, ResponseFormat, Sampling, Thinking, ToolChoice, ToolSpec};
 pub use response::{ChatResponse, ResponseFold};
 pub use retry::Retry;
+pub use style::{Decision, DecisionStyle};
+pub use tag::{Tag, TagEnd, TagFound, TagPiece, TagSplitter, TaggedDelta, split_tag, visible_text};
 pub use timeout::Timeout;

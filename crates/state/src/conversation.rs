@@ -61,7 +61,10 @@ impl Conversation {
 
     /// The text of a pinned block.
     pub fn pinned(&self, key: &str) -> Option<&str> {
-        self.pinned.iter().find(|b| b.key == key).map(|b| b.text.as_str())
+        self.pinned
+            .iter()
+            .find(|b| b.key == key)
+            .map(|b| b.text.as_str())
     }
 
     /// The history with every tool call paired with a result, whatever stopped in between:
@@ -136,7 +139,10 @@ mod tests {
     fn pinning_a_key_again_replaces_its_text_in_place() {
         let mut talk = Conversation::default();
         for (key, text) in [("plan", "a"), ("memory", "b"), ("plan", "c")] {
-            talk.apply(ConversationUpdate::Pinned(PinnedBlock { key: key.into(), text: text.into() }));
+            talk.apply(ConversationUpdate::Pinned(PinnedBlock {
+                key: key.into(),
+                text: text.into(),
+            }));
         }
         assert_eq!(talk.pinned("plan"), Some("c"));
         assert_eq!(talk.pinned[0].key, "plan");

@@ -118,7 +118,10 @@ mod tests {
         assert_eq!(ThreadId::new("desk 1").unwrap().as_str(), "desk 1");
         for bad in ["", "a\nb", &"x".repeat(201)] {
             assert!(ThreadId::new(bad).is_err(), "{bad:?}");
-            assert!(serde_json::from_value::<ThreadId>(bad.into()).is_err(), "{bad:?}");
+            assert!(
+                serde_json::from_value::<ThreadId>(bad.into()).is_err(),
+                "{bad:?}"
+            );
         }
     }
 }

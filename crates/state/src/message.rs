@@ -36,7 +36,13 @@ pub struct Message {
 
 impl Message {
     fn new(role: Role, content: impl Into<String>) -> Self {
-        Self { role, content: content.into(), reasoning: None, tool_calls: vec![], tool_call_id: None }
+        Self {
+            role,
+            content: content.into(),
+            reasoning: None,
+            tool_calls: vec![],
+            tool_call_id: None,
+        }
     }
 
     /// Instructions of the program.
@@ -56,7 +62,10 @@ impl Message {
 
     /// The result of the call `id`.
     pub fn tool(id: impl Into<String>, content: impl Into<String>) -> Self {
-        Self { tool_call_id: Some(id.into()), ..Self::new(Role::Tool, content) }
+        Self {
+            tool_call_id: Some(id.into()),
+            ..Self::new(Role::Tool, content)
+        }
     }
 
     /// Adds tool calls.
@@ -81,6 +90,10 @@ pub struct ToolCall {
 impl ToolCall {
     /// A call.
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: Value) -> Self {
-        Self { id: id.into(), name: name.into(), arguments }
+        Self {
+            id: id.into(),
+            name: name.into(),
+            arguments,
+        }
     }
 }

@@ -37,7 +37,11 @@ impl Schema {
                 message: error.to_string(),
             })
             .collect();
-        if violations.is_empty() { Ok(()) } else { Err(SchemaError::Violated(violations)) }
+        if violations.is_empty() {
+            Ok(())
+        } else {
+            Err(SchemaError::Violated(violations))
+        }
     }
 }
 
@@ -67,7 +71,11 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.path.is_empty() { "the value" } else { &self.path };
+        let place = if self.path.is_empty() {
+            "the value"
+        } else {
+            &self.path
+        };
         write!(f, "{place}: {}", self.message)
     }
 }
@@ -108,7 +116,10 @@ mod tests {
 
     #[test]
     fn an_invalid_schema_is_rejected_when_made() {
-        assert!(matches!(Schema::new(json!({ "type": 7 })), Err(SchemaError::Invalid(_))));
+        assert!(matches!(
+            Schema::new(json!({ "type": 7 })),
+            Err(SchemaError::Invalid(_))
+        ));
     }
 
     #[test]

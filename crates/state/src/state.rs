@@ -23,14 +23,22 @@ pub trait State: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
 
     /// Reads a state that version `from` wrote. The default accepts what today's shape can read.
     fn migrate_state(from: u32, old: Value) -> Result<Self, MigrateError> {
-        serde_json::from_value(old).map_err(|source| MigrateError { from, to: Self::VERSION, source })
+        serde_json::from_value(old).map_err(|source| MigrateError {
+            from,
+            to: Self::VERSION,
+            source,
+        })
     }
 
     /// Reads an update that version `from` wrote; one old update may become several or none.
     fn migrate_update(from: u32, old: Value) -> Result<Vec<Self::Update>, MigrateError> {
         serde_json::from_value(old)
             .map(|update| vec![update])
-            .map_err(|source| MigrateError { from, to: Self::VERSION, source })
+            .map_err(|source| MigrateError {
+                from,
+                to: Self::VERSION,
+                source,
+            })
     }
 }
 

@@ -27,7 +27,9 @@ pub struct Commit {
     /// The status of the thread from now on. [`Status::Waiting`] and [`Status::Idle`] also give
     /// the lease back.
     pub status: Status,
-    /// A fold that replaces everything up to its position, written in the same transaction.
+    /// A fold of everything up to its position, from which folding starts from now on. It is
+    /// written as a snapshot in the same transaction, and lies between what was compacted away and
+    /// the end of this commit.
     pub base: Option<Snapshot>,
 }
 
@@ -41,9 +43,16 @@ impl Commit {
     /// before it writes.
     pub fn check_size(&self) -> Result<(), StoreErrorKind> {
         if self.records.is_empty() {
-            return Err(StoreErrorKind::Invalid("a commit needs at least one record".into()));
+            return Err(StoreErrorKind::Invalid(
+                "a commit needs at least one record".into(),
+            ));
         }
-        let largest = self.records.iter().map(|record| record.0.len()).max().unwrap_or(0);
+        let largest = self
+            .records
+            .iter()
+            .map(|record| record.0.len())
+            .max()
+            .unwrap_or(0);
         let whole = self.records.iter().map(|record| record.0.len()).sum();
         for (bytes, limit) in [(largest, Self::MAX_RECORD), (whole, Self::MAX_COMMIT)] {
             if bytes > limit {
@@ -51,6 +60,19 @@ impl Commit {
             }
         }
         Ok(())
+    }
+
+    /// Checks that a base, if there is one, lies within the thread: from what was compacted away
+    /// up to `compacted`, to the end of this commit after `head`.
+    pub fn check_base(&self, compacted: Seq, head: Seq) -> Result<(), StoreErrorKind> {
+        let end = head.saturating_add(self.records.len() as Seq);
+        match &self.base {
+            Some(Snapshot { seq, .. }) if *seq < compacted || *seq > end => {
+                let what = format!("the base is at {seq}, not within {compacted}..={end}");
+                Err(StoreErrorKind::Invalid(what))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -129,6 +151,11 @@ pub struct Snapshot {
 
 impl fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Snapshot {{ seq: {}, body: {:?} }}", self.seq, String::from_utf8_lossy(&self.body))
+        write!(
+            f,
+            "Snapshot {{ seq: {}, body: {:?} }}",
+            self.seq,
+            String::from_utf8_lossy(&self.body)
+        )
     }
 }

@@ -65,7 +65,12 @@ pub enum StoreErrorKind {
 impl StoreError {
     /// An error of this kind.
     pub fn new(kind: StoreErrorKind, operation: &'static str) -> Self {
-        Self { kind, operation, thread: None, source: None }
+        Self {
+            kind,
+            operation,
+            thread: None,
+            source: None,
+        }
     }
 
     /// Names the thread.
@@ -99,12 +104,20 @@ impl StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.thread {
-            Some(thread) => write!(f, "cannot {} thread {:?}: ", self.operation, thread.as_str())?,
+            Some(thread) => write!(
+                f,
+                "cannot {} thread {:?}: ",
+                self.operation,
+                thread.as_str()
+            )?,
             None => write!(f, "cannot {}: ", self.operation)?,
         }
         match &self.kind {
             StoreErrorKind::Conflict { head, fence } => {
-                write!(f, "another writer was first; its head is {head}, its fence {fence}")
+                write!(
+                    f,
+                    "another writer was first; its head is {head}, its fence {fence}"
+                )
             }
             StoreErrorKind::Busy { owner, until } => {
                 write!(f, "{owner} holds its lease until {until} ms")

@@ -11,7 +11,7 @@ use crate::{Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Stat
 ///   otherwise it is a `Conflict` and has written nothing. A thread that does not exist has head 0
 ///   and fence 0.
 /// - **idempotent**: a commit whose nonce is that of the thread's last commit returns the same head
-///   again and writes nothing, whatever it expects.
+///   and signals again and writes nothing, whatever it expects.
 /// - **gap free**: records of a commit take the positions after the head, in order.
 /// - **isolated**: threads do not see each other.
 /// - **read your writes**: what `append` acknowledged, `read` and `head` return at once.
@@ -21,11 +21,12 @@ use crate::{Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Stat
 ///   commit without records is `Invalid`.
 /// - **lease**: `Acquire` grants a lease with a fence greater than all before, or is `Busy` while
 ///   another lease lasts. An append under an older fence is a `Conflict`. `Renew` of a lease that
-///   was lost is `LeaseLost`. Time is the store's.
+///   was lost is `LeaseLost`. Time is the store's, and never runs backwards.
 /// - **release**: an append with status `Waiting` or `Idle` gives the lease back.
 /// - **claim**: `Claim` grants leases on threads that are `Runnable`, or `Sleeping` or `Waiting`
-///   past their time, and that nobody holds; oldest first.
+///   past their time, and that nobody holds; those first that could go on the longest.
 /// - **signal**: a signal needs no lease; the owner gets it once, with its next append or renewal.
+///   To a thread that never was it is `NotFound`.
 #[async_trait]
 pub trait ThreadLog: Send + Sync {
     /// Appends the records of one commit.
@@ -49,13 +50,14 @@ pub trait ThreadLog: Send + Sync {
 /// Stored folds, which make opening a thread faster. Losing one loses nothing.
 #[async_trait]
 pub trait Snapshots: Send + Sync {
-    /// Stores a fold. It must not pass the head of the log.
+    /// Stores a fold. Past the head of the log it is `NotFound`, before its base `Compacted`.
     async fn put(&self, thread: &ThreadId, snapshot: Snapshot) -> Result<(), StoreError>;
 
     /// The newest fold at or before a position.
     async fn latest_at(&self, thread: &ThreadId, seq: Seq) -> Result<Option<Snapshot>, StoreError>;
 
-    /// Removes the fold at exactly this position; removing none is no error.
+    /// Removes the fold at exactly this position; removing none is no error. The one that stands
+    /// for compacted records cannot be removed: `Invalid`.
     async fn delete(&self, thread: &ThreadId, seq: Seq) -> Result<(), StoreError>;
 }
 
@@ -65,8 +67,9 @@ pub trait ThreadAdmin: Send + Sync {
     /// The threads that match, in the order of their names, after `filter.after`.
     async fn list(&self, filter: ThreadFilter) -> Result<Vec<ThreadSummary>, StoreError>;
 
-    /// Makes a new thread whose log begins with `base` and the records of `commit`. In one
-    /// transaction: it exists whole or not at all. `Conflict` if the thread exists.
+    /// Makes a new thread whose log begins with `base` and the records of `commit`, which take the
+    /// positions after it. In one transaction: it exists whole or not at all. `Conflict` if the
+    /// thread has records, or another fence than the commit expects; repeating it is no conflict.
     async fn fork(
         &self,
         thread: &ThreadId,
@@ -75,10 +78,12 @@ pub trait ThreadAdmin: Send + Sync {
     ) -> Result<Appended, StoreError>;
 
     /// Puts `base` in the place of all records up to and including its position, and drops older
-    /// snapshots, in one transaction.
+    /// snapshots, in one transaction. Past the head it is `NotFound`, before an earlier base
+    /// `Compacted`. Head, fence, status and nonce stay.
     async fn compact(&self, thread: &ThreadId, base: Snapshot) -> Result<(), StoreError>;
 
-    /// Removes a thread with all that belongs to it; removing none is no error.
+    /// Removes a thread with all that belongs to it; removing none is no error. A thread that is
+    /// made anew under its name never grants the fences of the old one.
     async fn remove(&self, thread: &ThreadId) -> Result<(), StoreError>;
 }
 
@@ -96,7 +101,11 @@ pub struct ThreadFilter {
 
 impl Default for ThreadFilter {
     fn default() -> Self {
-        Self { prefix: String::new(), after: None, limit: 1000 }
+        Self {
+            prefix: String::new(),
+            after: None,
+            limit: 1000,
+        }
     }
 }
 

@@ -1,24 +1,38 @@
 //! A log in memory, for tests and for threads that need not outlive the process.
+mod thread;
+
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use async_trait::async_trait;
 use fugato_state::{Millis, Seq, ThreadId};
 
+use self::thread::Thread;
 use crate::{
-    Appended, Commit, Fence, Head, Lease, LeaseRequest, Leased, Record, Signal, Snapshot,
-    Snapshots, Status, StoreError, StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog,
-    ThreadSummary,
+    Appended, Commit, Expect, Head, Lease, LeaseRequest, Leased, Record, Snapshot, Snapshots,
+    StoreError, StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
 };
 
 /// The logs of threads in memory. Cloning shares them.
 #[derive(Clone)]
 pub struct MemoryLog {
-    threads: Arc<RwLock<BTreeMap<ThreadId, Arc<Mutex<Thread>>>>>,
-    clock: Arc<dyn Fn() -> Millis + Send + Sync>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    threads: RwLock<BTreeMap<ThreadId, Arc<Mutex<Thread>>>>,
+    clock: Box<dyn Fn() -> Millis + Send + Sync>,
+    /// The largest time seen: the clock may step back, time may not.
+    newest: AtomicI64,
+    /// The greatest fence of removed threads: one made anew under an old name must not grant a
+    /// fence that its former owner still holds.
+    lowest_fence: AtomicU64,
 }
 
 impl std::fmt::Debug for MemoryLog {
@@ -35,81 +49,104 @@ impl Default for MemoryLog {
 
 /// The clock of this machine, in milliseconds since the Unix epoch.
 fn system_clock() -> Millis {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     Millis::try_from(now.as_millis()).unwrap_or(Millis::MAX)
 }
 
-#[derive(Default)]
-struct Thread {
-    base: Seq,
-    records: Vec<Record>,
-    nonce: u128,
-    status: Option<Status>,
-    fence: Fence,
-    lease: Option<(String, Millis)>,
-    signals: Vec<Signal>,
-    snapshots: BTreeMap<Seq, Vec<u8>>,
-}
-
-impl Thread {
-    fn head(&self) -> Seq {
-        self.base + self.records.len() as Seq
-    }
-
-    fn holder(&self, now: Millis) -> Option<&(String, Millis)> {
-        self.lease.as_ref().filter(|(_, until)| *until > now)
-    }
-
-    fn grant(&mut self, thread: &ThreadId, owner: &str, now: Millis, ttl: Millis) -> Lease {
-        let until = now.saturating_add(ttl);
-        self.fence += 1;
-        self.lease = Some((owner.to_owned(), until));
-        Lease { thread: thread.clone(), fence: self.fence, head: self.head(), until, now }
-    }
-
-    fn is_due(&self, now: Millis) -> bool {
-        match self.status {
-            Some(Status::Runnable) => true,
-            Some(Status::Sleeping { until } | Status::Waiting { expires: Some(until) }) => {
-                until <= now
-            }
-            _ => false,
+impl MemoryLog {
+    /// A log that reads time from `clock`, in milliseconds since the Unix epoch. Where the clock
+    /// steps back, time stands still.
+    pub fn with_clock(clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
+        let shared = Shared {
+            threads: RwLock::default(),
+            clock: Box::new(clock),
+            newest: AtomicI64::new(Millis::MIN),
+            lowest_fence: AtomicU64::new(0),
+        };
+        Self {
+            shared: Arc::new(shared),
         }
     }
-}
 
-impl MemoryLog {
-    /// A log that reads time from `clock`, in milliseconds since the Unix epoch.
-    pub fn with_clock(clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
-        Self { threads: Arc::default(), clock: Arc::new(clock) }
+    fn now(&self) -> Millis {
+        let now = (self.shared.clock)();
+        self.shared
+            .newest
+            .fetch_max(now, Ordering::Relaxed)
+            .max(now)
     }
 
-    fn find(&self, thread: &ThreadId) -> Option<Arc<Mutex<Thread>>> {
-        self.threads.read().unwrap_or_else(PoisonError::into_inner).get(thread).cloned()
+    fn find(&self, name: &ThreadId) -> Option<Arc<Mutex<Thread>>> {
+        let threads = self
+            .shared
+            .threads
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        threads.get(name).cloned()
     }
 
-    fn find_or_make(&self, thread: &ThreadId) -> Arc<Mutex<Thread>> {
-        if let Some(found) = self.find(thread) {
+    fn find_or_make(&self, name: &ThreadId) -> Arc<Mutex<Thread>> {
+        if let Some(found) = self.find(name) {
             return found;
         }
-        let mut threads = self.threads.write().unwrap_or_else(PoisonError::into_inner);
-        threads.entry(thread.clone()).or_default().clone()
+        let mut threads = self
+            .shared
+            .threads
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        threads.entry(name.clone()).or_default().clone()
+    }
+
+    /// Does something to a thread, which is made if it is missing.
+    fn make<T>(&self, name: &ThreadId, act: impl FnOnce(&mut Thread) -> T) -> T {
+        loop {
+            let found = self.find_or_make(name);
+            let mut thread = lock(&found);
+            // Removed between the two lines above: what is written to it now would be lost.
+            if !thread.gone {
+                return act(&mut thread);
+            }
+        }
+    }
+
+    /// Does something to a thread, if there is one.
+    fn with<T>(&self, name: &ThreadId, act: impl FnOnce(&mut Thread) -> T) -> Option<T> {
+        let found = self.find(name)?;
+        let mut thread = lock(&found);
+        (!thread.gone).then(|| act(&mut thread))
+    }
+
+    fn lowest_fence(&self) -> u64 {
+        self.shared.lowest_fence.load(Ordering::Relaxed)
     }
 
     fn claim(&self, n: usize, owner: &str, ttl: Millis) -> Vec<Lease> {
-        let now = (self.clock)();
-        let threads = self.threads.read().unwrap_or_else(PoisonError::into_inner);
-        let mut granted = vec![];
-        for (name, thread) in threads.iter() {
-            if granted.len() == n {
-                break;
-            }
+        let now = self.now();
+        let lowest = self.lowest_fence();
+        let threads = self
+            .shared
+            .threads
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut found: Vec<_> = threads
+            .iter()
+            .filter_map(|(name, thread)| {
+                let locked = lock(thread);
+                locked.is_claimable(now).then(|| (locked.due, name, thread))
+            })
+            .collect();
+        found.sort_by_key(|(due, ..)| *due);
+        let granted = found.into_iter().filter_map(|(_, name, thread)| {
             let mut thread = lock(thread);
-            if thread.is_due(now) && thread.holder(now).is_none() {
-                granted.push(thread.grant(name, owner, now, ttl));
-            }
-        }
-        granted
+            // Somebody else may have taken it since.
+            let claimable = thread.is_claimable(now);
+            claimable
+                .then(|| thread.acquire(name, owner, now, ttl, lowest).ok())
+                .flatten()
+        });
+        granted.take(n).collect()
     }
 }
 
@@ -117,32 +154,25 @@ fn lock(thread: &Mutex<Thread>) -> MutexGuard<'_, Thread> {
     thread.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Names the operation and the thread in an error.
+fn failed(operation: &'static str, name: &ThreadId) -> impl Fn(StoreErrorKind) -> StoreError {
+    move |kind| StoreError::new(kind, operation).on(name)
+}
+
 #[async_trait]
 impl ThreadLog for MemoryLog {
     async fn append(&self, name: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
-        commit.check_size().map_err(|kind| StoreError::new(kind, "append").on(name))?;
-        let thread = self.find_or_make(name);
-        let mut thread = lock(&thread);
-        let now = (self.clock)();
-        if thread.status.is_some() && thread.nonce == commit.nonce {
-            return Ok(Appended { head: thread.head(), now, signals: vec![] });
+        let failed = failed("append", name);
+        commit.check_size().map_err(&failed)?;
+        let now = self.now();
+        if commit.expect != (Expect { head: 0, fence: 0 }) {
+            // A writer that expects a thread does not make one.
+            let appended = self.with(name, |thread| thread.append(commit, now));
+            let missing = StoreErrorKind::Conflict { head: 0, fence: 0 };
+            return appended.unwrap_or(Err(missing)).map_err(failed);
         }
-        let (head, fence) = (thread.head(), thread.fence);
-        if (commit.expect.head, commit.expect.fence) != (head, fence) {
-            let kind = StoreErrorKind::Conflict { head, fence };
-            return Err(StoreError::new(kind, "append").on(name));
-        }
-        thread.records.extend(commit.records.iter().cloned());
-        thread.nonce = commit.nonce;
-        thread.status = Some(commit.status);
-        if commit.status.releases() {
-            thread.lease = None;
-        }
-        if let Some(base) = &commit.base {
-            thread.snapshots.insert(base.seq, base.body.clone());
-        }
-        let signals = std::mem::take(&mut thread.signals);
-        Ok(Appended { head: thread.head(), now, signals })
+        self.make(name, |thread| thread.append(commit, now))
+            .map_err(failed)
     }
 
     async fn read(
@@ -151,70 +181,56 @@ impl ThreadLog for MemoryLog {
         from: Seq,
         limit: usize,
     ) -> Result<Vec<(Seq, Record)>, StoreError> {
-        let Some(thread) = self.find(name) else { return Ok(vec![]) };
-        let thread = lock(&thread);
-        let from = from.max(1);
-        if from <= thread.base {
-            let kind = StoreErrorKind::Compacted { base: thread.base };
-            return Err(StoreError::new(kind, "read").on(name));
-        }
-        let skip = usize::try_from(from - thread.base - 1).unwrap_or(usize::MAX);
-        let records = thread.records.iter().skip(skip).take(limit);
-        Ok((from..).zip(records.cloned()).collect())
+        let read = self.with(name, |thread| thread.read(from, limit));
+        read.unwrap_or_else(|| Ok(vec![]))
+            .map_err(failed("read", name))
     }
 
     async fn head(&self, name: &ThreadId) -> Result<Option<Head>, StoreError> {
-        let Some(thread) = self.find(name) else { return Ok(None) };
-        let thread = lock(&thread);
-        Ok(thread.status.map(|status| Head {
-            seq: thread.head(),
-            base: thread.base,
-            fence: thread.fence,
-            status,
-            nonce: thread.nonce,
-            now: (self.clock)(),
-        }))
+        let now = self.now();
+        Ok(self.with(name, |thread| thread.head(now)).flatten())
     }
 
     async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
-        let now = (self.clock)();
         match request {
-            LeaseRequest::Acquire { thread: name, owner, ttl } => {
-                let thread = self.find_or_make(&name);
-                let mut thread = lock(&thread);
-                if let Some((owner, until)) = thread.holder(now) {
-                    let kind = StoreErrorKind::Busy { owner: owner.clone(), until: *until };
-                    return Err(StoreError::new(kind, "lease").on(&name));
-                }
-                Ok(Leased::Granted(vec![thread.grant(&name, &owner, now, ttl)]))
+            LeaseRequest::Acquire {
+                thread: name,
+                owner,
+                ttl,
+            } => {
+                let (now, lowest) = (self.now(), self.lowest_fence());
+                let lease = self.make(&name, |thread| {
+                    thread.acquire(&name, &owner, now, ttl, lowest)
+                });
+                Ok(Leased::Granted(vec![
+                    lease.map_err(failed("lease", &name))?,
+                ]))
             }
-            LeaseRequest::Claim { n, owner, ttl } => Ok(Leased::Granted(self.claim(n, &owner, ttl))),
-            LeaseRequest::Renew { thread: name, fence, ttl } => {
-                let lost = || StoreError::new(StoreErrorKind::LeaseLost, "renew").on(&name);
-                let thread = self.find(&name).ok_or_else(lost)?;
-                let mut thread = lock(&thread);
-                if thread.fence != fence || thread.holder(now).is_none() {
-                    return Err(lost());
-                }
-                let until = now.saturating_add(ttl);
-                if let Some(lease) = &mut thread.lease {
-                    lease.1 = until;
-                }
-                Ok(Leased::Renewed { until, signals: std::mem::take(&mut thread.signals) })
+            LeaseRequest::Claim { n, owner, ttl } => {
+                Ok(Leased::Granted(self.claim(n, &owner, ttl)))
+            }
+            LeaseRequest::Renew {
+                thread: name,
+                fence,
+                ttl,
+            } => {
+                let now = self.now();
+                let renewed = self.with(&name, |thread| thread.renew(fence, now, ttl));
+                let renewed = renewed.unwrap_or(Err(StoreErrorKind::LeaseLost));
+                let (until, signals) = renewed.map_err(failed("renew", &name))?;
+                Ok(Leased::Renewed { until, signals })
             }
             LeaseRequest::Release { thread, fence } => {
-                if let Some(thread) = self.find(&thread) {
-                    let mut thread = lock(&thread);
-                    if thread.fence == fence {
-                        thread.lease = None;
-                    }
-                }
+                self.with(&thread, |thread| thread.release(fence));
                 Ok(Leased::Done)
             }
-            LeaseRequest::Signal { thread: name, signal } => {
-                let missing = || StoreError::new(StoreErrorKind::NotFound, "signal").on(&name);
-                let thread = self.find(&name).ok_or_else(missing)?;
-                lock(&thread).signals.push(signal);
+            LeaseRequest::Signal {
+                thread: name,
+                signal,
+            } => {
+                let left = self.with(&name, |thread| thread.signal(signal));
+                left.ok_or(StoreErrorKind::NotFound)
+                    .map_err(failed("signal", &name))?;
                 Ok(Leased::Done)
             }
         }
@@ -224,41 +240,41 @@ impl ThreadLog for MemoryLog {
 #[async_trait]
 impl Snapshots for MemoryLog {
     async fn put(&self, name: &ThreadId, snapshot: Snapshot) -> Result<(), StoreError> {
-        let missing = || StoreError::new(StoreErrorKind::NotFound, "put a snapshot of").on(name);
-        let thread = self.find(name).ok_or_else(missing)?;
-        let mut thread = lock(&thread);
-        if snapshot.seq > thread.head() {
-            return Err(missing());
-        }
-        thread.snapshots.insert(snapshot.seq, snapshot.body);
-        Ok(())
+        let put = self.with(name, |thread| thread.put(snapshot));
+        put.unwrap_or(Err(StoreErrorKind::NotFound))
+            .map_err(failed("put a snapshot of", name))
     }
 
     async fn latest_at(&self, name: &ThreadId, seq: Seq) -> Result<Option<Snapshot>, StoreError> {
-        let Some(thread) = self.find(name) else { return Ok(None) };
-        let thread = lock(&thread);
-        let latest = thread.snapshots.range(..=seq).next_back();
-        Ok(latest.map(|(seq, body)| Snapshot { seq: *seq, body: body.clone() }))
+        Ok(self.with(name, |thread| thread.latest_at(seq)).flatten())
     }
 
     async fn delete(&self, name: &ThreadId, seq: Seq) -> Result<(), StoreError> {
-        if let Some(thread) = self.find(name) {
-            lock(&thread).snapshots.remove(&seq);
-        }
-        Ok(())
+        let deleted = self.with(name, |thread| thread.delete(seq));
+        deleted
+            .unwrap_or(Ok(()))
+            .map_err(failed("delete a snapshot of", name))
     }
 }
 
 #[async_trait]
 impl ThreadAdmin for MemoryLog {
     async fn list(&self, filter: ThreadFilter) -> Result<Vec<ThreadSummary>, StoreError> {
-        let threads = self.threads.read().unwrap_or_else(PoisonError::into_inner);
+        let threads = self
+            .shared
+            .threads
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         let listed = threads.iter().filter_map(|(name, thread)| {
             let wanted = name.as_str().starts_with(&filter.prefix)
                 && filter.after.as_ref().is_none_or(|after| name > after);
             let thread = lock(thread);
             let status = thread.status.filter(|_| wanted)?;
-            Some(ThreadSummary { thread: name.clone(), head: thread.head(), status })
+            Some(ThreadSummary {
+                thread: name.clone(),
+                head: thread.end(),
+                status,
+            })
         });
         Ok(listed.take(filter.limit).collect())
     }
@@ -269,42 +285,33 @@ impl ThreadAdmin for MemoryLog {
         base: Snapshot,
         commit: &Commit,
     ) -> Result<Appended, StoreError> {
-        commit.check_size().map_err(|kind| StoreError::new(kind, "fork").on(name))?;
-        let thread = self.find_or_make(name);
-        let mut thread = lock(&thread);
-        let now = (self.clock)();
-        if thread.status.is_some() {
-            if thread.nonce == commit.nonce {
-                return Ok(Appended { head: thread.head(), now, signals: vec![] });
-            }
-            let kind = StoreErrorKind::Conflict { head: thread.head(), fence: thread.fence };
-            return Err(StoreError::new(kind, "fork").on(name));
-        }
-        thread.base = base.seq;
-        thread.snapshots.insert(base.seq, base.body);
-        thread.records.extend(commit.records.iter().cloned());
-        thread.nonce = commit.nonce;
-        thread.status = Some(commit.status);
-        Ok(Appended { head: thread.head(), now, signals: vec![] })
+        let failed = failed("fork", name);
+        commit.check_size().map_err(&failed)?;
+        let now = self.now();
+        self.make(name, |thread| thread.fork(base, commit, now))
+            .map_err(failed)
     }
 
     async fn compact(&self, name: &ThreadId, base: Snapshot) -> Result<(), StoreError> {
-        let missing = || StoreError::new(StoreErrorKind::NotFound, "compact").on(name);
-        let thread = self.find(name).ok_or_else(missing)?;
-        let mut thread = lock(&thread);
-        if base.seq > thread.head() || base.seq < thread.base {
-            return Err(missing());
-        }
-        let drop = usize::try_from(base.seq - thread.base).unwrap_or(usize::MAX);
-        thread.records.drain(..drop);
-        thread.base = base.seq;
-        thread.snapshots = thread.snapshots.split_off(&base.seq);
-        thread.snapshots.insert(base.seq, base.body);
-        Ok(())
+        let compacted = self.with(name, |thread| thread.compact(base));
+        compacted
+            .unwrap_or(Err(StoreErrorKind::NotFound))
+            .map_err(failed("compact", name))
     }
 
     async fn remove(&self, name: &ThreadId) -> Result<(), StoreError> {
-        self.threads.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+        let mut threads = self
+            .shared
+            .threads
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(removed) = threads.remove(name) {
+            let mut thread = lock(&removed);
+            thread.gone = true;
+            self.shared
+                .lowest_fence
+                .fetch_max(thread.fence, Ordering::Relaxed);
+        }
         Ok(())
     }
 }

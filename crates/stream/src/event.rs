@@ -17,7 +17,7 @@ pub struct Event {
     pub seq: Option<Seq>,
     /// The task that it comes from; none for what concerns the run as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Origin>,
+    pub origin: Option<Arc<Origin>>,
     /// What happened.
     #[serde(flatten)]
     pub kind: EventKind,
@@ -189,6 +189,13 @@ pub enum EventKind {
         /// Its content.
         data: Value,
     },
+}
+
+impl EventKind {
+    /// Whether this is a piece of an open block of text or reasoning.
+    pub fn is_delta(&self) -> bool {
+        matches!(self, Self::TextDelta { .. } | Self::ReasoningDelta { .. })
+    }
 }
 
 /// How a tool ended.

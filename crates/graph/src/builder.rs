@@ -1,0 +1,426 @@
+use std::{marker::PhantomData, sync::Arc, time::Duration};
+
+use fugato_state::{Millis, State};
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{
+    Graph, IntoNode, IntoTargets, IntoUpdates,
+    check::{self, Problem},
+    graph::{Edge, EdgeKind, Join, Output, Pause, Way, Wire, Wiring, Work},
+    machine::{Names, NodeIx},
+    pause::{Expiry, FnPause, OnExpiry},
+    route::{END, Router, Scatter, items},
+};
+
+/// A graph in the making. Mistakes are collected, and all of them named by [`build`](Self::build).
+pub struct GraphBuilder<S: State> {
+    pub(crate) start: String,
+    pub(crate) initial: Arc<dyn Fn() -> S + Send + Sync>,
+    pub(crate) nodes: Vec<(String, Work<S>)>,
+    pub(crate) ways: Vec<Declared<S>>,
+    pub(crate) renamed: Vec<(String, String)>,
+    guards: Vec<DeclaredGuard<S>>,
+    output: Option<Box<Output<S>>>,
+}
+
+type DeclaredGuard<S> = (String, Box<dyn Fn(&S) -> bool + Send + Sync>);
+
+/// A way out of a node, as it was declared.
+pub(crate) enum Declared<S: State> {
+    Edge {
+        from: String,
+        to: String,
+    },
+    Branch {
+        from: String,
+        to: Vec<String>,
+        router: Box<Router<S>>,
+    },
+    Scatter {
+        from: String,
+        to: String,
+        items: Box<Scatter<S>>,
+    },
+    Join {
+        from: Vec<String>,
+        to: String,
+    },
+}
+
+impl<S: State> std::fmt::Debug for GraphBuilder<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names = self.nodes.iter().map(|(name, _)| name).collect::<Vec<_>>();
+        f.debug_struct("GraphBuilder")
+            .field("nodes", &names)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<S: State> Graph<S> {
+    /// A graph whose runs begin at the node `start`, on threads that begin with the default state.
+    pub fn starting_at(start: impl Into<String>) -> GraphBuilder<S>
+    where
+        S: Default,
+    {
+        Self::with_initial(start, S::default)
+    }
+
+    /// A graph whose runs begin at the node `start`, on threads that begin with `initial()`.
+    pub fn with_initial(
+        start: impl Into<String>,
+        initial: impl Fn() -> S + Send + Sync + 'static,
+    ) -> GraphBuilder<S> {
+        GraphBuilder {
+            start: start.into(),
+            initial: Arc::new(initial),
+            nodes: vec![],
+            ways: vec![],
+            renamed: vec![],
+            guards: vec![],
+            output: None,
+        }
+    }
+}
+
+impl<S: State> GraphBuilder<S> {
+    /// Adds a node: a struct that implements [`Node`](crate::Node), or an async function or
+    /// closure of a [`Context`](crate::Context).
+    #[must_use]
+    pub fn node<M>(mut self, name: impl Into<String>, node: impl IntoNode<S, M>) -> Self {
+        self.nodes
+            .push((name.into(), Work::Node(Arc::new(node.into_node()))));
+        self
+    }
+
+    /// Adds a node that asks a person. `question` makes what is shown, `answer` turns the typed
+    /// answer into updates; both read only the state.
+    #[must_use]
+    pub fn pause<Q, P, F, A, R, Shape>(
+        self,
+        name: impl Into<String>,
+        question: Q,
+        answer: F,
+    ) -> Self
+    where
+        Q: Fn(&S) -> P + Send + Sync + 'static,
+        P: Serialize + 'static,
+        F: Fn(&S, A) -> R + Send + Sync + 'static,
+        A: DeserializeOwned + JsonSchema + 'static,
+        R: IntoUpdates<S::Update, Shape> + 'static,
+        Shape: 'static,
+    {
+        self.push_pause(
+            name,
+            FnPause {
+                question,
+                answer,
+                expiry: None,
+                digested: false,
+                marker: PhantomData,
+            },
+        )
+    }
+
+    /// Like [`pause`](Self::pause), for approvals: the question carries a digest of what is shown,
+    /// and an answer that approves something else is refused.
+    #[must_use]
+    pub fn approval<Q, P, F, A, R, Shape>(
+        self,
+        name: impl Into<String>,
+        question: Q,
+        answer: F,
+    ) -> Self
+    where
+        Q: Fn(&S) -> P + Send + Sync + 'static,
+        P: Serialize + 'static,
+        F: Fn(&S, A) -> R + Send + Sync + 'static,
+        A: DeserializeOwned + JsonSchema + 'static,
+        R: IntoUpdates<S::Update, Shape> + 'static,
+        Shape: 'static,
+    {
+        self.push_pause(
+            name,
+            FnPause {
+                question,
+                answer,
+                expiry: None,
+                digested: true,
+                marker: PhantomData,
+            },
+        )
+    }
+
+    /// Like [`pause`](Self::pause), but the question expires `after` it was asked. Then `then`
+    /// says what its silence changes; without `then` it is asked anew under a new id.
+    #[must_use]
+    pub fn pause_for<Q, P, F, A, R, Shape>(
+        self,
+        name: impl Into<String>,
+        after: Duration,
+        question: Q,
+        answer: F,
+        then: Option<OnExpiry<S>>,
+    ) -> Self
+    where
+        Q: Fn(&S) -> P + Send + Sync + 'static,
+        P: Serialize + 'static,
+        F: Fn(&S, A) -> R + Send + Sync + 'static,
+        A: DeserializeOwned + JsonSchema + 'static,
+        R: IntoUpdates<S::Update, Shape> + 'static,
+        Shape: 'static,
+    {
+        let after = Millis::try_from(after.as_millis()).unwrap_or(Millis::MAX);
+        let expiry = Some(Expiry { after, then });
+        self.push_pause(
+            name,
+            FnPause {
+                question,
+                answer,
+                expiry,
+                digested: false,
+                marker: PhantomData,
+            },
+        )
+    }
+
+    fn push_pause(mut self, name: impl Into<String>, pause: impl Pause<S> + 'static) -> Self {
+        self.nodes.push((name.into(), Work::Pause(Box::new(pause))));
+        self
+    }
+
+    /// After `from` always comes `to`, or the [`END`]. Several edges from one node start all their
+    /// targets in the same step.
+    #[must_use]
+    pub fn edge(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {
+        self.ways.push(Declared::Edge {
+            from: from.into(),
+            to: to.into(),
+        });
+        self
+    }
+
+    /// After `from` the router chooses among the declared targets.
+    #[must_use]
+    pub fn branch<T: Into<String>, R: IntoTargets>(
+        mut self,
+        from: impl Into<String>,
+        to: impl IntoIterator<Item = T>,
+        router: impl Fn(&S) -> R + Send + Sync + 'static,
+    ) -> Self {
+        self.ways.push(Declared::Branch {
+            from: from.into(),
+            to: to.into_iter().map(Into::into).collect(),
+            router: Box::new(move |state| router(state).into_targets()),
+        });
+        self
+    }
+
+    /// After `from` comes one task of `to` for each item. With no item, the thread goes on where
+    /// the workers would.
+    #[must_use]
+    pub fn scatter<I, T>(
+        mut self,
+        from: impl Into<String>,
+        to: impl Into<String>,
+        each: impl Fn(&S) -> I + Send + Sync + 'static,
+    ) -> Self
+    where
+        I: IntoIterator<Item = T>,
+        T: Serialize,
+    {
+        self.ways.push(Declared::Scatter {
+            from: from.into(),
+            to: to.into(),
+            items: Box::new(move |state| items(each(state))),
+        });
+        self
+    }
+
+    /// `to` comes when all of `from` have been done, in whatever step each was.
+    #[must_use]
+    pub fn join<T: Into<String>>(
+        mut self,
+        from: impl IntoIterator<Item = T>,
+        to: impl Into<String>,
+    ) -> Self {
+        let from = from.into_iter().map(Into::into).collect();
+        self.ways.push(Declared::Join {
+            from,
+            to: to.into(),
+        });
+        self
+    }
+
+    /// Before any router is asked: if `when` holds, the thread goes to `target` instead.
+    #[must_use]
+    pub fn guard(
+        mut self,
+        target: impl Into<String>,
+        when: impl Fn(&S) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.guards.push((target.into(), Box::new(when)));
+        self
+    }
+
+    /// What a run that ends hands to its caller; stored with its end.
+    #[must_use]
+    pub fn output<T: Serialize>(
+        mut self,
+        output: impl Fn(&S) -> T + Send + Sync + 'static,
+    ) -> Self {
+        self.output = Some(Box::new(move |state| {
+            Ok(serde_json::value::to_raw_value(&output(state))?.into())
+        }));
+        self
+    }
+
+    /// The node `new` was once called `old`: threads that wait at `old` go on at `new`.
+    #[must_use]
+    pub fn renamed(mut self, old: impl Into<String>, new: impl Into<String>) -> Self {
+        self.renamed.push((old.into(), new.into()));
+        self
+    }
+
+    /// Checks the graph. All problems are named at once.
+    pub fn build(self) -> Result<Graph<S>, BuildError> {
+        let mut names = Names::default();
+        for (name, _) in &self.nodes {
+            names.intern(name);
+        }
+        let guards = self
+            .guards
+            .iter()
+            .map(|(target, _)| target.clone())
+            .collect::<Vec<_>>();
+        let problems = check::check(&self, &names, &guards);
+        if !problems.is_empty() {
+            return Err(BuildError { problems });
+        }
+        for (old, new) in &self.renamed {
+            names.alias(old, new);
+        }
+        Ok(Graph::new(self.wire(&names)))
+    }
+
+    /// Turns names into positions. Every name is known by now.
+    fn wire(self, names: &Names) -> Wiring<S> {
+        let find = |name: &str| names.find(name).unwrap_or(NodeIx(0));
+        let end = |name: &str| (name != END).then(|| find(name));
+        let guard = self
+            .guards
+            .into_iter()
+            .next()
+            .map(|(to, when)| (find(&to), when));
+        let edges = edges(&self.ways, names, guard.as_ref().map(|(to, _)| *to));
+        let mut nodes: Vec<_> = self
+            .nodes
+            .into_iter()
+            .map(|(_, work)| Wire {
+                work,
+                way: Way::Edges(vec![]),
+                joins: vec![],
+            })
+            .collect();
+        let mut joins = vec![];
+        for way in self.ways {
+            match way {
+                Declared::Edge { from, to } => {
+                    if let (Some(wire), Some(to)) = (nodes.get_mut(find(&from).at()), end(&to))
+                        && let Way::Edges(targets) = &mut wire.way
+                    {
+                        targets.push(to);
+                    }
+                }
+                Declared::Branch { from, to, router } => {
+                    let declared = to.iter().map(|to| (to.as_str().into(), end(to))).collect();
+                    set(&mut nodes, find(&from), Way::Branch { declared, router });
+                }
+                Declared::Scatter { from, to, items } => {
+                    set(
+                        &mut nodes,
+                        find(&from),
+                        Way::Scatter {
+                            to: find(&to),
+                            items,
+                        },
+                    );
+                }
+                Declared::Join { from, to } => {
+                    let from: Vec<_> = from.iter().map(|from| find(from)).collect();
+                    for source in &from {
+                        if let Some(wire) = nodes.get_mut(source.at()) {
+                            wire.joins.push(joins.len());
+                        }
+                    }
+                    joins.push(Join {
+                        from,
+                        to: find(&to),
+                    });
+                }
+            }
+        }
+        let start = find(&self.start);
+        let picture = crate::draw::mermaid(&edges, names, start, |_| false);
+        Wiring {
+            names: Arc::new(names.clone()),
+            nodes,
+            start,
+            guard,
+            joins,
+            edges,
+            initial: self.initial,
+            output: self.output,
+            fingerprint: crate::digest::of(picture.as_bytes()).into(),
+        }
+    }
+}
+
+fn set<S: State>(nodes: &mut [Wire<S>], node: NodeIx, way: Way<S>) {
+    if let Some(wire) = nodes.get_mut(node.at()) {
+        wire.way = way;
+    }
+}
+
+/// The edges for pictures and checks. The guard's target is one of the targets of every branch.
+pub(crate) fn edges<S: State>(
+    ways: &[Declared<S>],
+    names: &Names,
+    guard: Option<NodeIx>,
+) -> Vec<Edge> {
+    let mut edges: Vec<Edge> = vec![];
+    let mut push = |from: &String, to: Option<NodeIx>, kind| {
+        if let Some(from) = names.find(from) {
+            let edge = Edge { from, to, kind };
+            if !edges.contains(&edge) {
+                edges.push(edge);
+            }
+        }
+    };
+    for way in ways {
+        match way {
+            Declared::Edge { from, to } => push(from, names.find(to), EdgeKind::Always),
+            Declared::Branch { from, to, .. } => {
+                to.iter()
+                    .for_each(|to| push(from, names.find(to), EdgeKind::Choice));
+                guard
+                    .iter()
+                    .for_each(|to| push(from, Some(*to), EdgeKind::Choice));
+            }
+            Declared::Scatter { from, to, .. } => push(from, names.find(to), EdgeKind::Each),
+            Declared::Join { from, to } => {
+                from.iter()
+                    .for_each(|from| push(from, names.find(to), EdgeKind::Join));
+            }
+        }
+    }
+    edges
+}
+
+/// A graph has mistakes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the graph cannot be built: {}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+pub struct BuildError {
+    /// All of them.
+    pub problems: Vec<Problem>,
+}

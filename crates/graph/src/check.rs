@@ -1,0 +1,287 @@
+//! What a graph must be before anything runs on it: nothing may end as success by accident.
+use std::collections::HashSet;
+
+use fugato_state::State;
+
+use crate::{
+    GraphBuilder,
+    builder::{self, Declared},
+    graph::{Edge, EdgeKind, Work},
+    machine::{Names, NodeIx},
+    route::END,
+};
+
+/// A mistake in a graph.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// A node cannot bear this name.
+    #[error(
+        "{0:?} cannot name a node: a name is not empty, is not END, and has none of / # [ ] and no control characters"
+    )]
+    BadName(String),
+    /// Two nodes bear the same name.
+    #[error("two nodes are called {0:?}")]
+    DuplicateNode(String),
+    /// The wiring mentions a node that does not exist.
+    #[error("{place} mentions {name:?}, which is no node")]
+    UnknownNode {
+        /// Where.
+        place: String,
+        /// The name.
+        name: String,
+    },
+    /// Nothing leads to a node.
+    #[error("no way leads to {0:?}")]
+    Unreachable(String),
+    /// Nothing is said about what comes after a node.
+    #[error("nothing comes after {0:?}; if the run ends there, say so with an edge to END")]
+    DeadEnd(String),
+    /// A node has more than one kind of way out.
+    #[error("{0:?} has more than one kind of way out: edges and joins, one branch, or one scatter")]
+    MixedWays(String),
+    /// The same edge is declared twice.
+    #[error("the edge from {from:?} to {to:?} is declared twice")]
+    DuplicateEdge {
+        /// Where it begins.
+        from: String,
+        /// Where it leads.
+        to: String,
+    },
+    /// A branch declares no target.
+    #[error("the branch after {0:?} declares no target")]
+    EmptyBranch(String),
+    /// The target of a scatter has a branch or a scatter of its own.
+    #[error(
+        "{0:?} is the target of a scatter and has a branch or scatter of its own; use a subgraph"
+    )]
+    BranchingWorker(String),
+    /// The target of a scatter is entered in another way too, or is a pause.
+    #[error("{0:?} is the target of a scatter; it must be a node, and nothing else may lead to it")]
+    SharedWorker(String),
+    /// A join has fewer than two sources, or names one twice.
+    #[error("the join into {0:?} needs at least two different sources")]
+    SmallJoin(String),
+    /// Two joins lead into the same node.
+    #[error("two joins lead into {0:?}")]
+    DuplicateJoin(String),
+    /// A join waits for what can only come after it, or never.
+    #[error("the join into {join:?} can never fire: {source_node:?} cannot be reached before it")]
+    DeadJoin {
+        /// The joining node.
+        join: String,
+        /// The source that never arrives.
+        source_node: String,
+    },
+    /// There is more than one guard.
+    #[error("a graph has at most one guard")]
+    SeveralGuards,
+    /// A rename leads to a node that does not exist, or from one that does.
+    #[error(
+        "{old:?} cannot have been renamed to {new:?}: the old name must be free, the new one a node"
+    )]
+    BadRename {
+        /// The old name.
+        old: String,
+        /// The new name.
+        new: String,
+    },
+}
+
+pub(crate) fn check<S: State>(
+    builder: &GraphBuilder<S>,
+    names: &Names,
+    guards: &[String],
+) -> Vec<Problem> {
+    let mut problems = vec![];
+    check_names(builder, &mut problems);
+    check_mentions(builder, names, guards, &mut problems);
+    check_ways(builder, &mut problems);
+    if guards.len() > 1 {
+        problems.push(Problem::SeveralGuards);
+    }
+    // What is reachable can only be said once every name is known.
+    if problems.is_empty() {
+        let guard = guards.first().and_then(|guard| names.find(guard));
+        let edges = builder::edges(&builder.ways, names, guard);
+        check_reach(builder, names, &edges, &mut problems);
+    }
+    problems
+}
+
+fn check_names<S: State>(builder: &GraphBuilder<S>, problems: &mut Vec<Problem>) {
+    let mut seen = HashSet::new();
+    for (name, _) in &builder.nodes {
+        let bad = |c: char| c.is_control() || matches!(c, '/' | '#' | '[' | ']');
+        if name.is_empty() || name == END || name.contains(bad) {
+            problems.push(Problem::BadName(name.clone()));
+        }
+        if !seen.insert(name) {
+            problems.push(Problem::DuplicateNode(name.clone()));
+        }
+    }
+    for (old, new) in &builder.renamed {
+        if seen.contains(old) || !seen.contains(new) {
+            problems.push(Problem::BadRename {
+                old: old.clone(),
+                new: new.clone(),
+            });
+        }
+    }
+}
+
+fn check_mentions<S: State>(
+    builder: &GraphBuilder<S>,
+    names: &Names,
+    guards: &[String],
+    problems: &mut Vec<Problem>,
+) {
+    let mut known = |place: String, name: &String, end_allowed: bool| {
+        if !(end_allowed && name == END) && names.find(name).is_none() {
+            problems.push(Problem::UnknownNode {
+                place,
+                name: name.clone(),
+            });
+        }
+    };
+    known("the start".into(), &builder.start, false);
+    for guard in guards {
+        known("the guard".into(), guard, false);
+    }
+    for way in &builder.ways {
+        match way {
+            Declared::Edge { from, to } => {
+                let place = format!("the edge from {from:?} to {to:?}");
+                known(place.clone(), from, false);
+                known(place, to, true);
+            }
+            Declared::Branch { from, to, .. } => {
+                let place = format!("the branch after {from:?}");
+                known(place.clone(), from, false);
+                to.iter().for_each(|to| known(place.clone(), to, true));
+            }
+            Declared::Scatter { from, to, .. } => {
+                let place = format!("the scatter after {from:?}");
+                known(place.clone(), from, false);
+                known(place, to, false);
+            }
+            Declared::Join { from, to } => {
+                let place = format!("the join into {to:?}");
+                from.iter()
+                    .for_each(|from| known(place.clone(), from, false));
+                known(place, to, false);
+            }
+        }
+    }
+}
+
+/// The kinds of ways out of each node, and the rules for each kind.
+fn check_ways<S: State>(builder: &GraphBuilder<S>, problems: &mut Vec<Problem>) {
+    let mut edges = HashSet::new();
+    let mut joins = HashSet::new();
+    for way in &builder.ways {
+        match way {
+            Declared::Edge { from, to } if !edges.insert((from, to)) => {
+                problems.push(Problem::DuplicateEdge {
+                    from: from.clone(),
+                    to: to.clone(),
+                });
+            }
+            Declared::Branch { from, to, .. } if to.is_empty() => {
+                problems.push(Problem::EmptyBranch(from.clone()));
+            }
+            Declared::Join { from, to } => {
+                if from.len() < 2 || from.iter().collect::<HashSet<_>>().len() < from.len() {
+                    problems.push(Problem::SmallJoin(to.clone()));
+                }
+                if !joins.insert(to) {
+                    problems.push(Problem::DuplicateJoin(to.clone()));
+                }
+            }
+            _ => {}
+        }
+    }
+    for (name, work) in &builder.nodes {
+        let plain = builder.ways.iter().filter(|way| match way {
+            Declared::Edge { from, .. } => from == name,
+            Declared::Join { from, .. } => from.contains(name),
+            _ => false,
+        });
+        let choices = builder.ways.iter().filter(|way| match way {
+            Declared::Branch { from, .. } | Declared::Scatter { from, .. } => from == name,
+            _ => false,
+        });
+        let (plain, choices) = (plain.count(), choices.count());
+        match (plain, choices) {
+            (0, 0) => problems.push(Problem::DeadEnd(name.clone())),
+            (_, 0) | (0, 1) => {}
+            _ => problems.push(Problem::MixedWays(name.clone())),
+        }
+        check_worker(builder, name, work, choices > 0, problems);
+    }
+}
+
+fn check_worker<S: State>(
+    builder: &GraphBuilder<S>,
+    name: &String,
+    work: &Work<S>,
+    chooses: bool,
+    problems: &mut Vec<Problem>,
+) {
+    let scattered = |way: &Declared<S>| matches!(way, Declared::Scatter { to, .. } if to == name);
+    if !builder.ways.iter().any(scattered) {
+        return;
+    }
+    if chooses {
+        problems.push(Problem::BranchingWorker(name.clone()));
+    }
+    let shared = builder.ways.iter().any(|way| match way {
+        Declared::Edge { to, .. } | Declared::Join { to, .. } => to == name,
+        Declared::Branch { to, .. } => to.contains(name),
+        Declared::Scatter { .. } => false,
+    });
+    if shared || builder.start == *name || matches!(work, Work::Pause(_)) {
+        problems.push(Problem::SharedWorker(name.clone()));
+    }
+}
+
+/// A node is reachable if a way leads to it; a joining node only if all sources are.
+fn check_reach<S: State>(
+    builder: &GraphBuilder<S>,
+    names: &Names,
+    edges: &[Edge],
+    problems: &mut Vec<Problem>,
+) {
+    let mut reached: HashSet<NodeIx> = names.find(&builder.start).into_iter().collect();
+    loop {
+        let before = reached.len();
+        for edge in edges {
+            let Some(to) = edge.to else { continue };
+            let arrives = match edge.kind {
+                EdgeKind::Join => edges
+                    .iter()
+                    .filter(|other| other.kind == EdgeKind::Join && other.to == Some(to))
+                    .all(|other| reached.contains(&other.from)),
+                _ => reached.contains(&edge.from),
+            };
+            if arrives {
+                reached.insert(to);
+            }
+        }
+        if reached.len() == before {
+            break;
+        }
+    }
+    for edge in edges.iter().filter(|edge| edge.kind == EdgeKind::Join) {
+        if let Some(to) = edge.to.filter(|_| !reached.contains(&edge.from)) {
+            let (join, source_node) = (names.name(to), names.name(edge.from));
+            let (join, source_node) = (join.to_string(), source_node.to_string());
+            problems.push(Problem::DeadJoin { join, source_node });
+        }
+    }
+    for (name, _) in &builder.nodes {
+        if names.find(name).is_some_and(|ix| !reached.contains(&ix)) {
+            problems.push(Problem::Unreachable(name.clone()));
+        }
+    }
+}

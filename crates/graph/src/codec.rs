@@ -1,0 +1,88 @@
+//! A fact at rest: one version byte, then JSON that a person can read.
+//!
+//! Version 1: the first.
+use std::{fmt, sync::Arc};
+
+use fugato_state::{Millis, RunId};
+use fugato_store::Record;
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::{
+    RunError, RunErrorKind,
+    machine::{Fact, Names, Path},
+};
+
+/// The version that this program writes.
+pub(crate) const VERSION: u8 = 1;
+
+#[derive(Serialize)]
+struct Writing<F> {
+    at: Millis,
+    run: RunId,
+    fact: F,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Entry {
+    pub(crate) at: Millis,
+    pub(crate) run: RunId,
+    pub(crate) fact: Fact<String>,
+}
+
+/// A path that is written as text without making one first.
+struct Shown<'a>(Path, &'a Names);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.1.write(self.0, f)
+    }
+}
+
+impl Serialize for Shown<'_> {
+    fn serialize<T: Serializer>(&self, serializer: T) -> Result<T::Ok, T::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Writes a fact. `at` is the store's clock, for people.
+pub(crate) fn encode(
+    fact: Fact<Path>,
+    at: Millis,
+    run: RunId,
+    names: &Names,
+) -> Result<Record, RunError> {
+    let fact = fact.map(&mut |path| Ok::<_, serde_json::Error>(Shown(path, names)))?;
+    let mut body = Vec::with_capacity(256);
+    body.push(VERSION);
+    serde_json::to_writer(&mut body, &Writing { at, run, fact })?;
+    Ok(Record(body))
+}
+
+/// Reads a fact as it is at rest.
+pub(crate) fn read(record: &Record) -> Result<Entry, RunError> {
+    match record.0.split_first() {
+        Some((&VERSION, body)) => Ok(serde_json::from_slice(body)?),
+        Some((other, _)) => Err(unreadable(&format!(
+            "the record has format version {other}; this program reads version {VERSION}"
+        ))),
+        None => Err(unreadable("the record is empty")),
+    }
+}
+
+/// Reads a fact for the machine. Names that the graph no longer has are added to `names`.
+pub(crate) fn decode(record: &Record, names: &mut Arc<Names>) -> Result<Fact<Path>, RunError> {
+    addressed(read(record)?.fact, names)
+}
+
+/// The same fact, with the addresses that the machine uses.
+pub(crate) fn addressed(
+    fact: Fact<String>,
+    names: &mut Arc<Names>,
+) -> Result<Fact<Path>, RunError> {
+    fact.map(&mut |text| names.path(&text))
+        .map_err(|error| RunError::new(RunErrorKind::Format).because(error))
+}
+
+fn unreadable(why: &str) -> RunError {
+    RunError::new(RunErrorKind::Format).because(why)
+}

@@ -1,0 +1,143 @@
+use std::{fmt, sync::Arc};
+
+use fugato_state::{Millis, RunId, State, ThreadId};
+use fugato_stream::{Event, EventKind, Hub, Origin};
+use serde::de::DeserializeOwned;
+
+use crate::machine::{Ask, Item, Names, Path};
+
+/// What a task is given: a snapshot of the state, its own address, and a way to be heard.
+pub struct Context<S> {
+    pub(crate) state: Arc<S>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) path: Path,
+    pub(crate) attempt: u32,
+    pub(crate) item: Option<Item>,
+    pub(crate) ask: Option<Box<Ask>>,
+}
+
+/// What all tasks of a run share.
+pub(crate) struct Shared {
+    pub(crate) thread: ThreadId,
+    pub(crate) run: RunId,
+    pub(crate) names: Arc<Names>,
+    pub(crate) hub: Arc<Hub>,
+    /// Whether a reader may come later, for whom the text of open blocks is kept.
+    pub(crate) late_readers: bool,
+    /// The clock of the store when the run began, in milliseconds since the Unix epoch.
+    pub(crate) now: Millis,
+    pub(crate) since: std::time::Instant,
+}
+
+impl Shared {
+    /// The clock of the store, carried on by this machine's steady clock.
+    pub(crate) fn now(&self) -> Millis {
+        let passed = Millis::try_from(self.since.elapsed().as_millis()).unwrap_or(Millis::MAX);
+        self.now.saturating_add(passed)
+    }
+
+    pub(crate) fn origin(&self, path: Path, attempt: u32) -> Origin {
+        Origin {
+            scope: "".into(),
+            node: self.names.name(path.node),
+            visit: path.visit,
+            index: path.index,
+            attempt,
+        }
+    }
+
+    pub(crate) fn event(&self, origin: Option<Origin>, kind: EventKind) -> Event {
+        Event {
+            thread: self.thread.clone(),
+            run: self.run,
+            seq: None,
+            origin: origin.map(Arc::new),
+            kind,
+        }
+    }
+}
+
+impl<S: State> Context<S> {
+    /// The state at the start of the step.
+    pub fn state(&self) -> &S {
+        &self.state
+    }
+
+    /// The task's item, inside a scatter.
+    pub fn item<T: DeserializeOwned>(&self) -> Result<T, ItemError> {
+        let item = self.item.as_ref().ok_or(ItemError::NotScattered)?;
+        serde_json::from_str(item.0.get()).map_err(ItemError::Shape)
+    }
+
+    /// The answer to the task's own question `key`; none if it was not asked or has expired.
+    pub fn answer<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, serde_json::Error> {
+        let answer = self.ask.as_ref().and_then(|ask| ask.answer(key));
+        answer.map(|answer| T::deserialize(answer)).transpose()
+    }
+
+    /// What the task wanted to find again when it asked.
+    pub fn memo<T: DeserializeOwned>(&self) -> Result<Option<T>, serde_json::Error> {
+        let memo = self.ask.as_ref().and_then(|ask| ask.memo.as_ref());
+        memo.map(|memo| T::deserialize(memo)).transpose()
+    }
+
+    /// The thread.
+    pub fn thread(&self) -> &ThreadId {
+        &self.shared.thread
+    }
+
+    /// The run.
+    pub fn run(&self) -> RunId {
+        self.shared.run
+    }
+
+    /// The address of the task: `node#visit`, or `node#visit[index]` inside a scatter.
+    pub fn task(&self) -> String {
+        self.shared.names.text(self.path)
+    }
+
+    /// Which try of the task this is, from 1.
+    pub fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// The clock of the store, in milliseconds since the Unix epoch.
+    pub fn now(&self) -> Millis {
+        self.shared.now()
+    }
+
+    /// Whether anybody reads the events of the run. What is costly to make can be left out if not.
+    pub fn is_heard(&self) -> bool {
+        self.shared.hub.is_heard()
+    }
+
+    /// Tells the readers of the stream something that need not last, such as a text delta.
+    /// What must last is a note of the outcome.
+    pub fn emit(&self, kind: EventKind) {
+        if self.is_heard() || (self.shared.late_readers && kind.is_delta()) {
+            let origin = self.shared.origin(self.path, self.attempt);
+            self.shared.hub.send(self.shared.event(Some(origin), kind));
+        }
+    }
+}
+
+impl<S> fmt::Debug for Context<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("thread", &self.shared.thread)
+            .field("task", &self.shared.names.text(self.path))
+            .field("attempt", &self.attempt)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A task has no item of the wanted type.
+#[derive(Debug, thiserror::Error)]
+pub enum ItemError {
+    /// The task does not come from a scatter.
+    #[error("the task does not come from a scatter")]
+    NotScattered,
+    /// The item is not of the wanted type.
+    #[error("the item of the scatter has another type")]
+    Shape(#[source] serde_json::Error),
+}

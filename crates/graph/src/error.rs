@@ -1,0 +1,294 @@
+use std::{error::Error, fmt};
+
+use fugato_state::{InterruptId, MigrateError, SchemaError, ThreadId};
+use fugato_store::{StoreError, StoreErrorKind};
+
+/// What a node, a router or a question may fail with.
+pub type BoxError = Box<dyn Error + Send + Sync>;
+
+/// Why a run did not go on.
+#[derive(Debug)]
+pub struct RunError {
+    /// What went wrong.
+    pub kind: RunErrorKind,
+    /// The thread; none for a run without a log.
+    pub thread: Option<ThreadId>,
+    /// How many steps the run had closed.
+    pub step: u64,
+    source: Option<BoxError>,
+}
+
+/// The kinds of [`RunError`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RunErrorKind {
+    /// A node failed; its siblings' outcomes are kept, and `retry` runs only this task.
+    Node {
+        /// The task.
+        task: String,
+    },
+    /// A node panicked. Treated like a failure.
+    Panicked {
+        /// The task.
+        task: String,
+    },
+    /// A router, a scatter or a question of the wiring failed; `retry` runs it again, and no node.
+    Router {
+        /// The node whose wiring failed.
+        node: String,
+    },
+    /// A router chose a target that its branch does not declare.
+    UndeclaredTarget {
+        /// The node whose router it was.
+        node: String,
+        /// What it chose.
+        target: String,
+        /// What it may choose.
+        declared: Vec<String>,
+    },
+    /// The run ended while a join waited for arrivals.
+    HalfFilledJoin {
+        /// The joining node.
+        join: String,
+        /// Who had arrived.
+        arrived: Vec<String>,
+    },
+    /// The run closed as many steps as it may.
+    StepLimit {
+        /// The limit.
+        limit: u64,
+    },
+    /// A task was begun again after a crash more often than allowed.
+    CrashLimit {
+        /// The task.
+        task: String,
+        /// How often it was begun.
+        attempts: u32,
+    },
+    /// Somebody else runs the thread.
+    Busy {
+        /// Who.
+        owner: String,
+        /// When the lease ends, in milliseconds of the store's clock.
+        until: i64,
+    },
+    /// Questions are open: answer them before you start something new.
+    Waiting {
+        /// The questions.
+        open: Vec<InterruptId>,
+    },
+    /// A run was left unfinished by a crash: let it go on before you start something new.
+    Unfinished,
+    /// There is nothing that could go on, be retried or be answered.
+    NothingToDo,
+    /// An answer was refused; nothing has changed.
+    Answer(AnswerError),
+    /// The graph no longer has what the thread refers to; nothing has changed.
+    GraphChanged {
+        /// What is gone.
+        gone: Vec<String>,
+    },
+    /// A question of a node is malformed.
+    Question {
+        /// The task.
+        task: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The log could not be read or written.
+    Store(StoreErrorKind),
+    /// A record, snapshot or state could not be read or written as JSON.
+    Format,
+    /// A state or update of an older version could not be read.
+    Migrate,
+    /// The runner was built without what the request needs.
+    Unsupported(&'static str),
+}
+
+/// Why an answer was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnswerError {
+    /// No open question has this id: it never existed, was answered, or expired.
+    #[error("no open question has the id {id}; open are {}", list(.open))]
+    Unknown {
+        /// The id.
+        id: InterruptId,
+        /// The questions that are open.
+        open: Vec<InterruptId>,
+    },
+    /// The question has expired.
+    #[error("the question {id} has expired")]
+    Expired {
+        /// The id.
+        id: InterruptId,
+    },
+    /// The answer does not fit the question's schema.
+    #[error("the answer to {id} does not fit: {violation}")]
+    Schema {
+        /// The id.
+        id: InterruptId,
+        /// Where and why.
+        violation: SchemaError,
+    },
+    /// The answer approves something else than what is asked now.
+    #[error("what {id} asks to approve has changed: it has digest {asked}, the answer {answered}")]
+    Digest {
+        /// The id.
+        id: InterruptId,
+        /// The digest of what is asked.
+        asked: String,
+        /// The digest that was approved.
+        answered: String,
+    },
+    /// The pause cannot use the answer.
+    #[error("the answer to {id} cannot be used: {why}")]
+    Refused {
+        /// The id.
+        id: InterruptId,
+        /// Why.
+        why: String,
+    },
+    /// A bare answer needs exactly one open question.
+    #[error("a bare answer needs exactly one open question; open are {}", list(.open))]
+    Bare {
+        /// The questions that are open.
+        open: Vec<InterruptId>,
+    },
+    /// No question is open.
+    #[error("no question is open")]
+    NothingAsked,
+}
+
+fn list(ids: &[InterruptId]) -> String {
+    if ids.is_empty() {
+        return "none".into();
+    }
+    ids.iter()
+        .map(InterruptId::as_str)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+impl RunError {
+    pub(crate) fn new(kind: RunErrorKind) -> Self {
+        Self {
+            kind,
+            thread: None,
+            step: 0,
+            source: None,
+        }
+    }
+
+    pub(crate) fn because(mut self, source: impl Into<BoxError>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    pub(crate) fn on(mut self, thread: Option<&ThreadId>, step: u64) -> Self {
+        self.thread = self.thread.or_else(|| thread.cloned());
+        self.step = step;
+        self
+    }
+}
+
+impl fmt::Display for RunErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Node { task } => write!(f, "task {task} failed"),
+            Self::Panicked { task } => write!(f, "task {task} panicked"),
+            Self::Router { node } => write!(f, "the routing after node {node} failed"),
+            Self::UndeclaredTarget {
+                node,
+                target,
+                declared,
+            } => write!(
+                f,
+                "the branch of node {node} chose {target:?}; it declares {}",
+                declared.join(", ")
+            ),
+            Self::HalfFilledJoin { join, arrived } => write!(
+                f,
+                "the run ended while the join {join} had only arrivals from {}",
+                arrived.join(", ")
+            ),
+            Self::StepLimit { limit } => write!(f, "the run reached its limit of {limit} steps"),
+            Self::CrashLimit { task, attempts } => {
+                write!(
+                    f,
+                    "task {task} was begun {attempts} times and never came to an end"
+                )
+            }
+            Self::Busy { owner, until } => {
+                write!(f, "the thread is run by {owner} until {until} ms")
+            }
+            Self::Waiting { open } => write!(f, "the thread waits for answers to {}", list(open)),
+            Self::Unfinished => f.write_str("the last run of the thread is unfinished"),
+            Self::NothingToDo => f.write_str("nothing in the thread can go on"),
+            Self::Answer(error) => error.fmt(f),
+            Self::GraphChanged { gone } => {
+                write!(
+                    f,
+                    "the graph no longer has what the thread refers to: {}",
+                    gone.join(", ")
+                )
+            }
+            Self::Question { task, problem } => write!(f, "task {task} asks badly: {problem}"),
+            Self::Store(_) => f.write_str("the log failed"),
+            Self::Format => f.write_str("a value cannot be read or written as JSON"),
+            Self::Migrate => f.write_str("an older value cannot be read"),
+            Self::Unsupported(what) => write!(f, "the runner was built without {what}"),
+        }
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(thread) = &self.thread {
+            write!(
+                f,
+                "thread {:?}, after {} steps: ",
+                thread.as_str(),
+                self.step
+            )?;
+        }
+        self.kind.fmt(f)
+    }
+}
+
+impl Error for RunError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
+
+impl From<StoreError> for RunError {
+    fn from(error: StoreError) -> Self {
+        let kind = match &error.kind {
+            StoreErrorKind::Busy { owner, until } => RunErrorKind::Busy {
+                owner: owner.clone(),
+                until: *until,
+            },
+            other => RunErrorKind::Store(other.clone()),
+        };
+        Self::new(kind).because(error)
+    }
+}
+
+impl From<serde_json::Error> for RunError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::new(RunErrorKind::Format).because(error)
+    }
+}
+
+impl From<MigrateError> for RunError {
+    fn from(error: MigrateError) -> Self {
+        Self::new(RunErrorKind::Migrate).because(error)
+    }
+}
+
+impl From<AnswerError> for RunError {
+    fn from(error: AnswerError) -> Self {
+        Self::new(RunErrorKind::Answer(error))
+    }
+}

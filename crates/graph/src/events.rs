@@ -1,0 +1,130 @@
+//! The events of a thread, for one reader.
+use std::{
+    collections::VecDeque,
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use fugato_state::{Seq, ThreadId};
+use fugato_store::ThreadLog;
+use fugato_stream::{Event, Heard, Subscription};
+use futures::{Stream, StreamExt, future::BoxFuture};
+
+use crate::{RunError, codec, machine::Names, sight};
+
+/// The events of a thread: what is durable from the log, what is not while it happens.
+///
+/// A reader that lags or comes back misses nothing durable. Dropping it detaches; the run goes on.
+pub struct Events {
+    live: Subscription,
+    log: Option<Source>,
+    reading: Option<BoxFuture<'static, Result<Vec<Event>, RunError>>>,
+    backlog: VecDeque<Event>,
+    /// What is live up to here was read from the log already.
+    read: Seq,
+}
+
+/// Where durable events can be read again.
+#[derive(Clone)]
+pub(crate) struct Source {
+    pub(crate) log: Arc<dyn ThreadLog>,
+    pub(crate) thread: ThreadId,
+    pub(crate) names: Arc<Names>,
+}
+
+const PAGE: usize = 256;
+
+impl Source {
+    /// The durable events from a position on.
+    pub(crate) async fn read(mut self, from: Seq) -> Result<Vec<Event>, RunError> {
+        let mut events = vec![];
+        let mut next = from;
+        loop {
+            let page = self.log.read(&self.thread, next, PAGE).await?;
+            let last = page.len() < PAGE;
+            for (seq, record) in page {
+                let entry = codec::read(&record)?;
+                let fact = codec::addressed(entry.fact, &mut self.names)?;
+                let (names, thread) = (&self.names, &self.thread);
+                events.extend(sight::events(&fact, names, thread, entry.run, Some(seq)));
+                next = seq + 1;
+            }
+            if last {
+                return Ok(events);
+            }
+        }
+    }
+}
+
+impl Events {
+    pub(crate) fn live(live: Subscription, log: Option<Source>) -> Self {
+        Self {
+            live,
+            log,
+            reading: None,
+            backlog: VecDeque::new(),
+            read: 0,
+        }
+    }
+
+    pub(crate) fn after(mut self, cursor: Seq) -> Self {
+        self.reread(cursor + 1);
+        self
+    }
+
+    fn reread(&mut self, from: Seq) {
+        self.reading = self.log.clone().map(|log| Box::pin(log.read(from)) as _);
+    }
+
+    fn take_in(&mut self, events: Vec<Event>) {
+        self.read = events
+            .last()
+            .and_then(|event| event.seq)
+            .unwrap_or(0)
+            .max(self.read);
+        self.backlog.extend(events);
+    }
+}
+
+impl Stream for Events {
+    type Item = Event;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        loop {
+            if let Some(event) = self.backlog.pop_front() {
+                return Poll::Ready(Some(event));
+            }
+            if let Some(reading) = &mut self.reading {
+                let read = futures::ready!(reading.as_mut().poll(cx));
+                self.reading = None;
+                match read {
+                    Ok(events) => self.take_in(events),
+                    Err(error) => {
+                        tracing::warn!(%error, "the events of a thread cannot be read");
+                        return Poll::Ready(None);
+                    }
+                }
+                continue;
+            }
+            match futures::ready!(self.live.poll_next_unpin(cx)) {
+                Some(Heard::Event(event)) if event.seq.is_none_or(|seq| seq > self.read) => {
+                    return Poll::Ready(Some(event));
+                }
+                Some(Heard::Event(_)) => {}
+                Some(Heard::Lagged { from }) => {
+                    let from = from.max(self.read + 1);
+                    self.reread(from);
+                }
+                None => return Poll::Ready(None),
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Events").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,146 @@
+use std::sync::Arc;
+
+use fugato_state::State;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    RunError,
+    machine::{Fact, Json, Machine, Path},
+};
+
+/// The state of a thread, and the outcomes that wait for their step to close.
+pub(crate) struct Fold<S: State> {
+    pub(crate) state: Arc<S>,
+    /// By position in the frontier.
+    staged: Vec<Option<Vec<S::Update>>>,
+}
+
+impl<S: State> Fold<S> {
+    pub(crate) fn new(state: S) -> Self {
+        Self {
+            state: Arc::new(state),
+            staged: vec![],
+        }
+    }
+
+    /// Applies updates at once. In place, unless somebody still holds the snapshot.
+    pub(crate) fn apply(&mut self, updates: impl IntoIterator<Item = S::Update>) {
+        let mut updates = updates.into_iter().peekable();
+        if updates.peek().is_some() {
+            let state = Arc::make_mut(&mut self.state);
+            updates.for_each(|update| state.apply(update));
+        }
+    }
+
+    /// Keeps the outcome of a task until its step closes.
+    pub(crate) fn stage(&mut self, position: usize, updates: Vec<S::Update>) {
+        if self.staged.len() <= position {
+            self.staged.resize_with(position + 1, || None);
+        }
+        if let Some(place) = self.staged.get_mut(position) {
+            *place = Some(updates);
+        }
+    }
+
+    /// Applies what is staged, in the order of the frontier.
+    pub(crate) fn close(&mut self) {
+        let mut staged = std::mem::take(&mut self.staged);
+        self.apply(staged.drain(..).flatten().flatten());
+        self.staged = staged;
+    }
+
+    /// Follows a fact of the log, before the machine does. `from` is the version of the state
+    /// that wrote it.
+    pub(crate) fn follow(
+        &mut self,
+        fact: &Fact<Path>,
+        machine: &Machine,
+        from: u32,
+    ) -> Result<(), RunError> {
+        match fact {
+            Fact::Created { state, .. } => {
+                self.state = Arc::new(S::migrate_state(from, serde_json::from_str(state.get())?)?);
+            }
+            Fact::Started { updates, .. } => {
+                self.staged.clear();
+                self.apply(read_updates::<S>(updates.as_ref(), from)?);
+            }
+            Fact::Stepped { updates, .. } => {
+                self.staged.clear();
+                self.apply(read_updates::<S>(updates.as_ref(), from)?);
+            }
+            Fact::Finished { task, updates, .. } => {
+                if let Some(position) = machine.position(task) {
+                    self.stage(position, read_updates::<S>(updates.as_ref(), from)?);
+                }
+            }
+            Fact::Closed { .. } => self.close(),
+            Fact::Cancelled { .. } => self.staged.clear(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The fold at rest, without the machine.
+    pub(crate) fn rest(&self) -> Result<SavedFold, RunError> {
+        let staged = self.staged.iter().map(|updates| match updates {
+            Some(updates) => Ok(Some(serde_json::value::to_raw_value(updates)?.into())),
+            None => Ok(None),
+        });
+        Ok(SavedFold {
+            version: S::VERSION,
+            state: serde_json::value::to_raw_value(&*self.state)?.into(),
+            staged: staged.collect::<Result<_, serde_json::Error>>()?,
+        })
+    }
+
+    /// Wakes a fold.
+    pub(crate) fn wake(saved: &SavedFold) -> Result<Self, RunError> {
+        let from = saved.version;
+        let state = if from == S::VERSION {
+            serde_json::from_str(saved.state.get())?
+        } else {
+            S::migrate_state(from, serde_json::from_str(saved.state.get())?)?
+        };
+        let staged = saved.staged.iter().map(|updates| match updates {
+            Some(updates) => read_updates::<S>(Some(updates), from).map(Some),
+            None => Ok(None),
+        });
+        Ok(Self {
+            state: Arc::new(state),
+            staged: staged.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// A fold at rest.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SavedFold {
+    pub(crate) version: u32,
+    pub(crate) state: Json,
+    #[serde(default)]
+    pub(crate) staged: Vec<Option<Json>>,
+}
+
+/// Updates as the log has them; none if there are none.
+pub(crate) fn write_updates<U: Serialize>(updates: &[U]) -> Result<Option<Json>, RunError> {
+    if updates.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(serde_json::value::to_raw_value(updates)?.into()))
+}
+
+fn read_updates<S: State>(updates: Option<&Json>, from: u32) -> Result<Vec<S::Update>, RunError> {
+    let Some(updates) = updates else {
+        return Ok(vec![]);
+    };
+    if from == S::VERSION {
+        return Ok(serde_json::from_str(updates.get())?);
+    }
+    let mut migrated = vec![];
+    for old in serde_json::from_str::<Vec<Value>>(updates.get())? {
+        migrated.extend(S::migrate_update(from, old)?);
+    }
+    Ok(migrated)
+}

@@ -1,0 +1,164 @@
+use std::sync::Arc;
+
+use fugato_state::{Millis, RunId, Seq, State, ThreadId};
+use fugato_store::{Commit, Expect, Snapshot, StoreError, StoreErrorKind};
+
+use crate::{
+    RunError, RunErrorKind, Runner, codec,
+    machine::{Fact, Phase, Todo},
+    open::open,
+    snapshot,
+};
+
+/// One record of a thread, as a person reads it.
+#[derive(Debug, Clone)]
+pub struct HistoryEntry {
+    /// The position.
+    pub seq: Seq,
+    /// The store's clock when it was written, in milliseconds since the Unix epoch.
+    pub at: Millis,
+    /// The run.
+    pub run: RunId,
+    /// What happened. Tasks are addressed as text.
+    pub fact: Fact<String>,
+}
+
+impl HistoryEntry {
+    /// Whether the state at this position can be shown and forked.
+    pub fn is_checkpoint(&self) -> bool {
+        matches!(
+            self.fact,
+            Fact::Started { .. }
+                | Fact::Stepped { .. }
+                | Fact::Closed { .. }
+                | Fact::RunEnded { .. }
+        )
+    }
+}
+
+impl<S: State> Runner<S> {
+    /// What happened in a thread, from a position on: at most `limit` records.
+    pub async fn history(
+        &self,
+        thread: &ThreadId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<HistoryEntry>, RunError> {
+        let records = self.shop.log.read(thread, from, limit).await?;
+        let entry = |(seq, record)| {
+            let codec::Entry { at, run, fact } = codec::read(&record)?;
+            Ok(HistoryEntry { seq, at, run, fact })
+        };
+        records.into_iter().map(entry).collect()
+    }
+
+    /// The state of a thread now; none if it does not exist.
+    pub async fn state(&self, thread: &ThreadId) -> Result<Option<Arc<S>>, RunError> {
+        match self.shop.log.head(thread).await? {
+            Some(head) => self.state_at(thread, head.seq).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The state of a thread at a position. Between checkpoints it is that of the one before.
+    pub async fn state_at(&self, thread: &ThreadId, seq: Seq) -> Result<Arc<S>, RunError> {
+        self.must_exist(thread, seq).await?;
+        let shop = &self.shop;
+        let opened = open(
+            &shop.graph,
+            &*shop.log,
+            shop.snapshots.as_deref(),
+            thread,
+            seq,
+        )
+        .await?;
+        Ok(opened.fold.state)
+    }
+
+    /// The questions that are open in a thread, and whether its run is unfinished.
+    pub async fn standing(&self, thread: &ThreadId) -> Result<Standing, RunError> {
+        let Some(head) = self.shop.log.head(thread).await? else {
+            return Ok(Standing::New);
+        };
+        let shop = &self.shop;
+        let snapshots = shop.snapshots.as_deref();
+        let opened = open(&shop.graph, &*shop.log, snapshots, thread, head.seq).await?;
+        Ok(match (opened.machine.phase(), opened.machine.todo()) {
+            (Phase::Running, Todo::Park) => {
+                Standing::Waiting(opened.machine.interrupts().cloned().collect())
+            }
+            (Phase::Running, _) => Standing::Unfinished,
+            (Phase::Failed { error }, _) => Standing::Failed {
+                error: error.clone(),
+            },
+            _ => Standing::Idle,
+        })
+    }
+
+    /// Begins a new thread as a copy of another, at one of its checkpoints. Open questions of the
+    /// other are asked anew there.
+    pub async fn fork(&self, thread: &ThreadId, seq: Seq, new: &ThreadId) -> Result<(), RunError> {
+        let shop = &self.shop;
+        let admin = shop
+            .admin
+            .as_ref()
+            .ok_or(RunErrorKind::Unsupported("administration"));
+        let admin = admin.map_err(RunError::new)?;
+        self.must_exist(thread, seq).await?;
+        let entry = self.history(thread, seq, 1).await?.into_iter().next();
+        if !entry.as_ref().is_some_and(HistoryEntry::is_checkpoint) {
+            let kind = StoreErrorKind::Invalid(format!("position {seq} is no checkpoint"));
+            return Err(StoreError::new(kind, "fork").on(thread).into());
+        }
+        let run = entry.map_or(RunId(0), |entry| entry.run);
+        let snapshots = shop.snapshots.as_deref();
+        let opened = open(&shop.graph, &*shop.log, snapshots, thread, seq).await?;
+        let body = snapshot::save(&opened.machine, &opened.fold, &opened.names)?;
+        let head = shop.log.head(thread).await?.map_or(0, |head| head.now);
+        let fact = Fact::Forked {
+            from: thread.to_string(),
+            seq,
+        };
+        let record = codec::encode(fact, head, run, &opened.names)?;
+        let commit = Commit {
+            expect: Expect {
+                head: seq,
+                fence: 0,
+            },
+            nonce: crate::journal::nonce(),
+            records: vec![record],
+            status: crate::journal::status(&opened.machine),
+            base: None,
+        };
+        admin.fork(new, Snapshot { seq, body }, &commit).await?;
+        Ok(())
+    }
+
+    async fn must_exist(&self, thread: &ThreadId, seq: Seq) -> Result<(), RunError> {
+        match self.shop.log.head(thread).await? {
+            Some(head) if (1..=head.seq).contains(&seq) => Ok(()),
+            _ => Err(StoreError::new(StoreErrorKind::NotFound, "read")
+                .on(thread)
+                .into()),
+        }
+    }
+}
+
+/// How a thread stands.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Standing {
+    /// It does not exist.
+    New,
+    /// It waits for answers.
+    Waiting(Vec<fugato_state::Interrupt>),
+    /// A run is under way, here or elsewhere, or was left unfinished by a crash.
+    Unfinished,
+    /// The last run failed and can be tried again.
+    Failed {
+        /// Why.
+        error: String,
+    },
+    /// Nothing is left to do.
+    Idle,
+}

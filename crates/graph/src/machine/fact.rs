@@ -1,0 +1,309 @@
+use std::sync::Arc;
+
+use fugato_state::{Interrupt, InterruptId, Millis, RunId, Seq};
+use fugato_stream::EventKind;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
+
+/// JSON that the machine carries and never looks at.
+pub type Json = Arc<RawValue>;
+
+/// What the machine learns: the only thing that changes it, live and in replay.
+///
+/// `P` addresses a task: a `Path` in memory, text at rest.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", bound(deserialize = "P: Deserialize<'de>"))]
+#[non_exhaustive]
+pub enum Fact<P> {
+    /// The thread exists.
+    Created {
+        /// The version of the state.
+        version: u32,
+        /// The state before anything happened.
+        state: Json,
+    },
+    /// A run began with an input.
+    Started {
+        /// The run.
+        run: RunId,
+        /// The graph and state version that run it.
+        under: Under,
+        /// The caller's own name for the request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+        /// The input.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        updates: Option<Json>,
+        /// The first frontier.
+        next: Vec<Next<P>>,
+    },
+    /// A step of one task closed.
+    Stepped {
+        /// The task.
+        task: P,
+        /// What it changed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        updates: Option<Json>,
+        /// What it told the reader.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        notes: Vec<EventKind>,
+        /// Where the thread goes.
+        #[serde(default = "Routes::default", skip_serializing_if = "Routes::is_empty")]
+        routes: Routes<P>,
+    },
+    /// One task of several has its outcome.
+    Finished {
+        /// The task.
+        task: P,
+        /// What it changes when the step closes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        updates: Option<Json>,
+        /// What it told the reader.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        notes: Vec<EventKind>,
+    },
+    /// A step of several tasks closed.
+    Closed {
+        /// Where the thread goes.
+        #[serde(default = "Routes::default", skip_serializing_if = "Routes::is_empty")]
+        routes: Routes<P>,
+    },
+    /// An attempt of a task failed for good.
+    Failed {
+        /// The task.
+        task: P,
+        /// Which attempt, from 1.
+        attempt: u32,
+        /// Why.
+        error: String,
+        /// When it is tried again; none for never.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_at: Option<Millis>,
+    },
+    /// A task asks.
+    Asked {
+        /// The task.
+        task: P,
+        /// What it wants to remember.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        memo: Option<Value>,
+        /// What it wants to know.
+        questions: Vec<Interrupt>,
+    },
+    /// Questions were answered.
+    Answered {
+        /// The answers.
+        answers: Vec<(InterruptId, Value)>,
+    },
+    /// A question expired unanswered.
+    Expired {
+        /// The question.
+        id: InterruptId,
+    },
+    /// An unfinished run was taken over, or a failed one is tried again.
+    Resumed {
+        /// The graph and state version that go on.
+        under: Under,
+        /// The tasks that run again, with the number of the attempt that begins.
+        tasks: Vec<(P, u32)>,
+    },
+    /// The run reached its end.
+    RunEnded {
+        /// The output that the graph declares.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Json>,
+    },
+    /// The run failed.
+    RunFailed {
+        /// Why.
+        error: String,
+    },
+    /// The run was cancelled.
+    Cancelled {
+        /// By whom.
+        by: String,
+        /// Why.
+        why: String,
+    },
+    /// The log was folded under a newer version; later folds start at the snapshot beside it.
+    Migrated {
+        /// The graph and state version that go on.
+        under: Under,
+    },
+    /// The thread began as a copy of another.
+    Forked {
+        /// The other thread.
+        from: String,
+        /// Up to which position.
+        seq: Seq,
+    },
+}
+
+/// Which program wrote what follows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Under {
+    /// The fingerprint of the graph.
+    pub graph: Arc<str>,
+    /// The version of the state.
+    pub state: u32,
+}
+
+/// Where a thread goes when a step closes: everything that routers decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Routes<P> {
+    /// The next frontier.
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<Next<P>>,
+    /// Arrivals at joins: the joining node, and the node that arrived.
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    pub arrived: Vec<(String, String)>,
+    /// Joins that are complete.
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<String>,
+}
+
+impl<P> Default for Routes<P> {
+    fn default() -> Self {
+        Self {
+            next: vec![],
+            arrived: vec![],
+            joined: vec![],
+        }
+    }
+}
+
+/// A task, or a scatter of tasks, of the next frontier.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Next<P> {
+    /// The task; of a scatter, the path without the index.
+    pub task: P,
+    /// The items of a scatter: one task for each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<Vec<Item>>,
+}
+
+/// One item of a scatter, as JSON text.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Item(pub Json);
+
+impl PartialEq for Item {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.get() == other.0.get()
+    }
+}
+
+impl Eq for Item {}
+
+impl<P> Fact<P> {
+    /// The same fact with other addresses.
+    pub fn map<Q, E>(self, f: &mut impl FnMut(P) -> Result<Q, E>) -> Result<Fact<Q>, E> {
+        Ok(match self {
+            Self::Created { version, state } => Fact::Created { version, state },
+            Self::Started {
+                run,
+                under,
+                key,
+                updates,
+                next,
+            } => Fact::Started {
+                run,
+                under,
+                key,
+                updates,
+                next: map_next(next, f)?,
+            },
+            Self::Stepped {
+                task,
+                updates,
+                notes,
+                routes,
+            } => Fact::Stepped {
+                task: f(task)?,
+                updates,
+                notes,
+                routes: routes.map(f)?,
+            },
+            Self::Finished {
+                task,
+                updates,
+                notes,
+            } => Fact::Finished {
+                task: f(task)?,
+                updates,
+                notes,
+            },
+            Self::Closed { routes } => Fact::Closed {
+                routes: routes.map(f)?,
+            },
+            Self::Failed {
+                task,
+                attempt,
+                error,
+                retry_at,
+            } => Fact::Failed {
+                task: f(task)?,
+                attempt,
+                error,
+                retry_at,
+            },
+            Self::Asked {
+                task,
+                memo,
+                questions,
+            } => Fact::Asked {
+                task: f(task)?,
+                memo,
+                questions,
+            },
+            Self::Answered { answers } => Fact::Answered { answers },
+            Self::Expired { id } => Fact::Expired { id },
+            Self::Resumed { under, tasks } => {
+                let tasks = tasks.into_iter().map(|(task, n)| Ok((f(task)?, n)));
+                Fact::Resumed {
+                    under,
+                    tasks: tasks.collect::<Result<_, E>>()?,
+                }
+            }
+            Self::RunEnded { output } => Fact::RunEnded { output },
+            Self::RunFailed { error } => Fact::RunFailed { error },
+            Self::Cancelled { by, why } => Fact::Cancelled { by, why },
+            Self::Migrated { under } => Fact::Migrated { under },
+            Self::Forked { from, seq } => Fact::Forked { from, seq },
+        })
+    }
+}
+
+impl<P> Routes<P> {
+    /// Whether nothing follows.
+    pub fn is_empty(&self) -> bool {
+        self.next.is_empty() && self.arrived.is_empty() && self.joined.is_empty()
+    }
+
+    fn map<Q, E>(self, f: &mut impl FnMut(P) -> Result<Q, E>) -> Result<Routes<Q>, E> {
+        let Self {
+            next,
+            arrived,
+            joined,
+        } = self;
+        Ok(Routes {
+            next: map_next(next, f)?,
+            arrived,
+            joined,
+        })
+    }
+}
+
+fn map_next<P, Q, E>(
+    next: Vec<Next<P>>,
+    f: &mut impl FnMut(P) -> Result<Q, E>,
+) -> Result<Vec<Next<Q>>, E> {
+    next.into_iter()
+        .map(|n| {
+            Ok(Next {
+                task: f(n.task)?,
+                items: n.items,
+            })
+        })
+        .collect()
+}

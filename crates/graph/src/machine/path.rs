@@ -1,0 +1,149 @@
+use std::{collections::HashMap, fmt, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+/// The position of a node's name in a [`Names`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct NodeIx(pub u32);
+
+impl NodeIx {
+    pub(crate) fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The address of one task: `node#visit`, or `node#visit[index]` inside a scatter.
+///
+/// At rest it is text, so that a record is readable and survives a change of the graph.
+/// In memory it is three numbers, so that a step copies it for nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Path {
+    /// The node.
+    pub node: NodeIx,
+    /// How often the node was entered, this time included: from 1, over all runs of the thread.
+    pub visit: u32,
+    /// The position among the tasks of a scatter, from 0.
+    pub index: Option<u32>,
+}
+
+/// The names of nodes: those of the graph first, in their order, then those that a log mentions
+/// and the graph no longer has.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    list: Vec<Arc<str>>,
+    index: HashMap<Arc<str>, NodeIx>,
+}
+
+impl Names {
+    /// The position of a name, which is added if it is new.
+    pub fn intern(&mut self, name: &str) -> NodeIx {
+        if let Some(ix) = self.index.get(name) {
+            return *ix;
+        }
+        let ix = NodeIx(u32::try_from(self.list.len()).unwrap_or(u32::MAX));
+        let name: Arc<str> = name.into();
+        self.list.push(name.clone());
+        self.index.insert(name, ix);
+        ix
+    }
+
+    /// Lets an old name stand for a known one.
+    pub fn alias(&mut self, old: &str, new: &str) {
+        if let Some(ix) = self.find(new) {
+            self.index.insert(old.into(), ix);
+        }
+    }
+
+    /// The position of a name that is known.
+    pub fn find(&self, name: &str) -> Option<NodeIx> {
+        self.index.get(name).copied()
+    }
+
+    /// The name at a position.
+    pub fn name(&self, ix: NodeIx) -> Arc<str> {
+        self.list
+            .get(ix.at())
+            .cloned()
+            .unwrap_or_else(|| "?".into())
+    }
+
+    /// How many names there are.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// A path as text.
+    pub fn text(&self, path: Path) -> String {
+        let mut text = String::new();
+        // Writing into a string cannot fail.
+        let _ = self.write(path, &mut text);
+        text
+    }
+
+    pub(crate) fn write(&self, path: Path, out: &mut impl fmt::Write) -> fmt::Result {
+        let name = self.list.get(path.node.at()).map_or("?", |name| name);
+        match path.index {
+            Some(index) => write!(out, "{name}#{}[{index}]", path.visit),
+            None => write!(out, "{name}#{}", path.visit),
+        }
+    }
+
+    /// Reads a path. A name that is new is added, to a copy if the names are shared.
+    pub fn path(self: &mut Arc<Self>, text: &str) -> Result<Path, BadPath> {
+        let bad = || BadPath(text.to_owned());
+        let (name, rest) = text.split_once('#').ok_or_else(bad)?;
+        let (visit, index) = match rest.split_once('[') {
+            Some((visit, index)) => (visit, Some(index.strip_suffix(']').ok_or_else(bad)?)),
+            None => (rest, None),
+        };
+        let visit = visit.parse().map_err(|_| bad())?;
+        let index = index.map(str::parse).transpose().map_err(|_| bad())?;
+        if name.is_empty() || name.contains('/') {
+            return Err(bad());
+        }
+        let node = match self.find(name) {
+            Some(node) => node,
+            None => Arc::make_mut(self).intern(name),
+        };
+        Ok(Path { node, visit, index })
+    }
+}
+
+/// A text that is no path of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadPath(pub String);
+
+impl fmt::Display for BadPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:?} is not the path of a task: `node#visit` or `node#visit[index]` is",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for BadPath {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_survives_text() {
+        let mut names = Arc::new(Names::default());
+        for text in ["think#1", "worker#12[345]"] {
+            let path = names.path(text).unwrap();
+            assert_eq!(names.text(path), text);
+        }
+        for bad in ["", "think", "#1", "a#x", "a#1[2", "outer#1/inner#1"] {
+            assert_eq!(names.path(bad), Err(BadPath(bad.into())));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use super::{BadPath, Json, Machine, Names, NodeIx, Path, Phase, Task, TaskState, Under};
+
+/// A machine at rest: nodes by name, so that it outlives a change of the graph.
+///
+/// Version 1: the first.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SavedMachine {
+    version: u32,
+    run: u64,
+    steps: u64,
+    phase: Phase,
+    under: Option<Under>,
+    visits: BTreeMap<String, u32>,
+    frontier: Vec<Task<String>>,
+    joins: BTreeMap<String, Vec<String>>,
+    asked: u64,
+    output: Option<Json>,
+}
+
+impl SavedMachine {
+    /// The version that this program writes.
+    pub const VERSION: u32 = 1;
+
+    /// Puts a machine to rest.
+    pub fn of(machine: &Machine, names: &Names) -> Self {
+        let visits = (0..)
+            .zip(&machine.visits)
+            .filter(|(_, visits)| **visits > 0);
+        let rest = |task: &Task<Path>| {
+            let mut task = task.clone().with_path(names.text(task.path));
+            if task.state == TaskState::Running {
+                task.state = TaskState::Ready;
+            }
+            task
+        };
+        Self {
+            version: Self::VERSION,
+            run: machine.run,
+            steps: machine.steps,
+            phase: machine.phase.clone(),
+            under: machine.under.clone(),
+            visits: visits
+                .map(|(ix, n)| (names.name(NodeIx(ix)).to_string(), *n))
+                .collect(),
+            frontier: machine.frontier.iter().map(rest).collect(),
+            joins: machine.joins.clone(),
+            asked: machine.asked,
+            output: machine.output.clone(),
+        }
+    }
+
+    /// Wakes the machine. Names that the graph no longer has are added to `names`.
+    pub fn wake(self, names: &mut Arc<Names>) -> Result<Machine, SavedMachineError> {
+        if self.version != Self::VERSION {
+            return Err(SavedMachineError::Version(self.version));
+        }
+        let mut machine = Machine {
+            run: self.run,
+            steps: self.steps,
+            phase: self.phase,
+            under: self.under,
+            joins: self.joins,
+            asked: self.asked,
+            output: self.output,
+            ..Machine::default()
+        };
+        for (name, n) in self.visits {
+            let at = names.path(&format!("{name}#{n}"))?.node.at();
+            if machine.visits.len() <= at {
+                machine.visits.resize(at + 1, 0);
+            }
+            if let Some(visits) = machine.visits.get_mut(at) {
+                *visits = n;
+            }
+        }
+        for (task, position) in self.frontier.into_iter().zip(0..) {
+            let path = names.path(&task.path)?;
+            *machine.counts.of(task.state) += 1;
+            machine.positions.insert(path, position);
+            machine.frontier.push(task.with_path(path));
+        }
+        Ok(machine)
+    }
+}
+
+/// A machine at rest cannot be woken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SavedMachineError {
+    /// Another version wrote it.
+    #[error("the machine has version {0}; this program reads version {version}", version = SavedMachine::VERSION)]
+    Version(u32),
+    /// A task has no valid address.
+    #[error("the machine has a task without a valid address")]
+    Path(#[from] BadPath),
+}

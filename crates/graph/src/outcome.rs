@@ -1,0 +1,135 @@
+use fugato_state::Question;
+use fugato_stream::EventKind;
+use serde::Serialize;
+use serde_json::Value;
+
+/// What came out of a task.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Outcome<U> {
+    /// It is done.
+    Done {
+        /// What changes, in order.
+        updates: Vec<U>,
+        /// What the reader of the stream is told, durably.
+        notes: Vec<Note>,
+    },
+    /// It cannot go on without answers. It is called again when it has all of them.
+    Ask {
+        /// What it wants to find again when it is called again.
+        memo: Option<Value>,
+        /// What it wants to know; at least one question, with distinct keys.
+        questions: Vec<Question>,
+    },
+}
+
+/// A durable message of a task to the reader of the stream, such as a card or a timeline item.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Note(pub EventKind);
+
+impl From<EventKind> for Note {
+    fn from(kind: EventKind) -> Self {
+        Self(kind)
+    }
+}
+
+impl<U> Outcome<U> {
+    /// Done, with these changes.
+    pub fn done(updates: impl IntoIterator<Item = U>) -> Self {
+        Self::Done {
+            updates: updates.into_iter().collect(),
+            notes: vec![],
+        }
+    }
+
+    /// Asks one question.
+    pub fn ask(question: Question) -> Self {
+        Self::Ask {
+            memo: None,
+            questions: vec![question],
+        }
+    }
+
+    /// Adds a durable message, if the task is done.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<Note>) -> Self {
+        if let Self::Done { notes, .. } = &mut self {
+            notes.push(note.into());
+        }
+        self
+    }
+
+    /// Keeps `memo` for the next call, if the task asks.
+    pub fn remember(mut self, memo: impl Serialize) -> Result<Self, serde_json::Error> {
+        let kept = serde_json::to_value(memo)?;
+        if let Self::Ask { memo, .. } = &mut self {
+            *memo = Some(kept);
+        }
+        Ok(self)
+    }
+}
+
+/// What a node may return: one update, several, none as an empty `Vec` or `None`, `()`, or a
+/// whole [`Outcome`]. `Shape` only tells the implementations apart.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not what a node returns",
+    note = "a node returns an update, a `Vec` or `Option` of updates, `()`, an `Outcome`, or a `Result` of these"
+)]
+pub trait IntoOutcome<U, Shape> {
+    /// The outcome.
+    fn into_outcome(self) -> Outcome<U>;
+}
+
+/// The shapes of [`IntoOutcome`].
+#[doc(hidden)]
+pub(crate) mod shape {
+    #[derive(Debug)]
+    pub struct One;
+    #[derive(Debug)]
+    pub struct Many;
+    #[derive(Debug)]
+    pub struct Maybe;
+    #[derive(Debug)]
+    pub struct Nothing;
+    #[derive(Debug)]
+    pub struct Whole;
+}
+
+impl<U> IntoOutcome<U, shape::One> for U {
+    fn into_outcome(self) -> Outcome<U> {
+        Outcome::Done {
+            updates: vec![self],
+            notes: vec![],
+        }
+    }
+}
+
+impl<U> IntoOutcome<U, shape::Many> for Vec<U> {
+    fn into_outcome(self) -> Outcome<U> {
+        Outcome::Done {
+            updates: self,
+            notes: vec![],
+        }
+    }
+}
+
+impl<U> IntoOutcome<U, shape::Maybe> for Option<U> {
+    fn into_outcome(self) -> Outcome<U> {
+        Outcome::done(self)
+    }
+}
+
+impl<U> IntoOutcome<U, shape::Nothing> for () {
+    fn into_outcome(self) -> Outcome<U> {
+        Outcome::Done {
+            updates: vec![],
+            notes: vec![],
+        }
+    }
+}
+
+impl<U> IntoOutcome<U, shape::Whole> for Outcome<U> {
+    fn into_outcome(self) -> Outcome<U> {
+        self
+    }
+}

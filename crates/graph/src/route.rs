@@ -1,0 +1,240 @@
+//! Where a thread goes when a step closes.
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use crate::{
+    BoxError, Graph, RunError, RunErrorKind,
+    graph::Way,
+    machine::{Item, Machine, Next, NodeIx, Path, Routes},
+};
+
+/// The target that ends a branch of the run.
+pub const END: &str = "END";
+
+/// What a router chose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Targets {
+    /// One node, or [`END`].
+    One(Cow<'static, str>),
+    /// Several nodes, which run in the same step.
+    Many(Vec<Cow<'static, str>>),
+}
+
+/// What a router may return: a name, several names, or a `Result` of these.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not name the targets of a branch",
+    note = "a router returns a `&'static str`, a `String`, a `Vec` or array of these, or a `Result`"
+)]
+pub trait IntoTargets {
+    /// The targets.
+    fn into_targets(self) -> Result<Targets, BoxError>;
+}
+
+impl IntoTargets for &'static str {
+    fn into_targets(self) -> Result<Targets, BoxError> {
+        Ok(Targets::One(self.into()))
+    }
+}
+
+impl IntoTargets for String {
+    fn into_targets(self) -> Result<Targets, BoxError> {
+        Ok(Targets::One(self.into()))
+    }
+}
+
+impl<T: Into<Cow<'static, str>>> IntoTargets for Vec<T> {
+    fn into_targets(self) -> Result<Targets, BoxError> {
+        Ok(Targets::Many(self.into_iter().map(Into::into).collect()))
+    }
+}
+
+impl<T: Into<Cow<'static, str>>, const N: usize> IntoTargets for [T; N] {
+    fn into_targets(self) -> Result<Targets, BoxError> {
+        Ok(Targets::Many(self.into_iter().map(Into::into).collect()))
+    }
+}
+
+impl<T: IntoTargets, E: Into<BoxError>> IntoTargets for Result<T, E> {
+    fn into_targets(self) -> Result<Targets, BoxError> {
+        self.map_err(Into::into)?.into_targets()
+    }
+}
+
+pub(crate) type Router<S> = dyn Fn(&S) -> Result<Targets, BoxError> + Send + Sync;
+pub(crate) type Scatter<S> = dyn Fn(&S) -> Result<Vec<Item>, BoxError> + Send + Sync;
+
+pub(crate) fn items<T: Serialize>(
+    items: impl IntoIterator<Item = T>,
+) -> Result<Vec<Item>, BoxError> {
+    let item = |item| Ok(Item(serde_json::value::to_raw_value(&item)?.into()));
+    items.into_iter().map(item).collect()
+}
+
+/// The routes of a step: each node of the frontier is asked once, on the folded state.
+pub(crate) fn route<S: fugato_state::State>(
+    graph: &Graph<S>,
+    machine: &Machine,
+    state: &S,
+) -> Result<Routes<Path>, RunError> {
+    let mut routing = Routing {
+        graph,
+        machine,
+        state,
+        routes: Routes::default(),
+    };
+    let mut last = None;
+    for task in machine.frontier() {
+        if last != Some(task.path.node) {
+            routing.leave(task.path.node)?;
+            last = Some(task.path.node);
+        }
+    }
+    Ok(routing.routes)
+}
+
+/// The routes into the first node of a run.
+pub(crate) fn entry<S: fugato_state::State>(graph: &Graph<S>, machine: &Machine) -> Next<Path> {
+    Next {
+        task: machine.next_path(graph.0.start),
+        items: None,
+    }
+}
+
+struct Routing<'a, S: fugato_state::State> {
+    graph: &'a Graph<S>,
+    machine: &'a Machine,
+    state: &'a S,
+    routes: Routes<Path>,
+}
+
+impl<S: fugato_state::State> Routing<'_, S> {
+    fn leave(&mut self, node: NodeIx) -> Result<(), RunError> {
+        let graph = self.graph;
+        let Some(wire) = graph.0.nodes.get(node.at()) else {
+            return Ok(());
+        };
+        match &wire.way {
+            Way::Edges(targets) => targets.iter().for_each(|target| self.enter(*target)),
+            Way::Branch { declared, router } => self.branch(node, declared, router)?,
+            Way::Scatter { to, items } => self.scatter(node, *to, items)?,
+        }
+        wire.joins.iter().for_each(|join| self.arrive(*join, node));
+        Ok(())
+    }
+
+    fn enter(&mut self, node: NodeIx) {
+        if self.routes.next.iter().all(|next| next.task.node != node) {
+            self.routes.next.push(Next {
+                task: self.machine.next_path(node),
+                items: None,
+            });
+        }
+    }
+
+    fn branch(
+        &mut self,
+        node: NodeIx,
+        declared: &[(std::sync::Arc<str>, Option<NodeIx>)],
+        router: &Router<S>,
+    ) -> Result<(), RunError> {
+        if let Some((target, wanted)) = &self.graph.0.guard
+            && wanted(self.state)
+        {
+            self.enter(*target);
+            return Ok(());
+        }
+        let chosen = calm(|| router(self.state)).map_err(|error| self.failed(node, error))?;
+        let mut choose = |name: &str| match declared.iter().find(|(known, _)| **known == *name) {
+            Some((_, target)) => {
+                target.iter().for_each(|target| self.enter(*target));
+                Ok(())
+            }
+            None => Err(RunError::new(RunErrorKind::UndeclaredTarget {
+                node: self.graph.0.names.name(node).to_string(),
+                target: name.to_owned(),
+                declared: declared.iter().map(|(name, _)| name.to_string()).collect(),
+            })),
+        };
+        match chosen {
+            Targets::One(name) => choose(&name),
+            Targets::Many(names) if names.is_empty() => {
+                let error = "the router chose no target; to end, choose END".into();
+                Err(self.failed(node, error))
+            }
+            Targets::Many(names) => names.iter().try_for_each(|name| choose(name)),
+        }
+    }
+
+    fn scatter(&mut self, node: NodeIx, to: NodeIx, items: &Scatter<S>) -> Result<(), RunError> {
+        let items = calm(|| items(self.state)).map_err(|error| self.failed(node, error))?;
+        if items.is_empty() {
+            // No item means that all workers are done: the thread goes on where they would.
+            return self.leave(to);
+        }
+        match self
+            .routes
+            .next
+            .iter_mut()
+            .find(|next| next.task.node == to)
+        {
+            Some(Next {
+                items: Some(others),
+                ..
+            }) => others.extend(items),
+            _ => {
+                let task = self.machine.next_path(to);
+                self.routes.next.push(Next {
+                    task,
+                    items: Some(items),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn arrive(&mut self, join: usize, node: NodeIx) {
+        let graph = self.graph;
+        let Some(join) = graph.0.joins.get(join) else {
+            return;
+        };
+        let (target, from) = (graph.0.names.name(join.to), graph.0.names.name(node));
+        let before = self.machine.half_filled().get(&*target);
+        self.routes
+            .arrived
+            .push((target.to_string(), from.to_string()));
+        let here = &self.routes.arrived;
+        let complete = join.from.iter().all(|source| {
+            let source = graph.0.names.name(*source);
+            before.is_some_and(|before| before.iter().any(|name| **name == *source))
+                || here
+                    .iter()
+                    .any(|(to, name)| **to == *target && **name == *source)
+        });
+        if complete && !self.routes.joined.iter().any(|name| **name == *target) {
+            self.routes.joined.push(target.to_string());
+            self.enter(join.to);
+        }
+    }
+
+    fn failed(&self, node: NodeIx, error: BoxError) -> RunError {
+        let node = self.graph.0.names.name(node).to_string();
+        RunError::new(RunErrorKind::Router { node }).because(error)
+    }
+}
+
+/// Calls a function of the wiring; a panic in it is an error like any other.
+pub(crate) fn calm<T>(f: impl FnOnce() -> Result<T, BoxError>) -> Result<T, BoxError> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(f))
+        .unwrap_or_else(|panic| Err(panic_text(&*panic).into()))
+}
+
+/// What a panic says.
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    format!(
+        "panicked: {}",
+        text.unwrap_or_else(|| "without a message".into())
+    )
+}

@@ -1,0 +1,102 @@
+use std::{
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use fugato_state::{Interrupt, State};
+use fugato_stream::Event;
+use futures::{FutureExt, Stream, StreamExt, future::BoxFuture};
+use serde_json::Value;
+use tokio::task::JoinHandle;
+
+use crate::{Events, RunError, RunErrorKind};
+
+/// How a run came to rest.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Ended<S> {
+    /// The graph ended.
+    Finished {
+        /// The state at the end.
+        state: Arc<S>,
+        /// The graph's output, if it declares one.
+        output: Option<Value>,
+    },
+    /// Nothing can go on until questions are answered.
+    Parked {
+        /// The state so far.
+        state: Arc<S>,
+        /// The questions.
+        interrupts: Vec<Interrupt>,
+        /// What a run without a log needs to go on; none if there is a log.
+        saved: Option<Saved>,
+    },
+}
+
+impl<S> Ended<S> {
+    /// The state.
+    pub fn state(&self) -> &S {
+        match self {
+            Self::Finished { state, .. } | Self::Parked { state, .. } => state,
+        }
+    }
+
+    /// The questions that are open.
+    pub fn interrupts(&self) -> &[Interrupt] {
+        match self {
+            Self::Finished { .. } => &[],
+            Self::Parked { interrupts, .. } => interrupts,
+        }
+    }
+}
+
+/// A run without a log, put to rest: machine and state, as versioned JSON.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+pub struct Saved(pub Vec<u8>);
+
+/// A run under way: a stream of its events, and a future of its end.
+///
+/// Dropping it detaches; the run goes on.
+pub struct Run<S: State> {
+    events: Events,
+    end: JoinHandle<Result<Ended<S>, RunError>>,
+}
+
+impl<S: State> Run<S> {
+    pub(crate) fn new(events: Events, end: JoinHandle<Result<Ended<S>, RunError>>) -> Self {
+        Self { events, end }
+    }
+}
+
+impl<S: State> Stream for Run<S> {
+    type Item = Event;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        self.events.poll_next_unpin(cx)
+    }
+}
+
+impl<S: State> IntoFuture for Run<S> {
+    type Output = Result<Ended<S>, RunError>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        // The events are dropped first: a run that is only awaited makes none.
+        drop(self.events);
+        let end = self.end;
+        async move {
+            end.await
+                .unwrap_or_else(|error| Err(RunError::new(RunErrorKind::Unfinished).because(error)))
+        }
+        .boxed()
+    }
+}
+
+impl<S: State> fmt::Debug for Run<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run").finish_non_exhaustive()
+    }
+}

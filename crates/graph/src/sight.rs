@@ -1,0 +1,92 @@
+//! What a reader of the stream sees of a fact.
+use std::sync::Arc;
+
+use fugato_state::{RunId, Seq, ThreadId};
+use fugato_stream::{Event, EventKind, Origin};
+
+use crate::machine::{Fact, Names, Path};
+
+/// The events of one durable fact. All bear its position.
+pub(crate) fn events(
+    fact: &Fact<Path>,
+    names: &Names,
+    thread: &ThreadId,
+    run: RunId,
+    seq: Option<Seq>,
+) -> Vec<Event> {
+    let event = |origin: Option<&Arc<Origin>>, kind| Event {
+        thread: thread.clone(),
+        run,
+        seq,
+        origin: origin.cloned(),
+        kind,
+    };
+    let whole = |kind| vec![event(None, kind)];
+    match fact {
+        Fact::Started { .. } => whole(EventKind::RunStarted { resumed: false }),
+        Fact::Resumed { .. } => whole(EventKind::RunStarted { resumed: true }),
+        Fact::Stepped { task, notes, .. } | Fact::Finished { task, notes, .. } => {
+            let origin = origin(*task, 1, names);
+            let notes = notes.iter().map(|note| event(Some(&origin), note.clone()));
+            notes
+                .chain([event(Some(&origin), EventKind::NodeFinished)])
+                .collect()
+        }
+        Fact::Failed {
+            task,
+            attempt,
+            error,
+            retry_at,
+        } => {
+            let kind = EventKind::NodeFailed {
+                error: error.clone(),
+                retry_at: *retry_at,
+            };
+            vec![event(Some(&origin(*task, *attempt, names)), kind)]
+        }
+        Fact::Asked {
+            task, questions, ..
+        } => {
+            let origin = origin(*task, 1, names);
+            let raised = questions.iter().cloned().map(EventKind::InterruptRaised);
+            raised.map(|kind| event(Some(&origin), kind)).collect()
+        }
+        Fact::Answered { answers } => {
+            let answered = answers
+                .iter()
+                .map(|(id, answer)| EventKind::InterruptAnswered {
+                    id: id.clone(),
+                    answer: answer.clone(),
+                });
+            answered.map(|kind| event(None, kind)).collect()
+        }
+        Fact::RunEnded { output } => {
+            let output = output
+                .as_ref()
+                .and_then(|json| serde_json::from_str(json.get()).ok());
+            whole(EventKind::RunFinished { output })
+        }
+        Fact::RunFailed { error } => whole(EventKind::RunFailed {
+            error: error.clone(),
+        }),
+        Fact::Cancelled { by, why } => whole(EventKind::RunCancelled {
+            by: by.clone(),
+            why: why.clone(),
+        }),
+        Fact::Created { .. }
+        | Fact::Closed { .. }
+        | Fact::Expired { .. }
+        | Fact::Migrated { .. }
+        | Fact::Forked { .. } => vec![],
+    }
+}
+
+fn origin(task: Path, attempt: u32, names: &Names) -> Arc<Origin> {
+    Arc::new(Origin {
+        scope: "".into(),
+        node: names.name(task.node),
+        visit: task.visit,
+        index: task.index,
+        attempt,
+    })
+}

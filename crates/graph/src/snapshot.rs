@@ -1,0 +1,116 @@
+//! Stored folds, which make opening a thread faster.
+use std::sync::Arc;
+
+use fugato_state::{Seq, State, ThreadId};
+use fugato_store::{Snapshot, Snapshots};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    RunError, RunErrorKind, digest,
+    fold::{Fold, SavedFold},
+    journal::Journal,
+    machine::{Json, Machine, Names, SavedMachine, Todo},
+};
+
+/// A fold at rest, with a digest that notices damage.
+///
+/// Version 1: the first.
+#[derive(Serialize, Deserialize)]
+struct Envelope {
+    version: u32,
+    digest: String,
+    body: Json,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Body {
+    machine: SavedMachine,
+    fold: SavedFold,
+}
+
+const VERSION: u32 = 1;
+
+/// Puts machine and fold to rest, in one value.
+pub(crate) fn save<S: State>(
+    machine: &Machine,
+    fold: &Fold<S>,
+    names: &Names,
+) -> Result<Vec<u8>, RunError> {
+    let body = Body {
+        machine: SavedMachine::of(machine, names),
+        fold: fold.rest()?,
+    };
+    let body: Json = serde_json::value::to_raw_value(&body)?.into();
+    let digest = digest::of(body.get().as_bytes());
+    Ok(serde_json::to_vec(&Envelope {
+        version: VERSION,
+        digest,
+        body,
+    })?)
+}
+
+/// Wakes machine and fold. The number is the version of the state that wrote them.
+pub(crate) fn load<S: State>(
+    bytes: &[u8],
+    names: &mut Arc<Names>,
+) -> Result<(Machine, Fold<S>, u32), RunError> {
+    let envelope: Envelope = serde_json::from_slice(bytes)?;
+    let broken = |why: String| RunError::new(RunErrorKind::Format).because(why);
+    if envelope.version != VERSION {
+        let found = envelope.version;
+        let why = format!("the snapshot has version {found}; this program reads {VERSION}");
+        return Err(broken(why));
+    }
+    if digest::of(envelope.body.get().as_bytes()) != envelope.digest {
+        return Err(broken("the snapshot does not match its digest".into()));
+    }
+    let Body { machine, fold } = serde_json::from_str(envelope.body.get())?;
+    let machine = machine
+        .wake(names)
+        .map_err(|error| broken(error.to_string()))?;
+    Ok((machine, Fold::wake(&fold)?, fold.version))
+}
+
+/// Takes snapshots in the background, when the tail of the log has grown past a multiple of the
+/// last one: the bytes of all snapshots stay linear in what was written.
+pub(crate) struct Snapshotter {
+    pub(crate) store: Arc<dyn Snapshots>,
+    pub(crate) thread: ThreadId,
+    /// The size of the last snapshot, in bytes.
+    pub(crate) last: usize,
+}
+
+/// The tail is at least this long before a snapshot is worth it, in bytes.
+const MIN_TAIL: usize = 256 * 1024;
+/// The tail is at least this many times as long as the last snapshot.
+const TAIL_PER_SNAPSHOT: usize = 4;
+
+impl Snapshotter {
+    pub(crate) fn consider<S: State>(
+        &mut self,
+        journal: &mut Journal,
+        machine: &Machine,
+        fold: &Fold<S>,
+        names: &Names,
+    ) -> Result<(), RunError> {
+        let due = MIN_TAIL.max(TAIL_PER_SNAPSHOT * self.last);
+        if journal.tail < due || machine.todo() == Todo::Wait {
+            return Ok(());
+        }
+        let body = save(machine, fold, names)?;
+        self.last = body.len();
+        journal.tail = 0;
+        self.put(journal.head, body);
+        Ok(())
+    }
+
+    fn put(&self, seq: Seq, body: Vec<u8>) {
+        let (store, thread) = (self.store.clone(), self.thread.clone());
+        tokio::spawn(async move {
+            if let Err(error) = store.put(&thread, Snapshot { seq, body }).await {
+                // A snapshot only saves time, so a run does not fail for want of one.
+                tracing::warn!(%thread, seq, %error, "a snapshot could not be stored");
+            }
+        });
+    }
+}

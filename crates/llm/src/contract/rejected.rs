@@ -1,0 +1,149 @@
+use std::fmt::{self, Write as _};
+
+use fugato_state::{Message, Violation};
+use serde::{Deserialize, Serialize};
+
+use crate::NoObject;
+
+/// More violations than these confuse a small model more than they help it.
+const SHOWN: usize = 6;
+/// A longer message repeats too much of the wrong answer.
+const MESSAGE_CHARS: usize = 300;
+/// What stands for an empty answer in the history, as servers refuse empty messages.
+const EMPTY: &str = "(empty answer)";
+
+/// An answer that breaks its contract: what was said, and why it is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rejected {
+    /// The kind of breach.
+    pub class: RejectedClass,
+    /// What the model said.
+    pub raw: String,
+    /// What is wrong, with its places.
+    pub violations: Vec<Violation>,
+    /// What would be allowed; empty where the violations say it all.
+    pub allowed: String,
+}
+
+/// The kinds of breaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RejectedClass {
+    /// The answer is empty.
+    Empty,
+    /// There is no JSON object in it.
+    NotJson,
+    /// It is a list.
+    Array,
+    /// It ends too early.
+    Truncated,
+    /// A list of alternatives was copied where one of them should be chosen.
+    Alternatives,
+    /// The object breaks the schema.
+    Schema,
+    /// The object fits the schema and makes no sense here.
+    Sense,
+}
+
+impl Rejected {
+    /// A rejection for reasons that only the caller knows, such as a tool that is not visible now.
+    pub fn sense(
+        raw: impl Into<String>,
+        path: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        let violation = Violation {
+            path: path.into(),
+            message: message.into(),
+        };
+        Self::new(RejectedClass::Sense, vec![violation], "").raw(&raw.into())
+    }
+
+    pub(crate) fn new(class: RejectedClass, violations: Vec<Violation>, allowed: &str) -> Self {
+        Self {
+            class,
+            raw: String::new(),
+            violations,
+            allowed: allowed.to_owned(),
+        }
+    }
+
+    pub(crate) fn unread(why: NoObject, allowed: &str) -> Self {
+        let class = match &why {
+            NoObject::Empty => RejectedClass::Empty,
+            NoObject::Array => RejectedClass::Array,
+            NoObject::Truncated => RejectedClass::Truncated,
+            NoObject::Absent | NoObject::Broken { .. } => RejectedClass::NotJson,
+        };
+        let broken = match why {
+            NoObject::Broken { .. } => {
+                vec![Violation {
+                    path: String::new(),
+                    message: why.to_string(),
+                }]
+            }
+            _ => vec![],
+        };
+        Self::new(class, broken, allowed)
+    }
+
+    pub(crate) fn raw(mut self, raw: &str) -> Self {
+        raw.clone_into(&mut self.raw);
+        self
+    }
+
+    fn headline(&self) -> &'static str {
+        match self.class {
+            RejectedClass::Empty => "it is empty",
+            RejectedClass::NotJson => "it contains no valid JSON object",
+            RejectedClass::Array => "it is a list, and exactly one JSON object is expected",
+            RejectedClass::Truncated => "it ends before the JSON object is complete; be shorter",
+            RejectedClass::Alternatives => {
+                "it copies a list of alternatives where exactly one must be chosen"
+            }
+            RejectedClass::Schema => "the JSON object does not have the expected form",
+            RejectedClass::Sense => "the JSON object is well-formed and not allowed here",
+        }
+    }
+
+    /// The text that tells the model what was wrong and what is allowed.
+    pub fn correction(&self) -> String {
+        let mut text = format!("Your last answer cannot be used: {}.\n", self.headline());
+        for violation in self.violations.iter().take(SHOWN) {
+            let line = violation.to_string();
+            let short: String = line.chars().take(MESSAGE_CHARS).collect();
+            let cut = if short.len() < line.len() { "…" } else { "" };
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "- {short}{cut}");
+        }
+        if !self.allowed.is_empty() {
+            let _ = write!(text, "Allowed are these keys:\n{}", self.allowed);
+        }
+        text.push_str("Answer again with one JSON object and nothing else.");
+        text
+    }
+
+    /// What to append to the history: what the model said, and the correction.
+    pub fn messages(&self) -> [Message; 2] {
+        let said = if self.raw.trim().is_empty() {
+            EMPTY
+        } else {
+            self.raw.as_str()
+        };
+        [Message::assistant(said), Message::user(self.correction())]
+    }
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the answer is rejected: {}", self.headline())?;
+        for (n, violation) in self.violations.iter().enumerate() {
+            write!(f, "{}{violation}", if n == 0 { ": " } else { "; " })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Rejected {}

@@ -1,0 +1,189 @@
+use fugato_state::ToolCall;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{ChatResponse, NoObject, Rejected, extract};
+
+/// How a model says which tools it wants to call. All styles reach the same [`Decision`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum DecisionStyle {
+    /// One JSON object with `tool_call`, or which is a call itself: `name` and `arguments`.
+    JsonAction,
+    /// The tool calls of the protocol.
+    #[default]
+    Native,
+    /// `<tool_call>{"name": …, "arguments": …}</tool_call>` within the text.
+    Text,
+}
+
+/// What a model wants: to say something, to call tools, or both.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Decision {
+    /// What it says to the person.
+    pub text: String,
+    /// The calls it proposes.
+    pub calls: Vec<ToolCall>,
+}
+
+const OPEN: &str = "<tool_call>";
+const CLOSE: &str = "</tool_call>";
+
+impl DecisionStyle {
+    /// Reads the decision. Calls without an id of their own are named `id_prefix` and a number
+    /// from 0, which must be unique in the conversation.
+    pub fn read(self, response: &ChatResponse, id_prefix: &str) -> Result<Decision, Rejected> {
+        let message = &response.message;
+        match self {
+            Self::Native => Ok(Decision {
+                text: message.content.clone(),
+                calls: message.tool_calls.clone(),
+            }),
+            Self::JsonAction => json_action(&message.content, id_prefix),
+            Self::Text => text_calls(&message.content, id_prefix),
+        }
+    }
+}
+
+fn json_action(content: &str, id_prefix: &str) -> Result<Decision, Rejected> {
+    let mut object = parse(content, content)?;
+    if object.contains_key("name") && object.contains_key("arguments") {
+        let call = call(object, format!("{id_prefix}0"), content)?;
+        return Ok(Decision {
+            text: String::new(),
+            calls: vec![call],
+        });
+    }
+    let text = object
+        .get("speak")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    let calls = match object.remove("tool_call") {
+        None | Some(Value::Null) => vec![],
+        Some(Value::Object(inner)) => vec![call(inner, format!("{id_prefix}0"), content)?],
+        Some(_) => {
+            let message = "give exactly one object with \"name\" and \"arguments\", not a list";
+            return Err(Rejected::sense(content, "/tool_call", message));
+        }
+    };
+    Ok(Decision { text, calls })
+}
+
+fn text_calls(content: &str, id_prefix: &str) -> Result<Decision, Rejected> {
+    let (mut text, mut calls, mut rest) = (String::new(), vec![], content);
+    while let Some((before, after)) = rest.split_once(OPEN) {
+        text.push_str(before);
+        // A model that stops at the end of the call often leaves the closing tag out.
+        let (body, behind) = after.split_once(CLOSE).unwrap_or((after, ""));
+        let id = format!("{id_prefix}{}", calls.len());
+        calls.push(call(parse(body, content)?, id, content)?);
+        rest = behind;
+    }
+    text.push_str(rest);
+    Ok(Decision {
+        text: text.trim().to_owned(),
+        calls,
+    })
+}
+
+fn parse(text: &str, raw: &str) -> Result<Map<String, Value>, Rejected> {
+    let allowed = "- \"name\" (required): string\n- \"arguments\" (required): object\n";
+    let unread = |why: NoObject| Rejected::unread(why, allowed).raw(raw);
+    extract(text).map(|found| found.object).map_err(unread)
+}
+
+fn call(mut object: Map<String, Value>, id: String, raw: &str) -> Result<ToolCall, Rejected> {
+    let Some(Value::String(name)) = object.remove("name") else {
+        return Err(Rejected::sense(
+            raw,
+            "/name",
+            "the name of the tool is missing",
+        ));
+    };
+    let arguments = match object.remove("arguments") {
+        None | Some(Value::Null) => Value::Object(Map::new()),
+        // Some models write the arguments as a text of their own.
+        Some(Value::String(text)) => Value::Object(parse(&text, raw)?),
+        Some(Value::Object(arguments)) => Value::Object(arguments),
+        Some(_) => return Err(Rejected::sense(raw, "/arguments", "give one object")),
+    };
+    Ok(ToolCall {
+        id,
+        name,
+        arguments,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use fugato_state::Message;
+    use serde_json::json;
+
+    use super::*;
+    use crate::{ChatDelta, RejectedClass, ResponseFold};
+
+    fn said(text: &str) -> ChatResponse {
+        let mut fold = ResponseFold::default();
+        fold.push(ChatDelta::text(text));
+        fold.finish()
+    }
+
+    #[test]
+    fn l5_three_styles_reach_the_same_decision() {
+        let arguments = json!({ "task_id": 12, "day": 4 });
+        let call = ToolCall::new("c0", "move", arguments);
+        let mut native = said("Moving it.");
+        native.message = Message::assistant("Moving it.").with_tool_calls([call.clone()]);
+        let expected = Decision {
+            text: "Moving it.".into(),
+            calls: vec![call],
+        };
+        let json = r#"{"speak": "Moving it.", "tool_call": {"name": "move", "arguments": {"task_id": 12, "day": 4}}}"#;
+        let text = "Moving it.\n<tool_call>\n{\"name\": \"move\", \"arguments\": {\"task_id\": 12, \"day\": 4}}\n</tool_call>";
+        assert_eq!(
+            DecisionStyle::Native.read(&native, "c"),
+            Ok(expected.clone())
+        );
+        assert_eq!(
+            DecisionStyle::JsonAction.read(&said(json), "c"),
+            Ok(expected.clone())
+        );
+        assert_eq!(DecisionStyle::Text.read(&said(text), "c"), Ok(expected));
+    }
+
+    #[test]
+    fn stw_31_a_call_in_another_form_is_read_or_told() {
+        let bare =
+            "```json\n{\n  \"name\": \"move_task\",\n  \"arguments\": {\"day\": 4}\n}\n```\n\n\n";
+        let expected = vec![ToolCall::new("c0", "move_task", json!({ "day": 4 }))];
+        assert_eq!(
+            DecisionStyle::JsonAction
+                .read(&said(bare), "c")
+                .unwrap()
+                .calls,
+            expected
+        );
+
+        let unclosed = "<tool_call>{\"name\": \"move_task\", \"arguments\": \"{\\\"day\\\": 4}\"}";
+        assert_eq!(
+            DecisionStyle::Text
+                .read(&said(unclosed), "c")
+                .unwrap()
+                .calls,
+            expected
+        );
+
+        let list = "{\"tool_call\": [{\"name\": \"a\"}, {\"name\": \"b\"}]}";
+        let rejected = DecisionStyle::JsonAction
+            .read(&said(list), "c")
+            .unwrap_err();
+        assert_eq!(rejected.class, RejectedClass::Sense);
+        let rejected = DecisionStyle::Text
+            .read(&said("<tool_call>move</tool_call>"), "c")
+            .unwrap_err();
+        assert_eq!(rejected.class, RejectedClass::NotJson);
+    }
+}

@@ -1,0 +1,322 @@
+//! From one run to many readers, none of whom the run waits for.
+use std::{
+    collections::VecDeque,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll},
+};
+
+use fugato_state::Seq;
+use futures::{Stream, task::AtomicWaker};
+
+use crate::{Event, EventKind};
+
+/// Hands the events of a run to its readers.
+///
+/// *Contract*
+/// - **nobody waits**: sending never waits for a reader.
+/// - **nothing for nobody**: with no reader, [`Hub::is_heard`] is false and sending does nothing
+///   but remember the text of open blocks.
+/// - **merged**: when a reader lags, deltas of one block become one delta.
+/// - **lagging**: when a reader lags further, durable events are dropped and it is told from where
+///   to read the log; what is neither durable nor a delta is dropped.
+/// - **late readers**: a reader that comes late first gets the open blocks with their text so far.
+#[derive(Debug, Default)]
+pub struct Hub {
+    heard: AtomicUsize,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    readers: Vec<Arc<Ring>>,
+    open: Vec<Event>,
+    closed: bool,
+}
+
+/// What a reader gets.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Heard {
+    /// An event.
+    Event(Event),
+    /// Durable events from this position on were dropped: read them from the log.
+    Lagged {
+        /// The first position that was dropped.
+        from: Seq,
+    },
+}
+
+/// How many events may wait for one reader before it counts as lagging.
+pub const CAPACITY: usize = 1024;
+
+impl Hub {
+    /// Whether anybody reads. Making an event for nobody can be left out, except for deltas.
+    pub fn is_heard(&self) -> bool {
+        self.heard.load(Ordering::Relaxed) > 0
+    }
+
+    /// A new reader.
+    pub fn subscribe(self: &Arc<Self>) -> Subscription {
+        let mut inner = lock(&self.inner);
+        let ring = Arc::new(Ring::default());
+        {
+            let mut queue = lock(&ring.queue);
+            queue.events.extend(inner.open.iter().flat_map(reopened));
+            queue.closed = inner.closed;
+        }
+        inner.readers.push(ring.clone());
+        self.heard.fetch_add(1, Ordering::Relaxed);
+        Subscription { ring, hub: self.clone(), batch: VecDeque::new() }
+    }
+
+    /// Sends one event to every reader.
+    pub fn send(&self, event: Event) {
+        self.send_all(vec![event]);
+    }
+
+    /// Sends the events of one record: a lagging reader gets all of them or none.
+    pub fn send_all(&self, events: Vec<Event>) {
+        let mut inner = lock(&self.inner);
+        for event in &events {
+            inner.remember(event);
+        }
+        let Some((last, others)) = inner.readers.split_last() else { return };
+        for ring in others {
+            ring.push(events.clone());
+        }
+        last.push(events);
+    }
+
+    /// Says that no more events will come. Readers get what is queued, and then the end.
+    pub fn close(&self) {
+        let mut inner = lock(&self.inner);
+        inner.closed = true;
+        for ring in &inner.readers {
+            lock(&ring.queue).closed = true;
+            ring.waker.wake();
+        }
+    }
+}
+
+impl Inner {
+    /// Keeps the merged text of each open block for readers who come later.
+    fn remember(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::TextDelta { .. } | EventKind::ReasoningDelta { .. } => {
+                if !self.open.iter_mut().rev().any(|open| merge(open, event)) {
+                    self.open.push(event.clone());
+                }
+            }
+            EventKind::TextFinished { block } | EventKind::ReasoningFinished { block } => {
+                self.open.retain(|open| delta_block(&open.kind) != Some(block));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn delta_block(kind: &EventKind) -> Option<&String> {
+    match kind {
+        EventKind::TextDelta { block, .. } | EventKind::ReasoningDelta { block, .. } => Some(block),
+        _ => None,
+    }
+}
+
+/// The start and the text so far of a block that is open.
+fn reopened(delta: &Event) -> Vec<Event> {
+    let start = match &delta.kind {
+        EventKind::TextDelta { block, .. } => EventKind::TextStarted { block: block.clone() },
+        EventKind::ReasoningDelta { block, .. } => {
+            EventKind::ReasoningStarted { block: block.clone() }
+        }
+        _ => return vec![],
+    };
+    vec![Event { kind: start, ..delta.clone() }, delta.clone()]
+}
+
+/// Appends the text of `event` to `open` if both are deltas of the same block of the same task.
+fn merge(open: &mut Event, event: &Event) -> bool {
+    if open.origin != event.origin {
+        return false;
+    }
+    match (&mut open.kind, &event.kind) {
+        (
+            EventKind::TextDelta { block, text },
+            EventKind::TextDelta { block: same, text: more },
+        )
+        | (
+            EventKind::ReasoningDelta { block, text },
+            EventKind::ReasoningDelta { block: same, text: more },
+        ) if block == same => {
+            text.push_str(more);
+            true
+        }
+        _ => false,
+    }
+}
+
+#[derive(Debug, Default)]
+struct Ring {
+    queue: Mutex<Queue>,
+    waker: AtomicWaker,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    events: VecDeque<Event>,
+    lagged: Option<Seq>,
+    closed: bool,
+}
+
+impl Ring {
+    fn push(&self, events: Vec<Event>) {
+        let mut queue = lock(&self.queue);
+        let idle = queue.events.is_empty() && queue.lagged.is_none();
+        if queue.events.len() < CAPACITY {
+            queue.events.extend(events);
+        } else {
+            events.into_iter().for_each(|event| queue.squeeze(event));
+        }
+        drop(queue);
+        if idle {
+            self.waker.wake();
+        }
+    }
+}
+
+impl Queue {
+    /// Takes an event into a full queue.
+    fn squeeze(&mut self, event: Event) {
+        if let Some(seq) = event.seq {
+            self.lagged.get_or_insert(seq);
+        } else if delta_block(&event.kind).is_some() {
+            if !self.events.iter_mut().rev().any(|queued| merge(queued, &event)) {
+                self.events.push_back(event);
+            }
+        } else if is_last(&event.kind) {
+            self.events.push_back(event);
+        }
+    }
+}
+
+/// What must reach a reader although it is not in the log: the end of a run that has none.
+fn is_last(kind: &EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::RunFinished { .. }
+            | EventKind::RunParked { .. }
+            | EventKind::RunFailed { .. }
+            | EventKind::RunCancelled { .. }
+            | EventKind::InterruptRaised(_)
+            | EventKind::Card { .. }
+    )
+}
+
+/// One reader of a [`Hub`]. Dropping it detaches; the run goes on.
+#[derive(Debug)]
+pub struct Subscription {
+    ring: Arc<Ring>,
+    hub: Arc<Hub>,
+    batch: VecDeque<Event>,
+}
+
+impl Stream for Subscription {
+    type Item = Heard;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Heard>> {
+        if let Some(event) = self.batch.pop_front() {
+            return Poll::Ready(Some(Heard::Event(event)));
+        }
+        self.ring.waker.register(cx.waker());
+        let this = &mut *self;
+        let mut queue = lock(&this.ring.queue);
+        std::mem::swap(&mut queue.events, &mut this.batch);
+        if let Some(event) = this.batch.pop_front() {
+            return Poll::Ready(Some(Heard::Event(event)));
+        }
+        match queue.lagged.take() {
+            Some(from) => Poll::Ready(Some(Heard::Lagged { from })),
+            None if queue.closed => Poll::Ready(None),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        let mut inner = lock(&self.hub.inner);
+        inner.readers.retain(|ring| !Arc::ptr_eq(ring, &self.ring));
+        self.hub.heard.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use fugato_state::{RunId, ThreadId};
+    use futures::{FutureExt, StreamExt};
+
+    use super::*;
+
+    fn event(seq: Option<Seq>, kind: EventKind) -> Event {
+        Event { thread: ThreadId::new("t").unwrap(), run: RunId(1), seq, origin: None, kind }
+    }
+
+    fn delta(text: &str) -> Event {
+        event(None, EventKind::TextDelta { block: "b".into(), text: text.into() })
+    }
+
+    fn drain(reader: &mut Subscription) -> Vec<Heard> {
+        std::iter::from_fn(|| reader.next().now_or_never().flatten()).collect()
+    }
+
+    #[test]
+    fn nobody_waits_and_deltas_are_merged_when_a_reader_lags() {
+        let hub = Arc::new(Hub::default());
+        let mut reader = hub.subscribe();
+        for _ in 0..10 * CAPACITY {
+            hub.send(delta("x"));
+        }
+        let heard = drain(&mut reader);
+        assert_eq!(heard.len(), CAPACITY);
+        let text: usize = heard
+            .iter()
+            .map(|heard| match heard {
+                Heard::Event(Event { kind: EventKind::TextDelta { text, .. }, .. }) => text.len(),
+                other => panic!("{other:?}"),
+            })
+            .sum();
+        assert_eq!(text, 10 * CAPACITY);
+    }
+
+    #[test]
+    fn a_lagging_reader_is_told_where_the_log_has_what_it_missed() {
+        let hub = Arc::new(Hub::default());
+        let mut reader = hub.subscribe();
+        for seq in 1..=CAPACITY as Seq + 5 {
+            hub.send(event(Some(seq), EventKind::NodeFinished));
+        }
+        hub.close();
+        let heard = drain(&mut reader);
+        assert_eq!(heard.len(), CAPACITY + 1);
+        assert_eq!(heard.last(), Some(&Heard::Lagged { from: CAPACITY as Seq + 1 }));
+    }
+
+    #[test]
+    fn a_late_reader_gets_the_open_blocks_first() {
+        let hub = Arc::new(Hub::default());
+        hub.send(delta("a"));
+        hub.send(delta("b"));
+        let mut reader = hub.subscribe();
+        let start = event(None, EventKind::TextStarted { block: "b".into() });
+        assert_eq!(drain(&mut reader), [Heard::Event(start), Heard::Event(delta("ab"))]);
+        hub.send(event(None, EventKind::TextFinished { block: "b".into() }));
+        assert_eq!(drain(&mut hub.subscribe()), []);
+    }
+}
