@@ -10,6 +10,7 @@ mod lookup;
 pub mod order;
 mod refusal;
 mod relocate;
+pub mod rough_build;
 mod rules;
 pub mod scope;
 mod state;

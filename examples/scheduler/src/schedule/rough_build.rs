@@ -1,0 +1,245 @@
+//! The first placement of pending items, without a model.
+//!
+//! Classes are placed one after another, each by its own strategy. If one does not fit, the
+//! tightest class goes first; if that does not help either, blocks are assigned exactly, so that
+//! an error means that no placement exists. Everything or nothing is placed.
+mod assign;
+mod demand;
+mod grid;
+mod spread;
+
+use serde::{Deserialize, Serialize};
+
+use self::demand::{Job, jobs};
+use self::grid::{Block, Grid};
+use super::{Board, Change, ScheduleState, TaskStatus};
+
+/// Where an item shall lie, in the terms of the calendar.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// The id of the item at its source.
+    pub task_item_id: String,
+    /// The week, from 1.
+    pub week: u16,
+    /// Monday is 1.
+    pub day_of_week: u8,
+    /// The first section.
+    pub section_from: u8,
+    /// The last section.
+    pub section_to: u8,
+}
+
+/// A placement of all pending items of some classes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoughBuild {
+    /// Where every item lies, in the order of time.
+    pub placements: Vec<Placement>,
+    /// The same as changes to the schedule; every item becomes suggested.
+    pub changes: Vec<Change>,
+    /// What the person should know about the result.
+    pub issues: Vec<BuildIssue>,
+    /// How it was found.
+    pub found: Found,
+}
+
+/// How a placement was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Found {
+    /// The classes were placed in the given order.
+    InOrder,
+    /// The class with the least room was placed first.
+    TightestFirst,
+    /// Blocks were assigned to all items at once, because one class after another did not fit.
+    Exactly,
+}
+
+/// Something about a placement that differs from what a class says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "issue", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum BuildIssue {
+    /// Items are placed in two sections each, and the class asks for another length.
+    #[error(
+        "class \"{name}\" wants {total_slots} sections for {items} items; every item was given 2"
+    )]
+    LengthDiffers {
+        /// The class.
+        class: u32,
+        /// Its name.
+        name: String,
+        /// How many sections it wants for all items.
+        total_slots: u32,
+        /// How many items it has.
+        items: u32,
+    },
+}
+
+/// Why nothing was placed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RoughBuildError {
+    /// The schedule has no days.
+    #[error("there is no time window to place anything in")]
+    WindowMissing,
+    /// There is no such class.
+    #[error("there is no task class {0}")]
+    UnknownClass(u32),
+    /// A date of a class is not a date.
+    #[error("class \"{name}\" has the date \"{date}\", which is not of the form YYYY-MM-DD")]
+    BadDate {
+        /// The name of the class.
+        name: String,
+        /// The text that is not a date.
+        date: String,
+    },
+    /// No placement exists.
+    #[error(
+        "time not enough for class \"{name}\": {} blocks of two sections are needed{}, and only \
+         {open} are open",
+        .needed, rivals_text(.rivals)
+    )]
+    TimeNotEnough {
+        /// The class that does not fit.
+        class: u32,
+        /// Its name.
+        name: String,
+        /// How many blocks it needs, together with its rivals.
+        needed: usize,
+        /// How many blocks are open to them.
+        open: usize,
+        /// The names of other classes that need the same blocks.
+        rivals: Vec<String>,
+    },
+    /// A placement names an item or a day that the schedule does not have.
+    #[error("item {0} cannot be placed: the item or its day is not in the schedule")]
+    Misplaced(String),
+}
+
+/// Places all pending items of the named classes, or says which class does not fit and why.
+/// Classes without pending items are skipped.
+///
+/// # Errors
+/// See [`RoughBuildError`]. [`RoughBuildError::TimeNotEnough`] means that no placement exists.
+pub fn rough_build(state: &ScheduleState, classes: &[u32]) -> Result<RoughBuild, RoughBuildError> {
+    if state.window.days.is_empty() {
+        return Err(RoughBuildError::WindowMissing);
+    }
+    let jobs = jobs(state, classes)?;
+    let base = Grid::of(state);
+    let (mut placed, found) = place(&jobs, &base)?;
+    placed.sort_by_key(|(item, block)| (block.slot().start(), *item));
+    let placements: Vec<Placement> = placed
+        .iter()
+        .filter_map(|(item, block)| placement(state, *item, *block))
+        .collect();
+    let changes = changes_for(state, &placements)?;
+    Ok(RoughBuild {
+        placements,
+        changes,
+        issues: issues(state, &jobs),
+        found,
+    })
+}
+
+/// What placements change in a schedule: weeks and days of the week become day numbers, and
+/// items inside a course become its guests.
+///
+/// # Errors
+/// [`RoughBuildError::Misplaced`] names the first item that the schedule cannot take there.
+pub fn changes_for(
+    state: &ScheduleState,
+    placements: &[Placement],
+) -> Result<Vec<Change>, RoughBuildError> {
+    let mut board = Board::new(state);
+    let mut changes = Vec::with_capacity(placements.len());
+    for placement in placements {
+        let misplaced = || RoughBuildError::Misplaced(placement.task_item_id.clone());
+        let mut items = state.tasks.iter().filter(|task| task.is_pending_item());
+        let item = items.find(|task| task.source_id == placement.task_item_id);
+        let day = state
+            .window
+            .days
+            .iter()
+            .find(|day| (day.week, day.day_of_week) == (placement.week, placement.day_of_week));
+        let (Some(item), Some(day)) = (item, day) else {
+            return Err(misplaced());
+        };
+        let (from, to) = (placement.section_from, placement.section_to);
+        let slot = super::Slot::new(day.day_index, from, to);
+        if from == 0 || to < from || to > super::SECTIONS {
+            return Err(misplaced());
+        }
+        let host = board.spot(slot).map_err(|_| misplaced())?;
+        let status = TaskStatus::Suggested;
+        let change = Change::Place {
+            task: item.state_id,
+            slots: vec![slot],
+            host,
+            status,
+        };
+        board.apply(&change);
+        changes.push(change);
+    }
+    Ok(changes)
+}
+
+/// The items with their blocks, and how they were found.
+type Placed = Vec<(u32, Block)>;
+
+fn place(jobs: &[Job<'_>], base: &Grid) -> Result<(Placed, Found), RoughBuildError> {
+    if let Some(placed) = spread::one_after_another(jobs.iter(), base) {
+        return Ok((placed, Found::InOrder));
+    }
+    let slack = |job: &&Job<'_>| {
+        base.open_to(job.class)
+            .blocks()
+            .len()
+            .saturating_sub(job.items.len())
+    };
+    let mut tightest: Vec<&Job<'_>> = jobs.iter().collect();
+    tightest.sort_by_cached_key(slack);
+    if let Some(placed) = spread::one_after_another(tightest.into_iter(), base) {
+        return Ok((placed, Found::TightestFirst));
+    }
+    Ok((assign::exactly(jobs, base)?, Found::Exactly))
+}
+
+fn placement(state: &ScheduleState, item: u32, block: Block) -> Option<Placement> {
+    let slot = block.slot();
+    let day = state.day(slot.day)?;
+    Some(Placement {
+        task_item_id: state.task(item)?.source_id.clone(),
+        week: day.week,
+        day_of_week: day.day_of_week,
+        section_from: slot.slot_start,
+        section_to: slot.slot_end,
+    })
+}
+
+fn issues(state: &ScheduleState, jobs: &[Job<'_>]) -> Vec<BuildIssue> {
+    let issue = |job: &Job<'_>| {
+        let items = state
+            .tasks
+            .iter()
+            .filter(|task| task.task_class_id == Some(job.class.id));
+        let items = u32::try_from(items.count()).unwrap_or(u32::MAX);
+        (job.class.total_slots != items.saturating_mul(2)).then(|| BuildIssue::LengthDiffers {
+            class: job.class.id,
+            name: job.class.name.clone(),
+            total_slots: job.class.total_slots,
+            items,
+        })
+    };
+    jobs.iter().filter_map(issue).collect()
+}
+
+fn rivals_text(rivals: &[String]) -> String {
+    if rivals.is_empty() {
+        return String::new();
+    }
+    format!(" together with {}", rivals.join(", "))
+}
+
+#[cfg(test)]
+mod tests;

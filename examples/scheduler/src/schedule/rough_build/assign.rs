@@ -1,0 +1,166 @@
+//! Blocks for all items at once, if there is a way at all.
+//!
+//! This is a bipartite matching between items and places, where a place is a free block or a
+//! course that can hold one guest, in any of its blocks. An item and a place are joined if the
+//! rules of the class admit one of its blocks and that block lies within the bounds of the item.
+//!
+//! A matching of all items exists if and only if a placement does:
+//! - A placement is a matching: items lie in different places, and each within its bounds,
+//!   because its nearest placed siblings are the same before and after.
+//! - A matching becomes a placement. Items of a class between the same two placed siblings (a
+//!   segment) are joined to exactly the same blocks, so their blocks can be handed out again in
+//!   the order of time. Blocks do not overlap, so each item then ends strictly before the next
+//!   one begins. Items of different segments are kept apart by the placed sibling between them.
+//!
+//! Augmenting paths find a largest matching. If one item stays without a place, the items that
+//! its search reached outnumber by one all the places that any of them could take: they are the
+//! reason that the error names.
+use super::RoughBuildError;
+use super::demand::{Item, Job};
+use super::grid::{Block, Grid};
+use super::spread::{admits, hand_out, index_of, target};
+use crate::schedule::Strategy;
+
+pub(super) fn exactly(jobs: &[Job<'_>], base: &Grid) -> Result<Vec<(u32, Block)>, RoughBuildError> {
+    let mut matching = Matching::new(jobs, base);
+    for seeker in 0..matching.seekers.len() {
+        let mut reached = vec![false; matching.holders.len()];
+        if !matching.augment(seeker, &mut reached) {
+            return Err(matching.shortage(jobs, seeker, &reached));
+        }
+    }
+    Ok(matching.hand_out(jobs))
+}
+
+/// An item of a job with the blocks it may take, the ones it would like best first.
+struct Seeker {
+    job: usize,
+    choices: Vec<(usize, Block)>,
+}
+
+struct Matching {
+    seekers: Vec<Seeker>,
+    /// For every place the seeker that holds it, and in which block.
+    holders: Vec<Option<(usize, Block)>>,
+}
+
+impl Matching {
+    fn new(jobs: &[Job<'_>], base: &Grid) -> Self {
+        let mut places: Vec<Block> = Vec::new();
+        for block in base.blocks() {
+            if block.host.is_none() || places.iter().all(|place| place.host != block.host) {
+                places.push(block);
+            }
+        }
+        let mut seekers = Vec::new();
+        for (index, job) in jobs.iter().enumerate() {
+            let grid = base.open_to(job.class);
+            let (blocks, coordinates) = (grid.blocks(), grid.coordinates());
+            for (nth, item) in job.items.iter().enumerate() {
+                let wish = match job.class.strategy {
+                    Strategy::Rapid => 0,
+                    Strategy::Steady => target(nth, job.items.len(), coordinates.len()),
+                };
+                let mut open: Vec<Block> = blocks
+                    .iter()
+                    .copied()
+                    .filter(|block| admits(item, block))
+                    .collect();
+                open.sort_by_key(|block| {
+                    index_of(&coordinates, (block.day, block.start)).abs_diff(wish)
+                });
+                let choices = open.into_iter().filter_map(|block| {
+                    Some((
+                        places.iter().position(|place| same_place(place, &block))?,
+                        block,
+                    ))
+                });
+                seekers.push(Seeker {
+                    job: index,
+                    choices: choices.collect(),
+                });
+            }
+        }
+        Self {
+            seekers,
+            holders: vec![None; places.len()],
+        }
+    }
+
+    /// Finds a place for a seeker, for which others may have to take another one.
+    fn augment(&mut self, seeker: usize, reached: &mut [bool]) -> bool {
+        let choices = self
+            .seekers
+            .get(seeker)
+            .map_or(0, |seeker| seeker.choices.len());
+        for choice in 0..choices {
+            let known = self
+                .seekers
+                .get(seeker)
+                .and_then(|seeker| seeker.choices.get(choice));
+            let Some(&(place, block)) = known else {
+                continue;
+            };
+            let Some(seen) = reached.get_mut(place).filter(|seen| !**seen) else {
+                continue;
+            };
+            *seen = true;
+            let holder = self.holders.get(place).copied().flatten();
+            if holder.is_none_or(|(other, _)| self.augment(other, reached)) {
+                if let Some(place) = self.holders.get_mut(place) {
+                    *place = Some((seeker, block));
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Which class does not fit, and what stands in its way.
+    fn shortage(&self, jobs: &[Job<'_>], seeker: usize, reached: &[bool]) -> RoughBuildError {
+        let held = self
+            .holders
+            .iter()
+            .zip(reached)
+            .filter(|(_, reached)| **reached);
+        let rivals: Vec<usize> = held
+            .filter_map(|(holder, _)| holder.map(|(seeker, _)| seeker))
+            .collect();
+        let job = |seeker: usize| jobs.get(self.seekers.get(seeker)?.job);
+        let class = job(seeker).map(|job| job.class);
+        let mut names: Vec<String> = rivals
+            .iter()
+            .filter_map(|rival| job(*rival))
+            .filter(|job| class.is_none_or(|class| class.id != job.class.id))
+            .map(|job| format!("\"{}\"", job.class.name))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        RoughBuildError::TimeNotEnough {
+            class: class.map_or(0, |class| class.id),
+            name: class.map(|class| class.name.clone()).unwrap_or_default(),
+            needed: rivals.len() + 1,
+            open: rivals.len(),
+            rivals: names,
+        }
+    }
+
+    fn hand_out(&self, jobs: &[Job<'_>]) -> Vec<(u32, Block)> {
+        let mut blocks: Vec<(usize, Block)> = self.holders.iter().copied().flatten().collect();
+        blocks.sort_unstable_by_key(|(seeker, _)| *seeker);
+        // Seekers are the items of the jobs in their order, and everyone of them has a place.
+        let mut blocks = blocks.into_iter().map(|(_, block)| block);
+        let of_job = |job: &Job<'_>| {
+            let items: &[Item] = &job.items;
+            hand_out(items, blocks.by_ref().take(items.len()).collect())
+        };
+        jobs.iter().flat_map(of_job).collect()
+    }
+}
+
+fn same_place(a: &Block, b: &Block) -> bool {
+    match (a.host, b.host) {
+        (None, None) => a == b,
+        (a, b) => a == b,
+    }
+}

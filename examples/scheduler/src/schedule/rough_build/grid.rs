@@ -1,0 +1,198 @@
+//! The cells of all days, and the aligned blocks among them that an item can take.
+use crate::schedule::change::host_contains;
+use crate::schedule::lookup::Point;
+use crate::schedule::{Board, SECTIONS, ScheduleState, Slot, TaskClass};
+
+/// What a section of a day is to a class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cell {
+    /// Nobody takes it.
+    Free,
+    /// Somebody takes it: a task, or by a negative number an item placed just now.
+    Occupied(i64),
+    /// The rules of the class close it.
+    Blocked,
+    /// It belongs to this course, which a guest may lie inside.
+    Filler(u32),
+}
+
+/// Two sections of a day, the first one odd.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Block {
+    pub(super) day: u16,
+    pub(super) start: u8,
+    /// The course inside which it lies. A course takes one guest, however long it is.
+    pub(super) host: Option<u32>,
+}
+
+impl Block {
+    pub(super) const fn slot(&self) -> Slot {
+        Slot::starting_at(self.day, self.start, 2)
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Day {
+    number: u16,
+    cells: [Cell; SECTIONS as usize],
+    /// Where whole ranges of hosts are: a block must not straddle two of them.
+    hosts: Vec<(u32, Slot)>,
+}
+
+/// The cells of all days.
+#[derive(Debug, Clone)]
+pub(super) struct Grid {
+    days: Vec<Day>,
+    mapping: Vec<crate::schedule::DayMapping>,
+    placed: i64,
+}
+
+impl Grid {
+    /// The grid before any class and its rules.
+    pub(super) fn of(state: &ScheduleState) -> Self {
+        let board = Board::new(state);
+        let mut mapping = state.window.days.clone();
+        mapping.sort_by_key(|day| day.day_index);
+        let days = mapping
+            .iter()
+            .map(|day| Day {
+                number: day.day_index,
+                cells: std::array::from_fn(|index| cell(&board, day.day_index, section(index))),
+                hosts: board
+                    .open_hosts(day.day_index)
+                    .filter(|(task, slot)| host_contains(task, *slot))
+                    .map(|(task, slot)| (task.state_id, slot))
+                    .collect(),
+            })
+            .collect();
+        Self {
+            days,
+            mapping,
+            placed: 0,
+        }
+    }
+
+    /// The grid as the rules of a class leave it.
+    pub(super) fn open_to(&self, class: &TaskClass) -> Self {
+        let mut grid = self.clone();
+        for (day, mapping) in grid.days.iter_mut().zip(&self.mapping) {
+            let closed = class.admits_day(mapping).is_err();
+            for (index, cell) in day.cells.iter_mut().enumerate() {
+                let block = section(index).div_ceil(2);
+                match *cell {
+                    Cell::Free | Cell::Filler(_)
+                        if closed || class.excluded_slots.contains(&block) =>
+                    {
+                        *cell = Cell::Blocked;
+                    }
+                    Cell::Filler(host) if !class.allow_filler_course => {
+                        *cell = Cell::Occupied(i64::from(host));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        grid
+    }
+
+    /// Puts an item into a block. A course that takes a guest takes no other.
+    pub(super) fn take(&mut self, block: Block) {
+        self.placed += 1;
+        let item = Cell::Occupied(-self.placed);
+        for day in &mut self.days {
+            let here = day.number == block.day;
+            for (index, cell) in day.cells.iter_mut().enumerate() {
+                let section = section(index);
+                if here && (section == block.start || section == block.start + 1) {
+                    *cell = item;
+                } else if let (Cell::Filler(host), Some(taken)) = (*cell, block.host)
+                    && host == taken
+                {
+                    *cell = Cell::Occupied(i64::from(host));
+                }
+            }
+        }
+    }
+
+    /// The blocks that an item could take, in the order of time.
+    pub(super) fn blocks(&self) -> Vec<Block> {
+        self.days.iter().flat_map(Day::blocks).collect()
+    }
+
+    /// All sections that are free or filler, in the order of time.
+    pub(super) fn coordinates(&self) -> Vec<Point> {
+        let of_day = |day: &Day| {
+            let open = day
+                .cells
+                .iter()
+                .enumerate()
+                .filter(|(_, cell)| is_open(**cell));
+            let number = day.number;
+            open.map(|(index, _)| (number, section(index)))
+                .collect::<Vec<_>>()
+        };
+        self.days.iter().flat_map(of_day).collect()
+    }
+
+    /// How many sections of a day are occupied, and how many are free or filler.
+    pub(super) fn load(&self, day: u16) -> (i64, i64) {
+        let cells = self
+            .days
+            .iter()
+            .find(|known| known.number == day)
+            .map(|day| day.cells);
+        cells
+            .into_iter()
+            .flatten()
+            .fold((0, 0), |(occupied, open), cell| match cell {
+                Cell::Occupied(_) => (occupied + 1, open),
+                Cell::Blocked => (occupied, open),
+                Cell::Free | Cell::Filler(_) => (occupied, open + 1),
+            })
+    }
+}
+
+impl Day {
+    fn blocks(&self) -> impl Iterator<Item = Block> {
+        let pairs = self.cells.chunks_exact(2).zip((1..).step_by(2));
+        pairs.filter_map(|(pair, start)| {
+            let day = self.number;
+            match pair {
+                [Cell::Free, Cell::Free] => Some(Block {
+                    day,
+                    start,
+                    host: None,
+                }),
+                [Cell::Filler(first), Cell::Filler(second)] if first == second => {
+                    let block = Block {
+                        day,
+                        start,
+                        host: Some(*first),
+                    };
+                    let slot = block.slot();
+                    let inside =
+                        |(host, range): &(u32, Slot)| host == first && range.contains(&slot);
+                    self.hosts.iter().any(inside).then_some(block)
+                }
+                _ => None,
+            }
+        })
+    }
+}
+
+fn cell(board: &Board<'_>, day: u16, section: u8) -> Cell {
+    let mut there = board.at(day, section);
+    match (there.next(), there.next()) {
+        (None, _) => Cell::Free,
+        (Some(host), None) if host.is_open_host() => Cell::Filler(host.state_id),
+        (Some(task), _) => Cell::Occupied(i64::from(task.state_id)),
+    }
+}
+
+const fn is_open(cell: Cell) -> bool {
+    matches!(cell, Cell::Free | Cell::Filler(_))
+}
+
+fn section(index: usize) -> u8 {
+    u8::try_from(index + 1).unwrap_or(u8::MAX)
+}

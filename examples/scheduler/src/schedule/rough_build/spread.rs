@@ -1,0 +1,144 @@
+//! One class after another, each by its strategy.
+use super::demand::{Item, Job};
+use super::grid::{Block, Grid};
+use crate::schedule::Strategy;
+use crate::schedule::lookup::Point;
+
+/// Places the jobs in their order; none if one of them does not fit into what the earlier ones
+/// left.
+pub(super) fn one_after_another<'j, 'a: 'j>(
+    jobs: impl Iterator<Item = &'j Job<'a>>,
+    base: &Grid,
+) -> Option<Vec<(u32, Block)>> {
+    let mut base = base.clone();
+    let mut placed = Vec::new();
+    for job in jobs {
+        let mut grid = base.open_to(job.class);
+        if grid.coordinates().len() < 2 * job.items.len() {
+            return None;
+        }
+        let chosen = match job.class.strategy {
+            Strategy::Rapid => rapid(job, &mut grid)?,
+            Strategy::Steady => steady(job, &mut grid)?,
+        };
+        chosen.iter().for_each(|block| base.take(*block));
+        placed.extend(hand_out(&job.items, chosen));
+    }
+    Some(placed)
+}
+
+/// Gives the blocks that were chosen for items to the items of the same segment in the order of
+/// time, so that the class keeps its order: which item a block was chosen for does not matter,
+/// because all items of a segment may take the same blocks.
+pub(super) fn hand_out(items: &[Item], chosen: Vec<Block>) -> Vec<(u32, Block)> {
+    let mut placed: Vec<(u32, Block)> = Vec::with_capacity(items.len());
+    let mut blocks: Vec<(Item, Block)> = items.iter().copied().zip(chosen).collect();
+    blocks.sort_by_key(|(_, block)| block.slot().start());
+    for item in items {
+        let first = blocks
+            .iter()
+            .position(|(other, _)| other.bounds == item.bounds);
+        placed.extend(first.map(|index| (item.id, blocks.remove(index).1)));
+    }
+    placed
+}
+
+pub(super) fn admits(item: &Item, block: &Block) -> bool {
+    let slot = block.slot();
+    item.bounds.admit(slot.start(), slot.end())
+}
+
+/// A cursor that goes through the blocks from the first one on.
+fn rapid(job: &Job<'_>, grid: &mut Grid) -> Option<Vec<Block>> {
+    let mut chosen = Vec::with_capacity(job.items.len());
+    for item in &job.items {
+        let block = grid
+            .blocks()
+            .into_iter()
+            .find(|block| admits(item, block))?;
+        grid.take(block);
+        chosen.push(block);
+    }
+    Some(chosen)
+}
+
+/// The block with the lowest score for every item.
+fn steady(job: &Job<'_>, grid: &mut Grid) -> Option<Vec<Block>> {
+    let coordinates = grid.coordinates();
+    let mut days = job.days.clone();
+    let mut chosen = Vec::with_capacity(job.items.len());
+    for (nth, item) in job.items.iter().enumerate() {
+        let target = target(nth, job.items.len(), coordinates.len());
+        let candidate = |block: &Block| {
+            let (occupied, open) = grid.load(block.day);
+            let index = index_of(&coordinates, (block.day, block.start));
+            Candidate {
+                index,
+                target,
+                occupied,
+                remaining: open - 2,
+                day: block.day,
+            }
+            .score(&days)
+        };
+        let open = grid
+            .blocks()
+            .into_iter()
+            .filter(|block| admits(item, block));
+        let best = open.min_by_key(candidate)?;
+        grid.take(best);
+        days.push(best.day);
+        chosen.push(best);
+    }
+    Some(chosen)
+}
+
+/// Where the `nth` of `items` would lie if they were spread evenly over `total` sections.
+pub(super) fn target(nth: usize, items: usize, total: usize) -> usize {
+    (nth + 1) * total / (items + 1)
+}
+
+/// The position of a section among the open ones. Blocks are open, so they are found; the
+/// fallback is the next open section.
+pub(super) fn index_of(coordinates: &[Point], point: Point) -> usize {
+    coordinates
+        .binary_search(&point)
+        .unwrap_or_else(|next| next)
+}
+
+/// What the score of a block depends on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate {
+    pub(super) index: usize,
+    pub(super) target: usize,
+    /// Sections of its day that are occupied.
+    pub(super) occupied: i64,
+    /// Open sections that its day would have left.
+    pub(super) remaining: i64,
+    pub(super) day: u16,
+}
+
+impl Candidate {
+    /// The lower the better: near the target, on an empty day that keeps some room, away from
+    /// days that hold an item of the class, and early.
+    pub(super) fn score(&self, held: &[u16]) -> i64 {
+        let distance = i64::try_from(self.index.abs_diff(self.target)).unwrap_or(i64::MAX / 20);
+        let buffer = if self.remaining < 2 { 80 } else { 0 };
+        let near = |distance| {
+            held.iter()
+                .any(|day| self.day.checked_add_signed(distance) == Some(*day))
+        };
+        let same = if near(0) { 180 } else { 0 };
+        let adjacent = [-1, 1]
+            .into_iter()
+            .filter(|distance| near(*distance))
+            .count();
+        let adjacent = if adjacent == 2 {
+            120
+        } else {
+            60 * i64::from(adjacent == 1)
+        };
+        let index = i64::try_from(self.index).unwrap_or(i64::MAX / 20);
+        distance * 10 + self.occupied * 25 + buffer + same + adjacent + index
+    }
+}
