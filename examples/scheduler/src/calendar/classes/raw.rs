@@ -1,0 +1,171 @@
+//! The file as it is written, before its values are checked against each other.
+use std::fmt;
+
+use jiff::civil::Date;
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
+use toml::value::Datetime;
+
+use crate::schedule::{Level, Strategy, SubjectType};
+
+use super::ClassesError;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawClasses {
+    pub(super) window: RawWindow,
+    pub(super) zone: Option<String>,
+    pub(super) sections: Option<Vec<String>>,
+    #[serde(default)]
+    pub(super) embeddable: Vec<String>,
+    #[serde(default)]
+    pub(super) ignore: Vec<String>,
+    #[serde(default)]
+    pub(super) classes: Vec<RawClass>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawWindow {
+    pub(super) start: RawDate,
+    pub(super) weeks: u16,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawClass {
+    pub(super) name: String,
+    #[serde(default = "steady")]
+    pub(super) strategy: Strategy,
+    pub(super) total_slots: Option<u32>,
+    #[serde(default)]
+    pub(super) allow_filler_course: bool,
+    #[serde(default)]
+    pub(super) excluded_slots: Vec<u8>,
+    #[serde(default)]
+    pub(super) excluded_days_of_week: Vec<u8>,
+    pub(super) start_date: Option<RawDate>,
+    pub(super) end_date: Option<RawDate>,
+    pub(super) subject_type: Option<SubjectType>,
+    pub(super) difficulty_level: Option<Level>,
+    pub(super) cognitive_intensity: Option<Level>,
+    pub(super) items: Vec<RawItem>,
+}
+
+fn steady() -> Strategy {
+    Strategy::Steady
+}
+
+/// A text, or a table with a text and its place in the order.
+#[derive(Debug)]
+pub(super) struct RawItem {
+    pub(super) content: String,
+    pub(super) order: Option<u32>,
+}
+
+/// Not an untagged enum: its errors would say no more than that nothing matched.
+impl<'de> Deserialize<'de> for RawItem {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Table {
+            content: String,
+            order: Option<u32>,
+        }
+
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = RawItem;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text, or a table with `content` and perhaps `order`")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<RawItem, E> {
+                Ok(RawItem {
+                    content: text.to_owned(),
+                    order: None,
+                })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawItem, A::Error> {
+                let table = Table::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(RawItem {
+                    content: table.content,
+                    order: table.order,
+                })
+            }
+        }
+
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// A date as TOML has it, or as a text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RawDate(pub(super) Date);
+
+impl<'de> Deserialize<'de> for RawDate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = RawDate;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a date such as 2026-03-02")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<RawDate, E> {
+                let unlike = || E::invalid_value(de::Unexpected::Str(text), &self);
+                // No other shape: `20260302T08` would be read as a date as well.
+                let plain = text.len() == 10 && text.is_ascii();
+                let date = text.parse().ok().filter(|_| plain);
+                date.map(RawDate).ok_or_else(unlike)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawDate, A::Error> {
+                let date = Datetime::deserialize(MapAccessDeserializer::new(map))?;
+                self.visit_str(&date.to_string())
+            }
+        }
+
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// Reads the file; an error knows its line and column.
+pub(super) fn read(file: &str, bytes: &[u8]) -> Result<RawClasses, ClassesError> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let not_text = |_| ClassesError::NotText {
+        file: file.to_owned(),
+    };
+    let text = std::str::from_utf8(bytes).map_err(not_text)?;
+    if text.trim_start().starts_with('{') {
+        return serde_json::from_str(text).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            let full = error.to_string();
+            let tail = format!(" at line {line} column {column}");
+            let message = full.strip_suffix(&tail).unwrap_or(&full).to_owned();
+            ClassesError::Syntax {
+                file: file.to_owned(),
+                line,
+                column: column.max(1),
+                message,
+            }
+        });
+    }
+    toml::from_str(text).map_err(|error| {
+        let offset = error.span().map_or(0, |span| span.start);
+        let before = text.get(..offset).unwrap_or(text);
+        let last = before.rsplit('\n').next().unwrap_or_default();
+        ClassesError::Syntax {
+            file: file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: last.chars().count() + 1,
+            message: error.message().replace('\n', "; "),
+        }
+    })
+}

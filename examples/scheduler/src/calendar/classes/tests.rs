@@ -1,0 +1,203 @@
+use jiff::civil::date;
+
+use super::*;
+
+const FULL: &str = r#"
+zone = "Asia/Shanghai"
+embeddable = ["College English"]
+
+[window]
+start = 2026-03-02
+weeks = 4
+
+[[classes]]
+name = "Algebra"
+strategy = "rapid"
+total_slots = 6
+allow_filler_course = true
+excluded_slots = [6, 1, 6]
+excluded_days_of_week = [7]
+start_date = "2026-03-03"
+end_date = 2026-03-20
+subject_type = "quantitative"
+difficulty_level = "high"
+cognitive_intensity = "high"
+items = ["Limits", { content = "Series", order = 5 }, "Integrals"]
+"#;
+
+fn refused(text: &str) -> String {
+    let error = Classes::parse("tasks.toml", text.as_bytes()).expect_err("the file is wrong");
+    error.to_string()
+}
+
+#[test]
+fn toml_and_json_say_the_same() {
+    let item = |content: &str, order| Item {
+        content: content.to_owned(),
+        order,
+    };
+    let expected = Classes {
+        start: date(2026, 3, 2),
+        weeks: 4,
+        zone: known_zone("Asia/Shanghai"),
+        sections: Sections::default(),
+        embeddable: vec!["College English".to_owned()],
+        ignore: Vec::new(),
+        classes: vec![Class {
+            name: "Algebra".to_owned(),
+            strategy: Strategy::Rapid,
+            total_slots: Some(6),
+            allow_filler_course: true,
+            excluded_slots: vec![1, 6],
+            excluded_days_of_week: vec![7],
+            start_date: Some(date(2026, 3, 3)),
+            end_date: Some(date(2026, 3, 20)),
+            subject_type: Some(SubjectType::Quantitative),
+            difficulty_level: Some(Level::High),
+            cognitive_intensity: Some(Level::High),
+            items: vec![item("Limits", 1), item("Series", 5), item("Integrals", 6)],
+        }],
+    };
+    assert_eq!(
+        Classes::parse("tasks.toml", FULL.as_bytes()),
+        Ok(expected.clone())
+    );
+    let json = r#"{
+        "zone": "Asia/Shanghai", "embeddable": ["College English"],
+        "window": {"start": "2026-03-02", "weeks": 4},
+        "classes": [{"name": "Algebra", "strategy": "rapid", "total_slots": 6,
+            "allow_filler_course": true, "excluded_slots": [6, 1], "excluded_days_of_week": [7],
+            "start_date": "2026-03-03", "end_date": "2026-03-20",
+            "subject_type": "quantitative", "difficulty_level": "high",
+            "cognitive_intensity": "high",
+            "items": ["Limits", {"content": "Series", "order": 5}, "Integrals"]}]
+    }"#;
+    assert_eq!(Classes::parse("tasks.json", json.as_bytes()), Ok(expected));
+}
+
+fn known_zone(name: &str) -> Option<TimeZone> {
+    crate::calendar::ics::known(name)
+}
+
+#[test]
+fn unknown_keys_are_refused_with_the_place_and_what_is_allowed() {
+    assert_eq!(
+        refused(&FULL.replace("strategy", "stategy")),
+        "tasks.toml, line 11, column 1: unknown field `stategy`, expected one of `name`, \
+         `strategy`, `total_slots`, `allow_filler_course`, `excluded_slots`, \
+         `excluded_days_of_week`, `start_date`, `end_date`, `subject_type`, `difficulty_level`, \
+         `cognitive_intensity`, `items`"
+    );
+    assert_eq!(
+        refused(&FULL.replace("order = 5", "rank = 5")),
+        "tasks.toml, line 21, column 42: unknown field `rank`, expected `content` or `order`"
+    );
+    assert_eq!(
+        refused("{\n  \"window\": {\"start\": \"2026-03-02\", \"days\": 4}}"),
+        "tasks.toml, line 2, column 42: unknown field `days`, expected `start` or `weeks`"
+    );
+}
+
+#[test]
+fn wrong_shapes_are_refused_with_the_place() {
+    assert_eq!(
+        refused(&FULL.replace("\"rapid\"", "\"fast\"")),
+        "tasks.toml, line 11, column 12: unknown variant `fast`, expected `steady` or `rapid`"
+    );
+    assert_eq!(
+        refused(&FULL.replace("\"Limits\"", "7")),
+        "tasks.toml, line 21, column 10: invalid type: integer `7`, expected a text, or a table \
+         with `content` and perhaps `order`"
+    );
+    assert_eq!(
+        refused(&FULL.replace("2026-03-02", "\"2 March\"")),
+        "tasks.toml, line 6, column 9: invalid value: string \"2 March\", expected a date such \
+         as 2026-03-02"
+    );
+    assert_eq!(
+        refused(&FULL.replace("2026-03-02", "\"2026-02-30\"")),
+        "tasks.toml, line 6, column 9: invalid value: string \"2026-02-30\", expected a date \
+         such as 2026-03-02"
+    );
+    assert!(refused("[window\nstart = 1").starts_with("tasks.toml, line 1, column "));
+    assert!(refused("").contains("missing field `window`"));
+    let binary = Classes::parse("tasks.toml", b"\xff\xfe\x00").expect_err("that is no text");
+    assert_eq!(
+        binary,
+        ClassesError::NotText {
+            file: "tasks.toml".to_owned()
+        }
+    );
+}
+
+#[test]
+fn values_are_refused_with_what_is_allowed() {
+    let cases = [
+        (
+            "weeks = 4",
+            "weeks = 0",
+            "window.weeks is 0; allowed are 1 to 26",
+        ),
+        (
+            "[6, 1, 6]",
+            "[6, 7]",
+            "classes[1].excluded_slots[2] is 7; allowed are 1 to 6",
+        ),
+        (
+            "[7]",
+            "[0]",
+            "classes[1].excluded_days_of_week[1] is 0; allowed are 1 to 7",
+        ),
+        (
+            "total_slots = 6",
+            "total_slots = 0",
+            "classes[1].total_slots is 0; allowed are 1 to 36",
+        ),
+        (
+            "end_date = 2026-03-20",
+            "end_date = 2026-03-01",
+            "classes[1].end_date is 2026-03-01; it must not be before start_date, 2026-03-03",
+        ),
+        (
+            "\"Algebra\"",
+            "\" \"",
+            "classes[1].name is empty; it needs a text",
+        ),
+        (
+            "\"Integrals\"",
+            "\"\"",
+            "classes[1].items[3].content is empty; it needs a text",
+        ),
+        (
+            "order = 5",
+            "order = 1",
+            "classes[1].items[2].order is 1, the order of `Limits` before it",
+        ),
+        (
+            "Asia/Shanghai",
+            "Atlantis",
+            "zone is `Atlantis`, which is not known; allowed are IANA names such as Asia/Shanghai",
+        ),
+        (
+            "[window]",
+            "sections = [\"08:00-08:45\"]\n[window]",
+            "sections: there are 1 sections; allowed are exactly 12",
+        ),
+    ];
+    for (from, to, message) in cases {
+        assert_eq!(
+            refused(&FULL.replace(from, to)),
+            format!("tasks.toml: {message}")
+        );
+    }
+    let twice = format!("{FULL}\n[[classes]]\nname = \"Algebra\"\nitems = [\"More\"]\n");
+    assert_eq!(
+        refused(&twice),
+        "tasks.toml: classes[2].name is `Algebra`, the name of a class before it"
+    );
+    let none = FULL.replace("items = [", "items = []\n# ");
+    assert_eq!(
+        refused(&none),
+        "tasks.toml: classes[1].items has 0 entries; allowed are 1 to 1000"
+    );
+}

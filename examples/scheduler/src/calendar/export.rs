@@ -1,0 +1,208 @@
+//! Writing what was placed as an iCalendar file that other programs import.
+//!
+//! The file is written here and not by a crate because the folding of lines must hold the limit
+//! of 75 octets exactly, also where a line is full of characters of three.
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use thiserror::Error;
+
+use crate::schedule::{ScheduleState, Slot, Source, Task, TaskStatus};
+
+use super::lang::Lang;
+use super::sections::Sections;
+
+/// What a calendar file needs besides the schedule.
+#[derive(Debug, Clone)]
+pub struct Export<'a> {
+    /// When the sections of a day begin and end.
+    pub sections: &'a Sections,
+    /// The zone of the schedule.
+    pub zone: &'a TimeZone,
+    /// When the schedule was made. The same schedule and stamp give the same bytes.
+    pub stamp: Timestamp,
+    /// Which schedule it is, such as the name of its thread: part of the ids of the events, so
+    /// that importing a later version moves them instead of adding them once more.
+    pub schedule: &'a str,
+    /// The language of descriptions.
+    pub lang: Lang,
+}
+
+/// A schedule that no calendar can show.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// A day has no date.
+    #[error("day {day} of the schedule has no date; allowed are dates such as 2026-03-02")]
+    NoDate {
+        /// The day.
+        day: u16,
+    },
+    /// A place is outside of the section table.
+    #[error(
+        "\"{name}\" lies in sections {} to {}; allowed are sections 1 to 12, in order",
+        slot.slot_start, slot.slot_end
+    )]
+    NoSection {
+        /// The name of the task.
+        name: String,
+        /// Its place.
+        slot: Slot,
+    },
+}
+
+/// The iCalendar file of all task items that have a place. Times are in UTC, which every program
+/// reads the same way.
+pub fn export(state: &ScheduleState, options: &Export<'_>) -> Result<String, ExportError> {
+    let mut file = Folded::default();
+    file.line("BEGIN", "VCALENDAR");
+    file.line("VERSION", "2.0");
+    file.line("PRODID", "-//fugato//scheduler//EN");
+    file.line("CALSCALE", "GREGORIAN");
+    file.line("METHOD", "PUBLISH");
+    if let Some(name) = options.zone.iana_name() {
+        file.line("X-WR-TIMEZONE", name);
+    }
+    for task in placed(state) {
+        for (slot, number) in task.slots.iter().zip(1_usize..) {
+            event(&mut file, state, task, *slot, number, options)?;
+        }
+    }
+    file.line("END", "VCALENDAR");
+    Ok(file.text)
+}
+
+fn placed(state: &ScheduleState) -> impl Iterator<Item = &Task> {
+    let placed = |task: &&Task| {
+        task.source == Source::TaskItem
+            && matches!(task.status, TaskStatus::Suggested | TaskStatus::Existing)
+    };
+    state.tasks.iter().filter(placed)
+}
+
+fn event(
+    file: &mut Folded,
+    state: &ScheduleState,
+    task: &Task,
+    slot: Slot,
+    number: usize,
+    options: &Export<'_>,
+) -> Result<(), ExportError> {
+    let part = if number > 1 {
+        format!("/{number}")
+    } else {
+        String::new()
+    };
+    let uid = format!(
+        "{}/{}{part}@fugato-scheduler",
+        options.schedule, task.source_id
+    );
+    let missing = || ExportError::NoSection {
+        name: task.name.clone(),
+        slot,
+    };
+    let ordered = Some(slot).filter(|slot| slot.slot_start <= slot.slot_end);
+    let times = ordered.and_then(|slot| options.sections.times(&slot));
+    let (begin, end) = times.ok_or_else(missing)?;
+    let date = date(state, slot.day)?;
+    let at = |time| instant(date, time, options.zone).ok_or(ExportError::NoDate { day: slot.day });
+    let status = if task.status == TaskStatus::Suggested {
+        "TENTATIVE"
+    } else {
+        "CONFIRMED"
+    };
+    file.line("BEGIN", "VEVENT");
+    file.line("UID", &escaped(&uid));
+    file.line("DTSTAMP", &utc(options.stamp));
+    file.line("DTSTART", &utc(at(begin)?));
+    file.line("DTEND", &utc(at(end)?));
+    file.line("SUMMARY", &escaped(&task.name));
+    file.line("CATEGORIES", &escaped(&task.category));
+    file.line(
+        "DESCRIPTION",
+        &escaped(&description(state, task, slot, options.lang)),
+    );
+    file.line("STATUS", status);
+    file.line("TRANSP", "OPAQUE");
+    file.line("END", "VEVENT");
+    Ok(())
+}
+
+fn date(state: &ScheduleState, day: u16) -> Result<Date, ExportError> {
+    let mapping = state
+        .window
+        .days
+        .iter()
+        .find(|mapping| mapping.day_index == day);
+    let date = mapping.and_then(|mapping| mapping.date.parse().ok());
+    date.ok_or(ExportError::NoDate { day })
+}
+
+fn instant(date: Date, time: jiff::civil::Time, zone: &TimeZone) -> Option<Timestamp> {
+    let zoned = zone.to_ambiguous_zoned(date.to_datetime(time)).compatible();
+    zoned.as_ref().map(Zoned::timestamp).ok()
+}
+
+fn utc(instant: Timestamp) -> String {
+    instant.strftime("%Y%m%dT%H%M%SZ").to_string()
+}
+
+fn description(state: &ScheduleState, task: &Task, slot: Slot, lang: Lang) -> String {
+    let Slot {
+        slot_start,
+        slot_end,
+        ..
+    } = slot;
+    let class = &task.category;
+    let mut text = lang.pick(
+        format!("{class}, sections {slot_start} to {slot_end}"),
+        format!("{class}，第 {slot_start}–{slot_end} 节"),
+    );
+    let host = task
+        .embed_host
+        .and_then(|id| state.tasks.iter().find(|t| t.state_id == id));
+    if let Some(host) = host {
+        let name = &host.name;
+        text.push_str(&lang.pick(format!(", during {name}"), format!("，嵌入《{name}》")));
+    }
+    text
+}
+
+/// Control characters have no place in a calendar.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | ';' | ',' => escaped.extend(['\\', c]),
+            '\n' => escaped.push_str("\\n"),
+            c if c.is_control() => {}
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Content lines, folded and ended as RFC 5545 wants it.
+#[derive(Debug, Default)]
+struct Folded {
+    text: String,
+}
+
+impl Folded {
+    fn line(&mut self, name: &str, value: &str) {
+        const LIMIT: usize = 75;
+        let mut octets = 0;
+        for c in name.chars().chain([':']).chain(value.chars()) {
+            if octets + c.len_utf8() > LIMIT {
+                self.text.push_str("\r\n ");
+                octets = 1;
+            }
+            self.text.push(c);
+            octets += c.len_utf8();
+        }
+        self.text.push_str("\r\n");
+    }
+}
+
+#[cfg(test)]
+mod tests;

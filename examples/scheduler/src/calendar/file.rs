@@ -1,0 +1,164 @@
+//! Files: read whole, written whole or not at all.
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+
+use thiserror::Error;
+
+/// No calendar or class file that a person has is larger.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// A file that could not be read or written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// It could not be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is larger than anything that belongs here.
+    #[error("{} is larger than {LARGEST} bytes, the most that is read", path.display())]
+    TooLarge {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// It could not be written; a file that was there before is unchanged.
+    #[error("cannot write {}; what was there before is unchanged", path.display())]
+    Write {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Reads a file of at most 16 MiB.
+pub fn read_file(path: &Path) -> Result<Vec<u8>, FileError> {
+    let at = |source| FileError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let file = File::open(path).map_err(at)?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(at)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(FileError::TooLarge {
+            path: path.to_owned(),
+        });
+    }
+    Ok(bytes)
+}
+
+/// Writes a file so that a reader, also after a crash, finds either the old bytes or the new.
+///
+/// The bytes go to a new file beside it, reach the disk, and take its name. A failure leaves
+/// nothing behind.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let beside = beside(path);
+    let written = write_through(&beside, bytes).and_then(|()| fs::rename(&beside, path));
+    written.and_then(|()| sync_folder(path)).map_err(|source| {
+        // The file may not exist; then there is nothing to remove.
+        let _ = fs::remove_file(&beside);
+        FileError::Write {
+            path: path.to_owned(),
+            source,
+        }
+    })
+}
+
+/// The process id keeps two processes that write the same file apart.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.tmp", process::id()));
+    path.with_file_name(name)
+}
+
+fn write_through(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// A rename is durable only when its folder is.
+#[cfg(unix)]
+fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the other platform can fail")]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("scheduler-{name}-{}", process::id()));
+        fs::create_dir_all(&folder).expect("the temporary folder can be written");
+        folder
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).expect("the folder was just made");
+        entries
+            .map(|entry| {
+                let entry = entry.expect("nothing else uses the folder");
+                entry.file_name().to_string_lossy().into_owned()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole() {
+        let folder = folder("replaced");
+        let path = folder.join("week.svg");
+        write_file(&path, b"old").expect("the folder can be written");
+        write_file(&path, b"new").expect("the folder can be written");
+        assert_eq!(read_file(&path).expect("it was just written"), b"new");
+        assert_eq!(names(&folder), ["week.svg"]);
+        fs::remove_dir_all(&folder).expect("the folder is ours");
+    }
+
+    #[test]
+    fn a_failed_write_names_the_path_and_leaves_nothing() {
+        let folder = folder("failed");
+        let path = folder.join("taken");
+        // A folder with something in it cannot be replaced by a file.
+        fs::create_dir_all(path.join("inner")).expect("the folder can be written");
+        let error = write_file(&path, b"new").expect_err("a folder is in the way");
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "cannot write {}; what was there before is unchanged",
+                path.display()
+            )
+        );
+        assert_eq!(names(&folder), ["taken"]);
+        fs::remove_dir_all(&folder).expect("the folder is ours");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_disk_is_reported() {
+        let error = write_through(Path::new("/dev/full"), b"new").expect_err("the device is full");
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = read_file(Path::new("no/such.ics")).expect_err("there is no such file");
+        assert_eq!(error.to_string(), "cannot read no/such.ics");
+    }
+}

@@ -1,0 +1,72 @@
+//! Reading an iCalendar file: what happens when, on the clock of one zone.
+mod error;
+mod event;
+mod expand;
+mod lines;
+mod recur;
+mod rule;
+mod time;
+mod zone;
+
+#[cfg(test)]
+mod tests;
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+pub use error::{IcsError, IcsProblem};
+use event::Event;
+pub(crate) use zone::known;
+
+/// A calendar as it was read. Nothing is read of a file that has an error anywhere.
+#[derive(Debug, Clone)]
+pub struct Calendar {
+    file: String,
+    zone: Option<TimeZone>,
+    events: Vec<Event>,
+}
+
+/// Something that takes place once, on the clock of the zone that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Occurrence {
+    /// The `UID` of the event, and the start for which it was planned: the same in each import.
+    pub id: String,
+    /// The `SUMMARY`; empty if there is none.
+    pub name: String,
+    /// The first of the `CATEGORIES`.
+    pub category: Option<String>,
+    /// When it starts.
+    pub start: DateTime,
+    /// When it ends; never before the start.
+    pub end: DateTime,
+    /// Whether it takes whole days.
+    pub all_day: bool,
+    /// Whether it leaves the time free (`TRANSP:TRANSPARENT`).
+    pub free: bool,
+    /// Whether it recurs by a rule that does not name the day on which it starts.
+    pub off_rule: bool,
+    /// The line of the file on which the event begins.
+    pub line: usize,
+}
+
+impl Calendar {
+    /// Reads a calendar. `file` is what errors call it.
+    pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, IcsError> {
+        event::read(file, bytes)
+    }
+
+    /// The zone that the calendar itself gives for times without one (`X-WR-TIMEZONE`).
+    pub fn zone(&self) -> Option<&TimeZone> {
+        self.zone.as_ref()
+    }
+
+    /// The names of its events, sorted, each once.
+    pub fn names(&self) -> Vec<&str> {
+        let names = self.events.iter().map(|event| event.name.as_str());
+        let mut names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}

@@ -1,0 +1,241 @@
+//! Dates, times and durations as iCalendar writes them.
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Zoned};
+
+use super::error::{Fault, IcsProblem};
+use super::lines::Line;
+use super::zone::Zones;
+
+/// When something starts or ends.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Moment {
+    /// A whole day.
+    Day(Date),
+    /// A time on the clock, wherever one is.
+    Floating(DateTime),
+    /// A time on the clock of a zone.
+    Zoned(DateTime, TimeZone),
+}
+
+impl Moment {
+    pub(super) fn civil(&self) -> DateTime {
+        match self {
+            Self::Day(date) => date.to_datetime(Time::midnight()),
+            Self::Floating(time) | Self::Zoned(time, _) => *time,
+        }
+    }
+
+    pub(super) fn is_day(&self) -> bool {
+        matches!(self, Self::Day(_))
+    }
+
+    /// The same kind of moment at another time on its clock.
+    pub(super) fn at(&self, time: DateTime) -> Self {
+        match self {
+            Self::Day(_) => Self::Day(time.date()),
+            Self::Floating(_) => Self::Floating(time),
+            Self::Zoned(_, zone) => Self::Zoned(time, zone.clone()),
+        }
+    }
+
+    /// The instant; days and floating times are those of `home`. A time that a clock skips is
+    /// read with the offset before the gap, one that it shows twice is the first, as RFC 5545
+    /// wants it. None at the edge of the calendar.
+    pub(super) fn instant(&self, home: &TimeZone) -> Option<Zoned> {
+        let zone = match self {
+            Self::Zoned(_, zone) => zone,
+            Self::Day(_) | Self::Floating(_) => home,
+        };
+        zone.to_ambiguous_zoned(self.civil()).compatible().ok()
+    }
+
+    /// What the clock of `home` shows.
+    pub(super) fn seen_from(&self, home: &TimeZone) -> Option<DateTime> {
+        match self {
+            Self::Day(_) | Self::Floating(_) => Some(self.civil()),
+            Self::Zoned(..) => Some(self.instant(home)?.with_time_zone(home.clone()).datetime()),
+        }
+    }
+}
+
+/// Reads the moments of `DTSTART`, `EXDATE` and the like; a list is separated by commas.
+pub(super) fn moments(line: &Line, zones: &Zones) -> Result<Vec<Moment>, Fault> {
+    let values = line
+        .value
+        .split(',')
+        .filter(|value| !value.trim().is_empty());
+    values.map(|value| moment(line, value, zones)).collect()
+}
+
+/// Reads one moment with the zone of its line.
+pub(super) fn moment(line: &Line, value: &str, zones: &Zones) -> Result<Moment, Fault> {
+    let value = value.trim();
+    let bad = || {
+        Fault::new(
+            line.number,
+            IcsProblem::BadTime {
+                property: line.name.clone(),
+                value: value.chars().take(40).collect(),
+            },
+        )
+    };
+    if let Some(date) = date(value) {
+        return Ok(Moment::Day(date));
+    }
+    if let Some(utc) = value.strip_suffix(['Z', 'z']) {
+        return Ok(Moment::Zoned(
+            date_time(utc).ok_or_else(bad)?,
+            TimeZone::UTC,
+        ));
+    }
+    let time = date_time(value).ok_or_else(bad)?;
+    let Some(name) = line.parameter("TZID") else {
+        return Ok(Moment::Floating(time));
+    };
+    let unknown = || {
+        Fault::new(
+            line.number,
+            IcsProblem::UnknownZone {
+                zone: name.to_owned(),
+            },
+        )
+    };
+    let zone = zones.named(name).ok_or_else(unknown)?;
+    Ok(Moment::Zoned(time, zone))
+}
+
+/// Reads `20260302`.
+pub(super) fn date(text: &str) -> Option<Date> {
+    if text.len() != 8 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let date = Date::new(
+        text.get(..4)?.parse().ok()?,
+        text.get(4..6)?.parse().ok()?,
+        text.get(6..)?.parse().ok()?,
+    );
+    // Far from its edges, arithmetic on the calendar cannot overflow.
+    date.ok()
+        .filter(|date| (1600..=9000).contains(&date.year()))
+}
+
+/// Reads `20260302T080000`, and `20260302T0800` as some exporters write it.
+pub(super) fn date_time(text: &str) -> Option<DateTime> {
+    let (day, clock) = text.split_once(['T', 't'])?;
+    if !matches!(clock.len(), 4 | 6) || !clock.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let part = |from: usize| {
+        clock
+            .get(from..from + 2)
+            .map_or(Some(0), |part| part.parse().ok())
+    };
+    // Sixty is a leap second, which no clock here shows.
+    let second = part(4)?;
+    let second = if second == 60 { 59 } else { second };
+    Some(date(day)?.to_datetime(Time::new(part(0)?, part(2)?, second, 0).ok()?))
+}
+
+/// Reads `PT1H30M`, `P1D`, `P2W`. A negative one is no duration of an event.
+pub(super) fn duration(line: &Line, value: &str) -> Result<SignedDuration, Fault> {
+    let value = value.trim();
+    seconds(value)
+        .map(SignedDuration::from_secs)
+        .ok_or_else(|| {
+            let value = value.chars().take(40).collect();
+            Fault::new(line.number, IcsProblem::BadDuration { value })
+        })
+}
+
+fn seconds(text: &str) -> Option<i64> {
+    let text = text.strip_prefix('+').unwrap_or(text);
+    let mut rest = text.strip_prefix(['P', 'p'])?;
+    let mut clock = false;
+    let mut total: i64 = 0;
+    let mut parts = 0;
+    while !rest.is_empty() {
+        if let Some(after) = rest.strip_prefix(['T', 't']) {
+            (rest, clock) = (after, true);
+            continue;
+        }
+        let end = rest.find(|c: char| !c.is_ascii_digit())?;
+        let (count, after) = rest.split_at_checked(end)?;
+        let unit = after.chars().next()?;
+        let length = match (unit.to_ascii_uppercase(), clock) {
+            ('W', false) => 7 * 86_400,
+            ('D', false) => 86_400,
+            ('H', true) => 3_600,
+            ('M', true) => 60,
+            ('S', true) => 1,
+            _ => return None,
+        };
+        total = total.checked_add(count.parse::<i64>().ok()?.checked_mul(length)?)?;
+        rest = after.get(1..)?;
+        parts += 1;
+    }
+    // More than a century is a slip of the pen, and would overflow the calendar.
+    (parts > 0 && total <= 100 * 366 * 86_400).then_some(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil;
+
+    use super::*;
+
+    #[test]
+    fn durations_are_read_or_refused() {
+        assert_eq!(seconds("PT1H30M"), Some(5_400));
+        assert_eq!(seconds("P1DT2H"), Some(93_600));
+        assert_eq!(seconds("+P2W"), Some(1_209_600));
+        for bad in [
+            "",
+            "P",
+            "PT",
+            "1H",
+            "-PT1H",
+            "P1H",
+            "PT5",
+            "P99999999W",
+            "PT1H日",
+        ] {
+            assert_eq!(seconds(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn times_are_read_or_refused() {
+        let morning = civil::date(2026, 3, 2).at(8, 5, 0, 0);
+        assert_eq!(date_time("20260302T080500"), Some(morning));
+        assert_eq!(date_time("20260302T0805"), Some(morning));
+        let last = civil::date(2026, 12, 31).at(23, 59, 59, 0);
+        assert_eq!(date_time("20261231T235960"), Some(last));
+        for bad in [
+            "20260230T080000",
+            "20260302T250000",
+            "2026-03-02T08:00",
+            "T",
+            "周一T080000",
+        ] {
+            assert_eq!(date_time(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_the_clock_skips_or_repeats_is_read_as_rfc_5545_says() {
+        let berlin = Zones::default()
+            .named("Europe/Berlin")
+            .expect("an IANA name");
+        let at = |day, month| {
+            let time = civil::date(2026, month, day).at(2, 30, 0, 0);
+            let moment = Moment::Zoned(time, berlin.clone());
+            moment
+                .instant(&TimeZone::UTC)
+                .expect("within the calendar")
+                .to_string()
+        };
+        assert_eq!(at(29, 3), "2026-03-29T03:30:00+02:00[Europe/Berlin]");
+        assert_eq!(at(25, 10), "2026-10-25T02:30:00+02:00[Europe/Berlin]");
+    }
+}

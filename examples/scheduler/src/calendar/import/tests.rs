@@ -1,0 +1,350 @@
+use jiff::civil::date;
+
+use crate::schedule::{Slot, Strategy};
+
+use super::super::ics::known;
+use super::*;
+
+fn sample(lang: Lang) -> Intake {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("sample")
+        .join(lang.to_string());
+    // The local zone must not matter: the sample names its own.
+    let away = known("Pacific/Auckland").expect("an IANA name");
+    open(
+        &folder.join("courses.ics"),
+        &folder.join("tasks.toml"),
+        &away,
+        lang,
+    )
+    .expect("the sample is in order")
+}
+
+/// Each fixed task as `id name day:sections`, those that something can be embedded in with `~`.
+fn fixed_tasks(intake: &Intake) -> Vec<String> {
+    let fixed = intake
+        .state
+        .tasks
+        .iter()
+        .filter(|task| task.source == Source::Event);
+    let lines = fixed.map(|task| {
+        let slot = |slot: &Slot| format!(" {}:{}-{}", slot.day, slot.slot_start, slot.slot_end);
+        let slots: String = task.slots.iter().map(slot).collect();
+        let mark = if task.locked { "" } else { "~" };
+        format!("{} {mark}{}{slots}", task.state_id, task.name)
+    });
+    lines.collect()
+}
+
+fn calendar(events: &[&str]) -> Calendar {
+    let event = |event: &&str| {
+        format!(
+            "BEGIN:VEVENT
+{event}
+END:VEVENT
+"
+        )
+    };
+    let events = events.iter().map(event).collect::<Vec<_>>().concat();
+    let text = format!("BEGIN:VCALENDAR\n{events}END:VCALENDAR\n");
+    Calendar::parse("courses.ics", text.as_bytes()).expect("the calendar is in order")
+}
+
+fn classes(more: &str) -> Classes {
+    let text = format!("{more}\nwindow = {{ start = 2026-03-04, weeks = 2 }}\n");
+    Classes::parse("tasks.toml", text.as_bytes()).expect("the classes are in order")
+}
+
+fn imported(events: &[&str], more: &str) -> Result<Intake, ImportError> {
+    import(&calendar(events), &classes(more), &TimeZone::UTC, Lang::En)
+}
+
+fn refused(events: &[&str], more: &str) -> String {
+    imported(events, more)
+        .expect_err("that cannot be imported")
+        .to_string()
+}
+
+fn said(intake: &Intake, lang: Lang) -> Vec<String> {
+    intake
+        .remarks
+        .iter()
+        .map(|remark| remark.say(lang))
+        .collect()
+}
+
+#[test]
+fn the_english_sample_is_imported() {
+    let intake = sample(Lang::En);
+    let expected = [
+        "1 Real Analysis 1:3-4",
+        "2 Statistics 1:7-8",
+        "3 Organic Chemistry 2:1-2",
+        "4 Shift at the library 2:9-10",
+        "5 Meeting with the tutor 3:4-4",
+        "6 Chemistry Lab 3:6-8",
+        "7 Real Analysis 4:3-4",
+        "8 Shift at the library 4:9-10",
+        "9 ~Academic Writing 5:3-4",
+        "10 Phone call with the landlord 5:8-8",
+        "11 Real Analysis 8:3-4",
+        "12 Statistics 8:7-8",
+        "13 Organic Chemistry 9:1-2",
+        "14 Dentist 9:6-6",
+        "15 Shift at the library 9:9-10",
+        "16 Shift at the library 11:9-10",
+        "17 ~Academic Writing 12:3-4",
+        "18 Day trip to the coast 13:1-12",
+        "19 Real Analysis 15:3-4",
+        "20 Statistics 15:7-8",
+        "21 Shift at the library 16:9-10",
+        "22 Organic Chemistry 17:1-2",
+        "23 Chemistry Lab 17:6-8",
+        "24 Real Analysis 18:3-4",
+        "25 Family visit 20:6-12",
+        "26 Family visit 21:1-8",
+        "27 Real Analysis 22:3-4",
+        "28 Statistics 22:7-8",
+        "29 Organic Chemistry 23:1-2",
+        "30 Shift at the library 23:9-10",
+        "31 Real Analysis 25:3-4",
+        "32 Shift at the library 25:9-10",
+        "33 ~Academic Writing 26:3-4",
+    ];
+    assert_eq!(fixed_tasks(&intake), expected);
+    assert_eq!(
+        said(&intake, Lang::En),
+        [
+            "\"Careers fair\", 2026-03-17 00:00, takes no time",
+            "\"Running club\", 2026-03-08 07:30 to 2026-03-08 08:30, lies outside of all sections",
+            "\"Running club\", 2026-03-22 07:30 to 2026-03-22 08:30, lies outside of all sections",
+        ]
+    );
+    assert_eq!(intake.zone.iana_name(), Some("Europe/London"));
+}
+
+#[test]
+fn the_chinese_sample_has_the_same_shape() {
+    let intake = sample(Lang::Zh);
+    let pending: Vec<(&str, u32)> = intake
+        .state
+        .task_classes
+        .iter()
+        .map(|class| {
+            let of = |task: &&Task| task.task_class_id == Some(class.id);
+            let count = intake.state.tasks.iter().filter(of).count();
+            (
+                class.name.as_str(),
+                u32::try_from(count).expect("there are few"),
+            )
+        })
+        .collect();
+    assert_eq!(
+        pending,
+        [
+            ("高数复习", 6),
+            ("物理复习", 6),
+            ("程序设计大作业", 4),
+            ("英语阅读", 5)
+        ]
+    );
+    assert_eq!(fixed_tasks(&intake).len(), 41);
+    assert_eq!(
+        said(&intake, Lang::Zh),
+        [
+            "“植树节”（2026-03-12 00:00）不占用时间",
+            "“和房东通电话”（2026-03-06 12:30 至 2026-03-06 13:00）不在任何节次内",
+        ]
+    );
+    assert_eq!(intake.sections, Sections::default());
+}
+
+#[test]
+fn sch_69_the_window_maps_days_to_dates() {
+    let intake = imported(&[], "").expect("an empty calendar is fine");
+    let days = &intake.state.window.days;
+    let mapping = |day_index, week, day_of_week, date: Date| DayMapping {
+        day_index,
+        week,
+        day_of_week,
+        date: date.to_string(),
+    };
+    // From a Wednesday to the Sunday of the second week.
+    assert_eq!(days.len(), 12);
+    assert_eq!(days.first(), Some(&mapping(1, 1, 3, date(2026, 3, 4))));
+    assert_eq!(days.get(5), Some(&mapping(6, 2, 1, date(2026, 3, 9))));
+    assert_eq!(days.last(), Some(&mapping(12, 2, 7, date(2026, 3, 15))));
+    assert_eq!(
+        said(&intake, Lang::En),
+        ["nothing of the calendar lies in the window"]
+    );
+}
+
+#[test]
+fn sch_69_a_state_is_made_of_events_and_items() {
+    let event = "UID:a\nSUMMARY:Writing\nDTSTART:20260304T080000Z\nDTEND:20260304T094000Z";
+    let more = "embeddable = [\" writing \"]\nclasses = [{ name = \"Maths\", total_slots = 3, \
+                items = [\"One\", { content = \"Two\", order = 7 }] }]";
+    let intake = imported(&[event], more).expect("that is in order");
+    let item = |state_id, name: &str, task_order| Task {
+        state_id,
+        source: Source::TaskItem,
+        source_id: format!("Maths/{task_order}"),
+        name: name.to_owned(),
+        category: "Maths".to_owned(),
+        status: TaskStatus::Pending,
+        locked: false,
+        slots: Vec::new(),
+        duration: 1,
+        task_class_id: Some(1),
+        task_order,
+        can_embed: false,
+        embedded_by: None,
+        embed_host: None,
+        event_type: EventType::Task,
+    };
+    let course = Task {
+        state_id: 1,
+        source: Source::Event,
+        source_id: "a/20260304T080000".to_owned(),
+        name: "Writing".to_owned(),
+        category: "Writing".to_owned(),
+        status: TaskStatus::Existing,
+        locked: false,
+        slots: vec![Slot {
+            day: 1,
+            slot_start: 1,
+            slot_end: 2,
+        }],
+        duration: 2,
+        task_class_id: None,
+        task_order: 0,
+        can_embed: true,
+        embedded_by: None,
+        embed_host: None,
+        event_type: EventType::Course,
+    };
+    assert_eq!(
+        intake.state.tasks,
+        [course, item(2, "One", 1), item(3, "Two", 7)]
+    );
+    let class = intake
+        .state
+        .task_classes
+        .first()
+        .expect("there is one class");
+    assert_eq!((class.total_slots, class.strategy), (3, Strategy::Steady));
+}
+
+#[test]
+fn sch_70_a_pending_duration_is_the_share_of_the_total_or_two() {
+    let duration = |total: &str| {
+        let more = format!("classes = [{{ name = \"M\", {total} items = [\"1\", \"2\", \"3\"] }}]");
+        let intake = imported(&[], &more).expect("that is in order");
+        let class = intake
+            .state
+            .task_classes
+            .first()
+            .expect("there is one class");
+        (
+            intake
+                .state
+                .tasks
+                .iter()
+                .map(|task| task.duration)
+                .collect::<Vec<_>>(),
+            class.total_slots,
+        )
+    };
+    assert_eq!(duration(""), (vec![2, 2, 2], 6));
+    assert_eq!(duration("total_slots = 9,"), (vec![3, 3, 3], 9));
+    assert_eq!(duration("total_slots = 2,"), (vec![1, 1, 1], 2));
+}
+
+#[test]
+fn sch_70_a_course_is_locked_unless_something_can_be_embedded() {
+    let events = [
+        "SUMMARY:Writing\nDTSTART:20260304T080000Z\nDTEND:20260304T094000Z",
+        "SUMMARY:Physics\nDTSTART:20260304T100000Z\nDTEND:20260304T114000Z",
+    ];
+    let intake = imported(&events, "embeddable = [\"Writing\"]").expect("that is in order");
+    assert_eq!(
+        fixed_tasks(&intake),
+        ["1 ~Writing 1:1-2", "2 Physics 1:3-4"]
+    );
+}
+
+#[test]
+fn overlapping_entries_are_refused_by_name() {
+    let events = [
+        "SUMMARY:Physics\nDTSTART:20260304T080000Z\nDTEND:20260304T094000Z\nRRULE:FREQ=DAILY",
+        "SUMMARY:Dentist\nDTSTART:20260304T090000Z\nDTEND:20260304T100000Z",
+        "SUMMARY:Holiday\nDTSTART;VALUE=DATE:20260305\nDTEND;VALUE=DATE:20260312",
+    ];
+    assert_eq!(
+        refused(&events, ""),
+        "the calendar has entries at the same time: \
+         \"Physics\" (line 2) and \"Dentist\" (line 8) on 2026-03-04 09:00–09:40; \
+         \"Holiday\" (line 13) and \"Physics\" (line 2) on 2026-03-05 08:00–09:40; \
+         \"Holiday\" (line 13) and \"Physics\" (line 2) on 2026-03-06 08:00–09:40; \
+         \"Holiday\" (line 13) and \"Physics\" (line 2) on 2026-03-07 08:00–09:40; \
+         \"Holiday\" (line 13) and \"Physics\" (line 2) on 2026-03-08 08:00–09:40; \
+         and 3 more; move or cancel one of each pair, mark it as free (TRANSP:TRANSPARENT), \
+         or name it under `ignore` in the class file"
+    );
+    let ignored = imported(&events, "ignore = [\"physics\"]").expect("the rest fits");
+    assert_eq!(
+        fixed_tasks(&ignored).first().map(String::as_str),
+        Some("1 Dentist 1:2-2")
+    );
+}
+
+#[test]
+fn entries_that_only_share_a_section_are_kept() {
+    let events = [
+        "SUMMARY:Call\nDTSTART:20260304T100000Z\nDTEND:20260304T102000Z",
+        "SUMMARY:Talk\nDTSTART:20260304T102000Z\nDTEND:20260304T114000Z",
+        "SUMMARY:Chat\nDTSTART:20260304T102000Z\nDTEND:20260304T102000Z",
+        "SUMMARY:Call\nDTSTART:20260304T100000Z\nDTEND:20260304T102000Z",
+    ];
+    let intake = imported(&events, "").expect("nothing overlaps");
+    assert_eq!(fixed_tasks(&intake), ["1 Call 1:3-3", "2 Talk 1:4-4"]);
+    assert_eq!(
+        said(&intake, Lang::En),
+        [
+            "\"Call\", 2026-03-04 10:00, is there twice; one of them counts",
+            "\"Chat\", 2026-03-04 10:20 to 2026-03-04 10:20, lies outside of all sections",
+            "\"Talk\", 2026-03-04 10:20, shares a section with \"Call\"",
+        ]
+    );
+}
+
+#[test]
+fn a_start_off_its_rule_and_a_missing_name_are_handled() {
+    let event = "DTSTART:20260304T080000Z\nDTEND:20260304T094000Z\nRRULE:FREQ=WEEKLY;BYDAY=TH";
+    let intake = imported(&[event], "").expect("that is in order");
+    assert_eq!(
+        fixed_tasks(&intake),
+        ["1 Untitled 1:1-2", "2 Untitled 2:1-2", "3 Untitled 9:1-2",]
+    );
+    assert_eq!(
+        said(&intake, Lang::En),
+        [
+            "\"Untitled\" starts on 2026-03-04 08:00, a day that its recurrence does not name; \
+         it counts as the first"
+        ]
+    );
+}
+
+#[test]
+fn a_name_that_the_calendar_does_not_have_is_refused() {
+    let event = "SUMMARY:Writing\nDTSTART:20260304T080000Z\nDTEND:20260304T094000Z";
+    assert_eq!(
+        refused(&[event], "embeddable = [\"Writing\", \"Wrting\"]"),
+        "embeddable[2] is `Wrting`, which is not in the calendar; its entries are \"Writing\""
+    );
+    assert_eq!(
+        refused(&[], "ignore = [\"Gym\"]"),
+        "ignore[1] is `Gym`, which is not in the calendar; its entries are none"
+    );
+}
