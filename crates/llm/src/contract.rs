@@ -21,7 +21,7 @@ pub use rejected::{Rejected, RejectedClass};
 /// ```
 /// use fugato_llm::Contract;
 ///
-/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
 /// struct Move { task: u32, day: u32 }
 ///
 /// let contract = Contract::<Move>::new("move").check(|wanted, objections| {
@@ -129,7 +129,7 @@ impl<T: DeserializeOwned> Contract<T> {
             Ok(found) => self
                 .read_value(Value::Object(found.object))
                 .map_err(|why| why.raw(raw)),
-            Err(why) => Err(Rejected::unread(why, &self.outline).raw(raw)),
+            Err(why) => Err(Rejected::unread(&why, &self.outline).raw(raw)),
         }
     }
 

@@ -78,7 +78,7 @@ impl ChatModel for Fallback {
 
 impl fmt::Debug for Fallback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.chain.iter().map(|model| model.name()).collect();
+        let names: Vec<_> = self.chain.iter().map(ChatModel::name).collect();
         f.debug_struct("Fallback").field("chain", &names).finish()
     }
 }

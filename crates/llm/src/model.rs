@@ -28,6 +28,10 @@ pub trait ChatModel: Send + Sync {
     async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError>;
 
     /// What traces call this model.
+    #[expect(
+        clippy::unnecessary_literal_bound,
+        reason = "models may build their name"
+    )]
     fn name(&self) -> &str {
         "model"
     }

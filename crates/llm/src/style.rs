@@ -91,7 +91,7 @@ fn text_calls(content: &str, id_prefix: &str) -> Result<Decision, Rejected> {
 
 fn parse(text: &str, raw: &str) -> Result<Map<String, Value>, Rejected> {
     let allowed = "- \"name\" (required): string\n- \"arguments\" (required): object\n";
-    let unread = |why: NoObject| Rejected::unread(why, allowed).raw(raw);
+    let unread = |why: NoObject| Rejected::unread(&why, allowed).raw(raw);
     extract(text).map(|found| found.object).map_err(unread)
 }
 

@@ -70,8 +70,8 @@ impl Rejected {
         }
     }
 
-    pub(crate) fn unread(why: NoObject, allowed: &str) -> Self {
-        let class = match &why {
+    pub(crate) fn unread(why: &NoObject, allowed: &str) -> Self {
+        let class = match why {
             NoObject::Empty => RejectedClass::Empty,
             NoObject::Array => RejectedClass::Array,
             NoObject::Truncated => RejectedClass::Truncated,

@@ -1,0 +1,196 @@
+//! The correction loop, with a scripted model and with what a small model really says.
+
+use fugato_llm::ChatModel as _;
+use fugato_llm::{
+    ChatRequest, Contract, DecideOptions, DecidedBy, ModelError, ModelErrorKind, RejectedClass,
+    Tag, TagEnd, TagPiece, TaggedDelta, Undecided, Usage, decide, split_tag,
+};
+use fugato_state::{Message, Role};
+use fugato_testkit::{Reply, Scripted};
+use futures::StreamExt as _;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Continue,
+    AskUser,
+    Done,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+struct Decision {
+    action: Action,
+    #[serde(default)]
+    reason: String,
+}
+
+fn contract() -> Contract<Decision> {
+    Contract::new("decision").check(|decision: &Decision, objections| {
+        if decision.action == Action::Done && decision.reason.is_empty() {
+            objections.push("/reason", "say why nothing is left to do");
+        }
+    })
+}
+
+fn ask() -> ChatRequest {
+    ChatRequest::new([Message::user("What now?")])
+}
+
+fn done() -> Decision {
+    Decision {
+        action: Action::Done,
+        reason: "all placed".into(),
+    }
+}
+
+#[tokio::test]
+async fn sch_57_the_model_is_told_what_was_wrong_until_it_fits() {
+    let model = Scripted::new([
+        Reply::text("").usage(Usage::new(10, 0)),
+        Reply::text("{\"action\": \"done\"}").usage(Usage::new(20, 5)),
+        Reply::text("{\"action\": \"done\", \"reason\": \"all placed\"}"),
+    ]);
+    let decided = decide(&model, ask(), &contract(), DecideOptions::default())
+        .await
+        .unwrap();
+    assert_eq!(decided.value, done());
+    assert!(matches!(decided.by, DecidedBy::Model));
+    let classes: Vec<_> = decided
+        .story
+        .rejected
+        .iter()
+        .map(|rejected| rejected.class)
+        .collect();
+    assert_eq!(classes, [RejectedClass::Empty, RejectedClass::Sense]);
+    assert_eq!(decided.story.usage, Usage::new(30, 5));
+
+    let last = model.requests().pop().unwrap().messages;
+    let roles: Vec<_> = last.iter().map(|message| message.role).collect();
+    assert_eq!(
+        roles,
+        [
+            Role::User,
+            Role::Assistant,
+            Role::User,
+            Role::Assistant,
+            Role::User
+        ]
+    );
+    assert_eq!(last[1].content, "(empty answer)");
+    assert_eq!(last[3].content, "{\"action\": \"done\"}");
+    assert!(
+        last[4]
+            .content
+            .contains("/reason: say why nothing is left to do")
+    );
+}
+
+#[tokio::test]
+async fn sch_57_three_failures_in_a_row_are_an_error_with_the_whole_story() {
+    let model = Scripted::new([
+        "no",
+        "{\"action\": \"go\"}",
+        "{\"action\": \"continue|done\"}",
+        "left",
+    ]);
+    let why = decide(&model, ask(), &contract(), DecideOptions::default())
+        .await
+        .unwrap_err();
+    assert!(matches!(why.why, Undecided::Rejected));
+    let story: Vec<_> = why
+        .story
+        .rejected
+        .iter()
+        .map(|r| (r.class, r.raw.as_str()))
+        .collect();
+    let expected = [
+        (RejectedClass::NotJson, "no"),
+        (RejectedClass::Schema, "{\"action\": \"go\"}"),
+        (
+            RejectedClass::Alternatives,
+            "{\"action\": \"continue|done\"}",
+        ),
+    ];
+    assert_eq!(story, expected);
+    assert_eq!(model.left(), 1);
+}
+
+#[tokio::test]
+async fn l4_the_rule_decides_when_the_model_does_not() {
+    let options = || DecideOptions::default().failures(2).or_rule(|_| done());
+    let garbage = Scripted::new(["no", "no"]);
+    let decided = decide(&garbage, ask(), &contract(), options())
+        .await
+        .unwrap();
+    assert_eq!((decided.value, decided.story.rejected.len()), (done(), 2));
+    assert!(matches!(decided.by, DecidedBy::Rule(Undecided::Rejected)));
+
+    let down = Scripted::new([ModelError::new(ModelErrorKind::Unreachable, "")]);
+    let decided = decide(&down, ask(), &contract(), options()).await.unwrap();
+    let DecidedBy::Rule(Undecided::Model(error)) = decided.by else {
+        panic!("the model is down")
+    };
+    assert_eq!(error.kind, ModelErrorKind::Unreachable);
+}
+
+#[derive(Deserialize)]
+struct Said {
+    raw: String,
+}
+
+#[tokio::test]
+async fn what_a_small_model_really_says_ends_in_a_decision_or_a_typed_error() {
+    let lines = include_str!("data/small-model.jsonl").lines();
+    let said: Vec<Said> = lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let classes: Vec<_> = said
+        .iter()
+        .map(|said| {
+            contract()
+                .read(&said.raw)
+                .map(|read| read.action)
+                .map_err(|why| why.class)
+        })
+        .collect();
+    let mut expected = [Err(RejectedClass::NotJson); 10];
+    expected[2..5].fill(Err(RejectedClass::Truncated));
+    assert_eq!(classes, expected);
+    let model = Scripted::new(said.iter().map(|said| said.raw.as_str()));
+    let options = DecideOptions::default().failures(said.len());
+    let why = decide(&model, ask(), &contract(), options)
+        .await
+        .unwrap_err();
+    assert_eq!(why.story.rejected.len(), said.len());
+}
+
+#[tokio::test]
+async fn sch_49_a_tagged_answer_is_split_as_it_streams() {
+    let said = "<decision nonce=\"n1\">{\"action\": \"continue\"}</decision>\nLooking.";
+    let model = Scripted::new([Reply::chunked(said, 3)]);
+    let deltas = model.stream(ask()).await.unwrap();
+    let split = split_tag(deltas, Tag::around("decision", "n1"));
+    let (mut text, mut action, mut end) = (String::new(), None, None);
+    for delta in split.map(Result::unwrap).collect::<Vec<_>>().await {
+        match delta {
+            TaggedDelta::Piece(TagPiece::Found(found)) => {
+                action = Some(contract().read(&found.body).unwrap().action);
+            }
+            TaggedDelta::Piece(TagPiece::Text(more)) => text.push_str(&more),
+            TaggedDelta::End(last) => end = Some(last),
+            other => assert!(matches!(other, TaggedDelta::Other(_))),
+        }
+    }
+    assert_eq!(
+        (text.as_str(), action),
+        ("Looking.", Some(Action::Continue))
+    );
+    assert_eq!(
+        end,
+        Some(TagEnd::Tagged {
+            before: String::new()
+        })
+    );
+}

@@ -1,0 +1,224 @@
+//! The decorators, driven by a scripted model and a paused clock.
+
+use std::time::Duration;
+
+use fugato_llm::{
+    Attempt, ChatDelta, ChatModel, ChatModelExt as _, ChatRequest, Fallback, ModelError,
+    ModelErrorKind, Retry, RetryAdvice, Timeout,
+};
+use fugato_state::Message;
+use fugato_testkit::{Reply, Scripted};
+use futures::StreamExt as _;
+use tokio::time::Instant;
+
+fn error(kind: ModelErrorKind) -> ModelError {
+    ModelError::new(kind, "")
+}
+
+fn ask() -> ChatRequest {
+    ChatRequest::new([Message::user("Hello")])
+}
+
+fn failed(model: &str, took_ms: u64, kind: ModelErrorKind) -> Attempt {
+    Attempt::failed(model, Duration::from_millis(took_ms), &error(kind))
+}
+
+fn succeeded(model: &str, took_ms: u64) -> Attempt {
+    Attempt::succeeded(model, Duration::from_millis(took_ms))
+}
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+#[tokio::test(start_paused = true)]
+async fn l2_retry_waits_as_long_as_the_server_asks() {
+    let limited = error(ModelErrorKind::RateLimited).advice(RetryAdvice::After(seconds(7)));
+    let script = Scripted::new([
+        Reply::error(limited),
+        Reply::error(error(ModelErrorKind::Unavailable)),
+        Reply::text("Hello").after(Duration::from_millis(20)),
+    ]);
+    let start = Instant::now();
+    let response = Retry::new(script.clone()).complete(ask()).await.unwrap();
+    // 7 s as asked, then the second pause of the doubling row.
+    assert_eq!(start.elapsed(), seconds(8) + Duration::from_millis(20));
+    assert_eq!(response.message.content, "Hello");
+    let expected = [
+        failed("scripted", 0, ModelErrorKind::RateLimited),
+        failed("scripted", 0, ModelErrorKind::Unavailable),
+        succeeded("scripted", 20),
+    ];
+    assert_eq!(response.attempts, expected);
+    assert_eq!(script.requests(), [ask(), ask(), ask()]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn retry_gives_up_when_it_cannot_help() {
+    let never = Scripted::new([error(ModelErrorKind::Denied)]);
+    let why = Retry::new(never).complete(ask()).await.unwrap_err();
+    assert_eq!(
+        why.attempts,
+        [failed("scripted", 0, ModelErrorKind::Denied)]
+    );
+
+    let long = error(ModelErrorKind::RateLimited).advice(RetryAdvice::After(seconds(3600)));
+    let why = Retry::new(Scripted::new([long]))
+        .complete(ask())
+        .await
+        .unwrap_err();
+    assert_eq!(why.advice, RetryAdvice::After(seconds(3600)));
+
+    let always = Scripted::new(vec![error(ModelErrorKind::Unavailable); 5]);
+    let why = Retry::new(always.clone())
+        .complete(ask().attempts(2))
+        .await
+        .unwrap_err();
+    assert_eq!((why.attempts.len(), always.left()), (2, 3));
+    assert_eq!(
+        why.to_string(),
+        "the model server is unavailable (after 2 attempts)"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn retry_never_repeats_a_delta() {
+    let cut = Reply::chunks(["Good ", "mor"]).then_error(error(ModelErrorKind::CutOff));
+    let script = Scripted::new([cut, Reply::text("Good morning")]);
+    let mut deltas = Retry::new(script.clone()).stream(ask()).await.unwrap();
+    assert_eq!(
+        deltas.next().await.unwrap().unwrap(),
+        ChatDelta::text("Good ")
+    );
+    assert_eq!(
+        deltas.next().await.unwrap().unwrap(),
+        ChatDelta::text("mor")
+    );
+    let why = deltas.next().await.unwrap().unwrap_err();
+    assert_eq!(
+        why.attempts,
+        [failed("scripted", 0, ModelErrorKind::CutOff)]
+    );
+    assert!(deltas.next().await.is_none());
+    assert_eq!(script.left(), 1);
+
+    let empty = Reply::deltas([]).then_error(error(ModelErrorKind::CutOff));
+    let script = Scripted::new([empty, Reply::text("Good morning")]);
+    let response = Retry::new(script).complete(ask()).await.unwrap();
+    assert_eq!(response.message.content, "Good morning");
+}
+
+#[tokio::test(start_paused = true)]
+async fn l3_the_backup_is_asked_at_once() {
+    let main = Scripted::new([Reply::error(error(ModelErrorKind::RateLimited)).after(seconds(1))]);
+    let backup = Scripted::new([Reply::chunks(["He", "llo"]).paced(seconds(2))]).named("backup");
+    let chain = Fallback::new(main.named("main")).or(backup);
+    let start = Instant::now();
+    let response = chain.complete(ask()).await.unwrap();
+    assert_eq!(start.elapsed(), seconds(7));
+    assert_eq!(response.message.content, "Hello");
+    let expected = [
+        failed("main", 1000, ModelErrorKind::RateLimited),
+        succeeded("backup", 6000),
+    ];
+    assert_eq!(response.attempts, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn l3_attempts_are_counted_over_the_chain() {
+    let down = |name: &str| Scripted::new(vec![error(ModelErrorKind::Unavailable); 9]).named(name);
+    let (main, backup) = (down("main"), down("backup"));
+    let model = Retry::new(Fallback::new(main.clone()).or(backup.clone())).attempts(4);
+    let why = model.complete(ask()).await.unwrap_err();
+    let tried: Vec<_> = why
+        .attempts
+        .iter()
+        .map(|attempt| attempt.model.as_str())
+        .collect();
+    assert_eq!(tried, ["main", "backup", "main", "backup"]);
+
+    // Patience with the main model never uses up the attempt that is kept for the backup.
+    let model = Fallback::new(Retry::new(main)).or(backup);
+    let why = model.complete(ask().attempts(3)).await.unwrap_err();
+    let tried: Vec<_> = why
+        .attempts
+        .iter()
+        .map(|attempt| attempt.model.as_str())
+        .collect();
+    assert_eq!(tried, ["main", "main", "backup"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn timeout_limits_the_whole_and_the_silence() {
+    let slow = || Reply::chunked("slow", 1).paced(seconds(2));
+    for (model, context, took) in [
+        (
+            Timeout::new(Scripted::new([slow()])).total(seconds(5)),
+            "no end within 5000 ms",
+            5,
+        ),
+        (
+            Timeout::new(Scripted::new([slow()])).idle(seconds(1)),
+            "no delta within 1000 ms",
+            1,
+        ),
+        (
+            Timeout::new(Scripted::new([Reply::hang()])).idle(seconds(3)),
+            "no delta within 3000 ms",
+            3,
+        ),
+        (
+            Timeout::new(Scripted::new([slow().after(seconds(60))])).total(seconds(4)),
+            "no end within 4000 ms",
+            4,
+        ),
+    ] {
+        let start = Instant::now();
+        let why = model.complete(ask()).await.unwrap_err();
+        assert_eq!(
+            (why.kind, why.context.as_str()),
+            (ModelErrorKind::TimedOut, context)
+        );
+        assert_eq!(start.elapsed(), seconds(took));
+    }
+    let patient = Timeout::new(Scripted::new([slow()])).idle(seconds(3));
+    assert_eq!(
+        patient.complete(ask()).await.unwrap().message.content,
+        "slow"
+    );
+    let hasty = Timeout::new(Scripted::new([slow()]));
+    let why = hasty.complete(ask().timeout(seconds(1))).await.unwrap_err();
+    assert_eq!(why.kind, ModelErrorKind::TimedOut);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hanging_model_is_left_for_its_backup() {
+    let main = Timeout::new(Scripted::new([Reply::hang()]).named("main")).idle(seconds(3));
+    let chain = Fallback::new(main).or(Scripted::new(["Hello"]).named("backup"));
+    let response = chain.complete(ask()).await.unwrap();
+    let why = response.attempts[0]
+        .failure
+        .as_ref()
+        .map(|failure| failure.kind);
+    assert_eq!(
+        (why, response.attempts[0].took),
+        (Some(ModelErrorKind::TimedOut), seconds(3))
+    );
+    assert_eq!(response.message.content, "Hello");
+}
+
+#[tokio::test]
+async fn pointers_to_models_are_models() {
+    let boxed: Box<dyn ChatModel> = Box::new(Scripted::new(["a", "b"]).named("inner"));
+    let shared: std::sync::Arc<dyn ChatModel> = std::sync::Arc::new(boxed);
+    assert_eq!(shared.name(), "inner");
+    assert_eq!(
+        Retry::new(shared)
+            .complete(ask())
+            .await
+            .unwrap()
+            .message
+            .content,
+        "a"
+    );
+}
