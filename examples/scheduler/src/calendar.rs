@@ -6,6 +6,7 @@ mod ics;
 mod import;
 mod lang;
 mod sections;
+mod svg;
 mod table;
 
 pub use classes::{Class, Classes, ClassesError, Item};
@@ -15,4 +16,5 @@ pub use ics::{Calendar, IcsError, IcsProblem, Occurrence};
 pub use import::{ImportError, Intake, Overlap, Remark, import, open};
 pub use lang::{Lang, UnknownLang};
 pub use sections::{Sections, SectionsError};
+pub use svg::Picture;
 pub use table::WeekTable;

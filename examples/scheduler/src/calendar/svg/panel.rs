@@ -1,0 +1,206 @@
+//! One week of one schedule.
+use crate::schedule::{DayMapping, SECTIONS, ScheduleState, Slot, Task};
+
+use super::label::{escaped, wrapped};
+use super::{Picture, colour, push, text};
+
+/// Which of the two schedules it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Before,
+    After,
+}
+
+pub(super) struct Panel<'a> {
+    pub(super) picture: &'a Picture<'a>,
+    pub(super) state: &'a ScheduleState,
+    /// The schedule on the other side, to tell what moved.
+    pub(super) other: &'a ScheduleState,
+    pub(super) side: Side,
+    pub(super) week: u16,
+    pub(super) x: u32,
+    pub(super) y: u32,
+}
+
+const GUTTER: u32 = 60;
+const DAY: u32 = 96;
+const HEADER: u32 = 26;
+const SECTION: u32 = 24;
+const LINE: u32 = 13;
+/// Columns of half-width characters of a label in a day.
+const COLUMNS: usize = 15;
+
+impl Panel<'_> {
+    pub(super) const WIDTH: u32 = GUTTER + 7 * DAY;
+    pub(super) const HEIGHT: u32 = HEADER + SECTIONS as u32 * SECTION + 10;
+
+    pub(super) fn draw(&self, svg: &mut String) {
+        self.grid(svg);
+        for day in self
+            .state
+            .window
+            .days
+            .iter()
+            .filter(|day| day.week == self.week)
+        {
+            self.heading(svg, day);
+            let column = u32::from(day.day_of_week.clamp(1, 7) - 1);
+            let mut here: Vec<(&Task, Slot)> = Vec::new();
+            for task in &self.state.tasks {
+                let slots = task.slots.iter().filter(|slot| slot.day == day.day_index);
+                here.extend(slots.map(|slot| (task, *slot)));
+            }
+            // A guest is drawn on top of its host.
+            here.sort_by_key(|(task, _)| task.embed_host.is_some());
+            for (task, slot) in here {
+                self.block(svg, task, slot, self.x + GUTTER + column * DAY);
+            }
+        }
+    }
+
+    fn grid(&self, svg: &mut String) {
+        let (x, y) = (self.x, self.y + HEADER);
+        let (width, height) = (Self::WIDTH, u32::from(SECTIONS) * SECTION);
+        push(
+            svg,
+            format_args!(
+                "<rect x=\"{}\" y=\"{y}\" width=\"{}\" height=\"{height}\" rx=\"4\" \
+             fill=\"#fbfbfc\" stroke=\"#d9dde3\"/>\n",
+                x + GUTTER,
+                width - GUTTER
+            ),
+        );
+        let mut path = String::new();
+        for column in 1..7 {
+            push(
+                &mut path,
+                format_args!("M{} {y}v{height}", x + GUTTER + column * DAY),
+            );
+        }
+        for pair in 1..u32::from(SECTIONS) / 2 {
+            let line = y + pair * 2 * SECTION;
+            push(
+                &mut path,
+                format_args!("M{} {line}h{}", x + GUTTER, width - GUTTER),
+            );
+        }
+        push(
+            svg,
+            format_args!("<path d=\"{path}\" stroke=\"#e4e7ec\" fill=\"none\"/>\n"),
+        );
+        for first in (1..SECTIONS).step_by(2) {
+            let top = y + u32::from(first - 1) * SECTION;
+            let slot = Slot {
+                day: 1,
+                slot_start: first,
+                slot_end: first + 1,
+            };
+            let numbers = format!("{first}–{}", first + 1);
+            text(svg, x, top + 16, 11, "#374151", &numbers, true);
+            if let Some((begin, end)) = self.picture.sections.times(&slot) {
+                let (begin, end) = (begin.strftime("%H:%M"), end.strftime("%H:%M"));
+                text(
+                    svg,
+                    x,
+                    top + 30,
+                    10,
+                    "#6b7280",
+                    &format!("{begin} –"),
+                    false,
+                );
+                text(svg, x, top + 42, 10, "#6b7280", &end.to_string(), false);
+            }
+        }
+    }
+
+    fn heading(&self, svg: &mut String, day: &DayMapping) {
+        let column = u32::from(day.day_of_week.clamp(1, 7) - 1);
+        let x = self.x + GUTTER + column * DAY + 6;
+        let date = day.date.split_once('-').map_or("", |(_, date)| date);
+        let name = self.picture.lang.weekday(day.day_of_week);
+        text(
+            svg,
+            x,
+            self.y + 17,
+            11,
+            "#374151",
+            &format!("{name} {date}"),
+            false,
+        );
+    }
+
+    fn block(&self, svg: &mut String, task: &Task, slot: Slot, x: u32) {
+        if slot.slot_start == 0 || slot.slot_end > SECTIONS || slot.slot_end < slot.slot_start {
+            return;
+        }
+        let colour = colour(task.task_class_id);
+        let hosted = task.embed_host.is_some();
+        // Beside a guest, the first line of the host stays visible.
+        let inset = if hosted { LINE + 4 } else { 0 };
+        let sections = u32::from(slot.slot_end - slot.slot_start) + 1;
+        let height = (sections * SECTION - 3).saturating_sub(inset).max(LINE);
+        let y = self.y + HEADER + u32::from(slot.slot_start - 1) * SECTION + 1 + inset;
+        let (left, width) = if hosted {
+            (x + 5, DAY - 9)
+        } else {
+            (x + 2, DAY - 4)
+        };
+        push(
+            svg,
+            format_args!(
+                "<g><title>{}</title><rect x=\"{left}\" y=\"{y}\" width=\"{width}\" \
+             height=\"{height}\" rx=\"4\" fill=\"{}\" {}/>",
+                escaped(&format!("{} ({})", task.name, task.category)),
+                colour.fill,
+                self.stroke(task, colour.ink),
+            ),
+        );
+        let guest = task.embedded_by.is_some() || self.hosts(task);
+        let most = if guest {
+            1
+        } else {
+            (height.saturating_sub(4) / LINE).max(1)
+        };
+        let lines = wrapped(&task.name, COLUMNS, usize::try_from(most).unwrap_or(1));
+        // A picture of its own cuts off what a font makes wider than expected.
+        push(
+            svg,
+            format_args!("<svg x=\"{left}\" y=\"{y}\" width=\"{width}\" height=\"{height}\">"),
+        );
+        for (line, number) in lines.iter().zip(0_u32..) {
+            push(
+                svg,
+                format_args!(
+                    "<text x=\"5\" y=\"{}\" font-size=\"11\" fill=\"{}\">{}</text>",
+                    12 + number * LINE,
+                    colour.ink,
+                    escaped(line)
+                ),
+            );
+        }
+        svg.push_str("</svg></g>\n");
+    }
+
+    fn hosts(&self, task: &Task) -> bool {
+        self.state
+            .tasks
+            .iter()
+            .any(|guest| guest.embed_host == Some(task.state_id))
+    }
+
+    fn stroke(&self, task: &Task, ink: &str) -> String {
+        let there = self
+            .other
+            .tasks
+            .iter()
+            .find(|other| other.state_id == task.state_id);
+        let moved = there.is_some_and(|other| !other.slots.is_empty() && other.slots != task.slots);
+        match (moved, self.side) {
+            (false, _) => format!("stroke=\"{ink}\" stroke-opacity=\"0.35\""),
+            (true, Side::After) => "stroke=\"#111827\" stroke-width=\"2.2\"".to_owned(),
+            (true, Side::Before) => {
+                "stroke=\"#111827\" stroke-width=\"2.2\" stroke-dasharray=\"4 3\"".to_owned()
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+use jiff::tz::TimeZone;
+
+use crate::calendar::{Calendar, Classes, import};
+use crate::schedule::{Slot, TaskStatus};
+
+use super::*;
+
+const COURSES: &[u8] = include_bytes!("../../../sample/zh/courses.ics");
+const TASKS: &[u8] = include_bytes!("../../../sample/zh/tasks.toml");
+
+fn place(state: &mut ScheduleState, name: &str, day: u16, slot_start: u8) {
+    let task = state
+        .tasks
+        .iter_mut()
+        .find(|task| task.name == name)
+        .expect("it is in the sample");
+    task.slots = vec![Slot {
+        day,
+        slot_start,
+        slot_end: slot_start + 1,
+    }];
+    task.status = TaskStatus::Suggested;
+}
+
+/// Three items placed; one of them lies elsewhere afterwards, one inside a course.
+fn pair() -> (ScheduleState, ScheduleState) {
+    let calendar = Calendar::parse("courses.ics", COURSES).expect("the sample is in order");
+    let classes = Classes::parse("tasks.toml", TASKS).expect("the sample is in order");
+    let intake = import(&calendar, &classes, &TimeZone::UTC, Lang::Zh).expect("in order");
+    let mut before = intake.state;
+    place(&mut before, "极限与连续", 1, 5);
+    place(&mut before, "质点运动学", 1, 7);
+    let mut after = before.clone();
+    place(&mut after, "质点运动学", 3, 3);
+    place(&mut after, "精读 Unit 1", 4, 7);
+    let host = after
+        .tasks
+        .iter()
+        .find(|task| task.can_embed)
+        .map(|task| task.state_id);
+    let guest = after
+        .tasks
+        .iter_mut()
+        .find(|task| task.name == "精读 Unit 1");
+    guest.expect("it is in the sample").embed_host = host;
+    (before, after)
+}
+
+fn drawn(title: &str, (before, after): &(ScheduleState, ScheduleState)) -> String {
+    let sections = Sections::default();
+    Picture {
+        title,
+        sections: &sections,
+        lang: Lang::Zh,
+    }
+    .draw(before, after)
+}
+
+#[test]
+fn what_moved_is_outlined_on_both_sides() {
+    let (before, after) = pair();
+    let outlines = |svg: &str| {
+        let dashed = svg.matches("stroke-dasharray").count();
+        // The legend has one of each.
+        (
+            dashed - 1,
+            svg.matches("stroke-width=\"2.2\"").count() - dashed - 1,
+        )
+    };
+    assert_eq!(outlines(&drawn("周", &(before.clone(), after))), (1, 1));
+    assert_eq!(outlines(&drawn("周", &(before.clone(), before))), (0, 0));
+}
+
+#[test]
+fn names_cannot_break_the_picture() {
+    let (mut before, after) = pair();
+    for task in &mut before.tasks {
+        task.name = "</title><script>\u{1}&\"".to_owned();
+    }
+    let svg = drawn("<&>", &(before, after));
+    assert!(!svg.contains("<script") && !svg.contains('\u{1}'));
+    assert!(svg.contains("<title>&lt;&amp;&gt;</title>"));
+}
+
+#[test]
+fn places_outside_of_the_day_are_not_drawn() {
+    let (mut before, after) = pair();
+    let blocks = |svg: String| svg.matches("<g>").count();
+    let whole = blocks(drawn("周", &(before.clone(), after.clone())));
+    let task = before
+        .tasks
+        .iter_mut()
+        .find(|task| task.name == "极限与连续");
+    task.expect("it is in the sample").slots = vec![
+        Slot {
+            day: 1,
+            slot_start: 0,
+            slot_end: 2,
+        },
+        Slot {
+            day: 1,
+            slot_start: 12,
+            slot_end: 13,
+        },
+        Slot {
+            day: 1,
+            slot_start: 5,
+            slot_end: 3,
+        },
+    ];
+    assert_eq!(blocks(drawn("周", &(before, after))), whole - 1);
+}
