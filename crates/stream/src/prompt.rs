@@ -1,0 +1,37 @@
+//! How an interrupt is shown where a wire has cards of its own for it.
+use fugato_state::Interrupt;
+use serde_json::Value;
+
+/// The parts of an interrupt's prompt that wires have names for.
+///
+/// The prompt of a question is either a text, or an object with the fields `type`, `title` and
+/// `summary`, all optional. A question is a confirmation if its type is `confirm`, or if it has no
+/// type and a digest; otherwise its type is `ask_user`.
+pub(crate) struct Shown<'a> {
+    pub(crate) kind: &'a str,
+    pub(crate) title: &'a str,
+    pub(crate) summary: &'a str,
+}
+
+pub(crate) const CONFIRM: &str = "confirm";
+
+impl<'a> Shown<'a> {
+    pub(crate) fn of(interrupt: &'a Interrupt) -> Self {
+        let question = &interrupt.question;
+        let field = |name: &str| question.prompt.get(name).and_then(Value::as_str);
+        let default = if question.digest.is_some() {
+            CONFIRM
+        } else {
+            "ask_user"
+        };
+        Self {
+            kind: field("type").unwrap_or(default),
+            title: field("title").unwrap_or_default(),
+            summary: question
+                .prompt
+                .as_str()
+                .or(field("summary"))
+                .unwrap_or_default(),
+        }
+    }
+}
