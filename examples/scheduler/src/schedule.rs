@@ -6,8 +6,10 @@ mod change;
 mod diff;
 #[cfg(test)]
 mod fixture;
+pub mod health;
 mod lookup;
 pub mod order;
+mod refine;
 mod refusal;
 mod relocate;
 pub mod rough_build;
@@ -21,6 +23,7 @@ pub use board::Board;
 pub use change::Change;
 pub use diff::{Coordinate, Difference, Location, Step, differences};
 pub use lookup::Point;
+pub use refine::{RefineEnd, Refined, refine};
 pub use refusal::{Refused, RuleBroken};
 pub use relocate::WriteOptions;
 pub use state::*;

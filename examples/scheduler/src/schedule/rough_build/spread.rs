@@ -21,7 +21,9 @@ pub(super) fn one_after_another<'j, 'a: 'j>(
             Strategy::Rapid => rapid(job, &mut grid)?,
             Strategy::Steady => steady(job, &mut grid)?,
         };
-        chosen.iter().for_each(|block| base.take(*block));
+        for block in &chosen {
+            base.take(*block);
+        }
         placed.extend(hand_out(&job.items, chosen));
     }
     Some(placed)

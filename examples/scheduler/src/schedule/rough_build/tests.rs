@@ -334,12 +334,13 @@ fn tight() -> impl Strategy<Value = ScheduleState> {
         any::<bool>(),
     );
     let demand = (rules, 0..3_u32, any::<bool>());
-    let course = (1..=2_u16, 0..12_u8, 1..=5_u8, any::<bool>());
+    let lecture = (1..=2_u16, 0..12_u8, 1..=5_u8, any::<bool>());
     (
         prop::collection::vec(demand, 1..4),
-        prop::collection::vec(course, 0..6),
+        prop::collection::vec(lecture, 0..6),
+        prop::option::of((1..=2_u16, 1..12_u8, 1..=5_u32)),
     )
-        .prop_map(|(demands, courses)| {
+        .prop_map(|(demands, courses, sibling)| {
             let mut tasks = Vec::new();
             let mut id = 100;
             let mut classes = Vec::new();

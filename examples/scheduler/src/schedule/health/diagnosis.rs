@@ -1,0 +1,87 @@
+//! The statistics of all days, kept up to date while proposals are tried.
+use super::rhythm::Totals;
+use super::series::DayStats;
+use crate::schedule::Board;
+
+/// The statistics of all days.
+#[derive(Debug, Clone)]
+pub(super) struct Diagnosis {
+    pub(super) days: Vec<DayStats>,
+}
+
+impl Diagnosis {
+    pub(super) fn of(board: &Board<'_>) -> Self {
+        let mut numbers: Vec<u16> = board
+            .state()
+            .window
+            .days
+            .iter()
+            .map(|day| day.day_index)
+            .collect();
+        numbers.sort_unstable();
+        Self {
+            days: numbers
+                .into_iter()
+                .map(|day| DayStats::of(board, day))
+                .collect(),
+        }
+    }
+
+    /// Looks at some days again. Returns what was known of them, for [`Self::restore`].
+    pub(super) fn refresh(&mut self, board: &Board<'_>, touched: [u16; 2]) -> [DayStats; 2] {
+        touched.map(
+            |day| match self.position(day).and_then(|at| self.days.get_mut(at)) {
+                Some(stats) => std::mem::replace(stats, DayStats::of(board, day)),
+                None => DayStats {
+                    day,
+                    ..DayStats::default()
+                },
+            },
+        )
+    }
+
+    /// Takes the last refresh back.
+    pub(super) fn restore(&mut self, before: [DayStats; 2]) {
+        // In reverse: a day that was touched twice was right the first time.
+        for stats in before.into_iter().rev() {
+            if let Some(there) = self
+                .position(stats.day)
+                .and_then(|at| self.days.get_mut(at))
+            {
+                *there = stats;
+            }
+        }
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        Totals::of(&self.days)
+    }
+
+    /// The days on which two demanding subjects lie side by side and that a change should
+    /// repair. Where nearly all switches stay within a type of subject and switches are few,
+    /// demanding neighbours are acceptable.
+    pub(super) fn problem_days(&self) -> Vec<u16> {
+        let totals = self.totals();
+        let calm = totals.same_type_ratio() >= 0.80
+            && totals.average_switches() <= 1.0
+            && totals.max_switches <= 3;
+        let acceptable = |day: &DayStats| calm && day.switches <= 2 && day.fragmentation() <= 0.45;
+        let problems = self
+            .days
+            .iter()
+            .filter(|day| day.heavy > 0 && !acceptable(day));
+        problems.map(|day| day.day).collect()
+    }
+
+    pub(super) fn day(&self, day: u16) -> DayStats {
+        let known = self.position(day).and_then(|at| self.days.get(at)).copied();
+        known.unwrap_or(DayStats {
+            day,
+            ..DayStats::default()
+        })
+    }
+
+    fn position(&self, day: u16) -> Option<usize> {
+        self.days.binary_search_by_key(&day, |stats| stats.day).ok()
+    }
+}

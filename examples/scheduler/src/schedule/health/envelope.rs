@@ -1,0 +1,203 @@
+//! The diagnosis as the model reads it.
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    AnalyzeHealthArgs, Decision, Detail, Dimension, Feasibility, Issue, Operation, Profile, Rhythm,
+    Tightness, Verdict, issues,
+};
+use crate::schedule::ScheduleState;
+
+/// A diagnosis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Envelope {
+    /// The name of the tool.
+    pub tool: String,
+    /// Whether the diagnosis could be made.
+    pub success: bool,
+    /// What the metrics mean.
+    pub metric_schema: BTreeMap<String, MetricSchema>,
+    /// What was measured.
+    pub metrics: Metrics,
+    /// What is worth saying, the most severe first.
+    pub issues: Vec<Issue>,
+    /// Always empty: the decision holds what to do.
+    pub next_actions: Vec<Value>,
+    /// Whether everything fits.
+    pub feasibility: Feasibility,
+    /// What to do next.
+    pub decision: Decision,
+    /// What went wrong; empty.
+    pub error: String,
+    /// The same as a word; empty.
+    pub error_code: String,
+}
+
+/// What was measured; what nobody asked for is missing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Metrics {
+    /// Switches, blocks and demanding neighbours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rhythm: Option<Rhythm>,
+    /// How much room there is for changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tightness: Option<Tightness>,
+    /// What is known about the classes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+    /// Whether the optimisation can end here.
+    pub can_close: bool,
+}
+
+/// What a metric means.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetricSchema {
+    /// In words.
+    pub description: String,
+    /// What it is counted in.
+    pub unit: String,
+    /// Which way is better.
+    pub direction: String,
+}
+
+/// Name, meaning, unit and better direction of every metric that a model should weigh.
+const SCHEMA: &[(&str, &str, &str, &str)] = &[
+    (
+        "avg_switches_per_day",
+        "switches between subjects on a day",
+        "switches",
+        "lower",
+    ),
+    (
+        "max_switch_count",
+        "switches on the busiest day",
+        "switches",
+        "lower",
+    ),
+    (
+        "avg_block_size",
+        "length of a run of one subject",
+        "sections",
+        "balanced",
+    ),
+    (
+        "longest_same_subject_run",
+        "longest run of one subject",
+        "sections",
+        "balanced",
+    ),
+    (
+        "heavy_adjacent_days",
+        "days with two demanding subjects side by side",
+        "days",
+        "lower",
+    ),
+    (
+        "long_high_intensity_days",
+        "days with 4 demanding sections in a row",
+        "days",
+        "lower",
+    ),
+    (
+        "fragmented_count",
+        "days with many switches",
+        "days",
+        "lower",
+    ),
+    (
+        "compressed_run_count",
+        "days with very long blocks",
+        "days",
+        "lower",
+    ),
+    (
+        "block_balance",
+        "fragmented less compressed days",
+        "days",
+        "zero",
+    ),
+    (
+        "same_type_transition_ratio",
+        "switches that stay in a type of subject",
+        "share",
+        "higher",
+    ),
+    (
+        "locally_movable_task_count",
+        "tasks that could lie elsewhere nearby",
+        "tasks",
+        "higher",
+    ),
+    (
+        "cross_class_swap_options",
+        "pairs that could swap nearby",
+        "pairs",
+        "higher",
+    ),
+    (
+        "forced_heavy_adjacent_days",
+        "problem days that nothing can repair",
+        "days",
+        "lower",
+    ),
+];
+
+pub(super) fn envelope(
+    state: &ScheduleState,
+    args: &AnalyzeHealthArgs,
+    verdict: Verdict,
+) -> Envelope {
+    let asked = |dimension| args.dimensions.is_empty() || args.dimensions.contains(&dimension);
+    let Verdict {
+        diagnosis,
+        facts,
+        tightness,
+        decision,
+        ..
+    } = verdict;
+    let (feasibility, profile) = (facts.feasibility, facts.profile);
+    let full = args.detail == Detail::Full;
+    let mut found = Vec::new();
+    if asked(Dimension::Feasibility) {
+        found.extend(issues::feasibility(feasibility));
+    }
+    if asked(Dimension::Profile) && !state.task_classes.is_empty() {
+        found.extend(issues::profile(&profile));
+    }
+    if asked(Dimension::Rhythm) {
+        found.extend(issues::rhythm(&diagnosis.days, args.threshold, args.detail));
+    }
+    found.sort_by_key(|issue| issue.severity);
+    let rhythm = asked(Dimension::Rhythm).then(|| Rhythm::of(&diagnosis.days, full));
+    Envelope {
+        tool: "analyze_health".to_owned(),
+        success: true,
+        metric_schema: metric_schema(),
+        metrics: Metrics {
+            rhythm,
+            tightness: asked(Dimension::Tightness).then_some(tightness),
+            profile: asked(Dimension::Profile).then_some(profile),
+            can_close: decision.recommended_operation == Operation::Close,
+        },
+        issues: found,
+        next_actions: Vec::new(),
+        feasibility,
+        decision,
+        error: String::new(),
+        error_code: String::new(),
+    }
+}
+
+fn metric_schema() -> BTreeMap<String, MetricSchema> {
+    let schema = |(key, description, unit, direction): &(&str, &str, &str, &str)| {
+        let schema = MetricSchema {
+            description: (*description).to_owned(),
+            unit: (*unit).to_owned(),
+            direction: (*direction).to_owned(),
+        };
+        ((*key).to_owned(), schema)
+    };
+    SCHEMA.iter().map(schema).collect()
+}

@@ -1,0 +1,86 @@
+//! Whether everything fits, and whether enough is known to judge.
+use serde::{Deserialize, Serialize};
+
+use crate::schedule::{Board, SECTIONS, TaskClass, TaskStatus};
+
+/// Whether everything fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Feasibility {
+    /// Whether the free sections suffice for everything that is pending.
+    pub is_feasible: bool,
+    /// How many sections are missing.
+    pub capacity_gap: u32,
+    /// The same as a word.
+    pub reason_code: Reason,
+}
+
+/// Whether everything fits, as a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// It does.
+    EnoughCapacity,
+    /// It does not.
+    CapacityInsufficient,
+}
+
+impl Feasibility {
+    pub(super) fn of(board: &Board<'_>) -> Self {
+        let pending = board.state().tasks.iter();
+        let pending = pending.filter(|task| task.status == TaskStatus::Pending);
+        let wanted: u32 = pending.map(|task| u32::from(task.duration)).sum();
+        let days = board.state().window.days.iter();
+        let free: u32 = days
+            .map(|day| u32::from(SECTIONS).saturating_sub(board.taken(day.day_index).count_ones()))
+            .sum();
+        let capacity_gap = wanted.saturating_sub(free);
+        let is_feasible = capacity_gap == 0;
+        let reason_code = if is_feasible {
+            Reason::EnoughCapacity
+        } else {
+            Reason::CapacityInsufficient
+        };
+        Self {
+            is_feasible,
+            capacity_gap,
+            reason_code,
+        }
+    }
+}
+
+/// What is known about the classes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Profile {
+    /// Classes without a type of subject.
+    pub missing_subject_type: u32,
+    /// Classes without a difficulty.
+    pub missing_difficulty_level: u32,
+    /// Classes without an intensity.
+    pub missing_cognitive_intensity: u32,
+    /// Classes of which everything is known.
+    pub complete: u32,
+}
+
+impl Profile {
+    pub(super) fn of(classes: &[TaskClass]) -> Self {
+        classes.iter().fold(Self::default(), |sum, class| {
+            let missing = [
+                class.subject_type.is_none(),
+                class.difficulty_level.is_none(),
+                class.cognitive_intensity.is_none(),
+            ];
+            let [subject, difficulty, intensity] = missing.map(u32::from);
+            Self {
+                missing_subject_type: sum.missing_subject_type + subject,
+                missing_difficulty_level: sum.missing_difficulty_level + difficulty,
+                missing_cognitive_intensity: sum.missing_cognitive_intensity + intensity,
+                complete: sum.complete + u32::from(missing == [false; 3]),
+            }
+        })
+    }
+
+    /// How many facts are missing.
+    pub const fn missing(&self) -> u32 {
+        self.missing_subject_type + self.missing_difficulty_level + self.missing_cognitive_intensity
+    }
+}

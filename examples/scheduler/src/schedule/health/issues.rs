@@ -1,0 +1,184 @@
+//! What a diagnosis finds worth saying.
+use serde::{Deserialize, Serialize};
+
+use super::series::DayStats;
+use super::{Detail, Dimension, Feasibility, Profile, Threshold};
+
+/// Something worth saying.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Issue {
+    /// Unique in a diagnosis.
+    pub issue_id: String,
+    /// What it is about.
+    pub dimension: Dimension,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What made it an issue.
+    pub trigger: Trigger,
+}
+
+/// How much an issue matters, the most important first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// It should be repaired.
+    Critical,
+    /// It may be repaired.
+    Warning,
+    /// Nothing to do.
+    Info,
+}
+
+/// A comparison that came out true.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trigger {
+    /// What was measured.
+    pub metric: String,
+    /// How it was compared.
+    pub operator: String,
+    /// With what.
+    pub threshold: f64,
+    /// The measured value.
+    pub actual: f64,
+}
+
+/// From where on something counts.
+struct Limits {
+    critical_switches: u8,
+    critical_fragmentation: f64,
+    switches: u8,
+    fragmentation: f64,
+    block: u8,
+}
+
+impl Limits {
+    /// One switch or section, and a tenth of fragmentation, sooner or later than normal.
+    const fn of(threshold: Threshold) -> Self {
+        let (count, share) = match threshold {
+            Threshold::Strict => (0, -0.10),
+            Threshold::Normal => (1, 0.0),
+            Threshold::Relaxed => (2, 0.10),
+        };
+        Self {
+            critical_switches: 4 + count,
+            critical_fragmentation: 0.75 + share,
+            switches: 2 + count,
+            fragmentation: 0.55 + share,
+            block: 4 + count,
+        }
+    }
+}
+
+/// The issues of all days, the most severe first.
+pub(super) fn rhythm(days: &[DayStats], threshold: Threshold, detail: Detail) -> Vec<Issue> {
+    let limits = Limits::of(threshold);
+    let of_day = |day: &DayStats| {
+        let mut issues = day_issues(day, &limits);
+        if issues.is_empty() && day.sections > 0 && detail == Detail::Full {
+            issues.push(calm(
+                &format!("day_{}", day.day),
+                day.switches,
+                limits.switches,
+            ));
+        }
+        issues
+    };
+    let mut issues: Vec<Issue> = days.iter().flat_map(of_day).collect();
+    if issues.is_empty() {
+        let most = days.iter().map(|day| day.switches).max().unwrap_or(0);
+        issues.push(calm("all_days", most, limits.switches));
+    }
+    issues
+}
+
+/// Whether everything fits.
+pub(super) fn feasibility(feasibility: Feasibility) -> Option<Issue> {
+    (!feasibility.is_feasible).then(|| Issue {
+        issue_id: "feasibility_capacity_gap".to_owned(),
+        dimension: Dimension::Feasibility,
+        severity: Severity::Critical,
+        trigger: trigger(
+            "capacity_gap",
+            ">",
+            0.0,
+            f64::from(feasibility.capacity_gap),
+        ),
+    })
+}
+
+/// What is not known about the classes.
+pub(super) fn profile(profile: &Profile) -> Vec<Issue> {
+    let counts = [
+        ("missing_subject_type", profile.missing_subject_type),
+        ("missing_difficulty_level", profile.missing_difficulty_level),
+        (
+            "missing_cognitive_intensity",
+            profile.missing_cognitive_intensity,
+        ),
+    ];
+    let missing = counts.into_iter().filter(|(_, count)| *count > 0);
+    missing
+        .map(|(metric, count)| Issue {
+            issue_id: format!("profile_{metric}"),
+            dimension: Dimension::Profile,
+            severity: Severity::Warning,
+            trigger: trigger(metric, ">", 0.0, f64::from(count)),
+        })
+        .collect()
+}
+
+fn day_issues(day: &DayStats, limits: &Limits) -> Vec<Issue> {
+    let fragmentation = day.fragmentation();
+    let issue = |kind: &str, severity, trigger| Issue {
+        issue_id: format!("rhythm_{kind}_day_{}", day.day),
+        dimension: Dimension::Rhythm,
+        severity,
+        trigger,
+    };
+    let switches = |limit: u8| at_least("switch_count", limit.into(), day.switches.into());
+    let mut issues = Vec::new();
+    if day.switches >= limits.critical_switches && fragmentation >= limits.critical_fragmentation {
+        let trigger = switches(limits.critical_switches);
+        issues.push(issue("switches", Severity::Critical, trigger));
+    } else if day.switches >= limits.switches {
+        issues.push(issue(
+            "switches",
+            Severity::Warning,
+            switches(limits.switches),
+        ));
+    } else if fragmentation >= limits.fragmentation {
+        let trigger = at_least("fragmentation", limits.fragmentation, fragmentation);
+        issues.push(issue("fragmentation", Severity::Warning, trigger));
+    }
+    if day.heavy > 0 {
+        let trigger = at_least("heavy_adjacent", 1.0, day.heavy.into());
+        issues.push(issue("heavy_adjacent", Severity::Warning, trigger));
+    }
+    if day.max_block >= limits.block {
+        let trigger = at_least("max_block", limits.block.into(), day.max_block.into());
+        issues.push(issue("block", Severity::Warning, trigger));
+    }
+    issues
+}
+
+fn calm(whose: &str, switches: u8, limit: u8) -> Issue {
+    Issue {
+        issue_id: format!("rhythm_calm_{whose}"),
+        dimension: Dimension::Rhythm,
+        severity: Severity::Info,
+        trigger: trigger("switch_count", "<", limit.into(), switches.into()),
+    }
+}
+
+fn at_least(metric: &str, threshold: f64, actual: f64) -> Trigger {
+    trigger(metric, ">=", threshold, actual)
+}
+
+fn trigger(metric: &str, operator: &str, threshold: f64, actual: f64) -> Trigger {
+    Trigger {
+        metric: metric.to_owned(),
+        operator: operator.to_owned(),
+        threshold,
+        actual,
+    }
+}

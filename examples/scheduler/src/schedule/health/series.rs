@@ -1,0 +1,138 @@
+//! What a day looks like section by section.
+use crate::schedule::{Board, EventType, Level, SECTIONS, ScheduleState, Source, Task, TaskStatus};
+
+/// What the sections of a day add up to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct DayStats {
+    pub(super) day: u16,
+    /// Sections that something other than a course takes.
+    pub(super) sections: u8,
+    /// How often the category changes from one of them to the next.
+    pub(super) switches: u8,
+    /// The longest run of one category.
+    pub(super) max_block: u8,
+    /// Switches between two demanding tasks.
+    pub(super) heavy: u8,
+    /// Switches between two classes of the same known subject type.
+    pub(super) same_type: u8,
+    /// Demanding sections.
+    pub(super) demanding: u8,
+    /// The longest run of them.
+    pub(super) demanding_run: u8,
+}
+
+impl DayStats {
+    pub(super) fn of(board: &Board<'_>, day: u16) -> Self {
+        let state = board.state();
+        let mut sum = Self {
+            day,
+            ..Self::default()
+        };
+        let (mut block, mut run) = (0, 0);
+        let mut last: Option<(&Task, bool)> = None;
+        for task in series(board, day).into_iter().flatten() {
+            // A task is known to be as demanding as it was a section before.
+            let demanding = match last {
+                Some((before, demanding)) if std::ptr::eq(before, task) => demanding,
+                _ => is_demanding(state, task),
+            };
+            block += 1;
+            if let Some((before, was_demanding)) = last
+                && before.category != task.category
+            {
+                sum.switches += 1;
+                sum.heavy += u8::from(demanding && was_demanding);
+                sum.same_type += u8::from(same_type(state, before, task));
+                block = 1;
+            }
+            run = if demanding { run + 1 } else { 0 };
+            sum.sections += 1;
+            sum.demanding += u8::from(demanding);
+            sum.max_block = sum.max_block.max(block);
+            sum.demanding_run = sum.demanding_run.max(run);
+            last = Some((task, demanding));
+        }
+        sum
+    }
+
+    /// Runs of one category: one more than there are switches.
+    pub(super) const fn blocks(&self) -> u8 {
+        if self.sections == 0 {
+            0
+        } else {
+            self.switches + 1
+        }
+    }
+
+    /// Switches per possible switch, 0 to 1.
+    pub(super) fn fragmentation(&self) -> f64 {
+        if self.sections < 2 {
+            return 0.0;
+        }
+        f64::from(self.switches) / f64::from(self.sections - 1)
+    }
+
+    pub(super) fn is_fragmented(&self) -> bool {
+        self.switches >= 3 || self.fragmentation() >= 0.55
+    }
+
+    pub(super) const fn is_compressed(&self) -> bool {
+        self.max_block >= 5 || self.demanding_run >= 4
+    }
+}
+
+/// Who counts in every section of a day: what is suggested before items that are there already,
+/// and those before the rest. Courses do not count.
+pub(super) fn series<'b>(board: &'b Board<'_>, day: u16) -> [Option<&'b Task>; SECTIONS as usize] {
+    let mut series = [None; SECTIONS as usize];
+    for task in board
+        .on_day(day)
+        .filter(|task| task.event_type != EventType::Course)
+    {
+        for slot in task.slots.iter().filter(|slot| slot.day == day) {
+            let first = usize::from(slot.slot_start).saturating_sub(1);
+            let places = series
+                .iter_mut()
+                .skip(first)
+                .take(usize::from(slot.sections()));
+            for place in places {
+                if place.is_none_or(|there| rank(task) < rank(there)) {
+                    *place = Some(task);
+                }
+            }
+        }
+    }
+    series
+}
+
+/// The pairs of demanding tasks of different categories that lie side by side.
+pub(super) fn heavy_pairs<'b>(board: &'b Board<'_>, day: u16) -> Vec<(&'b Task, &'b Task)> {
+    let there: Vec<&Task> = series(board, day).into_iter().flatten().collect();
+    let next = there.iter().skip(1);
+    let pairs = there.iter().copied().zip(next.copied());
+    let state = board.state();
+    pairs
+        .filter(|(a, b)| a.category != b.category)
+        .filter(|(a, b)| is_demanding(state, a) && is_demanding(state, b))
+        .collect()
+}
+
+fn rank(task: &Task) -> u8 {
+    match (task.status, task.source) {
+        (TaskStatus::Suggested, _) => 0,
+        (_, Source::TaskItem) => 1,
+        _ => 2,
+    }
+}
+
+fn is_demanding(state: &ScheduleState, task: &Task) -> bool {
+    state.class_of(task).is_some_and(|class| {
+        class.cognitive_intensity == Some(Level::High)
+            || class.difficulty_level == Some(Level::High)
+    })
+}
+
+fn same_type(state: &ScheduleState, a: &Task, b: &Task) -> bool {
+    let subject = |task| state.class_of(task).and_then(|class| class.subject_type);
+    subject(a).is_some() && subject(a) == subject(b)
+}

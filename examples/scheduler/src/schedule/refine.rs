@@ -1,0 +1,82 @@
+//! The optimisation without a model: always the best candidate, until nothing helps.
+use super::health::{Decision, Operation, decide};
+use super::{Board, Change, ScheduleState, WriteOptions};
+
+/// What an optimisation did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refined {
+    /// What changed, in order.
+    pub changes: Vec<Change>,
+    /// How many candidates were applied.
+    pub rounds: usize,
+    /// Why it ended.
+    pub end: RefineEnd,
+    /// The last decision.
+    pub decision: Decision,
+}
+
+/// Why an optimisation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RefineEnd {
+    /// Nothing is left to repair, or nothing that is worth it.
+    Closed,
+    /// Something is wrong that no change can repair.
+    Forced,
+    /// Only the person can decide.
+    AskUser,
+    /// A change left everything as good or bad as it was.
+    Stagnated,
+    /// All rounds are used up.
+    RoundsUsed,
+}
+
+/// Applies the best candidate of every round until there is none.
+pub fn refine(state: &mut ScheduleState, max_rounds: usize, options: &WriteOptions) -> Refined {
+    let mut board = Board::new(state);
+    let mut changes = Vec::new();
+    let mut rounds = 0;
+    let mut last_signal = None;
+    let (decision, end) = loop {
+        let verdict = decide(&mut board, options);
+        let (decision, best) = (verdict.decision, verdict.best);
+        if let Some(end) = ended(&decision) {
+            break (decision, end);
+        }
+        let signal = Some(decision.improvement_signal.clone());
+        if signal == last_signal {
+            break (decision, RefineEnd::Stagnated);
+        }
+        if rounds == max_rounds {
+            break (decision, RefineEnd::RoundsUsed);
+        }
+        last_signal = signal;
+        // A candidate was tried a moment ago, so a refusal now would be a change that helps no
+        // more: the same as standing still.
+        match best.map(|best| best.apply(&mut board, options)) {
+            Some(Ok(applied)) => changes.extend(applied.changes),
+            _ => break (decision, RefineEnd::Stagnated),
+        }
+        rounds += 1;
+    };
+    for change in &changes {
+        state.apply(change);
+    }
+    Refined {
+        changes,
+        rounds,
+        end,
+        decision,
+    }
+}
+
+fn ended(decision: &Decision) -> Option<RefineEnd> {
+    if decision.should_continue_optimize {
+        return None;
+    }
+    Some(match decision.recommended_operation {
+        Operation::AskUser => RefineEnd::AskUser,
+        _ if decision.is_forced_imperfection => RefineEnd::Forced,
+        _ => RefineEnd::Closed,
+    })
+}
