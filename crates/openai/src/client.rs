@@ -1,0 +1,198 @@
+use async_trait::async_trait;
+use fugato_llm::{ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind};
+use reqwest::{
+    Client,
+    header::{ACCEPT, AUTHORIZATION, HeaderValue},
+};
+use serde_json::{Map, Value};
+
+use crate::{ApiKey, answer, failure, wire};
+
+/// A model behind a server that speaks the chat completions protocol.
+///
+/// # Notes
+/// - Nothing is tried again here; wrap it in [`Retry`](fugato_llm::Retry) and its like.
+/// - [`ChatRequest::timeout`] limits the whole exchange.
+///
+/// # Cancellation safety
+/// Dropping the stream, or the future that begins it, closes the connection.
+#[derive(Debug, Clone)]
+pub struct OpenAi {
+    http: Client,
+    url: String,
+    key: Option<ApiKey>,
+    pub(crate) model: String,
+    pub(crate) usage: bool,
+    pub(crate) thinking: ThinkingField,
+    pub(crate) max_tokens_field: String,
+    pub(crate) extra: Map<String, Value>,
+}
+
+/// How a server is told whether to think: the protocol knows no common word for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum ThinkingField {
+    /// Not at all; it does as it does by default.
+    #[default]
+    Unsaid,
+    /// `"reasoning_effort": "medium"` or `"minimal"`.
+    ReasoningEffort,
+    /// `"enable_thinking": true`.
+    EnableThinking,
+    /// `"chat_template_kwargs": {"enable_thinking": true}`.
+    ChatTemplate,
+    /// `"thinking": {"type": "enabled"}`.
+    Typed,
+}
+
+impl OpenAi {
+    /// The model of this name behind `base_url`.
+    ///
+    /// A base without a path, such as `http://localhost:8080`, gets `/v1`. Any other is used as it
+    /// is: `https://example.org/v1`, `https://example.org/api/v3`.
+    pub fn new(base_url: &str, model: impl Into<String>) -> Self {
+        Self {
+            http: Client::new(),
+            url: endpoint(base_url),
+            key: None,
+            model: model.into(),
+            usage: true,
+            thinking: ThinkingField::default(),
+            max_tokens_field: "max_tokens".to_owned(),
+            extra: Map::new(),
+        }
+    }
+
+    /// What to authenticate with.
+    #[must_use]
+    pub fn key(mut self, key: ApiKey) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// The HTTP client to use in place of a new one: for proxies, own certificates and the like.
+    #[must_use]
+    pub fn http(mut self, client: Client) -> Self {
+        self.http = client;
+        self
+    }
+
+    /// Whether to ask what an answer costs; on by default, and unknown to some old servers.
+    #[must_use]
+    pub fn usage(mut self, wanted: bool) -> Self {
+        self.usage = wanted;
+        self
+    }
+
+    /// How the server is told whether to think.
+    #[must_use]
+    pub fn thinking_field(mut self, field: ThinkingField) -> Self {
+        self.thinking = field;
+        self
+    }
+
+    /// What the server calls the longest answer; `max_tokens` by default.
+    #[must_use]
+    pub fn max_tokens_field(mut self, field: impl Into<String>) -> Self {
+        self.max_tokens_field = field.into();
+        self
+    }
+
+    /// A field that this server wants in the body of every request.
+    #[must_use]
+    pub fn extra(mut self, field: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.extra.insert(field.into(), value.into());
+        self
+    }
+
+    fn authorization(&self) -> Result<Option<HeaderValue>, ModelError> {
+        let Some(key) = &self.key else {
+            return Ok(None);
+        };
+        let mut value = HeaderValue::from_str(&key.header()).map_err(|_| {
+            ModelError::new(
+                ModelErrorKind::Denied,
+                "the key has characters that no header can hold",
+            )
+        })?;
+        value.set_sensitive(true);
+        Ok(Some(value))
+    }
+}
+
+#[async_trait]
+impl ChatModel for OpenAi {
+    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        let body = wire::body(self, &request);
+        let mut call = self
+            .http
+            .post(&self.url)
+            .header(ACCEPT, "text/event-stream")
+            .json(&body);
+        if let Some(value) = self.authorization()? {
+            call = call.header(AUTHORIZATION, value);
+        }
+        if let Some(limit) = request.timeout {
+            call = call.timeout(limit);
+        }
+        let response = call.send().await.map_err(failure::of_request)?;
+        tracing::debug!(
+            target: "fugato.openai",
+            model = self.model,
+            status = response.status().as_u16(),
+            "model_response"
+        );
+        if response.status().is_success() {
+            Ok(answer::deltas(response, self.key.clone()))
+        } else {
+            Err(failure::of_status(response, self.key.as_ref()).await)
+        }
+    }
+
+    fn name(&self) -> &str {
+        &self.model
+    }
+}
+
+fn endpoint(base: &str) -> String {
+    let base = base
+        .trim()
+        .trim_end_matches('/')
+        .trim_end_matches("/chat/completions");
+    let host_on = base.split_once("://").map_or(base, |(_, rest)| rest);
+    let version = if host_on.contains('/') { "" } else { "/v1" };
+    format!("{base}{version}/chat/completions")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_without_a_path_gets_the_usual_one() {
+        for (base, expected) in [
+            (
+                "http://localhost:8080",
+                "http://localhost:8080/v1/chat/completions",
+            ),
+            (
+                "http://localhost:8080/",
+                "http://localhost:8080/v1/chat/completions",
+            ),
+            (
+                "https://a.example/v1/",
+                "https://a.example/v1/chat/completions",
+            ),
+            (
+                "https://a.example/api/v3",
+                "https://a.example/api/v3/chat/completions",
+            ),
+            (
+                "https://a.example/v1/chat/completions",
+                "https://a.example/v1/chat/completions",
+            ),
+        ] {
+            assert_eq!(endpoint(base), expected);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Failures of a server in words that hold for every server.
+
+use std::time::SystemTime;
+
+use fugato_llm::{ModelError, ModelErrorKind, RetryAdvice};
+use reqwest::{Response, StatusCode};
+use serde_json::Value;
+
+use crate::{ApiKey, retry_after::retry_after};
+
+/// As much of a server's own words as is kept.
+const MESSAGE_CHARS: usize = 500;
+/// As much of the body of a failure as is read.
+const BODY_BYTES: usize = 64 << 10;
+
+/// A request that did not get through.
+pub(crate) fn of_request(error: reqwest::Error) -> ModelError {
+    let kind = if error.is_timeout() {
+        ModelErrorKind::TimedOut
+    } else if error.is_builder() {
+        ModelErrorKind::BadRequest
+    } else {
+        ModelErrorKind::Unreachable
+    };
+    // An address can carry a secret in its query.
+    ModelError::new(kind, "").caused_by(error.without_url())
+}
+
+/// An answer that broke off.
+pub(crate) fn of_body(error: reqwest::Error) -> ModelError {
+    let timed_out = error.is_timeout();
+    let kind = if timed_out {
+        ModelErrorKind::TimedOut
+    } else {
+        ModelErrorKind::CutOff
+    };
+    ModelError::new(kind, "").caused_by(error.without_url())
+}
+
+/// An answer with a status that says no.
+pub(crate) async fn of_status(mut response: Response, key: Option<&ApiKey>) -> ModelError {
+    let status = response.status();
+    let pause = retry_after(response.headers(), SystemTime::now());
+    let mut body = vec![];
+    while let Ok(Some(bytes)) = response.chunk().await {
+        body.extend_from_slice(&bytes);
+        if body.len() > BODY_BYTES {
+            break;
+        }
+    }
+    let told = match serde_json::from_slice::<Value>(&body) {
+        Ok(body) => Told::of(body.get("error").unwrap_or(&body)),
+        Err(_) => Told {
+            message: String::from_utf8_lossy(&body).into_owned(),
+            code: String::new(),
+        },
+    };
+    let error = told.classify(Some(status), key);
+    match (error.advice, pause) {
+        (RetryAdvice::Now, Some(pause)) => error.advice(RetryAdvice::After(pause)),
+        _ => error,
+    }
+}
+
+/// An error that a server put into the stream of an answer.
+pub(crate) fn of_frame(error: &Value, key: Option<&ApiKey>) -> ModelError {
+    let code = error
+        .get("code")
+        .or_else(|| error.get("status"))
+        .and_then(Value::as_u64);
+    let status = code.and_then(|code| StatusCode::from_u16(u16::try_from(code).ok()?).ok());
+    Told::of(error).classify(status, key)
+}
+
+/// What a server says of a failure.
+struct Told {
+    message: String,
+    code: String,
+}
+
+impl Told {
+    fn of(error: &Value) -> Self {
+        let text = |key: &str| error.get(key).and_then(Value::as_str).unwrap_or_default();
+        let message = error.as_str().unwrap_or_else(|| text("message")).to_owned();
+        Self {
+            message,
+            code: format!("{} {}", text("code"), text("type")),
+        }
+    }
+
+    fn classify(&self, status: Option<StatusCode>, key: Option<&ApiKey>) -> ModelError {
+        let kind = self.kind(status.map(|status| status.as_u16()));
+        let short: String = self.message.trim().chars().take(MESSAGE_CHARS).collect();
+        let said = key.map_or_else(|| short.clone(), |key| key.scrub(&short));
+        let context = match (status, said.is_empty()) {
+            (Some(status), true) => format!("status {}", status.as_u16()),
+            (Some(status), false) => format!("status {}: {said}", status.as_u16()),
+            (None, _) => said,
+        };
+        let error = ModelError::new(kind, context);
+        // Waiting does not refill an account.
+        if self.code.contains("insufficient_quota") {
+            error.advice(RetryAdvice::Never)
+        } else {
+            error
+        }
+    }
+
+    fn kind(&self, status: Option<u16>) -> ModelErrorKind {
+        match status {
+            Some(401 | 403) => ModelErrorKind::Denied,
+            Some(402 | 429) => ModelErrorKind::RateLimited,
+            Some(404) => ModelErrorKind::NotFound,
+            Some(408) => ModelErrorKind::TimedOut,
+            Some(413) => ModelErrorKind::TooLong,
+            Some(400..500) if self.is_too_long() => ModelErrorKind::TooLong,
+            Some(400..500 | 501) => ModelErrorKind::BadRequest,
+            Some(500..) => ModelErrorKind::Unavailable,
+            Some(_) => ModelErrorKind::Other,
+            None => self.kind_by_words(),
+        }
+    }
+
+    fn kind_by_words(&self) -> ModelErrorKind {
+        let code = self.code.to_ascii_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| code.contains(word));
+        if self.is_too_long() {
+            ModelErrorKind::TooLong
+        } else if has(&["rate_limit", "too_many", "quota"]) {
+            ModelErrorKind::RateLimited
+        } else if has(&["auth", "permission", "api_key"]) {
+            ModelErrorKind::Denied
+        } else if has(&["not_found"]) {
+            ModelErrorKind::NotFound
+        } else if has(&["invalid_request", "bad_request"]) {
+            ModelErrorKind::BadRequest
+        } else {
+            ModelErrorKind::Unavailable
+        }
+    }
+
+    fn is_too_long(&self) -> bool {
+        let text = format!("{} {}", self.code, self.message).to_ascii_lowercase();
+        [
+            "context_length",
+            "context length",
+            "context size",
+            "context_size",
+            "context window",
+        ]
+        .iter()
+        .any(|words| text.contains(words))
+    }
+}

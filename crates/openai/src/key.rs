@@ -1,0 +1,50 @@
+use std::{fmt, sync::Arc};
+
+/// What a client authenticates with. It is never shown: not by `Debug`, in errors or in traces.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey(Arc<str>);
+
+impl ApiKey {
+    /// A key; white space around it is dropped.
+    pub fn new(key: impl AsRef<str>) -> Self {
+        Self(key.as_ref().trim().into())
+    }
+
+    /// The key in an environment variable; none if it is absent or empty.
+    pub fn from_env(variable: &str) -> Option<Self> {
+        let key = std::env::var(variable).ok()?;
+        Some(Self::new(key)).filter(|key| !key.0.is_empty())
+    }
+
+    pub(crate) fn header(&self) -> String {
+        format!("Bearer {}", self.0)
+    }
+
+    /// The text without the key, should a server have repeated it.
+    pub(crate) fn scrub(&self, text: &str) -> String {
+        if self.0.is_empty() {
+            text.to_owned()
+        } else {
+            text.replace(&*self.0, "[key]")
+        }
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKey([hidden])")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_not_shown() {
+        let key = ApiKey::new(" secret-1\n");
+        assert_eq!(format!("{key:?}"), "ApiKey([hidden])");
+        assert_eq!(key.scrub("wrong key secret-1!"), "wrong key [key]!");
+        assert_eq!(key.header(), "Bearer secret-1");
+    }
+}

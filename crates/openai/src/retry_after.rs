@@ -1,0 +1,99 @@
+//! How long a server asks to wait.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use reqwest::header::HeaderMap;
+
+/// Reads `retry-after-ms`, or `retry-after` in seconds or as a date.
+pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let exact = text("retry-after-ms")
+        .and_then(|ms| ms.parse::<f64>().ok())
+        .map(|ms| ms / 1000.0);
+    let value = text("retry-after");
+    let seconds = exact.or_else(|| value?.parse::<f64>().ok());
+    match seconds {
+        Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        None => Some(date(value?)?.duration_since(now).unwrap_or_default()),
+    }
+}
+
+/// A date as in `Wed, 21 Oct 2015 07:28:00 GMT`.
+fn date(text: &str) -> Option<SystemTime> {
+    let (_, text) = text.split_once(", ")?;
+    let mut parts = text.split(' ');
+    let (day, month, year) = (parts.next()?, parts.next()?, parts.next()?);
+    let mut clock = parts
+        .next()?
+        .split(':')
+        .map(|part| part.parse::<u64>().ok());
+    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
+    if parts.next() != Some("GMT") || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let names = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let month = names.iter().position(|name| *name == month)? as u64;
+    let days = days(year.parse().ok()?, month, day.parse().ok()?)?;
+    let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
+    UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+}
+
+/// Days since the epoch; the month counts from 0.
+fn days(year: u64, month: u64, day: u64) -> Option<u64> {
+    if !(1970..=9999).contains(&year) || !(1..=31).contains(&day) {
+        return None;
+    }
+    // Years that begin in March have their leap day at the end.
+    let (year, month) = if month < 2 {
+        (year - 1, month + 10)
+    } else {
+        (year, month - 2)
+    };
+    let of_year = (153 * month + 2) / 5 + day - 1;
+    let leap = year / 4 - year / 100 + year / 400;
+    (year * 365 + leap + of_year).checked_sub(719_468)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &'static str, value: &'static str) -> Option<Duration> {
+        let headers = HeaderMap::from_iter([(
+            name.parse().unwrap(),
+            reqwest::header::HeaderValue::from_static(value),
+        )]);
+        // Wed, 21 Oct 2015 07:28:00 GMT
+        retry_after(&headers, UNIX_EPOCH + Duration::from_secs(1_445_412_480))
+    }
+
+    #[test]
+    fn seconds_and_dates_are_read() {
+        for (name, value, expected) in [
+            ("retry-after", "7", Some(7_000)),
+            ("retry-after", "0.5", Some(500)),
+            ("retry-after-ms", "1500", Some(1_500)),
+            ("retry-after", "Wed, 21 Oct 2015 07:28:30 GMT", Some(30_000)),
+            (
+                "retry-after",
+                "Mon, 29 Feb 2016 00:00:00 GMT",
+                Some(11_291_520_000),
+            ),
+            ("retry-after", "Wed, 21 Oct 2015 07:00:00 GMT", Some(0)),
+            ("retry-after", "-1", None),
+            ("retry-after", "NaN", None),
+            ("retry-after", "1e300", None),
+            ("retry-after", "soon", None),
+            ("retry-after", "Wed, 99 Oct 2015 07:28:30 GMT", None),
+            ("retry-after", "Wed, 21 Oct 2015 07:28", None),
+        ] {
+            assert_eq!(
+                read(name, value),
+                expected.map(Duration::from_millis),
+                "{value}"
+            );
+        }
+    }
+}

@@ -1,0 +1,173 @@
+use memchr::memchr2;
+
+/// A longer event is an attack or a mistake: no server sends one.
+const MAX_EVENT_BYTES: usize = 16 << 20;
+
+/// Reads the data of server-sent events from pieces of bytes, wherever they are cut.
+///
+/// Only `data` fields are kept. Lines may end in LF, CR or CRLF.
+///
+/// ```
+/// use fugato_openai::SseParser;
+///
+/// let mut seen = vec![];
+/// let mut parser = SseParser::default();
+/// for piece in ["data: on", "e\n\n: ping\n\nda", "ta: two\r\n\r\n"] {
+///     parser.push(piece.as_bytes(), |data| seen.push(String::from_utf8_lossy(data).into_owned()))?;
+/// }
+/// assert_eq!(seen, ["one", "two"]);
+/// # Ok::<(), fugato_openai::EventTooLong>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct SseParser {
+    /// The beginning of a line whose end has not come yet.
+    line: Vec<u8>,
+    /// The data of the current event, from lines before.
+    data: Vec<u8>,
+    has_data: bool,
+    /// The last byte was a CR: an LF that follows belongs to it.
+    after_cr: bool,
+    started: bool,
+}
+
+/// An event is longer than 16 MiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an event is longer than {MAX_EVENT_BYTES} bytes")]
+pub struct EventTooLong;
+
+impl SseParser {
+    /// Adds bytes, and hands over the data of each event that they complete.
+    pub fn push(&mut self, bytes: &[u8], mut event: impl FnMut(&[u8])) -> Result<(), EventTooLong> {
+        let mut rest = bytes;
+        loop {
+            if self.after_cr && !rest.is_empty() {
+                self.after_cr = false;
+                rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+            }
+            let Some(end) = memchr2(b'\n', b'\r', rest) else {
+                break;
+            };
+            let (line, behind) = rest.split_at(end);
+            self.after_cr = behind.first() == Some(&b'\r');
+            rest = behind.get(1..).unwrap_or_default();
+            if self.line.is_empty() {
+                // Most events are one line and a blank one: they are not copied.
+                if let Some((data, behind)) = self.whole_event(line, rest) {
+                    event(data);
+                    (rest, self.after_cr) = (behind, false);
+                    continue;
+                }
+                self.take_line(line, &mut event);
+            } else {
+                let mut whole = std::mem::take(&mut self.line);
+                whole.extend_from_slice(line);
+                self.take_line(&whole, &mut event);
+                whole.clear();
+                self.line = whole;
+            }
+        }
+        self.line.extend_from_slice(rest);
+        let held = self.line.len().saturating_add(self.data.len());
+        if held > MAX_EVENT_BYTES {
+            Err(EventTooLong)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn whole_event<'a>(&self, line: &'a [u8], rest: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
+        if self.has_data || self.after_cr || !self.started {
+            return None;
+        }
+        Some((data_of(line)?, rest.strip_prefix(b"\n")?))
+    }
+
+    fn take_line(&mut self, line: &[u8], event: &mut impl FnMut(&[u8])) {
+        let line = if self.started {
+            line
+        } else {
+            line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
+        };
+        self.started = true;
+        if let Some(data) = data_of(line) {
+            if self.has_data {
+                self.data.push(b'\n');
+            }
+            self.data.extend_from_slice(data);
+            self.has_data = true;
+        } else if line.is_empty() && self.has_data {
+            event(&self.data);
+            self.data.clear();
+            self.has_data = false;
+        }
+    }
+}
+
+fn data_of(line: &[u8]) -> Option<&[u8]> {
+    match line.strip_prefix(b"data")? {
+        [] => Some(&[]),
+        [b':', b' ', data @ ..] | [b':', data @ ..] => Some(data),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn events(pieces: &[&[u8]]) -> Vec<String> {
+        let mut seen = vec![];
+        let mut parser = SseParser::default();
+        for piece in pieces {
+            let take = |data: &[u8]| seen.push(String::from_utf8(data.to_vec()).unwrap());
+            parser.push(piece, take).unwrap();
+        }
+        seen
+    }
+
+    #[test]
+    fn fields_comments_and_line_ends_are_read_as_the_standard_says() {
+        for (text, expected) in [
+            ("data: a\n\ndata:b\n\n", vec!["a", "b"]),
+            ("\u{feff}data: a\n\n", vec!["a"]),
+            ("data: a\rdata: b\r\rdata: c\r\n\r\n", vec!["a\nb", "c"]),
+            (
+                ": ping\n\nevent: x\nid: 1\nretry: 5\ndata: a\n\n",
+                vec!["a"],
+            ),
+            ("data\n\ndata:\n\ndata:  a\n\n", vec!["", "", " a"]),
+            ("database: a\n\ndata: a\ndata: {\ndata\n\n", vec!["a\n{\n"]),
+            ("\n\n\ndata: a\n\n\n\n", vec!["a"]),
+            ("data: never finished\n", vec![]),
+        ] {
+            assert_eq!(events(&[text.as_bytes()]), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_endless_line_is_an_error() {
+        let mut parser = SseParser::default();
+        let piece = vec![b'x'; 1 << 20];
+        let ended = (0..17).find_map(|_| parser.push(&piece, |_| {}).err());
+        assert_eq!(ended, Some(EventTooLong));
+    }
+
+    proptest! {
+        #[test]
+        fn any_cut_gives_the_same_events(
+            lines in prop::collection::vec(("(data: ?|: |id:|)[a长]{0,3}", "\n|\r|\r\n"), 0..20),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..10),
+        ) {
+            let text: String = lines.iter().flat_map(|(line, end)| [line.as_str(), end]).collect();
+            let bytes = text.as_bytes();
+            let mut at: Vec<_> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            at.extend([0, bytes.len()]);
+            at.sort_unstable();
+            let pieces: Vec<_> = at.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
+            let one_by_one: Vec<_> = bytes.chunks(1).collect();
+            prop_assert_eq!(events(&pieces), events(&one_by_one));
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Chunks of an answer in the words of the protocol.
+
+use fugato_llm::{ChatDelta, FinishReason, ToolCallDelta, Usage};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Makes deltas of the chunks of one answer.
+#[derive(Debug, Clone, Default)]
+pub struct ChunkDecoder {
+    /// The number of calls seen, for servers that do not count them.
+    calls: usize,
+    finished: bool,
+    done: bool,
+}
+
+/// A chunk is not what the protocol asks for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MalformedChunk {
+    /// It is not JSON, or a field has the wrong type.
+    #[error("a chunk cannot be read")]
+    Json(#[from] serde_json::Error),
+    /// The server put an error into the stream.
+    #[error("the server reports an error")]
+    Reported(Value),
+}
+
+impl ChunkDecoder {
+    /// Decodes the data of one event, and hands over its deltas in order.
+    pub fn decode(
+        &mut self,
+        data: &[u8],
+        mut delta: impl FnMut(ChatDelta),
+    ) -> Result<(), MalformedChunk> {
+        if data.trim_ascii() == b"[DONE]" {
+            self.done = true;
+            return Ok(());
+        }
+        let chunk: Chunk = serde_json::from_slice(data)?;
+        if let Some(error) = chunk.error {
+            return Err(MalformedChunk::Reported(error));
+        }
+        for choice in chunk
+            .choices
+            .into_iter()
+            .flatten()
+            .filter(|choice| choice.index == 0)
+        {
+            if let Some(said) = choice.delta.or(choice.message) {
+                self.said(said, &mut delta);
+            }
+            if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
+                self.finished = true;
+                delta(ChatDelta::Finish(finish(reason)));
+            }
+        }
+        if let Some(usage) = chunk.usage {
+            delta(ChatDelta::Usage(usage.into()));
+        }
+        Ok(())
+    }
+
+    /// Whether the server has said that nothing follows.
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Whether the answer may end here: the server said so, or gave a reason to stop.
+    pub fn may_end(&self) -> bool {
+        self.done || self.finished
+    }
+
+    fn said(&mut self, said: Said, delta: &mut impl FnMut(ChatDelta)) {
+        let reasoning = said.reasoning_content.or(said.reasoning);
+        if let Some(text) = reasoning.filter(|text| !text.is_empty()) {
+            delta(ChatDelta::Reasoning(text));
+        }
+        if let Some(text) = said
+            .content
+            .or(said.refusal)
+            .filter(|text| !text.is_empty())
+        {
+            delta(ChatDelta::Text(text));
+        }
+        for call in said.tool_calls.into_iter().flatten() {
+            delta(ChatDelta::ToolCall(self.call(call)));
+        }
+    }
+
+    fn call(&mut self, call: Call) -> ToolCallDelta {
+        let function = call.function.unwrap_or_default();
+        let id = call.id.filter(|id| !id.is_empty());
+        // Without an index, a call begins where an id or a name does.
+        let begins = id.is_some() || function.name.is_some();
+        let index = call.index.unwrap_or(if begins {
+            self.calls
+        } else {
+            self.calls.saturating_sub(1)
+        });
+        self.calls = self.calls.max(index.saturating_add(1));
+        let arguments = match function.arguments {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) => text,
+            Some(value) => value.to_string(),
+        };
+        let mut piece = ToolCallDelta::new(index, arguments);
+        (piece.id, piece.name) = (id, function.name);
+        piece
+    }
+}
+
+fn finish(reason: String) -> FinishReason {
+    match reason.as_str() {
+        "stop" => FinishReason::Stop,
+        "length" => FinishReason::Length,
+        "tool_calls" | "function_call" => FinishReason::ToolCalls,
+        "content_filter" => FinishReason::Filtered,
+        _ => FinishReason::Other(reason),
+    }
+}
+
+#[derive(Deserialize)]
+struct Chunk {
+    choices: Option<Vec<Choice>>,
+    usage: Option<Counted>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    #[serde(default)]
+    index: u32,
+    delta: Option<Said>,
+    /// In place of a delta, where a server does not stream.
+    message: Option<Said>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    content: Option<String>,
+    reasoning_content: Option<String>,
+    reasoning: Option<String>,
+    refusal: Option<String>,
+    tool_calls: Option<Vec<Call>>,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    index: Option<usize>,
+    id: Option<String>,
+    function: Option<Function>,
+}
+
+#[derive(Default, Deserialize)]
+struct Function {
+    name: Option<String>,
+    /// Text by the protocol; some servers send the object itself.
+    arguments: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Counted {
+    #[serde(default)]
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    prompt_tokens_details: Option<InputDetails>,
+    completion_tokens_details: Option<OutputDetails>,
+}
+
+#[derive(Deserialize)]
+struct InputDetails {
+    cached_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct OutputDetails {
+    reasoning_tokens: Option<u64>,
+}
+
+impl From<Counted> for Usage {
+    fn from(counted: Counted) -> Self {
+        let cached = counted
+            .prompt_tokens_details
+            .and_then(|details| details.cached_tokens);
+        let reasoning = counted
+            .completion_tokens_details
+            .and_then(|d| d.reasoning_tokens);
+        Self::new(
+            counted.prompt_tokens.unwrap_or_default(),
+            counted.completion_tokens.unwrap_or_default(),
+        )
+        .cached(cached.unwrap_or_default())
+        .reasoning(reasoning.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests;
