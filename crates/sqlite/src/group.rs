@@ -160,6 +160,11 @@ pub(crate) struct Lead<J, R> {
 }
 
 impl<J, R> Lead<J, R> {
+    /// What is to be done, the leader's own first.
+    pub(crate) fn jobs(&self) -> &[J] {
+        &self.jobs
+    }
+
     /// Does the jobs, of which `work` must answer each in order, and returns the leader's own
     /// answer, if there was one.
     pub(crate) fn carry_out(self, work: impl FnOnce(&[J]) -> Vec<R>) -> Option<R> {

@@ -16,7 +16,7 @@ use crate::{
     error::{Refusal, on},
     group::{Group, Lead, Turn},
     open::{absolute, open_writer},
-    options::SqliteOptions,
+    options::{SqliteOptions, Synchronous},
     readers::Readers,
     request::{Answer, Outcome, Request},
     writer::Writer,
@@ -41,6 +41,8 @@ struct Shared {
     group: Group<Request, Outcome>,
     writer: Mutex<Writer>,
     readers: Readers,
+    /// Whether a commit waits until the disk has it.
+    waits_for_disk: bool,
 }
 
 impl SqliteLog {
@@ -69,6 +71,7 @@ impl SqliteLog {
         let shared = Shared {
             group: Group::new(MOST_IN_A_GROUP),
             writer: Mutex::new(writer),
+            waits_for_disk: options.synchronous == Synchronous::Full,
             readers: Readers::new(path, options, clock),
         };
         Ok(Self {
@@ -99,11 +102,14 @@ impl SqliteLog {
 
     async fn lead(&self, lead: Lead<Request, Outcome>) -> Option<Outcome> {
         let shared = Arc::clone(&self.shared);
+        let waits =
+            shared.waits_for_disk && lead.jobs().iter().any(Request::must_survive_power_failure);
         let work = move || lead.carry_out(|requests| shared.commit(requests));
         match Place::current() {
-            Place::Here => work(),
             Place::Worker => tokio::task::block_in_place(work),
-            Place::Pool(handle) => handle.spawn_blocking(work).await.ok().flatten(),
+            // Handing it to another thread takes longer than doing it.
+            Place::Pool(handle) if waits => handle.spawn_blocking(work).await.ok().flatten(),
+            Place::Pool(_) | Place::Here => work(),
         }
     }
 

@@ -114,7 +114,8 @@ fn check_header(path: &Path) -> Result<(), StoreError> {
             "its application id is {application:#010x}; expected {APPLICATION_ID:#010x}"
         )));
     }
-    check_version(path, version)
+    check_version(path, version)?;
+    check_length(path, &header)
 }
 
 /// A number of the header, which are stored with the most significant byte first.
@@ -191,30 +192,45 @@ fn check_tables(path: &Path, connection: &Connection) -> Result<(), StoreError> 
     check_pages(path, connection)
 }
 
-/// A file that lost its end, or a page of a file that is small enough to be read whole.
+/// Small files are read whole, and those of which the log holds the end.
 fn check_pages(path: &Path, connection: &Connection) -> Result<(), StoreError> {
-    let refuse = |error| refuse(path, error);
-    let pragma = |name| connection.pragma_query_value(None, name, |row| number(row.get(0)?));
-    let (pages, page) = (
-        pragma("page_count").map_err(refuse)?,
-        pragma("page_size").map_err(refuse)?,
-    );
-    let length = |path: &Path| fs::metadata(path).map_or(0, |found| found.len());
-    let mut wal = path.as_os_str().to_owned();
-    wal.push("-wal");
-    let (held, logged) = (
-        length(path) / page.max(1),
-        length(Path::new(&wal)) / page.max(1),
-    );
-    if held.saturating_add(logged) < pages {
-        let what =
-            format!("it holds {held} of {pages} pages, and its log {logged}: it lost its end");
-        return Err(corrupt(path, &what));
-    }
-    if pages <= WHOLLY_CHECKED_PAGES || held < pages {
+    let pragma = |name| {
+        let found = connection.pragma_query_value(None, name, |row| number(row.get(0)?));
+        found.map_err(|error| refuse(path, error))
+    };
+    let (pages, size) = (pragma("page_count")?, pragma("page_size")?);
+    if pages <= WHOLLY_CHECKED_PAGES || length(path) < pages.saturating_mul(size) {
         check_whole(path, connection)?;
     }
     Ok(())
+}
+
+/// Checks that a file to which nothing belongs beside it has its end.
+fn check_length(path: &Path, header: &[u8]) -> Result<(), StoreError> {
+    let beside = |suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        length(Path::new(&name)) > 0
+    };
+    if beside("-wal") || beside("-journal") {
+        return Ok(());
+    }
+    let page = match header.get(16..18) {
+        Some(&[0, 1]) => 65_536,
+        Some(&[high, low]) => u64::from(u16::from_be_bytes([high, low])),
+        _ => 0,
+    };
+    let pages = field(header, 28).map_or(0, i32::cast_unsigned).into();
+    let held = length(path).checked_div(page).unwrap_or(0);
+    if held < pages {
+        let what = format!("it holds {held} of its {pages} pages: it lost its end");
+        return Err(corrupt(path, &what));
+    }
+    Ok(())
+}
+
+fn length(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |found| found.len())
 }
 
 /// Reads every page.

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod log;
 mod model;
 
 pub use model::{Reply, Scripted};

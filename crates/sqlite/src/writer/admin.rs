@@ -2,7 +2,7 @@ use fugato_state::{Seq, ThreadId};
 use fugato_store::{Appended, Commit, Snapshot, StoreErrorKind};
 use rusqlite::params;
 
-use super::{Writer, append::check_base};
+use super::Writer;
 use crate::{
     error::Refusal,
     row::{ThreadRow, stored},
@@ -54,7 +54,7 @@ impl Writer {
             return Err(StoreErrorKind::Conflict { head, fence }.into());
         }
         Self::fits(base.seq, commit.records.len())?;
-        check_base(commit, base.seq, base.seq)?;
+        commit.check_base(base.seq, base.seq)?;
         let row = self.find_or_make(name)?;
         let sql = "UPDATE thread SET base = ?2 WHERE id = ?1";
         self.connection

@@ -23,7 +23,7 @@ impl Writer {
         if (commit.expect.head, commit.expect.fence) != (head, fence) {
             return Err(StoreErrorKind::Conflict { head, fence }.into());
         }
-        check_base(commit, row.as_ref().map_or(0, |row| row.base), head)?;
+        commit.check_base(row.as_ref().map_or(0, |row| row.base), head)?;
         Self::fits(head, commit.records.len())?;
         let row = match row {
             Some(row) => row,
@@ -61,7 +61,7 @@ impl Writer {
         }
         let releases = row.lease_until != 0 && commit.status.releases();
         if row.has_signals {
-            self.deliver(row.id, Some(commit.nonce))?;
+            self.deliver(row.id, commit.nonce)?;
         }
         if row.status != Some(commit.status) || releases {
             self.set_status(row, commit.status, now)?;
@@ -133,27 +133,12 @@ impl Writer {
     }
 
     /// Notes that the signals were delivered, and with which commit, for its repetition.
-    pub(super) fn deliver(&self, thread: i64, with: Option<u128>) -> Result<(), Error> {
+    fn deliver(&self, thread: i64, with: u128) -> Result<(), Error> {
         let sql = "UPDATE thread SET delivered = signals, delivered_with = ?2, signals = NULL
                    WHERE id = ?1";
-        let with = with.map(u128::to_be_bytes);
         self.connection
             .prepare_cached(sql)?
-            .execute(params![thread, with])?;
+            .execute(params![thread, with.to_be_bytes()])?;
         Ok(())
-    }
-}
-
-/// A base lies between what was compacted and the end of its commit.
-pub(super) fn check_base(commit: &Commit, base: Seq, head: Seq) -> Result<(), StoreErrorKind> {
-    let end = head.saturating_add(commit.records.len() as Seq);
-    match &commit.base {
-        Some(snapshot) if snapshot.seq < base || snapshot.seq > end => {
-            let at = snapshot.seq;
-            Err(StoreErrorKind::Invalid(format!(
-                "the base is at {at}, not within {base}..={end}"
-            )))
-        }
-        _ => Ok(()),
     }
 }

@@ -107,13 +107,10 @@ impl Writer {
             .ok_or(StoreErrorKind::LeaseLost)?;
         let signals = self.signals_of(&row)?;
         let until = now.saturating_add(ttl);
-        let sql = "UPDATE thread SET lease_until = ?2 WHERE id = ?1";
+        let sql = "UPDATE thread SET lease_until = ?2, signals = NULL WHERE id = ?1";
         self.connection
             .prepare_cached(sql)?
             .execute(params![row.id, until])?;
-        if row.has_signals {
-            self.deliver(row.id, None)?;
-        }
         self.store_clock(now)?;
         Ok(Leased::Renewed { until, signals })
     }

@@ -1,0 +1,311 @@
+//! What is opened, what is refused, and that refusing changes nothing.
+use std::{fs, path::Path};
+
+use fugato_sqlite::{SqliteLog, SqliteOptions};
+use fugato_state::ThreadId;
+use fugato_store::{
+    Commit, Expect, Record, Status, StoreError, StoreErrorKind, ThreadAdmin, ThreadFilter,
+    ThreadLog,
+};
+use rusqlite::Connection;
+
+fn commit(head: u64, bytes: usize) -> Commit {
+    Commit {
+        expect: Expect { head, fence: 0 },
+        nonce: u128::from(head) + 1,
+        records: vec![Record(vec![b'x'; bytes])],
+        status: Status::Runnable,
+        base: None,
+    }
+}
+
+/// A database of a few hundred records, closed.
+async fn fill(path: &Path) -> Result<ThreadId, StoreError> {
+    let desk = ThreadId::new("desk").expect("a short name");
+    let log = SqliteLog::open(path)?;
+    for head in 0..200 {
+        log.append(&desk, &commit(head, 300)).await?;
+    }
+    Ok(desk)
+}
+
+/// Opens what must be refused as corrupt, and returns why.
+fn refused(path: &Path) -> String {
+    let before = fs::read(path).expect("the file is there");
+    let error = SqliteLog::open(path).expect_err("the file is not ours");
+    assert_eq!(
+        fs::read(path).expect("the file is there"),
+        before,
+        "{error} changed the file"
+    );
+    let StoreErrorKind::Corrupt(what) = error.kind else {
+        panic!("not corrupt: {error:?}")
+    };
+    let name = path.display().to_string();
+    what.strip_prefix(&name)
+        .expect("the message begins with the file")
+        .to_owned()
+}
+
+#[tokio::test]
+async fn an_empty_file_is_a_new_database() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("empty.db");
+    fs::write(&path, b"")?;
+    let desk = fill(&path).await?;
+    assert_eq!(
+        SqliteLog::open(&path)?
+            .head(&desk)
+            .await?
+            .map(|head| head.seq),
+        Some(200)
+    );
+    Ok(())
+}
+
+#[test]
+fn what_is_no_database_is_refused() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("notes.txt");
+    for (content, expected) in [
+        (
+            &b"dear diary"[..],
+            ": it is not an SQLite database; expected one made by this crate",
+        ),
+        (
+            &[0; 4096],
+            ": it is not an SQLite database; expected one made by this crate",
+        ),
+        (
+            b"SQLite format 3\0",
+            ": it ends after 16 bytes, within its header of 100",
+        ),
+        (
+            b"SQLite for",
+            ": it ends after 10 bytes, within its header of 100",
+        ),
+    ] {
+        fs::write(&path, content)?;
+        assert_eq!(refused(&path), expected);
+    }
+    Ok(())
+}
+
+#[test]
+fn the_database_of_another_program_is_refused() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("other.db");
+    let other = Connection::open(&path)?;
+    other.execute_batch("PRAGMA journal_mode=WAL; CREATE TABLE thread (name TEXT)")?;
+    other.pragma_update(None, "application_id", 7)?;
+    drop(other);
+    let expected = ": its application id is 0x00000007; expected 0x6667746f";
+    assert_eq!(refused(&path), expected);
+    let beside: Vec<_> = fs::read_dir(&folder)?.collect::<Result<_, _>>()?;
+    assert_eq!(beside.len(), 1, "nothing was made beside it: {beside:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_newer_version_is_refused() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("newer.db");
+    fill(&path).await?;
+    let newer = Connection::open(&path)?;
+    newer.pragma_update(None, "user_version", 2)?;
+    let expected = ": its tables have version 2; versions 1 to 1 are known";
+    assert_eq!(
+        refused(&path),
+        expected,
+        "while the version lies in the write-ahead log"
+    );
+    drop(newer);
+    assert_eq!(
+        refused(&path),
+        expected,
+        "while the version lies in the header"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn other_tables_are_refused() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("altered.db");
+    fill(&path).await?;
+    let altered = Connection::open(&path)?;
+    altered.execute_batch("DROP INDEX thread_due")?;
+    drop(altered);
+    assert_eq!(refused(&path), ": thread_due is missing");
+    let altered = Connection::open(&path)?;
+    altered.execute_batch("CREATE INDEX thread_due ON thread (until)")?;
+    drop(altered);
+    let expected = ": thread_due is \"CREATE INDEX thread_due ON thread (until)\"; expected \
+                    \"CREATE INDEX thread_due ON thread (due) WHERE due IS NOT NULL\"";
+    assert_eq!(refused(&path), expected);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_file_that_lost_its_end_is_refused() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("torn.db");
+    fill(&path).await?;
+    let whole = fs::read(&path)?;
+    let pages = whole.len() / 4096;
+    assert!(pages > 15, "{pages} pages");
+    for kept in [4096, 4096 * 3 + 7, whole.len() - 4096, whole.len() - 1] {
+        fs::write(&path, &whole[..kept])?;
+        let held = kept / 4096;
+        let expected = format!(": it holds {held} of its {pages} pages: it lost its end");
+        assert_eq!(refused(&path), expected, "{kept} bytes of {}", whole.len());
+    }
+    fs::write(&path, &whole)?;
+    assert_eq!(
+        SqliteLog::open(&path)?
+            .list(ThreadFilter::default())
+            .await?
+            .len(),
+        1
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_damaged_page_is_refused() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("damaged.db");
+    fill(&path).await?;
+    let whole = fs::read(&path)?;
+    for page in 1..whole.len() / 4096 {
+        let mut damaged = whole.clone();
+        damaged[page * 4096..page * 4096 + 64].fill(0xa5);
+        fs::write(&path, damaged)?;
+        assert!(!refused(&path).is_empty(), "page {page}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn verifying_finds_what_opening_a_large_file_does_not()
+-> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("large.db");
+    let desk = ThreadId::new("desk")?;
+    let log = SqliteLog::open(&path)?;
+    for head in 0..6 {
+        log.append(&desk, &commit(head, Commit::MAX_RECORD)).await?;
+    }
+    log.verify().await?;
+    drop(log);
+    let mut damaged = fs::read(&path)?;
+    // A page in the middle of a chain of pages of one record names the next; the chain now ends
+    // nowhere.
+    let middle = damaged.len() / 4096 / 2 * 4096;
+    damaged[middle..middle + 4].fill(0xff);
+    fs::write(&path, damaged)?;
+    let log = SqliteLog::open(&path)?;
+    let found = log.verify().await.expect_err("the damage is there");
+    assert!(
+        matches!(found.kind, StoreErrorKind::Corrupt(_)),
+        "{found:?}"
+    );
+    let read = log
+        .read(&desk, 1, 10)
+        .await
+        .expect_err("the damage is in a record");
+    assert!(matches!(read.kind, StoreErrorKind::Corrupt(_)), "{read:?}");
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_a_file_is_invalid() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let missing = folder.path().join("missing").join("desk.db");
+    for path in [folder.path(), &missing, Path::new("")] {
+        let error = SqliteLog::open(path).expect_err("no file can be there");
+        let StoreErrorKind::Invalid(what) = &error.kind else {
+            panic!("{error:?}")
+        };
+        assert!(what.contains(&path.display().to_string()), "{what}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_name_that_means_memory_to_sqlite_is_a_file() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join(":memory:");
+    let desk = fill(&path).await?;
+    assert!(path.is_file());
+    assert_eq!(SqliteLog::open(&path)?.read(&desk, 200, 9).await?.len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_database_locked_by_another_is_unavailable() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("locked.db");
+    let desk = fill(&path).await?;
+    let options = SqliteOptions::default().busy_timeout(std::time::Duration::ZERO);
+    let log = SqliteLog::open_with(&path, options.clone())?;
+    let other = Connection::open(&path)?;
+    other.execute_batch("BEGIN IMMEDIATE")?;
+    let error = log
+        .append(&desk, &commit(200, 3))
+        .await
+        .expect_err("another writes");
+    assert_eq!(error.kind, StoreErrorKind::Unavailable);
+    assert!(error.is_temporary());
+    assert_eq!(
+        log.head(&desk).await?.map(|head| head.seq),
+        Some(200),
+        "reading goes on"
+    );
+    other.execute_batch("COMMIT")?;
+    assert_eq!(log.append(&desk, &commit(200, 3)).await?.head, 201);
+    drop(log);
+
+    other.execute_batch("PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE")?;
+    let error = SqliteLog::open_with(&path, options).expect_err("another has it for itself");
+    assert_eq!(error.kind, StoreErrorKind::Unavailable);
+    Ok(())
+}
+
+#[tokio::test]
+async fn d13_a_full_database_refuses_and_half_writes_nothing()
+-> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("full.db");
+    let desk = ThreadId::new("desk")?;
+    let log = SqliteLog::open_with(&path, SqliteOptions::default().max_bytes(256 * 1024))?;
+    let mut head = 0;
+    let error = loop {
+        match log.append(&desk, &commit(head, 10_000)).await {
+            Ok(appended) => head = appended.head,
+            Err(error) => break error,
+        }
+    };
+    assert!(head > 10, "{head} records fit");
+    assert_eq!(error.kind, StoreErrorKind::Full);
+    assert!(error.is_temporary());
+    assert_eq!(log.head(&desk).await?.map(|found| found.seq), Some(head));
+    assert_eq!(log.read(&desk, 1, 1_000).await?.len() as u64, head);
+    log.verify().await?;
+
+    // Of a group only what does not fit is refused.
+    let (small, large) = (ThreadId::new("small")?, commit(head, 100_000));
+    let small_commit = commit(0, 10);
+    let (large, small) =
+        futures::join!(log.append(&desk, &large), log.append(&small, &small_commit));
+    assert_eq!(large.map_err(|error| error.kind), Err(StoreErrorKind::Full));
+    assert_eq!(small.map(|appended| appended.head)?, 1);
+
+    log.remove(&ThreadId::new("desk")?).await?;
+    assert_eq!(
+        log.append(&desk, &commit(0, 10_000)).await?.head,
+        1,
+        "there is room again"
+    );
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! The queue of threads that can go on.
+use fugato_state::Millis;
+use fugato_store::Status;
+
+use super::{
+    Failure, LogFactory,
+    failure::{holds, same},
+    trial::{Trial, commit, thread},
+};
+
+/// Contract *claim*: what can go on and nobody holds, those first that could go on the longest.
+pub async fn claim(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let trial = Trial::start(factory).await?;
+    let begin = trial.clock.now();
+    same(
+        "claiming where nothing is",
+        trial.claim(9, "worker", 100).await?,
+        vec![],
+    )?;
+    for (name, status) in [
+        ("runs since 0", Status::Runnable),
+        ("sleeps until 30", Status::Sleeping { until: begin + 30 }),
+        (
+            "waits until 20",
+            Status::Waiting {
+                expires: Some(begin + 20),
+            },
+        ),
+        ("sleeps until 90", Status::Sleeping { until: begin + 90 }),
+        ("waits for ever", Status::Waiting { expires: None }),
+        ("idles", Status::Idle),
+        ("is held", Status::Runnable),
+    ] {
+        append(&trial, name, status).await?;
+    }
+    trial.acquire(&thread("is held"), "owner", 1_000).await?;
+    trial.acquire(&thread("is only leased"), "owner", 1).await?;
+    trial.clock.advance(10);
+    append(&trial, "a younger one runs since 10", Status::Runnable).await?;
+    append(&trial, "runs since 0", Status::Runnable).await?;
+    trial.clock.advance(30);
+
+    same(
+        "claiming none",
+        names(&trial, 0).await?,
+        Vec::<String>::new(),
+    )?;
+    let claimed = trial.claim(2, "worker", 100).await?;
+    let got: Vec<_> = claimed
+        .iter()
+        .map(|lease| {
+            (
+                lease.thread.as_str(),
+                lease.head,
+                lease.until - begin,
+                lease.now - begin,
+            )
+        })
+        .collect();
+    let first = ("runs since 0", 2, 140, 40);
+    let second = ("a younger one runs since 10", 1, 140, 40);
+    same(
+        "the two that could go on the longest",
+        got,
+        vec![first, second],
+    )?;
+    let rest = vec!["waits until 20".to_owned(), "sleeps until 30".into()];
+    same("the rest", names(&trial, 9).await?, rest)?;
+    same("what others hold", names(&trial, 9).await?, vec![])?;
+    for lease in claimed {
+        let head = lease.head;
+        trial
+            .log
+            .append(&lease.thread, &commit(head, lease.fence, &["worked"]))
+            .await?;
+    }
+
+    trial.clock.advance(100);
+    let again = trial.claim(9, "another", 100).await?;
+    let got: Vec<_> = again.iter().map(|lease| lease.thread.as_str()).collect();
+    let expected = vec![
+        "runs since 0",
+        "a younger one runs since 10",
+        "waits until 20",
+        "sleeps until 30",
+        "sleeps until 90",
+    ];
+    same("after the leases ended", got, expected)?;
+    holds(again.iter().all(|lease| lease.fence > 0), || {
+        format!("fences of {again:?}")
+    })
+}
+
+async fn append(trial: &Trial<'_>, name: &str, status: Status) -> Result<Millis, Failure> {
+    let name = thread(name);
+    let head = trial.log.head(&name).await?.map_or(0, |head| head.seq);
+    let mut next = commit(head, 0, &["a"]);
+    next.status = status;
+    Ok(trial.log.append(&name, &next).await?.now)
+}
+
+async fn names(trial: &Trial<'_>, n: usize) -> Result<Vec<String>, Failure> {
+    let leases = trial.claim(n, "worker", 100).await?;
+    Ok(leases
+        .into_iter()
+        .map(|lease| lease.thread.as_str().to_owned())
+        .collect())
+}

@@ -1,0 +1,80 @@
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
+
+use fugato_state::Millis;
+use fugato_store::StoreErrorKind;
+
+use super::{
+    Failure, LogFactory,
+    failure::{holds, kind, same},
+    trial::{Trial, commit, thread},
+};
+
+/// A clock that a test sets. Clones show the same time.
+#[derive(Debug, Clone)]
+pub struct TestClock(Arc<AtomicI64>);
+
+impl TestClock {
+    /// A clock that shows this many milliseconds since the Unix epoch.
+    pub fn at(now: Millis) -> Self {
+        Self(Arc::new(AtomicI64::new(now)))
+    }
+
+    /// What it shows.
+    pub fn now(&self) -> Millis {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    /// Moves it, also backwards.
+    pub fn advance(&self, by: Millis) {
+        self.0.fetch_add(by, Ordering::SeqCst);
+    }
+}
+
+/// Contract *lease*, its last sentence: where the clock steps back, time does not. A lease that
+/// ended stays ended, nothing is written in the past, and a log that is opened again knows.
+pub async fn time_never_runs_backwards(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut trial = Trial::start(factory).await?;
+    let alpha = thread("alpha");
+    let first = trial.acquire(&alpha, "first", 1_000).await?;
+    trial.clock.advance(5_000);
+    let late = trial
+        .log
+        .append(&alpha, &commit(0, first.fence, &["a"]))
+        .await?
+        .now;
+    trial.clock.advance(-4_500);
+    for reopened in [false, true] {
+        if reopened && !trial.reopen().await? {
+            break;
+        }
+        let head = trial.head(&alpha).await?.now;
+        holds(head >= late, || {
+            format!("time of the head: {head} after {late} was seen")
+        })?;
+        let renewed = kind(trial.renew(&alpha, first.fence, 1_000).await);
+        same(
+            "renewing a lease that had ended",
+            renewed,
+            Err(StoreErrorKind::LeaseLost),
+        )?;
+    }
+    let head = trial.head(&alpha).await?.seq;
+    let now = trial
+        .log
+        .append(&alpha, &commit(head, first.fence, &["b"]))
+        .await?
+        .now;
+    holds(now >= late, || {
+        format!("time of an append: {now} after {late} was seen")
+    })?;
+    let second = trial.acquire(&alpha, "second", 1_000).await?;
+    holds(second.now >= late && second.until >= late + 1_000, || {
+        format!(
+            "a lease granted at {} until {}, after {late} was seen",
+            second.now, second.until
+        )
+    })
+}

@@ -1,0 +1,91 @@
+//! The conformance suite of logs rejects what it should, and what is declared is held to.
+use std::collections::BTreeSet;
+
+use fugato_store::MemoryLog;
+use fugato_testkit::log::{
+    Abilities, BrokenLogs, Flaw, LogFactory, OpenError, Opened, SCENARIOS, TestClock,
+    agrees_with_the_model, run,
+};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn each_flaw_is_rejected_at_its_scenario() {
+    for flaw in Flaw::ALL {
+        let rejected = run(flaw.rejected_by(), &BrokenLogs::new(*flaw)).await;
+        assert!(
+            rejected.is_err(),
+            "{} accepts a log that {flaw:?}",
+            flaw.rejected_by()
+        );
+    }
+}
+
+#[test]
+fn each_scenario_rejects_some_flaw() {
+    let rejecting: BTreeSet<_> = Flaw::ALL.iter().map(|flaw| flaw.rejected_by()).collect();
+    assert_eq!(rejecting, SCENARIOS.iter().copied().collect());
+}
+
+#[test]
+fn the_model_rejects_what_it_can_see() {
+    for flaw in [
+        Flaw::LosesRecord,
+        Flaw::IgnoresHead,
+        Flaw::IgnoresFence,
+        Flaw::ForgetsNonce,
+        Flaw::AppendsTwice,
+        Flaw::SwapsOrder,
+        Flaw::StealsLease,
+        Flaw::KeepsLease,
+        Flaw::ClaimsYoungest,
+        Flaw::LosesSignal,
+        Flaw::FollowsClock,
+        Flaw::CompactsAll,
+        Flaw::LosesOnReopen,
+    ] {
+        let agreed = agrees_with_the_model(&BrokenLogs::new(flaw), 2_000);
+        assert!(
+            agreed.is_err(),
+            "the model does not see that a log {flaw:?}"
+        );
+    }
+}
+
+/// Gives a whole log, whatever it declares.
+struct Declares(Abilities);
+
+#[async_trait::async_trait]
+impl LogFactory for Declares {
+    fn abilities(&self) -> Abilities {
+        self.0
+    }
+
+    async fn fresh(&self, _: &TestClock) -> Result<Opened, OpenError> {
+        let mut opened = Opened::whole(MemoryLog::default());
+        opened.admin = None;
+        Ok(opened)
+    }
+}
+
+#[tokio::test]
+async fn what_is_declared_must_be_there_and_what_is_there_declared() {
+    let log_and_snapshots = Abilities::log_only().with_snapshots();
+    for (declared, expected) in [
+        (log_and_snapshots, Ok(())),
+        (
+            Abilities::log_only(),
+            Err("snapshots: declared false, but there true"),
+        ),
+        (
+            log_and_snapshots.with_admin(),
+            Err("administration: declared true, but there false"),
+        ),
+        (
+            log_and_snapshots.persistent(),
+            Err("the factory failed: this factory declares persistent logs and cannot reopen them"),
+        ),
+    ] {
+        let ran = run("reopening_loses_nothing", &Declares(declared)).await;
+        let ran = ran.map_err(|failure| failure.to_string());
+        assert_eq!(ran, expected.map_err(ToOwned::to_owned));
+    }
+}

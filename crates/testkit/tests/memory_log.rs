@@ -1,0 +1,26 @@
+//! The log in memory keeps its contract.
+use fugato_store::MemoryLog;
+use fugato_testkit::log::{
+    Abilities, Failure, LogFactory, OpenError, Opened, TestClock, agrees_with_the_model,
+};
+
+struct InMemory;
+
+#[async_trait::async_trait]
+impl LogFactory for InMemory {
+    fn abilities(&self) -> Abilities {
+        Abilities::log_only().with_snapshots().with_admin()
+    }
+
+    async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+        let clock = clock.clone();
+        Ok(Opened::whole(MemoryLog::with_clock(move || clock.now())))
+    }
+}
+
+fugato_testkit::thread_log_suite!(InMemory);
+
+#[test]
+fn random_requests_are_answered_as_by_the_model() -> Result<(), Failure> {
+    agrees_with_the_model(&InMemory, 512)
+}
