@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod contest;
+pub mod engine;
 pub mod limit;
 pub mod measure;
 pub mod peer;

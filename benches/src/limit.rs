@@ -34,8 +34,3 @@ pub fn run(workload: Workload, size: u64, setting: &Setting) -> Result<Measured,
         Workload::Open => rows::open(size, setting),
     }
 }
-
-/// The runtime that all programs use, fugato's too.
-pub fn runtime() -> Result<tokio::runtime::Runtime, BoxError> {
-    Ok(tokio::runtime::Builder::new_multi_thread().build()?)
-}

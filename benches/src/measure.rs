@@ -6,6 +6,7 @@ use std::{
 
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
+use tokio::runtime::Runtime;
 
 use crate::BoxError;
 
@@ -38,12 +39,19 @@ pub struct Measured {
     pub us_cpu: f64,
     /// Elapsed time per unit, in microseconds: the median of the rounds.
     pub us_wall: f64,
-    /// The most memory that the process held, in units of 1,000,000 bytes.
+    /// The most memory that the process held in its first round, in units of 1,000,000 bytes.
     #[serde(default)]
     pub peak_rss_mb: Option<f64>,
     /// What one round left on disk, in bytes.
     #[serde(default)]
     pub bytes: Option<u64>,
+}
+
+/// The runtime that all programs use.
+pub fn runtime() -> Result<Runtime, BoxError> {
+    Ok(tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?)
 }
 
 /// What one round cost.
@@ -79,6 +87,8 @@ pub fn rounds(
 ) -> Result<Measured, BoxError> {
     let begin = Instant::now();
     let first = round()?;
+    // Of one round: what later rounds leave behind before it is freed is not what a user sees.
+    let peak_rss_mb = peak_memory();
     let mut spent = vec![];
     if begin.elapsed() >= setting.budget {
         spent.push(first);
@@ -95,7 +105,7 @@ pub fn rounds(
     Ok(Measured {
         us_cpu: median_of(|s| s.cpu),
         us_wall: median_of(|s| s.wall),
-        peak_rss_mb: peak_memory(),
+        peak_rss_mb,
         bytes: spent.iter().filter_map(|s| s.bytes).max(),
     })
 }

@@ -13,9 +13,13 @@ pub struct Still {
     pub weight: String,
 }
 
+/// No change.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Nothing;
+
 impl State for Still {
-    type Update = ();
-    fn apply(&mut self, (): ()) {}
+    type Update = Nothing;
+    fn apply(&mut self, Nothing: Nothing) {}
 }
 
 /// A counter.
@@ -27,9 +31,13 @@ pub struct Count {
     pub wanted: u64,
 }
 
+/// One more.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Tick;
+
 impl State for Count {
-    type Update = ();
-    fn apply(&mut self, (): ()) {
+    type Update = Tick;
+    fn apply(&mut self, Tick: Tick) {
         self.reached += 1;
     }
 }

@@ -35,6 +35,8 @@ def measure(size, budget, prepare, run, units, bytes_of=lambda prepared: None):
         cpu, wall = time.process_time() - cpu, time.monotonic() - wall
         left = bytes_of(prepared)
         spent.append((cpu, wall))
+        if len(spent) == 1:
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
         if time.monotonic() - begin >= budget:
             break
     if len(spent) > 1:
@@ -42,7 +44,7 @@ def measure(size, budget, prepare, run, units, bytes_of=lambda prepared: None):
     return {
         "us_cpu": statistics.median(cpu for cpu, _ in spent) * 1e6 / units,
         "us_wall": statistics.median(wall for _, wall in spent) * 1e6 / units,
-        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6,
+        "peak_rss_mb": peak,
         "bytes": left,
     }
 

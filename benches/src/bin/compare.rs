@@ -11,7 +11,7 @@ use clap::{Parser, ValueEnum};
 use fugato_benches::{
     BoxError,
     contest::{self, Plan, System},
-    limit,
+    engine, limit,
     measure::{Answer, Setting},
     peer,
     report::{FUGATO, LIMIT, Report},
@@ -79,6 +79,7 @@ fn measure(run: &[String]) -> Result<(), BoxError> {
     };
     let measured = match system.as_str() {
         LIMIT => limit::run(workload, size.parse()?, &setting)?,
+        FUGATO => engine::run(workload, size.parse()?, &setting)?,
         other => return Err(format!("there is no system {other:?} in this program").into()),
     };
     Ok(writeln!(

@@ -3,8 +3,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     BoxError,
-    limit::runtime,
-    measure::{Measured, Setting, rounds, timed},
+    measure::{Measured, Setting, rounds, runtime, timed},
 };
 
 /// How many events wait for the reader at most, and are taken at once.

@@ -6,8 +6,7 @@ use futures::future::BoxFuture;
 
 use crate::{
     BoxError,
-    limit::runtime,
-    measure::{Measured, Setting, rounds, timed},
+    measure::{Measured, Setting, rounds, runtime, timed},
     subject::{Tallied, Tally},
 };
 

@@ -10,8 +10,7 @@ use super::{
 };
 use crate::{
     BoxError,
-    limit::runtime,
-    measure::{Measured, Setting, Spent, rounds, timed},
+    measure::{Measured, Setting, Spent, rounds, runtime, timed},
     subject::{Approval, Talk},
     workload::{AT_ONCE, GROUPED_TURNS, Workload},
 };

@@ -8,8 +8,7 @@ use tempfile::TempDir;
 use super::steps::speakers;
 use crate::{
     BoxError,
-    limit::runtime,
-    measure::{Measured, Setting, rounds, timed},
+    measure::{Measured, Setting, rounds, runtime, timed},
     subject::Talk,
     workload::Workload,
 };

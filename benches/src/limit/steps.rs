@@ -4,9 +4,8 @@ use futures::future::BoxFuture;
 
 use crate::{
     BoxError,
-    limit::runtime,
-    measure::{Measured, Setting, rounds, timed},
-    subject::{Count, Still, Talk, Wide, Widened},
+    measure::{Measured, Setting, rounds, runtime, timed},
+    subject::{Count, Nothing, Still, Talk, Tick, Wide, Widened},
     workload::{WIDE_NODES, Workload},
 };
 
@@ -14,7 +13,7 @@ use crate::{
 pub(super) type Node<S> = Box<dyn Fn(&S) -> BoxFuture<'static, <S as State>::Update> + Send + Sync>;
 
 fn still() -> Node<Still> {
-    Box::new(|_| Box::pin(async {}))
+    Box::new(|_| Box::pin(async { Nothing }))
 }
 
 /// The two nodes of the conversation.
@@ -68,7 +67,7 @@ pub(super) fn chain(size: u64, weight: usize, setting: &Setting) -> Result<Measu
 
 pub(super) fn cycle(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
     let runtime = runtime()?;
-    let node: Node<Count> = Box::new(|_| Box::pin(async {}));
+    let node: Node<Count> = Box::new(|_| Box::pin(async { Tick }));
     rounds(setting, size, || {
         let mut state = Count {
             reached: 0,

@@ -59,19 +59,29 @@ fn session(first: &str, context: Context) -> Session {
 fn start(bench: &Bench) -> Result<Measured, BoxError> {
     let nothing = task("only", NextAction::End, |_| Ok(()));
     let graph = GraphBuilder::new("start").add_task(nothing).build()?;
-    bench.rounds(bench.size, || Ok(()), |()| async {
-        for _ in 0..bench.size {
-            graph.execute_session(&mut session("only", Context::new())).await?;
-        }
-        Ok(())
-    })
+    bench.rounds(
+        bench.size,
+        || Ok(()),
+        |()| async {
+            for _ in 0..bench.size {
+                graph
+                    .execute_session(&mut session("only", Context::new()))
+                    .await?;
+            }
+            Ok(())
+        },
+    )
 }
 
 fn chain(bench: &Bench, weight: usize) -> Result<Measured, BoxError> {
     let mut builder = GraphBuilder::new("chain");
     for number in 0..bench.size {
         let is_last = number + 1 == bench.size;
-        let next = if is_last { NextAction::End } else { NextAction::ContinueAndExecute };
+        let next = if is_last {
+            NextAction::End
+        } else {
+            NextAction::ContinueAndExecute
+        };
         builder = builder.add_task(task(format!("node-{number}"), next, |_| Ok(())));
         if number > 0 {
             builder = builder.add_edge(format!("node-{}", number - 1), format!("node-{number}"));
@@ -91,9 +101,8 @@ fn chain(bench: &Bench, weight: usize) -> Result<Measured, BoxError> {
 
 fn cycle(bench: &Bench) -> Result<Measured, BoxError> {
     let size = bench.size;
-    let count = |context: &Context| {
-        context.set("reached", context.get::<u64>("reached").unwrap_or(0) + 1)
-    };
+    let count =
+        |context: &Context| context.set("reached", context.get::<u64>("reached").unwrap_or(0) + 1);
     let graph = &GraphBuilder::new("cycle")
         .add_task(task("count", NextAction::ContinueAndExecute, count))
         .add_task(task("end", NextAction::End, |_| Ok(())))
@@ -138,7 +147,12 @@ fn talk_graph(turns: u64, next: NextAction) -> Result<Graph, BoxError> {
 
 fn talk(bench: &Bench) -> Result<Measured, BoxError> {
     let graph = &talk_graph(bench.size, NextAction::ContinueAndExecute)?;
-    let prepare = || Ok(session("agent", Context::with_max_chat_messages(usize::MAX)));
+    let prepare = || {
+        Ok(session(
+            "agent",
+            Context::with_max_chat_messages(usize::MAX),
+        ))
+    };
     bench.rounds(2 * bench.size, prepare, |mut session| async move {
         graph.execute_session(&mut session).await?;
         Ok(())
@@ -152,7 +166,11 @@ fn talk_in_memory(bench: &Bench) -> Result<Measured, BoxError> {
     let prepare = || {
         let storage = Arc::new(InMemorySessionStorage::new());
         let context = Context::with_max_chat_messages(usize::MAX);
-        Ok((storage.clone(), FlowRunner::new(graph.clone(), storage), context))
+        Ok((
+            storage.clone(),
+            FlowRunner::new(graph.clone(), storage),
+            context,
+        ))
     };
     bench.rounds(steps, prepare, |(storage, runner, context)| async move {
         storage.save(session("agent", context)).await?;
@@ -165,9 +183,11 @@ fn talk_in_memory(bench: &Bench) -> Result<Measured, BoxError> {
 
 fn fan_out(bench: &Bench) -> Result<Measured, BoxError> {
     let worker = |item: u64| -> Arc<dyn Task> {
-        task(format!("worker-{item}"), NextAction::End, move |context: &Context| {
-            context.set(format!("square-{item}"), item * item)
-        })
+        task(
+            format!("worker-{item}"),
+            NextAction::End,
+            move |context: &Context| context.set(format!("square-{item}"), item * item),
+        )
     };
     let size = bench.size;
     let workers = FanOutTask::new("share-out", (0..size).map(worker).collect())
@@ -191,7 +211,9 @@ fn fan_out(bench: &Bench) -> Result<Measured, BoxError> {
 fn wide(bench: &Bench) -> Result<Measured, BoxError> {
     let mut builder = GraphBuilder::new("wide");
     for node in 0..10_u64 {
-        let keys: Vec<String> = (node * 100..(node + 1) * 100).map(|k| format!("key-{k:04}")).collect();
+        let keys: Vec<String> = (node * 100..(node + 1) * 100)
+            .map(|k| format!("key-{k:04}"))
+            .collect();
         let grow = move |context: &Context| {
             for key in &keys {
                 context.set(key, context.get::<u64>(key).unwrap_or(0) + 1)?;
@@ -201,7 +223,11 @@ fn wide(bench: &Bench) -> Result<Measured, BoxError> {
             }
             Ok(())
         };
-        builder = builder.add_task(task(format!("node-{node}"), NextAction::ContinueAndExecute, grow));
+        builder = builder.add_task(task(
+            format!("node-{node}"),
+            NextAction::ContinueAndExecute,
+            grow,
+        ));
         if node > 0 {
             builder = builder.add_edge(format!("node-{}", node - 1), format!("node-{node}"));
         }

@@ -1,7 +1,7 @@
 //! What the peer programs share: the command line, and fugato's own clocks.
 use std::{io::Write, process::ExitCode, time::Duration};
 
-use measure::{Answer, Measured, Setting, Spent, rounds, timed};
+use measure::{Answer, Measured, Setting, Spent, rounds, runtime, timed};
 use tokio::runtime::Runtime;
 
 #[path = "../../../src/measure.rs"]
@@ -48,12 +48,19 @@ impl Bench {
         F: Future<Output = Result<(), BoxError>>,
     {
         let name = format!("fugato-peer-{}.db", std::process::id());
-        let file = self.setting.folder.join(name).to_string_lossy().into_owned();
+        let file = self
+            .setting
+            .folder
+            .join(name)
+            .to_string_lossy()
+            .into_owned();
         let files = ["", "-wal", "-shm", "-journal"].map(|end| format!("{file}{end}"));
         let measured = rounds(&self.setting, units, || {
             let prepared = prepare(&file)?;
             let (done, spent) = timed(|| self.runtime.block_on(run(prepared)));
-            let bytes = files.iter().filter_map(|file| Some(std::fs::metadata(file).ok()?.len()));
+            let bytes = files
+                .iter()
+                .filter_map(|file| Some(std::fs::metadata(file).ok()?.len()));
             let bytes = Some(bytes.sum()).filter(|bytes| *bytes > 0);
             for file in &files {
                 // Only some of them exist.
@@ -71,13 +78,21 @@ impl Bench {
 pub fn answer(
     measure: impl FnOnce(&Bench) -> Result<Result<Measured, &'static str>, BoxError>,
 ) -> ExitCode {
-    match bench().and_then(|bench| measure(&bench)).and_then(|result| {
-        let answer = match result {
-            Ok(measured) => Answer::Measured(measured),
-            Err(why) => Answer::Unsupported { unsupported: why.into() },
-        };
-        Ok(writeln!(std::io::stdout(), "{}", serde_json::to_string(&answer)?)?)
-    }) {
+    match bench()
+        .and_then(|bench| measure(&bench))
+        .and_then(|result| {
+            let answer = match result {
+                Ok(measured) => Answer::Measured(measured),
+                Err(why) => Answer::Unsupported {
+                    unsupported: why.into(),
+                },
+            };
+            Ok(writeln!(
+                std::io::stdout(),
+                "{}",
+                serde_json::to_string(&answer)?
+            )?)
+        }) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -98,7 +113,9 @@ fn bench() -> Result<Bench, BoxError> {
             budget: Duration::from_millis(milliseconds.parse()?),
             folder: folder.into(),
         },
-        runtime: tokio::runtime::Builder::new_multi_thread().enable_all().build()?,
+        runtime: tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?,
     })
 }
 
