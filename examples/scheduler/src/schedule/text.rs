@@ -26,6 +26,15 @@ pub(crate) fn short(slot: Slot) -> String {
     }
 }
 
+/// `1 task`, or `2 tasks`.
+pub(crate) fn counted(number: usize, word: &str) -> String {
+    if number == 1 {
+        format!("1 {word}")
+    } else {
+        format!("{number} {word}s")
+    }
+}
+
 /// `1-2, 5-6`, or `nothing`.
 pub(crate) fn list(slots: &[Slot]) -> String {
     if slots.is_empty() {
@@ -44,7 +53,7 @@ pub(crate) fn days_text(days: &[u16]) -> String {
     let mut runs: Vec<(u16, u16)> = Vec::new();
     for day in days {
         match runs.last_mut() {
-            Some((_, last)) if *last + 1 == *day => *last = *day,
+            Some((_, last)) if last.checked_add(1) == Some(*day) => *last = *day,
             _ => runs.push((*day, *day)),
         }
     }

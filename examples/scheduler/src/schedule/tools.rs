@@ -1,16 +1,22 @@
 //! The tools that a model works with. Every one is a plain function over a schedule: reads
 //! return a [`Reply`], writes return what should change as [`Written`], or why nothing does.
+mod available;
+mod calendar;
 mod free;
 mod overview;
 mod range;
+mod targets;
 mod tasks;
 mod write;
 
 use serde::Serialize;
 
+pub use available::{QueryAvailableSlotsArgs, SlotType, query_available_slots};
+pub use calendar::DayKind;
 pub use free::{FindFreeArgs, find_free};
 pub use overview::{GetOverviewArgs, get_overview};
 pub use range::{QueryRangeArgs, query_range};
+pub use targets::{QueryTargetTasksArgs, query_target_tasks};
 pub use tasks::{
     GetTaskInfoArgs, ListTasksArgs, StatusFilter, TaskLine, get_task_info, list_tasks,
 };

@@ -109,7 +109,13 @@ fn class_line(state: &ScheduleState, class: &TaskClass) -> String {
     if !class.excluded_slots.is_empty() {
         let blocks = class.excluded_slots.iter();
         let blocks: Vec<String> = blocks
-            .map(|block| format!("{}-{}", u16::from(*block) * 2 - 1, block * 2))
+            .map(|block| {
+                format!(
+                    "{}-{}",
+                    (u16::from(*block) * 2).saturating_sub(1),
+                    u16::from(*block) * 2
+                )
+            })
             .collect();
         rules.push(format!("never in sections {}", blocks.join(", ")));
     }

@@ -3,7 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Reply;
-use crate::schedule::text::{range_text, status_text, task_name};
+use crate::schedule::text::{counted, range_text, status_text, task_name};
 use crate::schedule::{Board, Refused, ScheduleState, Slot, Task, TaskStatus, order};
 
 /// Lists tasks.
@@ -62,10 +62,10 @@ impl std::fmt::Display for TaskLine<'_> {
         let task = self.0;
         write!(
             f,
-            "{} {}, {} sections",
+            "{} {}, {}",
             task_name(task),
             task.category,
-            task.duration
+            counted(task.duration.into(), "section")
         )?;
         if let Some((class, order)) = task.ordered() {
             write!(f, ", order {order} in class {class}")?;
@@ -92,7 +92,7 @@ pub fn list_tasks(state: &ScheduleState, args: &ListTasksArgs) -> Reply {
         .filter(wanted)
         .map(|task| TaskLine(task).to_string())
         .collect();
-    let summary = format!("{} tasks", lines.len());
+    let summary = counted(lines.len(), "task");
     if lines.is_empty() {
         let mut known: Vec<&str> = state
             .tasks

@@ -1,7 +1,8 @@
 use crate::schedule::fixture::{class, course, errand, host, item, state, suggested};
 use crate::schedule::tools::{
-    FindFreeArgs, GetTaskInfoArgs, ListTasksArgs, QueryRangeArgs, StatusFilter, find_free,
-    get_overview, get_task_info, list_tasks, query_range,
+    DayKind, FindFreeArgs, GetTaskInfoArgs, ListTasksArgs, QueryAvailableSlotsArgs, QueryRangeArgs,
+    QueryTargetTasksArgs, SlotType, StatusFilter, find_free, get_overview, get_task_info,
+    list_tasks, query_available_slots, query_range, query_target_tasks,
 };
 use crate::schedule::{Refused, ScheduleState, Slot, TaskClass};
 
@@ -186,4 +187,106 @@ fn arguments_with_unknown_names_are_refused() {
     assert!(args.is_err());
     let args: ListTasksArgs = serde_json::from_str("{}").unwrap();
     assert_eq!(args, ListTasksArgs::default());
+}
+
+#[test]
+fn sch_82_available_slots_are_free_ones_first_then_embedded() {
+    let now = week();
+    let query = |args| query_available_slots(&now, &args).map(|reply| reply.text);
+    let all = QueryAvailableSlotsArgs {
+        span: 4,
+        ..QueryAvailableSlotsArgs::default()
+    };
+    assert_eq!(
+        query(all.clone()).unwrap(),
+        "3 places of 4 sections:\nday 2, sections 1-4\nday 2, sections 9-12\n\
+         day 2, sections 5-8 inside #2 \"Music\""
+    );
+    let free = QueryAvailableSlotsArgs {
+        allow_embed: false,
+        limit: 1,
+        ..all.clone()
+    };
+    assert_eq!(
+        query(free).unwrap(),
+        "2 places of 4 sections, the first 1:\nday 2, sections 1-4"
+    );
+    let embedded = QueryAvailableSlotsArgs {
+        span: 1,
+        slot_types: vec![SlotType::Embedded],
+        after_section: Some(5),
+        before_section: Some(8),
+        exclude_sections: vec![7],
+        ..all.clone()
+    };
+    assert_eq!(
+        query(embedded).unwrap(),
+        "1 place of 1 section:\nday 2, section 6 inside #2 \"Music\""
+    );
+    let monday = QueryAvailableSlotsArgs {
+        span: 2,
+        day_of_week: vec![1],
+        week: Some(1),
+        section_from: Some(6),
+        ..all.clone()
+    };
+    assert_eq!(
+        query(monday).unwrap(),
+        "1 place of 2 sections:\nday 1, sections 11-12"
+    );
+    let weekend = QueryAvailableSlotsArgs {
+        day_scope: DayKind::Weekend,
+        ..all.clone()
+    };
+    assert_eq!(query(weekend).unwrap(), "0 places of 4 sections:");
+    for wrong in [
+        QueryAvailableSlotsArgs {
+            span: 13,
+            ..all.clone()
+        },
+        QueryAvailableSlotsArgs {
+            day_of_week: vec![8],
+            ..all.clone()
+        },
+        QueryAvailableSlotsArgs {
+            day: Some(3),
+            ..all
+        },
+    ] {
+        assert!(query(wrong.clone()).is_err(), "{wrong:?}");
+    }
+    let defaults: QueryAvailableSlotsArgs = serde_json::from_str("{}").unwrap();
+    assert_eq!(defaults, QueryAvailableSlotsArgs::default());
+}
+
+#[test]
+fn sch_83_target_tasks_are_filtered_by_status_category_and_days() {
+    let now = week();
+    let query = |args| query_target_tasks(&now, &args).map(|reply| reply.text);
+    let suggested = QueryTargetTasksArgs::default();
+    assert_eq!(
+        query(suggested.clone()).unwrap(),
+        "1 task:\n#5 \"Item 5\" [suggested] Class 1, 2 sections, order 1 in class 1, at day 1, \
+         sections 9-10"
+    );
+    let elsewhere = QueryTargetTasksArgs {
+        day: Some(2),
+        ..suggested.clone()
+    };
+    assert_eq!(query(elsewhere).unwrap(), "0 tasks:");
+    let all = QueryTargetTasksArgs {
+        status: StatusFilter::All,
+        limit: 1,
+        ..suggested.clone()
+    };
+    let first = "#1 \"Physics\" [existing, locked] Physics, 4 sections, at day 1, sections 1-4";
+    assert_eq!(
+        query(all).unwrap(),
+        format!("5 tasks, the first 1:\n{first}")
+    );
+    let unknown = QueryTargetTasksArgs {
+        task_ids: vec![9],
+        ..suggested
+    };
+    assert_eq!(query(unknown), Err(Refused::UnknownTask(9)));
 }

@@ -1,0 +1,171 @@
+//! Where a task of some length could begin, under conditions on days and sections.
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Reply;
+use super::calendar::{DayFilter, DayKind};
+use crate::schedule::text::{counted, range_text};
+use crate::schedule::{Board, Refused, SECTIONS, ScheduleState, Slot};
+
+/// Finds places of a given length under conditions on days and sections.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct QueryAvailableSlotsArgs {
+    /// How many consecutive sections are needed, 1 to 12.
+    pub span: u8,
+    /// How many places to show at most.
+    pub limit: usize,
+    /// Whether places inside courses that can hold a task count as well.
+    pub allow_embed: bool,
+    /// Only these kinds of places; all kinds if empty.
+    pub slot_types: Vec<SlotType>,
+    /// Only this day.
+    pub day: Option<u16>,
+    /// From this day on.
+    pub day_start: Option<u16>,
+    /// Up to this day.
+    pub day_end: Option<u16>,
+    /// Only days of this kind.
+    pub day_scope: DayKind,
+    /// Only these days of the week; Monday is 1.
+    pub day_of_week: Vec<u8>,
+    /// Only this week.
+    pub week: Option<u16>,
+    /// Only these weeks.
+    pub week_filter: Vec<u16>,
+    /// From this week on.
+    pub week_from: Option<u16>,
+    /// Up to this week.
+    pub week_to: Option<u16>,
+    /// Sections that must not be used.
+    pub exclude_sections: Vec<u8>,
+    /// Only after this section.
+    pub after_section: Option<u8>,
+    /// Only before this section.
+    pub before_section: Option<u8>,
+    /// Not before this section.
+    pub section_from: Option<u8>,
+    /// Not after this section.
+    pub section_to: Option<u8>,
+}
+
+/// Kinds of places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SlotType {
+    /// Nobody takes it.
+    Empty,
+    /// It lies inside a course that can hold a task.
+    Embedded,
+}
+
+impl Default for QueryAvailableSlotsArgs {
+    fn default() -> Self {
+        Self {
+            span: 2,
+            limit: 12,
+            allow_embed: true,
+            slot_types: Vec::new(),
+            day: None,
+            day_start: None,
+            day_end: None,
+            day_scope: DayKind::All,
+            day_of_week: Vec::new(),
+            week: None,
+            week_filter: Vec::new(),
+            week_from: None,
+            week_to: None,
+            exclude_sections: Vec::new(),
+            after_section: None,
+            before_section: None,
+            section_from: None,
+            section_to: None,
+        }
+    }
+}
+
+impl QueryAvailableSlotsArgs {
+    fn days(&self, board: &Board<'_>) -> Result<Vec<u16>, Refused> {
+        let weeks: Vec<u16> = self.week_filter.iter().copied().chain(self.week).collect();
+        let filter = DayFilter {
+            day: self.day,
+            days: (self.day_start, self.day_end),
+            kind: self.day_scope,
+            day_of_week: &self.day_of_week,
+            weeks: &weeks,
+            week_range: (self.week_from, self.week_to),
+        };
+        filter.days(board)
+    }
+
+    fn allows(&self, section: u8) -> bool {
+        !self.exclude_sections.contains(&section)
+            && self.after_section.is_none_or(|after| section > after)
+            && self.before_section.is_none_or(|before| section < before)
+            && self.section_from.is_none_or(|from| section >= from)
+            && self.section_to.is_none_or(|to| section <= to)
+    }
+
+    fn wants(&self, kind: SlotType) -> bool {
+        self.slot_types.is_empty() || self.slot_types.contains(&kind)
+    }
+}
+
+/// Places of the wanted length, disjoint and in the order of time: those that are free first,
+/// then those inside courses.
+///
+/// # Errors
+/// Days outside the window, or a length that no day has.
+pub fn query_available_slots(
+    state: &ScheduleState,
+    args: &QueryAvailableSlotsArgs,
+) -> Result<Reply, Refused> {
+    if args.span == 0 || args.span > SECTIONS {
+        let allowed = format!("a day has {SECTIONS} sections; ask for 1 to {SECTIONS}");
+        return Err(Refused::Argument {
+            argument: "span",
+            allowed,
+        });
+    }
+    let board = Board::new(state);
+    let days = args.days(&board)?;
+    let mut lines: Vec<String> = Vec::new();
+    if args.wants(SlotType::Empty) {
+        let free = days.iter().flat_map(|day| board.free(*day));
+        lines.extend(free.flat_map(|slot| places(slot, args)).map(range_text));
+    }
+    if args.allow_embed && args.wants(SlotType::Embedded) {
+        let hosts = days.iter().flat_map(|day| board.open_hosts(*day));
+        lines.extend(hosts.flat_map(|(task, slot)| {
+            let inside = format!("inside #{} \"{}\"", task.state_id, task.name);
+            let places = places(slot, args).into_iter();
+            places.map(move |place| format!("{} {inside}", range_text(place)))
+        }));
+    }
+    let found = lines.len();
+    lines.truncate(args.limit);
+    let length = counted(args.span.into(), "section");
+    let summary = format!("{} of {length}", counted(found, "place"));
+    let shown = if found > lines.len() {
+        format!(", the first {}", lines.len())
+    } else {
+        String::new()
+    };
+    lines.insert(0, format!("{summary}{shown}:"));
+    Ok(Reply {
+        text: lines.join("\n"),
+        summary,
+    })
+}
+
+/// Disjoint places in the part of a range that the conditions on sections leave.
+fn places(range: Slot, args: &QueryAvailableSlotsArgs) -> Vec<Slot> {
+    let sections = (range.slot_start..=range.slot_end).filter(|section| args.allows(*section));
+    let open = Slot::compress(sections.map(|s| Slot::new(range.day, s, s)).collect());
+    let cut = |open: Slot| {
+        let starts = (open.slot_start..=open.slot_end).step_by(usize::from(args.span));
+        let places = starts.map(move |start| Slot::starting_at(open.day, start, args.span));
+        places.filter(move |place| place.slot_end <= open.slot_end)
+    };
+    open.into_iter().flat_map(cut).collect()
+}

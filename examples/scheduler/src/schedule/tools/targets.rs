@@ -1,0 +1,105 @@
+//! The tasks that a step is about.
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::calendar::{DayFilter, DayKind};
+use super::{Reply, StatusFilter, TaskLine};
+use crate::schedule::text::counted;
+use crate::schedule::{Board, Refused, ScheduleState, Task};
+
+/// Finds tasks by status, category and the days on which they lie.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct QueryTargetTasksArgs {
+    /// Only tasks that stand like this.
+    pub status: StatusFilter,
+    /// Only tasks of this category.
+    pub category: Option<String>,
+    /// Only these tasks; all tasks if empty.
+    pub task_ids: Vec<u32>,
+    /// How many to show at most.
+    pub limit: usize,
+    /// Only tasks on this day.
+    pub day: Option<u16>,
+    /// Only tasks from this day on.
+    pub day_start: Option<u16>,
+    /// Only tasks up to this day.
+    pub day_end: Option<u16>,
+    /// Only tasks on days of this kind.
+    pub day_scope: DayKind,
+    /// Only tasks on these days of the week; Monday is 1.
+    pub day_of_week: Vec<u8>,
+    /// Only tasks in these weeks.
+    pub week_filter: Vec<u16>,
+}
+
+impl Default for QueryTargetTasksArgs {
+    fn default() -> Self {
+        Self {
+            status: StatusFilter::Suggested,
+            category: None,
+            task_ids: Vec::new(),
+            limit: 16,
+            day: None,
+            day_start: None,
+            day_end: None,
+            day_scope: DayKind::All,
+            day_of_week: Vec::new(),
+            week_filter: Vec::new(),
+        }
+    }
+}
+
+/// The tasks that pass, one a line. A task without a place passes only if nothing is said about
+/// days.
+///
+/// # Errors
+/// Days outside the window, or a task that does not exist.
+pub fn query_target_tasks(
+    state: &ScheduleState,
+    args: &QueryTargetTasksArgs,
+) -> Result<Reply, Refused> {
+    let board = Board::new(state);
+    args.task_ids
+        .iter()
+        .try_for_each(|id| board.known(*id).map(|_| ()))?;
+    let filter = DayFilter {
+        day: args.day,
+        days: (args.day_start, args.day_end),
+        kind: args.day_scope,
+        day_of_week: &args.day_of_week,
+        weeks: &args.week_filter,
+        week_range: (None, None),
+    };
+    let days = filter.days(&board)?;
+    let any_day = days.len() == state.window.days.len();
+    let is_there = |task: &Task| any_day || task.slots.iter().any(|slot| days.contains(&slot.day));
+    let wanted = |task: &&Task| {
+        args.status.passes(task.status)
+            && args
+                .category
+                .as_ref()
+                .is_none_or(|category| task.category == *category)
+            && (args.task_ids.is_empty() || args.task_ids.contains(&task.state_id))
+            && is_there(task)
+    };
+    let mut lines: Vec<String> = state
+        .tasks
+        .iter()
+        .filter(wanted)
+        .map(|task| TaskLine(task).to_string())
+        .collect();
+    let found = lines.len();
+    lines.truncate(args.limit);
+    let summary = counted(found, "task");
+    let shown = if found > lines.len() {
+        format!(", the first {}", lines.len())
+    } else {
+        String::new()
+    };
+    lines.insert(0, format!("{summary}{shown}:"));
+    Ok(Reply {
+        text: lines.join("\n"),
+        summary,
+    })
+}
