@@ -83,6 +83,7 @@ impl Calendar<'_> {
     fn resolve(&self, spoken: &[Spoken]) -> BTreeSet<u16> {
         let mut days = BTreeSet::new();
         let (mut weeks, mut weekdays) = (BTreeSet::new(), BTreeSet::new());
+        let mut names_week = false;
         let mut rest = spoken;
         while let Some((first, tail)) = rest.split_first() {
             rest = tail;
@@ -100,12 +101,12 @@ impl Calendar<'_> {
                     days.extend(self.known(self.today + offset, self.today + offset));
                 }
                 Mention::Weekdays(names) => weekdays.extend(names.iter().copied()),
-                week => weeks.extend(self.weeks(week)),
+                week => {
+                    names_week = true;
+                    weeks.extend(self.weeks(week));
+                }
             }
         }
-        let named_week = spoken
-            .iter()
-            .any(|s| matches!(s.mention, Mention::Week(_) | Mention::NextWeek(_)));
         if weekdays.is_empty() && weeks.is_empty() {
             return days;
         }
@@ -115,13 +116,8 @@ impl Calendar<'_> {
         } else {
             &weekdays
         };
-        if weeks.is_empty() && !(named_week && days.is_empty()) {
-            weeks = self
-                .window
-                .days
-                .iter()
-                .map(|day| i32::from(day.week))
-                .collect();
+        if !names_week {
+            weeks = self.every_week().collect();
         }
         days.extend(self.days(&weeks, names));
         days
@@ -143,9 +139,16 @@ impl Calendar<'_> {
         days.filter(move |day| (from..=to).contains(&i32::from(*day)))
     }
 
+    fn every_week(&self) -> impl Iterator<Item = i32> {
+        self.window.days.iter().map(|day| i32::from(day.week))
+    }
+
     fn weeks(&self, mention: &Mention) -> BTreeSet<i32> {
         match mention {
-            Mention::Week(week) => BTreeSet::from([*week]),
+            Mention::Weeks(from, to) => self
+                .every_week()
+                .filter(|week| (from..=to).contains(&week))
+                .collect(),
             Mention::NextWeek(offset) => BTreeSet::from([self.this_week() + offset]),
             _ => BTreeSet::new(),
         }
@@ -170,8 +173,8 @@ impl Calendar<'_> {
 /// A week and names of days, in either order.
 fn pair<'m>(a: &'m Mention, b: &'m Mention) -> Option<(&'m Mention, &'m BTreeSet<u8>)> {
     match (a, b) {
-        (week @ (Mention::Week(_) | Mention::NextWeek(_)), Mention::Weekdays(names))
-        | (Mention::Weekdays(names), week @ (Mention::Week(_) | Mention::NextWeek(_))) => {
+        (week @ (Mention::Weeks(..) | Mention::NextWeek(_)), Mention::Weekdays(names))
+        | (Mention::Weekdays(names), week @ (Mention::Weeks(..) | Mention::NextWeek(_))) => {
             Some((week, names))
         }
         _ => None,

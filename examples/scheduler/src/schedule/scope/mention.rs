@@ -11,8 +11,8 @@ pub(super) enum Mention {
     Days(i32, i32),
     /// So many days after today.
     FromToday(i32),
-    /// A numbered week.
-    Week(i32),
+    /// Numbered weeks, both included.
+    Weeks(i32, i32),
     /// So many weeks after the current one.
     NextWeek(i32),
     /// Names of days: Monday is 1.
@@ -156,40 +156,46 @@ fn mention<'t>(rest: &'t str, before: &str) -> Option<(Mention, &'t str)> {
         .or_else(|| names(rest, before))
 }
 
-/// `第3天`, `第3天到第5天`, `第2周`, `day 3`, `days 3-5`, `week 2`.
+/// `第3天`, `第3天到第5天`, `第2周`, `day 3`, `days 3-5`, `week 2`, `weeks 2-3`.
 fn ordinal(rest: &str) -> Option<(Mention, &str)> {
     if let Some(tail) = rest.strip_prefix('第') {
-        let (first, tail) = number(tail)?;
-        let day = |tail: &'_ str| -> Option<usize> {
-            tail.strip_prefix(['天', '日'])
-                .map(|tail| rest.len() - tail.len())
-        };
-        // "第3到5天" names the unit only once, at its end.
-        let (unit, range) = match day(tail) {
-            Some(used) => (true, rest.get(used..)?),
-            None => (false, tail),
-        };
-        if let Some((last, tail)) = range_end(range, "第")
-            && let Some(used) = day(tail)
-        {
-            return Some((Mention::Days(first, last), rest.get(used..)?));
-        }
-        if unit {
-            return Some((Mention::Days(first, first), range));
-        }
-        let tail = WEEK_PREFIXES
-            .iter()
-            .find_map(|word| tail.strip_prefix('个').unwrap_or(tail).strip_prefix(word))?;
-        return Some((Mention::Week(first), tail));
+        return chinese_ordinal(tail);
     }
-    if let Some((first, tail)) = labelled(rest, &["days ", "day ", "day#"]) {
-        let (last, tail) = match range_end(tail, "day ") {
-            Some((last, tail)) => (last, tail),
-            None => (first, tail),
-        };
+    let range = |label, names: &[&str]| {
+        let (first, tail) = labelled(rest, names)?;
+        let (last, tail) = range_end(tail, label).unwrap_or((first, tail));
+        Some((first, last, tail))
+    };
+    if let Some((first, last, tail)) = range("day ", &["days ", "day ", "day#"]) {
         return Some((Mention::Days(first, last), tail));
     }
-    labelled(rest, &["week "]).map(|(week, tail)| (Mention::Week(week), tail))
+    let (first, last, tail) = range("week ", &["weeks ", "week "])?;
+    Some((Mention::Weeks(first, last), tail))
+}
+
+/// What follows `第`: one number or two, and the unit after the last or after both.
+fn chinese_ordinal(tail: &str) -> Option<(Mention, &str)> {
+    let (first, tail) = number(tail)?;
+    let end = |tail| range_end(tail, "第").and_then(|(last, tail)| Some((last, unit(tail)?)));
+    match (unit(tail), end(unit(tail).map_or(tail, |(_, tail)| tail))) {
+        (_, Some((last, (kind, tail)))) => Some((kind(first, last), tail)),
+        (Some((kind, tail)), None) => Some((kind(first, first), tail)),
+        (None, None) => None,
+    }
+}
+
+type Range = fn(i32, i32) -> Mention;
+
+/// `天` or `周`, and what it makes of two numbers.
+fn unit(tail: &str) -> Option<(Range, &str)> {
+    if let Some(tail) = tail.strip_prefix(['天', '日']) {
+        return Some((Mention::Days, tail));
+    }
+    let tail = tail.strip_prefix('个').unwrap_or(tail);
+    let tail = WEEK_PREFIXES
+        .iter()
+        .find_map(|word| tail.strip_prefix(word))?;
+    Some((Mention::Weeks, tail))
 }
 
 fn labelled<'t>(rest: &'t str, labels: &[&str]) -> Option<(i32, &'t str)> {
