@@ -135,13 +135,10 @@ impl Rule {
                 .collect();
         }
         // A number before a day counts within the year, unless months are named.
-        if self.by_month.is_empty() && self.by_month_day.is_empty() {
+        if self.by_month.is_empty() {
             let all = days_from(year, year.days_in_year());
-            return all
-                .iter()
-                .copied()
-                .filter(|&day| self.allows_nth(day, &all))
-                .collect();
+            let named = |&day: &Date| self.allows_month_day(day) && self.allows_nth(day, &all);
+            return all.iter().copied().filter(named).collect();
         }
         months
             .flat_map(|month| self.in_month(month, first))
