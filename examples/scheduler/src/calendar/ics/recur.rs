@@ -290,6 +290,8 @@ mod tests {
             ["0302", "0601"]
         );
         assert_eq!(spring("FREQ=YEARLY;BYDAY=9MO,10MO"), ["0302", "0309"]);
+        // The second of March is a ninth Monday, but of the year only.
+        assert_eq!(spring("FREQ=YEARLY;BYDAY=9MO;BYMONTHDAY=2,9"), ["0302"]);
         assert_eq!(
             spring("FREQ=YEARLY;BYMONTHDAY=2"),
             ["0302", "0402", "0502", "0602"]
