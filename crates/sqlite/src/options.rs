@@ -52,14 +52,15 @@ impl SqliteOptions {
         self
     }
 
-    /// How many pages of 4 KiB the write-ahead log holds before it is copied into the database: 1
-    /// to [`Self::MAX_WAL_PAGES`], 192 if not said. More pages mean fewer copies and a larger file.
+    /// How many pages of 2 KiB the write-ahead log holds before it is copied into the database: 1
+    /// to [`Self::MAX_WAL_PAGES`], which it is if not said. More pages mean fewer copies and a
+    /// larger file.
     pub fn wal_pages(mut self, pages: u32) -> Self {
         self.wal_pages = pages.clamp(1, Self::MAX_WAL_PAGES);
         self
     }
 
-    /// How large the database may grow, in bytes, rounded up to pages of 4 KiB. What does not fit
+    /// How large the database may grow, in bytes, rounded up to pages of 2 KiB. What does not fit
     /// is refused with [`Full`](fugato_store::StoreErrorKind::Full). No limit if not said.
     pub fn max_bytes(mut self, bytes: u64) -> Self {
         self.max_bytes = Some(bytes);
@@ -79,7 +80,7 @@ impl Default for SqliteOptions {
         Self {
             synchronous: Synchronous::default(),
             busy_timeout: Duration::from_secs(5),
-            wal_pages: 192,
+            wal_pages: Self::MAX_WAL_PAGES,
             max_bytes: None,
             clock: Arc::new(system_clock),
         }

@@ -9,6 +9,8 @@ use fugato_store::{
 };
 use rusqlite::Connection;
 
+const PAGE: usize = 2048;
+
 fn commit(head: u64, bytes: usize) -> Commit {
     Commit {
         expect: Expect { head, fence: 0 },
@@ -152,11 +154,11 @@ async fn a_file_that_lost_its_end_is_refused() -> Result<(), Box<dyn std::error:
     let path = folder.path().join("torn.db");
     fill(&path).await?;
     let whole = fs::read(&path)?;
-    let pages = whole.len() / 4096;
+    let pages = whole.len() / PAGE;
     assert!(pages > 15, "{pages} pages");
-    for kept in [4096, 4096 * 3 + 7, whole.len() - 4096, whole.len() - 1] {
+    for kept in [PAGE, PAGE * 3 + 7, whole.len() - PAGE, whole.len() - 1] {
         fs::write(&path, &whole[..kept])?;
-        let held = kept / 4096;
+        let held = kept / PAGE;
         let expected = format!(": it holds {held} of its {pages} pages: it lost its end");
         assert_eq!(refused(&path), expected, "{kept} bytes of {}", whole.len());
     }
@@ -177,9 +179,9 @@ async fn a_damaged_page_is_refused() -> Result<(), Box<dyn std::error::Error>> {
     let path = folder.path().join("damaged.db");
     fill(&path).await?;
     let whole = fs::read(&path)?;
-    for page in 1..whole.len() / 4096 {
+    for page in 1..whole.len() / PAGE {
         let mut damaged = whole.clone();
-        damaged[page * 4096..page * 4096 + 64].fill(0xa5);
+        damaged[page * PAGE..page * PAGE + 64].fill(0xa5);
         fs::write(&path, damaged)?;
         assert!(!refused(&path).is_empty(), "page {page}");
     }
@@ -201,7 +203,7 @@ async fn verifying_finds_what_opening_a_large_file_does_not()
     let mut damaged = fs::read(&path)?;
     // A page in the middle of a chain of pages of one record names the next; the chain now ends
     // nowhere.
-    let middle = damaged.len() / 4096 / 2 * 4096;
+    let middle = damaged.len() / PAGE / 2 * PAGE;
     damaged[middle..middle + 4].fill(0xff);
     fs::write(&path, damaged)?;
     let log = SqliteLog::open(&path)?;
