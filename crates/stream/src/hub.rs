@@ -4,7 +4,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll},
 };
@@ -27,6 +27,7 @@ use crate::{Event, EventKind};
 #[derive(Debug, Default)]
 pub struct Hub {
     heard: AtomicUsize,
+    open: AtomicBool,
     inner: Mutex<Inner>,
 }
 
@@ -58,6 +59,12 @@ impl Hub {
         self.heard.load(Ordering::Relaxed) > 0
     }
 
+    /// Whether the text of an open block is kept. Then the end of its task must be sent even if
+    /// nobody reads, or a late reader is shown what is over.
+    pub fn has_open(&self) -> bool {
+        self.open.load(Ordering::Relaxed)
+    }
+
     /// A new reader.
     pub fn subscribe(self: &Arc<Self>) -> Subscription {
         let mut inner = lock(&self.inner);
@@ -69,7 +76,11 @@ impl Hub {
         }
         inner.readers.push(ring.clone());
         self.heard.fetch_add(1, Ordering::Relaxed);
-        Subscription { ring, hub: self.clone(), batch: VecDeque::new() }
+        Subscription {
+            ring,
+            hub: self.clone(),
+            batch: VecDeque::new(),
+        }
     }
 
     /// Sends one event to every reader.
@@ -83,7 +94,10 @@ impl Hub {
         for event in &events {
             inner.remember(event);
         }
-        let Some((last, others)) = inner.readers.split_last() else { return };
+        self.open.store(!inner.open.is_empty(), Ordering::Relaxed);
+        let Some((last, others)) = inner.readers.split_last() else {
+            return;
+        };
         for ring in others {
             ring.push(events.clone());
         }
@@ -111,11 +125,33 @@ impl Inner {
                 }
             }
             EventKind::TextFinished { block } | EventKind::ReasoningFinished { block } => {
-                self.open.retain(|open| delta_block(&open.kind) != Some(block));
+                // Tasks name their blocks themselves, so two may use one name.
+                let ended = |open: &Event| {
+                    open.origin == event.origin && delta_block(&open.kind) == Some(block)
+                };
+                self.open.retain(|open| !ended(open));
+            }
+            // What a task left open is complete with it, or void.
+            EventKind::NodeFinished | EventKind::NodeFailed { .. } => {
+                self.open.retain(|open| !same_task(open, event));
             }
             _ => {}
         }
     }
+}
+
+/// Whether two events come from the same task, in whatever attempt.
+fn same_task(one: &Event, other: &Event) -> bool {
+    let task = |event: &Event| {
+        let origin = event.origin.as_ref()?;
+        Some((
+            origin.scope.clone(),
+            origin.node.clone(),
+            origin.visit,
+            origin.index,
+        ))
+    };
+    task(one).is_some_and(|one| task(other) == Some(one))
 }
 
 fn delta_block(kind: &EventKind) -> Option<&String> {
@@ -128,13 +164,21 @@ fn delta_block(kind: &EventKind) -> Option<&String> {
 /// The start and the text so far of a block that is open.
 fn reopened(delta: &Event) -> Vec<Event> {
     let start = match &delta.kind {
-        EventKind::TextDelta { block, .. } => EventKind::TextStarted { block: block.clone() },
-        EventKind::ReasoningDelta { block, .. } => {
-            EventKind::ReasoningStarted { block: block.clone() }
-        }
+        EventKind::TextDelta { block, .. } => EventKind::TextStarted {
+            block: block.clone(),
+        },
+        EventKind::ReasoningDelta { block, .. } => EventKind::ReasoningStarted {
+            block: block.clone(),
+        },
         _ => return vec![],
     };
-    vec![Event { kind: start, ..delta.clone() }, delta.clone()]
+    vec![
+        Event {
+            kind: start,
+            ..delta.clone()
+        },
+        delta.clone(),
+    ]
 }
 
 /// Appends the text of `event` to `open` if both are deltas of the same block of the same task.
@@ -145,11 +189,17 @@ fn merge(open: &mut Event, event: &Event) -> bool {
     match (&mut open.kind, &event.kind) {
         (
             EventKind::TextDelta { block, text },
-            EventKind::TextDelta { block: same, text: more },
+            EventKind::TextDelta {
+                block: same,
+                text: more,
+            },
         )
         | (
             EventKind::ReasoningDelta { block, text },
-            EventKind::ReasoningDelta { block: same, text: more },
+            EventKind::ReasoningDelta {
+                block: same,
+                text: more,
+            },
         ) if block == same => {
             text.push_str(more);
             true
@@ -175,7 +225,8 @@ impl Ring {
     fn push(&self, events: Vec<Event>) {
         let mut queue = lock(&self.queue);
         let idle = queue.events.is_empty() && queue.lagged.is_none();
-        if queue.events.len() < CAPACITY {
+        // Once an event was dropped, those after it come from the log too, or they would overtake it.
+        if queue.lagged.is_none() && queue.events.len() < CAPACITY {
             queue.events.extend(events);
         } else {
             events.into_iter().for_each(|event| queue.squeeze(event));
@@ -193,7 +244,12 @@ impl Queue {
         if let Some(seq) = event.seq {
             self.lagged.get_or_insert(seq);
         } else if delta_block(&event.kind).is_some() {
-            if !self.events.iter_mut().rev().any(|queued| merge(queued, &event)) {
+            if !self
+                .events
+                .iter_mut()
+                .rev()
+                .any(|queued| merge(queued, &event))
+            {
                 self.events.push_back(event);
             }
         } else if is_last(&event.kind) {
@@ -265,11 +321,23 @@ mod tests {
     use super::*;
 
     fn event(seq: Option<Seq>, kind: EventKind) -> Event {
-        Event { thread: ThreadId::new("t").unwrap(), run: RunId(1), seq, origin: None, kind }
+        Event {
+            thread: ThreadId::new("t").unwrap(),
+            run: RunId(1),
+            seq,
+            origin: None,
+            kind,
+        }
     }
 
     fn delta(text: &str) -> Event {
-        event(None, EventKind::TextDelta { block: "b".into(), text: text.into() })
+        event(
+            None,
+            EventKind::TextDelta {
+                block: "b".into(),
+                text: text.into(),
+            },
+        )
     }
 
     fn drain(reader: &mut Subscription) -> Vec<Heard> {
@@ -288,7 +356,10 @@ mod tests {
         let text: usize = heard
             .iter()
             .map(|heard| match heard {
-                Heard::Event(Event { kind: EventKind::TextDelta { text, .. }, .. }) => text.len(),
+                Heard::Event(Event {
+                    kind: EventKind::TextDelta { text, .. },
+                    ..
+                }) => text.len(),
                 other => panic!("{other:?}"),
             })
             .sum();
@@ -305,7 +376,12 @@ mod tests {
         hub.close();
         let heard = drain(&mut reader);
         assert_eq!(heard.len(), CAPACITY + 1);
-        assert_eq!(heard.last(), Some(&Heard::Lagged { from: CAPACITY as Seq + 1 }));
+        assert_eq!(
+            heard.last(),
+            Some(&Heard::Lagged {
+                from: CAPACITY as Seq + 1
+            })
+        );
     }
 
     #[test]
@@ -315,7 +391,10 @@ mod tests {
         hub.send(delta("b"));
         let mut reader = hub.subscribe();
         let start = event(None, EventKind::TextStarted { block: "b".into() });
-        assert_eq!(drain(&mut reader), [Heard::Event(start), Heard::Event(delta("ab"))]);
+        assert_eq!(
+            drain(&mut reader),
+            [Heard::Event(start), Heard::Event(delta("ab"))]
+        );
         hub.send(event(None, EventKind::TextFinished { block: "b".into() }));
         assert_eq!(drain(&mut hub.subscribe()), []);
     }
