@@ -96,7 +96,7 @@ pub(crate) fn check<S: State>(
     let mut problems = vec![];
     check_names(builder, &mut problems);
     check_mentions(builder, names, guards, &mut problems);
-    check_ways(builder, &mut problems);
+    check_ways(builder, guards, &mut problems);
     if guards.len() > 1 {
         problems.push(Problem::SeveralGuards);
     }
@@ -176,7 +176,7 @@ fn check_mentions<S: State>(
 }
 
 /// The kinds of ways out of each node, and the rules for each kind.
-fn check_ways<S: State>(builder: &GraphBuilder<S>, problems: &mut Vec<Problem>) {
+fn check_ways<S: State>(builder: &GraphBuilder<S>, guards: &[String], problems: &mut Vec<Problem>) {
     let mut edges = HashSet::new();
     let mut joins = HashSet::new();
     for way in &builder.ways {
@@ -217,14 +217,14 @@ fn check_ways<S: State>(builder: &GraphBuilder<S>, problems: &mut Vec<Problem>) 
             (_, 0) | (0, 1) => {}
             _ => problems.push(Problem::MixedWays(name.clone())),
         }
-        check_worker(builder, name, work, choices > 0, problems);
+        check_worker(builder, guards, (name, work), choices > 0, problems);
     }
 }
 
 fn check_worker<S: State>(
     builder: &GraphBuilder<S>,
-    name: &String,
-    work: &Work<S>,
+    guards: &[String],
+    (name, work): (&String, &Work<S>),
     chooses: bool,
     problems: &mut Vec<Problem>,
 ) {
@@ -240,6 +240,7 @@ fn check_worker<S: State>(
         Declared::Branch { to, .. } => to.contains(name),
         Declared::Scatter { .. } => false,
     });
+    let shared = shared || guards.contains(name);
     if shared || builder.start == *name || matches!(work, Work::Pause(_)) {
         problems.push(Problem::SharedWorker(name.clone()));
     }

@@ -79,8 +79,17 @@ pub(crate) fn addressed(
     fact: Fact<String>,
     names: &mut Arc<Names>,
 ) -> Result<Fact<Path>, RunError> {
-    fact.map(&mut |text| names.path(&text))
-        .map_err(|error| RunError::new(RunErrorKind::Format).because(error))
+    let mut fact = fact
+        .map(&mut |text| names.path(&text))
+        .map_err(|error| RunError::new(RunErrorKind::Format).because(error))?;
+    if let Fact::Stepped { routes, .. } | Fact::Closed { routes } = &mut fact {
+        for (join, from) in &mut routes.arrived {
+            names.renew(join);
+            names.renew(from);
+        }
+        routes.joined.iter_mut().for_each(|join| names.renew(join));
+    }
+    Ok(fact)
 }
 
 fn unreadable(why: &str) -> RunError {

@@ -31,6 +31,8 @@ pub(crate) struct Driver<S: State> {
     /// The outcome of a step's only task, which becomes one record with its routes.
     solo: Option<(Option<Json>, Vec<EventKind>)>,
     error: Option<RunError>,
+    /// Whether the log knows, and the readers were told, how the run came to rest.
+    pub(crate) rested: bool,
 }
 
 impl<S: State> Driver<S> {
@@ -53,6 +55,7 @@ impl<S: State> Driver<S> {
             tasks: None,
             solo: None,
             error: None,
+            rested: false,
         }
     }
 
@@ -116,9 +119,26 @@ impl<S: State> Driver<S> {
             Some(tasks) => tasks.next().await,
             None => vec![],
         };
+        if batch.is_empty() {
+            return self.lost();
+        }
         batch
             .into_iter()
             .try_for_each(|(position, attempt)| self.learn(position, attempt))
+    }
+
+    /// Nothing will come any more: what still runs died outside of its future.
+    fn lost(&mut self) -> Result<(), RunError> {
+        for position in 0..self.machine.frontier().len() {
+            let running = self.machine.task(position).map(|task| task.state);
+            if running == Some(crate::machine::TaskState::Running) {
+                self.learn(
+                    position,
+                    Attempt::Panicked("it never said how it ended".into()),
+                )?;
+            }
+        }
+        Ok(())
     }
 
     /// A step closes only when its routing succeeded.
@@ -178,11 +198,17 @@ impl<S: State> Driver<S> {
     }
 
     fn fail_run(&mut self) -> Result<(), RunError> {
-        let error = self
-            .error
-            .take()
-            .unwrap_or_else(|| RunError::new(RunErrorKind::NothingToDo));
-        self.fail(error)
+        // The failure of a task whose run was taken over is known from the log alone.
+        let told = self.machine.failure().map(|(task, error)| {
+            let kind = RunErrorKind::Node {
+                task: self.shared.names.text(task),
+            };
+            let named = format!("{kind}: ");
+            let cause = error.strip_prefix(&named).unwrap_or(error).to_owned();
+            RunError::new(kind).because(cause)
+        });
+        let error = self.error.take().or(told);
+        self.fail(error.unwrap_or_else(|| RunError::new(RunErrorKind::NothingToDo)))
     }
 
     pub(crate) fn fail(&mut self, error: RunError) -> Result<(), RunError> {
@@ -193,6 +219,7 @@ impl<S: State> Driver<S> {
 
     async fn rest(&mut self) -> Result<(), RunError> {
         self.flush().await?;
+        self.rested = true;
         if self.shared.hub.is_heard() && self.machine.todo() == Todo::Park {
             let interrupts = self.machine.interrupts().cloned().collect();
             let parked = self.shared.event(None, EventKind::RunParked { interrupts });

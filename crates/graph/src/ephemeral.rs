@@ -101,9 +101,13 @@ impl<S: State> Ephemeral<S> {
         opened: Opened<S>,
         request: Request<S::Update>,
     ) -> Result<Ended<S>, RunError> {
+        let mut run = opened.machine.run();
+        if matches!(request, Request::Start(_)) {
+            run.0 += 1;
+        }
         let shared = Arc::new(Shared {
             thread: self.thread.clone(),
-            run: opened.machine.run(),
+            run,
             names: opened.names.clone(),
             hub: self.hub.clone().unwrap_or_default(),
             late_readers: false,

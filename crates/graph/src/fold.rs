@@ -43,6 +43,11 @@ impl<S: State> Fold<S> {
         }
     }
 
+    /// Forgets what is staged: the step that it belongs to will never close.
+    pub(crate) fn discard(&mut self) {
+        self.staged.clear();
+    }
+
     /// Applies what is staged, in the order of the frontier.
     pub(crate) fn close(&mut self) {
         let mut staged = std::mem::take(&mut self.staged);

@@ -8,11 +8,14 @@ use std::{
 };
 
 use fugato_state::{Seq, ThreadId};
-use fugato_store::{Commit, Expect, Fence, Snapshot, Status, StoreErrorKind, ThreadLog};
+use fugato_store::{
+    Commit, Expect, Fence, Record, Snapshot, Status, StoreError, StoreErrorKind, ThreadLog,
+};
 
 use crate::{
     RunError, codec,
     context::Shared,
+    driver::explain,
     machine::{Fact, Machine, Path, Todo},
     sight,
 };
@@ -64,32 +67,84 @@ impl Journal {
         if self.facts.is_empty() {
             return Ok(());
         }
-        let heard = shared.hub.is_heard();
+        let heard = shared.hub.is_heard() || shared.hub.has_open();
         let facts = std::mem::take(&mut self.facts);
         let shown = if heard { facts.clone() } else { vec![] };
-        let at = shared.now();
-        let records: Vec<_> = facts
-            .into_iter()
-            .map(|fact| codec::encode(fact, at, shared.run, &shared.names))
-            .collect::<Result<_, _>>()?;
-        self.tail += records.iter().map(|record| record.0.len()).sum::<usize>();
-        let commit = Commit {
-            expect: Expect {
-                head: self.head,
-                fence: self.fence,
-            },
-            nonce: nonce(),
-            records,
-            status: status(machine),
-            base: self.base.take(),
-        };
+        let records = self.encode(facts, shared)?;
+        let too_large = |record: &Record| record.0.len() > Commit::MAX_RECORD;
+        if let Some(at) = records.iter().position(too_large) {
+            return self.break_off(records, at, shared).await;
+        }
         let first = self.head + 1;
-        self.head = self.append(&commit).await?;
+        self.store(records, status(machine)).await?;
         for (fact, seq) in shown.iter().zip(first..) {
             let events = sight::events(fact, &shared.names, &self.thread, shared.run, Some(seq));
             shared.hub.send_all(events);
         }
         Ok(())
+    }
+
+    fn encode(&self, facts: Vec<Fact<Path>>, shared: &Shared) -> Result<Vec<Record>, RunError> {
+        let at = shared.now();
+        let encode = |fact| codec::encode(fact, at, shared.run, &shared.names);
+        facts.into_iter().map(encode).collect()
+    }
+
+    /// A fact does not fit into a record. What a person sent is refused and changes nothing; what
+    /// a task made fails the run in its place, so that the thread can be tried again or begun anew.
+    async fn break_off(
+        &mut self,
+        mut records: Vec<Record>,
+        at: usize,
+        shared: &Shared,
+    ) -> Result<(), RunError> {
+        let Some(large) = records.get(at) else {
+            return Ok(());
+        };
+        let (bytes, limit) = (large.0.len(), Commit::MAX_RECORD);
+        let error = StoreError::new(StoreErrorKind::TooLarge { bytes, limit }, "append");
+        let error = RunError::from(error.on(&self.thread));
+        let sent = matches!(
+            codec::read(large)?.fact,
+            Fact::Created { .. } | Fact::Started { .. } | Fact::Answered { .. }
+        );
+        if sent {
+            return Err(error);
+        }
+        records.truncate(at);
+        let failed = Fact::RunFailed {
+            error: explain(&error),
+        };
+        records.extend(self.encode(vec![failed], shared)?);
+        self.store(records, Status::Idle).await?;
+        Err(error)
+    }
+
+    /// Stores records, in one append unless they are more than an append may bear.
+    async fn store(&mut self, mut records: Vec<Record>, last: Status) -> Result<(), RunError> {
+        loop {
+            let rest = overflow(&mut records);
+            self.tail += records.iter().map(|record| record.0.len()).sum::<usize>();
+            let commit = Commit {
+                expect: Expect {
+                    head: self.head,
+                    fence: self.fence,
+                },
+                nonce: nonce(),
+                records,
+                status: if rest.is_empty() {
+                    last
+                } else {
+                    Status::Runnable
+                },
+                base: self.base.take(),
+            };
+            self.head = self.append(&commit).await?;
+            if rest.is_empty() {
+                return Ok(());
+            }
+            records = rest;
+        }
     }
 
     /// A store that did not answer may have written: the same commit is tried once more, and its
@@ -103,6 +158,17 @@ impl Journal {
         };
         Ok(appended.head)
     }
+}
+
+/// Takes off what does not fit into one append.
+fn overflow(records: &mut Vec<Record>) -> Vec<Record> {
+    let mut whole = 0;
+    let fits = records.iter().take_while(|record| {
+        whole += record.0.len();
+        whole <= Commit::MAX_COMMIT
+    });
+    let fits = fits.count();
+    records.split_off(fits)
 }
 
 /// What a queue of threads must know of this one.

@@ -36,6 +36,8 @@ pub struct Machine {
     /// Half-filled joins: the joining node, and who has arrived.
     joins: BTreeMap<String, Vec<String>>,
     asked: u64,
+    /// The first failure for good in the open step: the task, and why.
+    failure: Option<(Path, String)>,
     output: Option<Json>,
 }
 
@@ -129,6 +131,12 @@ impl Machine {
         self.frontier.get(position)
     }
 
+    /// The first task of the open step that failed for good, and why.
+    pub fn failure(&self) -> Option<(Path, &str)> {
+        let failure = self.failure.as_ref();
+        failure.map(|(task, error)| (*task, error.as_str()))
+    }
+
     /// The joins that are half filled: the joining node, and who has arrived.
     pub fn half_filled(&self) -> &BTreeMap<String, Vec<String>> {
         &self.joins
@@ -189,7 +197,10 @@ impl Machine {
             } => self.start(*run, under, next),
             Fact::Stepped { routes, .. } | Fact::Closed { routes } => self.close(routes),
             Fact::Finished { task, .. } => self.set_at(task, TaskState::Done),
-            Fact::Failed { task, .. } => self.set_at(task, TaskState::Failed),
+            Fact::Failed { task, error, .. } => {
+                self.failure.get_or_insert_with(|| (*task, error.clone()));
+                self.set_at(task, TaskState::Failed);
+            }
             Fact::Asked {
                 task,
                 memo,
@@ -243,6 +254,7 @@ impl Machine {
     }
 
     fn open(&mut self, next: &[Next<Path>]) {
+        self.failure = None;
         self.frontier.clear();
         self.positions.clear();
         for Next { task, items } in next {
@@ -310,6 +322,13 @@ impl Machine {
         self.under = Some(under.clone());
         self.phase = Phase::Running;
         for (path, attempt) in tasks {
+            if self
+                .failure
+                .as_ref()
+                .is_some_and(|(failed, _)| failed == path)
+            {
+                self.failure = None;
+            }
             if let Some(task) = self.position(path).and_then(|at| self.frontier.get_mut(at)) {
                 task.attempt = *attempt;
             }

@@ -107,10 +107,16 @@ impl<S: State> Opened<S> {
             Fact::Started { under, .. } | Fact::Resumed { under, .. } => self.version = under.state,
             _ => {}
         }
+        if self.version > S::VERSION {
+            return Err(newer::<S>(self.version));
+        }
         self.fold.follow(fact, &self.machine, self.version)?;
         self.machine.evolve(fact);
         if let Fact::Migrated { under } = fact {
             self.version = under.state;
+        }
+        if self.version > S::VERSION {
+            return Err(newer::<S>(self.version));
         }
         Ok(())
     }
@@ -167,4 +173,13 @@ impl<S: State> Opened<S> {
             Err(RunError::new(RunErrorKind::GraphChanged { gone }))
         }
     }
+}
+
+/// What a newer program wrote means something that this one does not know.
+pub(crate) fn newer<S: State>(found: u32) -> RunError {
+    let why = format!(
+        "the thread was written by state version {found}; this program knows versions up to {}",
+        S::VERSION
+    );
+    RunError::new(RunErrorKind::Migrate).because(why)
 }

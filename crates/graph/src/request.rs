@@ -13,7 +13,7 @@ use crate::{
     graph::Work,
     journal::Journal,
     machine::{Fact, Phase, TaskState, Todo, Under},
-    open::Opened,
+    open::{Opened, newer},
     route::{calm, entry},
     snapshot,
 };
@@ -66,11 +66,7 @@ fn barrier<S: State>(opened: &Opened<S>, under: &Under) -> Result<Option<Snapsho
         return Ok(None);
     }
     if opened.version > under.state {
-        let why = format!(
-            "the thread was written by state version {}; this program knows versions up to {}",
-            opened.version, under.state
-        );
-        return Err(RunError::new(RunErrorKind::Migrate).because(why));
+        return Err(newer::<S>(opened.version));
     }
     let body = snapshot::save(&opened.machine, &opened.fold, &opened.names)?;
     Ok(Some(Snapshot {
@@ -108,6 +104,7 @@ fn start<S: State>(
     } else {
         None
     };
+    driver.fold.discard();
     driver.fold.apply(updates);
     let run = RunId(driver.machine.run().0 + 1);
     let next = vec![entry(&driver.graph, &driver.machine)];

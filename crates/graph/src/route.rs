@@ -82,6 +82,7 @@ pub(crate) fn route<S: fugato_state::State>(
         machine,
         state,
         routes: Routes::default(),
+        passed: vec![],
     };
     let mut last = None;
     for task in machine.frontier() {
@@ -90,6 +91,7 @@ pub(crate) fn route<S: fugato_state::State>(
             last = Some(task.path.node);
         }
     }
+    routing.pass()?;
     Ok(routing.routes)
 }
 
@@ -106,6 +108,8 @@ struct Routing<'a, S: fugato_state::State> {
     machine: &'a Machine,
     state: &'a S,
     routes: Routes<Path>,
+    /// Workers for which a scatter had no item.
+    passed: Vec<NodeIx>,
 }
 
 impl<S: fugato_state::State> Routing<'_, S> {
@@ -169,8 +173,8 @@ impl<S: fugato_state::State> Routing<'_, S> {
     fn scatter(&mut self, node: NodeIx, to: NodeIx, items: &Scatter<S>) -> Result<(), RunError> {
         let items = calm(|| items(self.state)).map_err(|error| self.failed(node, error))?;
         if items.is_empty() {
-            // No item means that all workers are done: the thread goes on where they would.
-            return self.leave(to);
+            self.passed.push(to);
+            return Ok(());
         }
         match self
             .routes
@@ -191,6 +195,15 @@ impl<S: fugato_state::State> Routing<'_, S> {
             }
         }
         Ok(())
+    }
+
+    /// No item means that all workers are done: the thread goes on where they would. Unless
+    /// another scatter of the same step has work for them.
+    fn pass(&mut self) -> Result<(), RunError> {
+        let mut passed = std::mem::take(&mut self.passed);
+        passed.dedup();
+        passed.retain(|to| self.routes.next.iter().all(|next| next.task.node != *to));
+        passed.into_iter().try_for_each(|to| self.leave(to))
     }
 
     fn arrive(&mut self, join: usize, node: NodeIx) {

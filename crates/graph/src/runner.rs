@@ -1,15 +1,17 @@
 use std::{
     collections::HashMap,
     fmt,
+    panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::{Duration, Instant},
 };
 
-use fugato_state::{Millis, Seq, State, ThreadId};
+use fugato_state::{Millis, RunId, Seq, State, ThreadId};
 use fugato_store::{
     Fence, Lease, LeaseRequest, Leased, Snapshots, ThreadAdmin, ThreadLog, ThreadStore,
 };
 use fugato_stream::{EventKind, Hub};
+use futures::FutureExt;
 
 use crate::{
     Answers, Ended, Events, Graph, IntoUpdates, Run, RunError, RunErrorKind,
@@ -21,6 +23,7 @@ use crate::{
     machine::{Phase, Under},
     open::{Opened, open},
     request::{self, Request},
+    route::panic_text,
     snapshot::Snapshotter,
 };
 
@@ -54,7 +57,7 @@ pub(crate) struct Shop<S: State> {
 pub struct RunnerOptions {
     /// How many steps a run may close: 10,000 by default.
     pub step_limit: u64,
-    /// How often a task may be begun again after crashes: 3 by default.
+    /// How often a task may be begun, crashes included, before the run fails: 3 by default.
     pub crash_limit: u32,
     /// Who holds the leases, for messages to people: the process id by default.
     pub owner: String,
@@ -81,7 +84,7 @@ impl RunnerOptions {
         self
     }
 
-    /// How often a task may be begun again after crashes.
+    /// How often a task may be begun, crashes included.
     #[must_use]
     pub fn crash_limit(mut self, attempts: u32) -> Self {
         self.crash_limit = attempts;
@@ -239,9 +242,18 @@ impl<S: State> Shop<S> {
             .hold(&self.log, thread, lease.fence, self.options.ttl());
         lock(&self.hubs).insert(thread.clone(), Arc::downgrade(&hub));
         let ended = match self.prepare(thread, &lease, request, hub.clone()).await {
-            Ok(mut driver) => match driver.drive().await {
-                Ok(()) => Ok(ended(&driver)),
-                Err(error) => Err(error.on(Some(thread), driver.machine.steps())),
+            Ok(mut driver) => match AssertUnwindSafe(driver.drive()).catch_unwind().await {
+                Ok(Ok(())) => Ok(ended(&driver)),
+                Ok(Err(error)) if driver.rested => {
+                    Err(error.on(Some(thread), driver.machine.steps()))
+                }
+                Ok(Err(error)) => Err(broken_off(error, thread, &driver)),
+                // Nodes and wiring are called calmly: it was `apply` or a serialiser.
+                Err(panic) => {
+                    let error =
+                        RunError::new(RunErrorKind::Unfinished).because(panic_text(&*panic));
+                    Err(broken_off(error, thread, &driver))
+                }
             },
             Err(error) => Err(refuse(error, thread, &hub)),
         };
@@ -355,10 +367,19 @@ impl<S: State> Shop<S> {
 
 /// A request that was refused before anything ran: readers of the stream are told too.
 fn refuse(error: RunError, thread: &ThreadId, hub: &Hub) -> RunError {
-    let error = error.on(Some(thread), 0);
+    tell(error.on(Some(thread), 0), RunId(0), thread, hub)
+}
+
+/// A run that could not store how it went on: its log does not tell the readers, so this does.
+fn broken_off<S: State>(error: RunError, thread: &ThreadId, driver: &Driver<S>) -> RunError {
+    let error = error.on(Some(thread), driver.machine.steps());
+    tell(error, driver.shared.run, thread, &driver.shared.hub)
+}
+
+fn tell(error: RunError, run: RunId, thread: &ThreadId, hub: &Hub) -> RunError {
     hub.send(fugato_stream::Event {
         thread: thread.clone(),
-        run: fugato_state::RunId(0),
+        run,
         seq: None,
         origin: None,
         kind: EventKind::RunFailed {

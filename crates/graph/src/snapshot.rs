@@ -9,7 +9,7 @@ use crate::{
     RunError, RunErrorKind, digest,
     fold::{Fold, SavedFold},
     journal::Journal,
-    machine::{Json, Machine, Names, SavedMachine, Todo},
+    machine::{Json, Machine, Names, Phase, SavedMachine, Todo},
 };
 
 /// A fold at rest, with a digest that notices damage.
@@ -94,7 +94,9 @@ impl Snapshotter {
         names: &Names,
     ) -> Result<(), RunError> {
         let due = MIN_TAIL.max(TAIL_PER_SNAPSHOT * self.last);
-        if journal.tail < due || machine.todo() == Todo::Wait {
+        // A failed step may have been folded and not closed: no snapshot may say so.
+        let open = machine.todo() == Todo::Wait || matches!(machine.phase(), Phase::Failed { .. });
+        if journal.tail < due || open {
             return Ok(());
         }
         let body = save(machine, fold, names)?;

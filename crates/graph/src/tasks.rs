@@ -1,7 +1,7 @@
 //! Running the tasks of a step: one inline, several at once.
 use std::{
     future::Future,
-    panic::AssertUnwindSafe,
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::Arc,
     task::{Poll, ready},
@@ -24,7 +24,12 @@ type Called<U> = Result<Outcome<U>, BoxError>;
 
 /// Runs one task where the caller is.
 pub(crate) async fn run_one<S: State>(node: &dyn Node<S>, cx: Context<S>) -> Attempt<S::Update> {
-    attempt(AssertUnwindSafe(node.run(cx)).catch_unwind().await)
+    attempt(AssertUnwindSafe(called(node, cx)).catch_unwind().await)
+}
+
+/// Calls the node when polled, so that a panic before its future exists is caught too.
+async fn called<S: State>(node: &dyn Node<S>, cx: Context<S>) -> Called<S::Update> {
+    node.run(cx).await
 }
 
 fn attempt<U>(called: Result<Called<U>, Box<dyn std::any::Any + Send>>) -> Attempt<U> {
@@ -97,7 +102,15 @@ async fn run_chunk<S: State>(
     let mut done = Vec::with_capacity(chunk.len());
     let mut pending = FuturesUnordered::new();
     for ((position, _, cx), node) in chunk.into_iter().zip(&nodes) {
-        let called = AssertUnwindSafe(node.run(cx)).catch_unwind();
+        // A node written by hand may panic before its future exists.
+        let called = catch_unwind(AssertUnwindSafe(|| node.run(cx)));
+        let called = match called {
+            Ok(called) => AssertUnwindSafe(called).catch_unwind(),
+            Err(panic) => {
+                done.push((position, attempt(Err(panic))));
+                continue;
+            }
+        };
         let mut task = Running { position, called };
         match futures::poll!(&mut task) {
             Poll::Ready(result) => done.push(result),

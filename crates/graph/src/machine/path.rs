@@ -60,6 +60,15 @@ impl Names {
         self.index.get(name).copied()
     }
 
+    /// Puts today's name in the place of one that was renamed.
+    pub(crate) fn renew(&self, name: &mut String) {
+        if let Some(today) = self.find(name).map(|ix| self.name(ix))
+            && *today != **name
+        {
+            *name = today.to_string();
+        }
+    }
+
     /// The name at a position.
     pub fn name(&self, ix: NodeIx) -> Arc<str> {
         self.list

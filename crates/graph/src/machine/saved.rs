@@ -18,6 +18,8 @@ pub struct SavedMachine {
     frontier: Vec<Task<String>>,
     joins: BTreeMap<String, Vec<String>>,
     asked: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failure: Option<(String, String)>,
     output: Option<Json>,
 }
 
@@ -49,6 +51,10 @@ impl SavedMachine {
             frontier: machine.frontier.iter().map(rest).collect(),
             joins: machine.joins.clone(),
             asked: machine.asked,
+            failure: machine
+                .failure
+                .as_ref()
+                .map(|(task, error)| (names.text(*task), error.clone())),
             output: machine.output.clone(),
         }
     }
@@ -63,11 +69,22 @@ impl SavedMachine {
             steps: self.steps,
             phase: self.phase,
             under: self.under,
-            joins: self.joins,
+            joins: self
+                .joins
+                .into_iter()
+                .map(|(mut join, mut arrived)| {
+                    names.renew(&mut join);
+                    arrived.iter_mut().for_each(|from| names.renew(from));
+                    (join, arrived)
+                })
+                .collect(),
             asked: self.asked,
             output: self.output,
             ..Machine::default()
         };
+        if let Some((task, error)) = self.failure {
+            machine.failure = Some((names.path(&task)?, error));
+        }
         for (name, n) in self.visits {
             let at = names.path(&format!("{name}#{n}"))?.node.at();
             if machine.visits.len() <= at {
