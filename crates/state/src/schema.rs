@@ -1,36 +1,67 @@
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The JSON Schema of a value. Cheap to clone.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Schema(Arc<Value>);
+/// The JSON Schema of a value. Cheap to clone; compiled once, when it is first checked against.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(from = "Value", into = "Value")]
+pub struct Schema(Arc<Inner>);
+
+struct Inner {
+    schema: Value,
+    compiled: OnceLock<Result<jsonschema::Validator, SchemaError>>,
+}
+
+impl From<Value> for Schema {
+    fn from(schema: Value) -> Self {
+        Self(Arc::new(Inner { schema, compiled: OnceLock::new() }))
+    }
+}
+
+impl From<Schema> for Value {
+    fn from(schema: Schema) -> Self {
+        schema.0.schema.clone()
+    }
+}
+
+impl PartialEq for Schema {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.schema == other.0.schema
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Schema({})", self.0.schema)
+    }
+}
 
 impl Schema {
     /// The schema of a Rust type, by schemars.
     pub fn of<T: JsonSchema>() -> Self {
-        Self(Arc::new(schemars::schema_for!(T).to_value()))
+        schemars::schema_for!(T).to_value().into()
     }
 
     /// A schema written by hand; rejected when it is not a valid JSON Schema.
     pub fn new(schema: Value) -> Result<Self, SchemaError> {
-        match compile(&schema) {
-            Ok(_) => Ok(Self(Arc::new(schema))),
-            Err(error) => Err(error),
-        }
+        let schema = Self::from(schema);
+        schema.compiled()?;
+        Ok(schema)
     }
 
     /// The schema as JSON.
     pub fn as_value(&self) -> &Value {
-        &self.0
+        &self.0.schema
     }
 
     /// Checks a value. The violations name their places, so that a person or a model can act.
     pub fn check(&self, value: &Value) -> Result<(), SchemaError> {
-        let violations: Vec<_> = compile(&self.0)?
+        let violations: Vec<_> = self.compiled()?
             .iter_errors(value)
             .map(|error| Violation {
                 path: error.instance_path().to_string(),
@@ -43,10 +74,14 @@ impl Schema {
             Err(SchemaError::Violated(violations))
         }
     }
-}
 
-fn compile(schema: &Value) -> Result<jsonschema::Validator, SchemaError> {
-    jsonschema::validator_for(schema).map_err(|error| SchemaError::Invalid(error.to_string()))
+    fn compiled(&self) -> Result<&jsonschema::Validator, SchemaError> {
+        let compile = || {
+            jsonschema::validator_for(&self.0.schema)
+                .map_err(|error| SchemaError::Invalid(error.to_string()))
+        };
+        self.0.compiled.get_or_init(compile).as_ref().map_err(Clone::clone)
+    }
 }
 
 /// A value does not fit its schema, or the schema itself is wrong.
@@ -61,7 +96,7 @@ pub enum SchemaError {
 }
 
 /// One place at which a value breaks its schema.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
     /// A JSON pointer into the value; empty for the value itself.
     pub path: String,

@@ -1,4 +1,16 @@
-//! A scheduling agent: it places what you want to do around what you have to attend.
+#![doc = include_str!("../README.md")]
 
+pub mod agent;
 pub mod calendar;
+pub mod contract;
+pub mod deps;
+pub mod graph;
+pub mod keywords;
+pub mod mind;
+pub mod nodes;
+pub mod prompts;
+pub mod report;
+pub mod rules;
 pub mod schedule;
+pub mod service;
+pub mod tools;

@@ -5,7 +5,8 @@ use std::str::FromStr;
 use thiserror::Error;
 
 /// A language for what a person reads.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Lang {
     /// English.
     #[default]

@@ -1,0 +1,117 @@
+use fugato::state::ToolCall;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Phase;
+
+/// A write that the agent wants to make.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Wanted {
+    /// The call, with canonical name and arguments.
+    pub call: ToolCall,
+    /// What it does, for the person.
+    pub summary: String,
+    /// What the model said with it.
+    pub speak: String,
+    /// Whether it may be made: it needs no consent, or the person agreed.
+    pub accepted: bool,
+}
+
+/// What the person is asked, and where the agent goes on when it is answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pending {
+    /// What it is about.
+    pub topic: Topic,
+    /// What the person is shown.
+    pub card: Card,
+    /// The phase to which the answer returns.
+    pub resume_phase: Phase,
+}
+
+/// What a question is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Topic {
+    /// The model wants to know something.
+    AskUser,
+    /// Whether the plan is right.
+    Plan,
+    /// Whether a write may be made.
+    Tool,
+    /// Whether what was placed shall be kept.
+    Schedule,
+}
+
+/// What the person is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Card {
+    /// `ask_user` or `confirm`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What it is about.
+    pub topic: Topic,
+    /// A short heading.
+    pub title: String,
+    /// The whole text.
+    pub summary: String,
+}
+
+impl Card {
+    /// A question of the model.
+    pub fn question(title: &str, text: &str) -> Self {
+        let (title, summary) = (title.into(), text.into());
+        Self { kind: "ask_user".into(), topic: Topic::AskUser, title, summary }
+    }
+
+    /// Something to agree to.
+    pub fn confirm(topic: Topic, title: &str, summary: String) -> Self {
+        Self { kind: "confirm".into(), topic, title: title.into(), summary }
+    }
+}
+
+/// The person's answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reply {
+    /// What to do with what was shown; none for a plain answer to a question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<Action>,
+    /// The answer to a question, or the reason of a rejection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// What to do with what was shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Do it.
+    #[serde(alias = "accept")]
+    Approve,
+    /// Do not do it.
+    Reject,
+    /// Do not do it: for a person, the same as rejecting.
+    Cancel,
+}
+
+impl Reply {
+    /// Agrees.
+    pub fn approve() -> Self {
+        Self { action: Some(Action::Approve), text: None }
+    }
+
+    /// Disagrees, perhaps with a reason.
+    pub fn reject(reason: Option<String>) -> Self {
+        Self { action: Some(Action::Reject), text: reason }
+    }
+
+    /// Answers a question.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { action: None, text: Some(text.into()) }
+    }
+
+    /// What the person said, if anything.
+    pub fn said(&self) -> Option<&str> {
+        self.text.as_deref().map(str::trim).filter(|text| !text.is_empty())
+    }
+}

@@ -1,0 +1,70 @@
+use serde::{Deserialize, Serialize};
+
+use super::DEFAULT_MAX_ROUNDS;
+use crate::calendar::Lang;
+
+/// What a person asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Request {
+    /// In words.
+    pub text: String,
+    /// The language to answer in; that of the words if none is given.
+    pub lang: Option<Lang>,
+    /// The classes that it is about; empty for those of the conversation so far.
+    pub task_class_ids: Vec<u32>,
+    /// Whether writes are made without asking.
+    pub always_execute: bool,
+    /// Whether the model shall think; none to let the route decide.
+    pub thinking: Option<bool>,
+    /// How many rounds of execution the run has.
+    pub max_rounds: u64,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self {
+            text: String::new(),
+            lang: None,
+            task_class_ids: vec![],
+            always_execute: false,
+            thinking: None,
+            max_rounds: DEFAULT_MAX_ROUNDS,
+        }
+    }
+}
+
+impl Request {
+    /// A request in words.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// Names the classes that it is about.
+    #[must_use]
+    pub fn classes(mut self, ids: impl IntoIterator<Item = u32>) -> Self {
+        self.task_class_ids = ids.into_iter().collect();
+        self
+    }
+
+    /// Lets writes be made without asking.
+    #[must_use]
+    pub fn always_execute(mut self) -> Self {
+        self.always_execute = true;
+        self
+    }
+
+    /// Limits the rounds of execution.
+    #[must_use]
+    pub fn max_rounds(mut self, rounds: u64) -> Self {
+        self.max_rounds = rounds;
+        self
+    }
+
+    /// Answers in this language, whatever the words are in.
+    #[must_use]
+    pub fn in_lang(mut self, lang: Lang) -> Self {
+        self.lang = Some(lang);
+        self
+    }
+}

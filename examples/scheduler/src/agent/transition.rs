@@ -1,0 +1,334 @@
+//! The transitions of the agent: each is one atomic change, and together they are all there are.
+use std::sync::Arc;
+
+use fugato::{
+    prompt,
+    state::{Budget, ConversationUpdate, Message, PinnedBlock, Plan, PlanStep},
+    tool::{Visibility, VisibilityUpdate, call_pair},
+};
+
+use super::{
+    Action, Agent, ContextHook, Evidence, EvidenceSource, Health, Mode, Pending, Phase, Reply,
+    Request, Routed, RunScope, TerminalOutcome, TerminalStatus, Topic, Wanted,
+};
+use crate::{
+    calendar::Lang,
+    schedule::{Change, TaskStatus},
+};
+
+/// The block that marks that everything pending was placed by rule once.
+pub const ROUGH_BUILD_DONE: &str = "rough_build_done";
+/// The block that shows the plan.
+pub const PLAN: &str = "plan";
+/// The block that shows the current step.
+pub const CURRENT_STEP: &str = "current_step";
+/// What marks in the history that a step was finished.
+pub const STEP_ADVANCED: &str = "execute_step_advanced";
+/// What marks in the history that a run was completed.
+pub const LOOP_CLOSED: &str = "execute_loop_closed";
+
+impl Agent {
+    fn say(&mut self, message: Message) {
+        self.conversation.apply(ConversationUpdate::Said(message));
+    }
+
+    /// Sets a pinned block.
+    pub fn pin(&mut self, key: &str, text: String) {
+        self.conversation.apply(ConversationUpdate::Pinned(PinnedBlock { key: key.into(), text }));
+    }
+
+    /// A run begins: what belongs to the last one goes, what was said and placed stays.
+    pub(super) fn request(&mut self, request: Request) {
+        self.reset_for_next_run();
+        self.lang = request.lang.unwrap_or_else(|| Lang::of(&request.text));
+        self.run.rounds = Budget::new(request.max_rounds);
+        self.run.always_execute = request.always_execute;
+        self.run.thinking = request.thinking;
+        if !request.task_class_ids.is_empty() {
+            self.task_class_ids = request.task_class_ids;
+        }
+        self.say(Message::user(request.text));
+    }
+
+    /// Idempotent. Keeps identity, history and the schedule.
+    pub fn reset_for_next_run(&mut self) {
+        let unsaved = self.run.unsaved;
+        self.run = RunScope { unsaved, ..RunScope::default() };
+        self.phase = Phase::Chatting;
+        self.plan = Plan::default();
+        self.health = Health::default();
+        self.wanted = None;
+        self.pending = None;
+        self.clear_tools();
+        self.conversation.apply(ConversationUpdate::Unpinned(PLAN.into()));
+        self.conversation.apply(ConversationUpdate::Unpinned(CURRENT_STEP.into()));
+    }
+
+    fn clear_tools(&mut self) {
+        self.tools = Visibility::new();
+        self.hook = None;
+    }
+
+    pub(super) fn route(&mut self, routed: &Routed) {
+        self.phase = routed.phase;
+        self.run.needs_rough_build = routed.rough_build;
+        self.run.needs_refine = routed.refine;
+        self.run.allow_reorder = routed.reorder;
+        self.run.execute_thinking = routed.thinking;
+        self.run.mode = routed.mode;
+        if routed.phase == Phase::Executing {
+            self.start_direct_execute();
+        }
+    }
+
+    /// Execution without a plan: an old plan must not be mistaken for one.
+    pub fn start_direct_execute(&mut self) {
+        self.plan = Plan::default();
+        self.conversation.apply(ConversationUpdate::Unpinned(PLAN.into()));
+        self.conversation.apply(ConversationUpdate::Unpinned(CURRENT_STEP.into()));
+        self.phase = Phase::Executing;
+        self.run.react = true;
+        self.hook = Some(ContextHook::schedule("direct_execute"));
+    }
+
+    /// A plan is ready to be confirmed.
+    pub fn finish_plan(
+        &mut self,
+        steps: Vec<PlanStep>,
+        needs_rough_build: bool,
+        task_class_ids: Vec<u32>,
+        hook: ContextHook,
+    ) {
+        self.clear_tools();
+        let lines = steps.iter().zip(1..).map(|(step, n)| match step.done_when.as_str() {
+            "" => format!("{n}. {}", step.content),
+            done => format!("{n}. {} (done when: {done})", step.content),
+        });
+        self.pin(PLAN, lines.collect::<Vec<_>>().join("\n"));
+        self.plan = Plan::new(steps);
+        self.pin_step();
+        self.run.needs_rough_build |= needs_rough_build;
+        if !task_class_ids.is_empty() {
+            self.task_class_ids = task_class_ids;
+        }
+        self.hook = Some(hook);
+        self.run.react = false;
+        self.phase = Phase::WaitingConfirm;
+    }
+
+    fn pin_step(&mut self) {
+        match self.plan.current_step() {
+            Some(step) => {
+                let n = self.plan.current + 1;
+                let text = format!("step {n} of {}: {}", self.plan.steps.len(), step.content);
+                self.pin(CURRENT_STEP, text);
+            }
+            None => self.conversation.apply(ConversationUpdate::Unpinned(CURRENT_STEP.into())),
+        }
+    }
+
+    /// The plan may be carried out.
+    pub fn confirm_plan(&mut self) {
+        self.phase = Phase::Executing;
+    }
+
+    /// The plan has to be made anew.
+    pub fn reject_plan(&mut self) {
+        self.plan = Plan::default();
+        self.hook = None;
+        self.conversation.apply(ConversationUpdate::Unpinned(PLAN.into()));
+        self.conversation.apply(ConversationUpdate::Unpinned(CURRENT_STEP.into()));
+        self.phase = Phase::Planning;
+    }
+
+    pub(super) fn open(&mut self, pending: Pending) {
+        self.phase = Phase::Interrupted;
+        self.pending = Some(pending);
+    }
+
+    /// The person's answer returns the agent to where it asked.
+    pub(super) fn reply(&mut self, reply: &Reply) {
+        let Some(pending) = self.pending.take() else { return };
+        let approved = reply.action == Some(Action::Approve);
+        self.phase = pending.resume_phase;
+        let status = match pending.topic {
+            Topic::AskUser => "resumed",
+            _ if approved => "confirmed",
+            _ => "rejected",
+        };
+        self.run.announce = Some(status.into());
+        match (pending.topic, approved) {
+            (Topic::AskUser, _) => self.answered(&pending.card.summary, reply),
+            (Topic::Plan, true) => self.confirm_plan(),
+            (Topic::Plan, false) => self.reject_plan(),
+            (Topic::Tool, true) => {
+                self.phase = Phase::Executing;
+                if let Some(wanted) = &mut self.wanted {
+                    wanted.accepted = true;
+                }
+            }
+            (Topic::Tool, false) => self.refuse_wanted(reply),
+            (Topic::Schedule, true) => {
+                self.run.closing = false;
+                self.keep();
+                self.done();
+            }
+            (Topic::Schedule, false) => self.refuse_schedule(),
+        }
+        if pending.topic != Topic::AskUser
+            && let Some(text) = reply.said()
+        {
+            self.say(Message::user(text));
+        }
+    }
+
+    fn answered(&mut self, question: &str, reply: &Reply) {
+        let text = reply.said().unwrap_or("(no answer)").to_owned();
+        self.run.resumed = Some((question.to_owned(), text.clone()));
+        self.say(Message::user(text.clone()));
+        self.witness(Evidence {
+            step_index: self.plan.current,
+            source: EvidenceSource::UserReply,
+            name: String::new(),
+            arguments_digest: String::new(),
+            success: true,
+            summary: text,
+        });
+        // What was infeasible may have been settled; the next diagnosis says so.
+        self.health.checked = false;
+    }
+
+    /// The model looks for another way. The call that was not made keeps its pair.
+    fn refuse_wanted(&mut self, reply: &Reply) {
+        self.phase = Phase::Executing;
+        let Some(wanted) = self.wanted.take() else { return };
+        let why = reply.said().map_or(String::new(), |why| format!(": {why}"));
+        let text = format!("not executed, the user rejected it{why}");
+        for message in call_pair(wanted.call, wanted.speak, text) {
+            self.say(message);
+        }
+    }
+
+    fn refuse_schedule(&mut self) {
+        self.phase = Phase::Executing;
+        self.run.closing = false;
+        self.run.optimize_only = false;
+        self.run.mode = Mode::LocalAdjust;
+        self.run.react = true;
+        self.hook = Some(ContextHook::schedule("schedule_rejected"));
+    }
+
+    pub(super) fn reschedule(&mut self, changes: &[Change]) {
+        if let Some(schedule) = &mut self.schedule {
+            let schedule = Arc::make_mut(schedule);
+            for change in changes {
+                schedule.apply(change);
+            }
+            self.run.has_schedule_changes |= !changes.is_empty();
+            // What was diagnosed is no longer so.
+            self.health.checked = false;
+        }
+    }
+
+    pub(super) fn rough_built(&mut self, refine: bool) {
+        self.run.needs_rough_build = false;
+        self.run.unsaved = true;
+        self.pin(ROUGH_BUILD_DONE, "every pending item was placed by rule".into());
+        if refine {
+            self.run.optimize_only = true;
+            self.run.needs_refine = false;
+            if self.run.mode == Mode::LocalAdjust {
+                self.run.mode = Mode::FirstFull;
+            }
+            self.hook = Some(ContextHook::schedule("rough_build_post_refine"));
+        } else {
+            self.done();
+        }
+    }
+
+    /// Suggested places become part of the calendar.
+    pub fn keep(&mut self) {
+        self.run.unsaved = false;
+        if let Some(schedule) = &mut self.schedule {
+            for task in &mut Arc::make_mut(schedule).tasks {
+                if task.status == TaskStatus::Suggested {
+                    task.status = TaskStatus::Existing;
+                }
+            }
+        }
+    }
+
+    pub(super) fn next_round(&mut self) {
+        self.run.judged = None;
+        if let Err(spent) = self.run.rounds.spend(1) {
+            self.end(TerminalOutcome::exhausted(spent.limit));
+        }
+    }
+
+    pub(super) fn use_hook(&mut self) {
+        if let Some(ContextHook { domain, packs, .. }) = self.hook.take() {
+            let packs = packs.into_iter().collect();
+            self.tools.apply(VisibilityUpdate::Activated { domain, packs });
+        }
+    }
+
+    pub(super) fn want(&mut self, wanted: Wanted) {
+        self.calls += 1;
+        self.wanted = Some(wanted);
+    }
+
+    pub(super) fn witness(&mut self, evidence: Evidence) {
+        if evidence.source == EvidenceSource::WriteReceipt {
+            self.run.failed_write = !evidence.success;
+        }
+        self.run.evidence.push(evidence);
+    }
+
+    pub(super) fn diagnose(&mut self, mut health: Health) {
+        let same = !health.signal.is_empty() && self.health.signal == health.signal;
+        health.stagnation = if same { self.health.stagnation + 1 } else { 0 };
+        self.health = health;
+    }
+
+    /// The step is done; without another one, so is everything.
+    pub fn advance_step(&mut self) {
+        self.say(prompt::marker(STEP_ADVANCED));
+        self.run.failed_write = false;
+        if !self.plan.advance() {
+            self.done();
+        }
+        self.pin_step();
+    }
+
+    /// Everything is placed; whether it shall be kept is for the person to say.
+    pub(super) fn close(&mut self) {
+        self.run.closing = true;
+        self.phase = Phase::WaitingConfirm;
+    }
+
+    /// Execution is finished. How it ended, if it did not end well, stays as it was.
+    pub fn done(&mut self) {
+        self.phase = Phase::Done;
+        self.run.optimize_only = false;
+        self.clear_tools();
+    }
+
+    pub(super) fn end(&mut self, outcome: TerminalOutcome) {
+        self.run.outcome.get_or_insert(outcome);
+        self.wanted = None;
+        self.done();
+    }
+
+    /// What the run leaves behind: its end, if it was completed, is marked in the history.
+    pub(super) fn delivered(&mut self) {
+        let outcome = self.run.outcome.as_ref().map(|outcome| outcome.status);
+        if outcome.unwrap_or(TerminalStatus::Completed) == TerminalStatus::Completed {
+            self.say(prompt::marker(LOOP_CLOSED));
+        }
+        self.phase = Phase::Done;
+        self.wanted = None;
+        self.pending = None;
+        self.clear_tools();
+    }
+}
+

@@ -1,0 +1,194 @@
+use std::sync::Arc;
+
+use fugato::{
+    state::{ConversationUpdate, PlanStep, State},
+    tool::VisibilityUpdate,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{Agent, ContextHook, Health, Mode, Pending, Reply, Request, TerminalOutcome, Wanted};
+use crate::schedule::{Change, ScheduleState};
+
+/// A change of the agent's state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Update {
+    /// The person asks for something: a run begins.
+    Requested(Request),
+    /// The conversation goes on.
+    Talked(ConversationUpdate),
+    /// The request was understood.
+    Routed(Routed),
+    /// A plan is ready to be confirmed.
+    Planned {
+        /// Its steps.
+        steps: Vec<PlanStep>,
+        /// Whether pending items are placed by rule first.
+        needs_rough_build: bool,
+        /// Classes that the plan is about; empty to leave them.
+        task_class_ids: Vec<u32>,
+        /// The tools with which execution begins.
+        hook: ContextHook,
+    },
+    /// The plan is accepted without asking.
+    PlanConfirmed,
+    /// The person is asked.
+    Asked(Pending),
+    /// The person has answered.
+    Replied(Reply),
+    /// The schedule was loaded.
+    Loaded(Arc<ScheduleState>),
+    /// The schedule changed.
+    Scheduled(Vec<Change>),
+    /// Everything pending was placed by rule.
+    RoughBuilt {
+        /// Whether to refine it.
+        refine: bool,
+    },
+    /// Suggested places are kept.
+    Kept,
+    /// A round of execution began.
+    RoundBegan,
+    /// The tools of the hook were activated.
+    HookUsed,
+    /// The model's answer could not be used.
+    Corrected,
+    /// The model's answer could be used.
+    Judged(Judged),
+    /// A write is wanted.
+    Wanted(Wanted),
+    /// The wanted write was made, or given up.
+    WantedDone,
+    /// Other tools are active.
+    Tools(VisibilityUpdate),
+    /// Something was seen or done for the current step.
+    Evidence(Evidence),
+    /// A diagnosis was made.
+    Diagnosed(Health),
+    /// The current step is done.
+    Advanced,
+    /// Everything is placed; the person is asked whether to keep it.
+    Closing,
+    /// Execution is finished, well or not.
+    Done,
+    /// The run ends, and not well.
+    Ended(TerminalOutcome),
+    /// What had to be told was told.
+    Announced,
+    /// Something is kept for later.
+    Noted(String),
+    /// The run was summed up.
+    Delivered,
+}
+
+impl From<VisibilityUpdate> for Update {
+    fn from(update: VisibilityUpdate) -> Self {
+        Self::Tools(update)
+    }
+}
+
+/// How a request was understood.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Routed {
+    /// Where it leads.
+    pub phase: super::Phase,
+    /// Whether pending items are placed by rule first.
+    pub rough_build: bool,
+    /// Whether that is refined.
+    pub refine: bool,
+    /// Whether the order of tasks may change.
+    pub reorder: bool,
+    /// Whether the model shall think.
+    pub thinking: bool,
+    /// What is optimised.
+    pub mode: Mode,
+}
+
+/// What the model decided, as routers see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Judged {
+    /// Go on.
+    Continue,
+    /// Execute the wanted call.
+    Act,
+    /// The wanted call has to be confirmed.
+    Confirm,
+    /// A question was asked.
+    Ask,
+    /// The step or everything is done.
+    Done,
+}
+
+/// Something that was seen or done for a step: what lets a step count as done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The step, from 0.
+    pub step_index: usize,
+    /// Where it comes from.
+    pub source: EvidenceSource,
+    /// The tool; empty for a reply of the person.
+    pub name: String,
+    /// A digest of the arguments.
+    pub arguments_digest: String,
+    /// Whether it went well.
+    pub success: bool,
+    /// In a few words.
+    pub summary: String,
+}
+
+/// Where evidence comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EvidenceSource {
+    /// A tool was used to look.
+    ToolObservation,
+    /// A tool was used to write.
+    WriteReceipt,
+    /// The person said so.
+    UserReply,
+}
+
+impl State for Agent {
+    type Update = Update;
+
+    fn apply(&mut self, update: Update) {
+        match update {
+            Update::Requested(request) => self.request(request),
+            Update::Talked(update) => self.conversation.apply(update),
+            Update::Routed(routed) => self.route(&routed),
+            Update::Planned { steps, needs_rough_build, task_class_ids, hook } => {
+                self.finish_plan(steps, needs_rough_build, task_class_ids, hook);
+            }
+            Update::PlanConfirmed => self.confirm_plan(),
+            Update::Asked(pending) => self.open(pending),
+            Update::Replied(reply) => self.reply(&reply),
+            Update::Loaded(schedule) => {
+                self.original = Some(schedule.clone());
+                self.schedule = Some(schedule);
+            }
+            Update::Scheduled(changes) => self.reschedule(&changes),
+            Update::RoughBuilt { refine } => self.rough_built(refine),
+            Update::Kept => self.keep(),
+            Update::RoundBegan => self.next_round(),
+            Update::HookUsed => self.use_hook(),
+            Update::Corrected => self.run.corrections += 1,
+            Update::Judged(judged) => {
+                self.run.corrections = 0;
+                self.run.judged = Some(judged);
+            }
+            Update::Wanted(wanted) => self.want(wanted),
+            Update::WantedDone => self.wanted = None,
+            Update::Tools(update) => self.tools.apply(update),
+            Update::Evidence(evidence) => self.witness(evidence),
+            Update::Diagnosed(health) => self.diagnose(health),
+            Update::Advanced => self.advance_step(),
+            Update::Closing => self.close(),
+            Update::Done => self.done(),
+            Update::Ended(outcome) => self.end(outcome),
+            Update::Announced => self.run.announce = None,
+            Update::Noted(note) => self.notes.push(note),
+            Update::Delivered => self.delivered(),
+        }
+    }
+}

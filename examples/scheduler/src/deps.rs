@@ -1,0 +1,58 @@
+//! What the nodes need from outside. Anything may be absent: the agent then does less, and says so.
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use fugato::{graph::BoxError, state::ThreadId, tool::Registry};
+
+use crate::{agent::Update, mind::Mind, schedule::ScheduleState, tools::View};
+
+/// Where a schedule comes from.
+#[async_trait]
+pub trait ScheduleProvider: Send + Sync {
+    /// What lies where, and what wants a place. Asked once a conversation.
+    async fn load(&self, thread: &ThreadId) -> Result<ScheduleState, BoxError>;
+}
+
+/// What the nodes need from outside.
+#[derive(Clone)]
+pub struct Deps {
+    /// Who decides.
+    pub mind: Mind,
+    /// The tools.
+    pub registry: Registry<View, Update>,
+    /// Where the schedule comes from; without one there is only talk.
+    pub provider: Option<Arc<dyn ScheduleProvider>>,
+    /// The number of the current day in the window, for words such as "tomorrow".
+    pub today: i32,
+    /// How many unusable answers in a row are too many.
+    pub max_corrections: u32,
+}
+
+impl std::fmt::Debug for Deps {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Deps").field("mind", &self.mind).finish_non_exhaustive()
+    }
+}
+
+impl Deps {
+    /// Without a model and without a schedule.
+    pub fn new() -> Result<Self, fugato::tool::RegistryError> {
+        let registry = crate::tools::registry()?;
+        let (mind, today, max_corrections) = (Mind::default(), 1, 3);
+        Ok(Self { mind, registry, provider: None, today, max_corrections })
+    }
+
+    /// Loads schedules from here.
+    #[must_use]
+    pub fn provider(mut self, provider: impl ScheduleProvider + 'static) -> Self {
+        self.provider = Some(Arc::new(provider));
+        self
+    }
+
+    /// Lets this mind decide.
+    #[must_use]
+    pub fn mind(mut self, mind: Mind) -> Self {
+        self.mind = mind;
+        self
+    }
+}

@@ -1,0 +1,85 @@
+//! How the agent is wired: which node comes after which, and why.
+use fugato::graph::{BuildError, END, Graph};
+
+use crate::{
+    agent::{Agent, Card, Phase, Reply, Update},
+    deps::Deps,
+    nodes::{Act, Chat, Decide, Deliver, Execute, Plan, RoughBuild, confirm, quick_task},
+};
+
+/// The graph of the agent. It holds nothing of a conversation, so one serves all of them.
+pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
+    Graph::<Agent>::starting_at("chat")
+        .node("chat", Chat(deps.clone()))
+        .node("plan", Plan(deps.clone()))
+        .node("confirm", confirm)
+        .pause("interrupt", card, |_, reply: Reply| Update::Replied(reply))
+        .node("rough_build", RoughBuild(deps.clone()))
+        .node("execute", Execute(deps.clone()))
+        .node("decide", Decide(deps.clone()))
+        .node("act", Act(deps.clone()))
+        .node("deliver", Deliver(deps.clone()))
+        .node("quick_task", quick_task)
+        // Whatever else holds: an open question comes first.
+        .guard("interrupt", |agent| agent.pending.is_some())
+        .branch("chat", ["chat", "plan", "confirm", "rough_build", "execute", "quick_task", "deliver", END], after_chat)
+        .branch("plan", ["plan", "confirm", "rough_build", "execute", "deliver"], by_phase)
+        .branch("confirm", ["plan", "rough_build", "execute", "deliver"], by_phase)
+        .branch("interrupt", ["plan", "confirm", "rough_build", "execute", "deliver", END], by_phase)
+        .branch("rough_build", ["execute", "deliver"], by_phase)
+        .branch("execute", ["decide", "act", "deliver"], after_execute)
+        .branch("decide", ["act", "execute", "confirm", "deliver"], after_decide)
+        .branch("act", ["execute", "deliver"], by_phase)
+        .edge("deliver", END)
+        .edge("quick_task", END)
+        .output(|agent| agent.run.outcome.clone())
+        .build()
+}
+
+fn card(agent: &Agent) -> Option<Card> {
+    agent.pending.as_ref().map(|pending| pending.card.clone())
+}
+
+/// The phase is the smallest signal that can route plain talk, planning, execution and resumption
+/// through one graph.
+fn by_phase(agent: &Agent) -> &'static str {
+    match agent.phase {
+        Phase::Planning => "plan",
+        Phase::WaitingConfirm => "confirm",
+        Phase::Executing if agent.run.needs_rough_build && !agent.task_class_ids.is_empty() => {
+            "rough_build"
+        }
+        Phase::Executing => "execute",
+        Phase::QuickTask => "quick_task",
+        Phase::Done => "deliver",
+        Phase::Chatting | Phase::Interrupted => END,
+    }
+}
+
+/// A classification that was corrected is asked for again.
+fn after_chat(agent: &Agent) -> &'static str {
+    if agent.phase == Phase::Chatting && agent.run.corrections > 0 {
+        return "chat";
+    }
+    by_phase(agent)
+}
+
+fn after_execute(agent: &Agent) -> &'static str {
+    match (&agent.wanted, agent.phase) {
+        (_, Phase::Done) => "deliver",
+        (Some(wanted), _) if wanted.accepted => "act",
+        _ => "decide",
+    }
+}
+
+/// A write that waits for the person is confirmed, a call that needs no consent is executed, and
+/// everything else is decided anew.
+fn after_decide(agent: &Agent) -> &'static str {
+    match (&agent.wanted, agent.phase) {
+        (_, Phase::Done) => "deliver",
+        (_, Phase::WaitingConfirm) => "confirm",
+        (Some(wanted), _) if wanted.accepted => "act",
+        (Some(_), _) => "confirm",
+        (None, _) => "execute",
+    }
+}

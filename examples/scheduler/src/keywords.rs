@@ -1,0 +1,90 @@
+//! What a person says overrules what a model thinks was said. The word lists are data.
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lists {
+    reorder_allowed: Vec<String>,
+    reorder_forbidden: Vec<String>,
+    global_reopt: Vec<String>,
+    redo_rough_build: Vec<String>,
+    draft_only: Vec<String>,
+    place_all: Vec<String>,
+    quick_note: Vec<String>,
+}
+
+static LISTS: LazyLock<Lists> = LazyLock::new(|| {
+    toml::from_str(include_str!("keywords.toml")).expect("the lists are part of the program")
+});
+
+/// What a request says in so many words.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one list of words")]
+pub struct Said {
+    /// Whether the order of tasks may change; none if nothing was said.
+    pub reorder: Option<bool>,
+    /// Whether everything shall be optimised once more.
+    pub global_reopt: bool,
+    /// Whether everything shall be placed anew.
+    pub redo_rough_build: bool,
+    /// Whether a first placement is all that is wanted.
+    pub draft_only: bool,
+    /// Whether everything pending shall be placed.
+    pub place_all: bool,
+    /// Whether something shall only be noted.
+    pub quick_note: bool,
+}
+
+/// Reads a request.
+pub fn said(text: &str) -> Said {
+    let text = text.to_lowercase();
+    let any = |list: &[String]| list.iter().any(|phrase| text.contains(phrase.as_str()));
+    let reorder = if any(&LISTS.reorder_forbidden) {
+        Some(false)
+    } else {
+        any(&LISTS.reorder_allowed).then_some(true)
+    };
+    Said {
+        reorder,
+        global_reopt: any(&LISTS.global_reopt),
+        redo_rough_build: any(&LISTS.redo_rough_build),
+        draft_only: any(&LISTS.draft_only),
+        place_all: any(&LISTS.place_all),
+        quick_note: any(&LISTS.quick_note),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sch_30_what_forbids_reordering_wins() {
+        assert_eq!(said("顺序不限").reorder, Some(true));
+        assert_eq!(said("Any order will do").reorder, Some(true));
+        assert_eq!(said("any order, but keep the order of algebra").reorder, Some(false));
+        assert_eq!(said("请不要打乱").reorder, Some(false));
+        assert_eq!(said("hello").reorder, None);
+    }
+
+    #[test]
+    fn sch_30_both_languages_have_words_for_everything() {
+        for (zh, en) in [
+            ("请整体重排", "Rearrange everything"),
+            ("重新粗排吧", "redo the rough build"),
+            ("只要初稿", "a draft only"),
+            ("把任务都排一下", "plan my week"),
+            ("记一下买牛奶", "make a note: milk"),
+        ] {
+            let flags = |text| {
+                let Said { global_reopt, redo_rough_build, draft_only, quick_note, .. } =
+                    said(text);
+                [global_reopt, redo_rough_build, draft_only, quick_note]
+            };
+            assert_eq!(flags(zh), flags(en), "{zh} and {en}");
+            assert_ne!((said(zh), said(en)), (Said::default(), Said::default()));
+        }
+    }
+}

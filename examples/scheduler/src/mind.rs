@@ -1,0 +1,196 @@
+//! Asking the model: what streams is shown as it comes, and a failure falls back by rule.
+use std::{sync::Arc, time::Instant};
+
+use fugato::{
+    graph::Context,
+    llm::{
+        ChatDelta, ChatModel, ChatRequest, ModelError, Profile, Tag, TagEnd, TagPiece, TaggedDelta,
+        Thinking, split_tag,
+    },
+    state::Message,
+    stream::EventKind,
+};
+use futures::StreamExt as _;
+
+use crate::agent::Agent;
+
+/// Who decides, and in which manner.
+#[derive(Clone, Default)]
+pub struct Mind {
+    /// The model; without one every decision is made by rule.
+    pub model: Option<Arc<dyn ChatModel>>,
+    /// What happens when the model cannot be used.
+    pub on_failure: OnFailure,
+    /// How each stage asks.
+    pub stages: Stages,
+}
+
+impl std::fmt::Debug for Mind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mind")
+            .field("model", &self.model.as_ref().map(|model| model.name().to_owned()))
+            .field("on_failure", &self.on_failure)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What happens when the model cannot be used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnFailure {
+    /// A rule decides, and the trace says so.
+    #[default]
+    Rules,
+    /// The run fails.
+    Error,
+}
+
+/// How each stage asks the model.
+#[derive(Debug, Clone, Copy)]
+pub struct Stages {
+    /// Classifying a request.
+    pub chat: Profile,
+    /// Planning, quickly.
+    pub plan: Profile,
+    /// Planning once more, when the request is complex.
+    pub deep_plan: Profile,
+    /// Deciding what to do next.
+    pub execute: Profile,
+    /// Summing up.
+    pub deliver: Profile,
+}
+
+impl Default for Stages {
+    fn default() -> Self {
+        let stage = |temperature, max_tokens, thinking| Profile {
+            temperature: Some(temperature),
+            max_tokens: Some(max_tokens),
+            thinking: Some(thinking),
+            ..Profile::default()
+        };
+        Self {
+            chat: stage(0.7, 800, Thinking::Off),
+            plan: stage(0.2, 1600, Thinking::Off),
+            deep_plan: stage(0.2, 3200, Thinking::On),
+            execute: stage(0.3, 1200, Thinking::On),
+            deliver: stage(0.5, 800, Thinking::Off),
+        }
+    }
+}
+
+/// What a model said.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Spoken {
+    /// The decision, as text to be read.
+    pub decision: String,
+    /// The text behind it, which was shown as it came.
+    pub after: String,
+    /// The text before it.
+    pub before: String,
+}
+
+/// Asks, and shows the reasoning and the text behind the decision as they come.
+pub async fn ask(
+    cx: &Context<Agent>,
+    model: &dyn ChatModel,
+    request: ChatRequest,
+    tag: Tag,
+) -> Result<Spoken, ModelError> {
+    let began = Instant::now();
+    let (task, step) = (cx.task(), request.messages.len());
+    let mut shown = Shown { cx, block: format!("{task}/text"), thought: format!("{task}/reasoning"), open: false, thinking: false };
+    let mut deltas = split_tag(model.stream(request).await?, tag);
+    let mut spoken = Spoken::default();
+    while let Some(delta) = deltas.next().await {
+        match delta? {
+            TaggedDelta::Piece(TagPiece::Found(found)) => spoken.decision = found.body,
+            TaggedDelta::Piece(TagPiece::Text(text)) => {
+                shown.text(&text);
+                spoken.after.push_str(&text);
+            }
+            TaggedDelta::Other(ChatDelta::Reasoning(text)) => shown.reasoning(text),
+            TaggedDelta::End(TagEnd::Tagged { before }) => spoken.before = before,
+            TaggedDelta::End(TagEnd::Unclosed { found, before }) => {
+                spoken.decision = found.body;
+                spoken.before = before;
+            }
+            TaggedDelta::End(TagEnd::Plain { text }) => spoken.decision = text,
+            _ => {}
+        }
+    }
+    shown.close();
+    let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    tracing::debug!(task, messages = step, took_ms = took, raw = spoken.decision, "model answered");
+    Ok(spoken)
+}
+
+/// The blocks of one answer as they are shown.
+struct Shown<'a> {
+    cx: &'a Context<Agent>,
+    block: String,
+    thought: String,
+    open: bool,
+    thinking: bool,
+}
+
+impl Shown<'_> {
+    fn text(&mut self, text: &str) {
+        self.stop_thinking();
+        if !self.open {
+            self.open = true;
+            self.cx.emit(EventKind::TextStarted { block: self.block.clone() });
+        }
+        self.cx.emit(EventKind::TextDelta { block: self.block.clone(), text: text.into() });
+    }
+
+    fn reasoning(&mut self, text: String) {
+        if !self.thinking {
+            self.thinking = true;
+            self.cx.emit(EventKind::ReasoningStarted { block: self.thought.clone() });
+        }
+        self.cx.emit(EventKind::ReasoningDelta { block: self.thought.clone(), text });
+    }
+
+    fn stop_thinking(&mut self) {
+        if std::mem::take(&mut self.thinking) {
+            self.cx.emit(EventKind::ReasoningFinished { block: self.thought.clone() });
+        }
+    }
+
+    fn close(&mut self) {
+        self.stop_thinking();
+        if std::mem::take(&mut self.open) {
+            self.cx.emit(EventKind::TextFinished { block: self.block.clone() });
+        }
+    }
+}
+
+/// Shows a text that did not stream.
+pub fn show(cx: &Context<Agent>, text: &str) {
+    if !text.trim().is_empty() {
+        let block = format!("{}/said", cx.task());
+        cx.emit(EventKind::TextStarted { block: block.clone() });
+        cx.emit(EventKind::TextDelta { block: block.clone(), text: text.into() });
+        cx.emit(EventKind::TextFinished { block });
+    }
+}
+
+/// Says how far the agent is.
+pub fn status(cx: &Context<Agent>, code: &str, summary: impl Into<String>) {
+    cx.emit(EventKind::Status { code: code.into(), summary: summary.into() });
+}
+
+/// A tag that only this request can bear: what somebody smuggled into the conversation does not.
+pub fn decision_tag(cx: &Context<Agent>) -> Tag {
+    use std::hash::{BuildHasher as _, RandomState};
+    let nonce = RandomState::new().hash_one((cx.task(), cx.attempt()));
+    Tag::around("decision", format!("{nonce:016x}"))
+}
+
+/// A request that asks for a tagged decision of these messages, in the manner of a stage.
+pub fn request(agent: &Agent, profile: &Profile, messages: impl IntoIterator<Item = Message>) -> ChatRequest {
+    let mut request = profile.apply(ChatRequest::new(messages));
+    if let Some(thinking) = agent.run.thinking {
+        request.thinking = if thinking { Thinking::On } else { Thinking::Off };
+    }
+    request
+}

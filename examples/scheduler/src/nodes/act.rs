@@ -1,0 +1,86 @@
+use async_trait::async_trait;
+use fugato::{
+    graph::{BoxError, Context, Node, Outcome},
+    state::ConversationUpdate,
+    stream::{self, EventKind},
+    tool::{Access, ToolContext, ToolResult, ToolStatus, call_pair},
+};
+
+use crate::{
+    agent::{Agent, Evidence, EvidenceSource, Update, Wanted},
+    deps::Deps,
+    mind::show,
+    tools::View,
+};
+
+/// Executes the wanted call, and nothing else. No model is asked.
+#[derive(Debug)]
+pub struct Act(pub Deps);
+
+#[async_trait]
+impl Node<Agent> for Act {
+    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+        let agent = cx.state();
+        let Some(wanted) = agent.wanted.as_ref().filter(|wanted| wanted.accepted) else {
+            return Err("there is no accepted call to execute".into());
+        };
+        show(&cx, &wanted.speak);
+        let name = wanted.call.name.clone();
+        let (call, preview) = (wanted.call.id.clone(), wanted.summary.clone());
+        cx.emit(EventKind::ToolStarted { call: call.clone(), name: name.clone(), preview });
+        let tools = agent.active_tools();
+        let view = View::of(agent, self.0.today);
+        let context = match &view {
+            Some(view) => ToolContext::new(view),
+            None => ToolContext::without_state(),
+        };
+        let result = self.0.registry.call(&wanted.call, context.visibility(&tools)).await;
+        drop(view);
+        let access = self.0.registry.spec(&name).map_or(Access::Read, |spec| spec.access);
+        let finished = EventKind::ToolFinished {
+            call,
+            name,
+            status: shown(result.status),
+            summary: result.summary.clone(),
+            result: None,
+        };
+        Ok(Outcome::done(updates(agent, wanted, access, result)).note(finished))
+    }
+}
+
+fn updates(
+    agent: &Agent,
+    wanted: &Wanted,
+    access: Access,
+    result: ToolResult<Update>,
+) -> Vec<Update> {
+    let success = result.is_ok();
+    let pair = call_pair(wanted.call.clone(), wanted.speak.clone(), result.text);
+    let mut updates: Vec<_> =
+        pair.into_iter().map(|m| Update::Talked(ConversationUpdate::Said(m))).collect();
+    updates.extend(result.updates);
+    let source = match access {
+        Access::Write => EvidenceSource::WriteReceipt,
+        _ => EvidenceSource::ToolObservation,
+    };
+    if access != Access::Context {
+        updates.push(Update::Evidence(Evidence {
+            step_index: agent.plan.current,
+            source,
+            name: wanted.call.name.clone(),
+            arguments_digest: wanted.call.arguments.to_string(),
+            success,
+            summary: result.summary,
+        }));
+    }
+    updates.push(Update::WantedDone);
+    updates
+}
+
+fn shown(status: ToolStatus) -> stream::ToolStatus {
+    match status {
+        ToolStatus::Ok => stream::ToolStatus::Ok,
+        ToolStatus::Blocked => stream::ToolStatus::Blocked,
+        ToolStatus::Failed => stream::ToolStatus::Failed,
+    }
+}

@@ -1,0 +1,70 @@
+use async_trait::async_trait;
+use fugato::{
+    graph::{BoxError, Context, Node, Outcome},
+    llm::visible_text,
+    stream::EventKind,
+};
+use serde_json::json;
+
+use super::{announce, fall_back, said};
+use crate::{
+    agent::{Agent, Update},
+    deps::Deps,
+    mind::{ask, decision_tag, request, show, status},
+    prompts, report,
+};
+
+/// Sums up. Without a model, or when it fails, the facts speak for themselves.
+#[derive(Debug)]
+pub struct Deliver(pub Deps);
+
+#[async_trait]
+impl Node<Agent> for Deliver {
+    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+        let agent = cx.state();
+        status(&cx, "summarizing", agent.lang.pick("summing up", "正在总结"));
+        let mut updates = announce(&cx);
+        let facts = report::summary(agent);
+        let text = self.summed_up(&cx, &facts).await?.unwrap_or(facts);
+        updates.push(said(text));
+        updates.push(Update::Delivered);
+        status(&cx, "done", agent.lang.pick("done", "完成"));
+        let outcome = Outcome::done(updates);
+        let completed = agent.run.outcome.is_none() && agent.run.has_schedule_changes;
+        Ok(if completed {
+            let data = json!({ "thread": cx.thread().as_str() });
+            outcome.note(EventKind::Card { card: "schedule_completed".into(), data })
+        } else {
+            outcome
+        })
+    }
+}
+
+impl Deliver {
+    /// What the model says; none if the facts shall do.
+    async fn summed_up(
+        &self,
+        cx: &Context<Agent>,
+        facts: &str,
+    ) -> Result<Option<String>, BoxError> {
+        if let Some(model) = &self.0.mind.model {
+            let messages = prompts::deliver(cx.state(), facts);
+            let request = request(cx.state(), &self.0.mind.stages.deliver, messages);
+            match ask(cx, &**model, request, decision_tag(cx)).await {
+                Ok(spoken) => {
+                    let text = visible_text([spoken.after.as_str(), spoken.decision.as_str()]).to_owned();
+                    if spoken.after.is_empty() {
+                        show(cx, &text);
+                    }
+                    if !text.is_empty() {
+                        return Ok(Some(text));
+                    }
+                }
+                // A summary is not worth failing for, whatever the policy is.
+                Err(error) => fall_back(cx, crate::mind::OnFailure::Rules, error.into())?,
+            }
+        }
+        show(cx, facts);
+        Ok(None)
+    }
+}

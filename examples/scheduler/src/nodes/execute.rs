@@ -1,0 +1,64 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use fugato::{
+    graph::{BoxError, Context, Node, Outcome},
+    state::{ConversationUpdate, PinnedBlock},
+    tool::Detail,
+};
+
+use super::announce;
+use crate::{agent::{Agent, Update}, deps::Deps, mind::status};
+
+/// Begins a round of execution: everything that has to be so before anybody decides.
+#[derive(Debug)]
+pub struct Execute(pub Deps);
+
+#[async_trait]
+impl Node<Agent> for Execute {
+    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+        let agent = cx.state();
+        let mut updates = announce(&cx);
+        if !agent.run.react && !agent.run.optimize_only && !agent.has_step() {
+            return Err("there is nothing to execute: the plan has no step left".into());
+        }
+        if agent.hook.is_some() {
+            updates.push(Update::HookUsed);
+        }
+        if agent.schedule.is_none()
+            && let Some(provider) = &self.0.provider
+        {
+            updates.push(Update::Loaded(Arc::new(provider.load(cx.thread()).await?)));
+        }
+        // What the person agreed to is done at once: no model is asked, no round is used.
+        if agent.wanted.as_ref().is_some_and(|wanted| wanted.accepted) {
+            return Ok(Outcome::done(updates));
+        }
+        updates.push(Update::RoundBegan);
+        updates.extend(self.pins(agent));
+        let (n, of) = (agent.plan.current + 1, agent.plan.steps.len());
+        let text = if of > 0 {
+            agent.lang.pick(format!("executing step {n} of {of}"), format!("正在执行第 {n}/{of} 步"))
+        } else {
+            agent.lang.pick("working".to_owned(), "正在处理".to_owned())
+        };
+        status(&cx, "executing", text);
+        Ok(Outcome::done(updates))
+    }
+}
+
+impl Execute {
+    fn pins(&self, agent: &Agent) -> Vec<Update> {
+        let pin = |key: &str, text: String| {
+            Update::Talked(ConversationUpdate::Pinned(PinnedBlock { key: key.into(), text }))
+        };
+        let mut pins = vec![];
+        if let Some(step) = agent.plan.current_step() {
+            let text = format!("{} (done when: {})", step.content, step.done_when);
+            pins.push(pin("execution_context", text));
+        }
+        let tools = self.0.registry.catalogue(&agent.active_tools(), Detail::LITE);
+        pins.push(pin("tool_summary", format!("{} tools are active", tools.lines().count())));
+        pins
+    }
+}

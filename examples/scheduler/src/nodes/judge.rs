@@ -1,0 +1,184 @@
+//! What a decision may do now. The contract has checked its form; this checks its sense.
+use fugato::{
+    graph::Context,
+    llm::{Rejected, visible_text},
+    prompt::one_of,
+    state::ToolCall,
+    tool::Access,
+};
+use serde_json::Value;
+
+use super::said;
+use crate::{
+    agent::{
+        Agent, Card, EvidenceSource, Judged, Pending, Phase, TerminalOutcome, Topic, Update,
+        Wanted,
+    },
+    contract::{ActionKind, Call, Decision},
+    deps::Deps,
+    mind::{Spoken, show},
+};
+
+/// The changes that a decision makes, or why it is refused.
+pub(super) fn judge(
+    deps: &Deps,
+    cx: &Context<Agent>,
+    decision: &Decision,
+    spoken: &Spoken,
+) -> Result<Vec<Update>, Rejected> {
+    let judging = Judging { deps, agent: cx.state(), decision };
+    let updates = match (decision.action, decision.call()) {
+        (ActionKind::Continue | ActionKind::Confirm, Some(call)) => {
+            return judging.call(call, judging.text(spoken));
+        }
+        (ActionKind::Continue, None) => judging.go_on(spoken),
+        (ActionKind::AskUser, _) => judging.ask(judging.text(spoken)),
+        (ActionKind::NextPlan, _) => judging.next_step(judging.text(spoken))?,
+        (ActionKind::Done, _) => judging.done(judging.text(spoken))?,
+        (ActionKind::Abort, _) => judging.abort(),
+        (ActionKind::Confirm, None) => {
+            return Err(judging.refuse("/tool_call", "confirm needs the call that is to be confirmed"));
+        }
+    };
+    let asks = matches!(decision.action, ActionKind::AskUser | ActionKind::Abort);
+    if spoken.after.is_empty() && !asks {
+        show(cx, &decision.speak);
+    }
+    Ok(updates)
+}
+
+struct Judging<'a> {
+    deps: &'a Deps,
+    agent: &'a Agent,
+    decision: &'a Decision,
+}
+
+impl Judging<'_> {
+    fn text<'a>(&'a self, spoken: &'a Spoken) -> &'a str {
+        visible_text([spoken.after.as_str(), &self.decision.speak, &spoken.before])
+    }
+
+    fn refuse(&self, path: &str, why: impl Into<String>) -> Rejected {
+        let raw = serde_json::to_string(self.decision).unwrap_or_default();
+        Rejected::sense(raw, path, why)
+    }
+
+    /// A call that may be executed, or has to be confirmed.
+    fn call(&self, call: &Call, text: &str) -> Result<Vec<Update>, Rejected> {
+        let id = format!("call-{}", self.agent.calls + 1);
+        let call = ToolCall::new(id, call.name.clone(), Value::Object(call.arguments.clone()));
+        let admitted = self
+            .deps
+            .registry
+            .admit(&call, &self.agent.active_tools())
+            .map_err(|refusal| self.refuse("/tool_call", refusal.to_string()))?;
+        let access = admitted.spec().access;
+        let free = self.agent.run.always_execute || self.agent.run.optimize_only;
+        if access == Access::Write && self.agent.is_gate_closed() {
+            return Err(self.refuse("/tool_call", CLOSED));
+        }
+        let confirmed = self.decision.action == ActionKind::Confirm;
+        if access == Access::Write && !confirmed && !free {
+            let name = &admitted.spec().name;
+            let confirm = one_of(["confirm"]);
+            let why = format!("`{name}` writes, so the action must be {confirm}, not continue");
+            return Err(self.refuse("/action", why));
+        }
+        let accepted = access != Access::Write || free;
+        // A tool that only changes which tools there are is not the person's business.
+        let speak = if access == Access::Context { "" } else { text };
+        let preview = admitted.preview();
+        let summary = if text.is_empty() { preview } else { format!("{text} ({preview})") };
+        let (call, speak) = (admitted.call().clone(), speak.to_owned());
+        let judged = if accepted { Judged::Act } else { Judged::Confirm };
+        Ok(vec![Update::Judged(judged), Update::Wanted(Wanted { call, summary, speak, accepted })])
+    }
+
+    /// What was thought is kept, so that the next round does not begin where this one did.
+    fn go_on(&self, spoken: &Spoken) -> Vec<Update> {
+        let text = visible_text([self.text(spoken), self.decision.reason.as_str(), "…"]);
+        vec![Update::Judged(Judged::Continue), said(text)]
+    }
+
+    fn ask(&self, text: &str) -> Vec<Update> {
+        let title = self.agent.lang.pick("A question", "请确认");
+        let card = Card::question(title, text);
+        let (topic, resume_phase) = (Topic::AskUser, Phase::Executing);
+        let asked = Update::Asked(Pending { topic, card, resume_phase });
+        vec![Update::Judged(Judged::Ask), said(text), asked]
+    }
+
+    fn next_step(&self, text: &str) -> Result<Vec<Update>, Rejected> {
+        if !self.agent.has_step() {
+            let why = "there is no plan; when everything is done, the action is done";
+            return Err(self.refuse("/action", why));
+        }
+        self.check_evidence()?;
+        let mut updates = vec![Update::Judged(Judged::Continue)];
+        updates.extend((!text.is_empty()).then(|| said(text)));
+        updates.push(Update::Advanced);
+        let last = self.agent.plan.current + 1 == self.agent.plan.steps.len();
+        if last && self.agent.run.unsaved {
+            updates.extend(self.keeping());
+        }
+        Ok(updates)
+    }
+
+    fn done(&self, text: &str) -> Result<Vec<Update>, Rejected> {
+        self.check_evidence()?;
+        let mut updates = vec![Update::Judged(Judged::Done)];
+        updates.extend((!text.is_empty()).then(|| said(text)));
+        if self.agent.run.unsaved {
+            updates.extend(self.keeping());
+        } else {
+            updates.push(Update::Done);
+        }
+        Ok(updates)
+    }
+
+    /// What was placed without asking is kept only if the person says so.
+    fn keeping(&self) -> Vec<Update> {
+        if self.agent.run.always_execute {
+            vec![Update::Kept, Update::Done]
+        } else {
+            vec![Update::Closing]
+        }
+    }
+
+    fn abort(&self) -> Vec<Update> {
+        let outcome = match &self.decision.abort {
+            Some(abort) => TerminalOutcome::aborted(
+                "execute",
+                if abort.code.is_empty() { "aborted" } else { &abort.code },
+                &abort.user_message,
+                &abort.internal_reason,
+            ),
+            None => TerminalOutcome::aborted("execute", "aborted", "", &self.decision.reason),
+        };
+        vec![Update::Judged(Judged::Done), Update::Ended(outcome)]
+    }
+
+    /// A step counts as done only if something shows it, and nothing speaks against it.
+    fn check_evidence(&self) -> Result<(), Rejected> {
+        if self.agent.is_gate_closed() {
+            return Err(self.refuse("/action", CLOSED));
+        }
+        if self.agent.run.failed_write {
+            let why = "the last write failed; repair it, ask the user, or abort";
+            return Err(self.refuse("/action", why));
+        }
+        let step = self.agent.plan.current;
+        let mut evidence = self.agent.run.evidence.iter().filter(|e| e.step_index == step);
+        let seen = evidence
+            .any(|e| e.success && (e.source == EvidenceSource::UserReply || !e.name.is_empty()));
+        if self.agent.has_step() && !seen && !self.agent.run.unsaved {
+            let why = "nothing shows that this step is done: call a tool that shows it, or ask the user";
+            return Err(self.refuse("/goal_check", why));
+        }
+        Ok(())
+    }
+}
+
+/// Why nothing may be written, and what is allowed.
+const CLOSED: &str = "not everything fits, so nothing may be written; use ask_user and offer four \
+    options: extend the window, relax constraints, reduce the scope, accept the risk and close";

@@ -1,0 +1,108 @@
+use async_trait::async_trait;
+use fugato::{
+    graph::{BoxError, Context, Node, Outcome},
+    llm::{ChatModel, ModelError, visible_text},
+};
+
+use super::{Heard, announce, correct, fall_back, hear, said};
+use crate::{
+    agent::{Agent, Card, ContextHook, Judged, Pending, Phase, Topic, Update},
+    contract::{self, Complexity, PlanAction, PlanDecision},
+    deps::Deps,
+    mind::{Spoken, ask, decision_tag, request, show, status},
+    prompts, rules,
+};
+
+/// Makes a plan; a complex request gets a second, slower look.
+#[derive(Debug)]
+pub struct Plan(pub Deps);
+
+#[async_trait]
+impl Node<Agent> for Plan {
+    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+        status(&cx, "planning", cx.state().lang.pick("making a plan", "正在制定计划"));
+        let mut updates = announce(&cx);
+        let (decision, spoken) = match self.think(&cx).await {
+            Some(Heard::Decided(decision, spoken)) => (decision, spoken),
+            Some(Heard::Rejected(rejected)) => {
+                match correct(&cx, &rejected, self.0.max_corrections) {
+                    Ok(outcome) => return Ok(outcome),
+                    Err(why) => {
+                        fall_back(&cx, self.0.mind.on_failure, why)?;
+                        (rules::plan(cx.state()), Spoken::default())
+                    }
+                }
+            }
+            Some(Heard::Failed(error)) => {
+                fall_back(&cx, self.0.mind.on_failure, error.into())?;
+                (rules::plan(cx.state()), Spoken::default())
+            }
+            None => (rules::plan(cx.state()), Spoken::default()),
+        };
+        tracing::debug!(task = cx.task(), ?decision, "plan LLM");
+        updates.extend(self.take(&cx, decision, &spoken));
+        Ok(Outcome::done(updates))
+    }
+}
+
+impl Plan {
+    async fn think(&self, cx: &Context<Agent>) -> Option<Heard<PlanDecision>> {
+        let model = &**self.0.mind.model.as_ref()?;
+        let quick = hear(self.ask(cx, model, false).await, &contract::plan());
+        match &quick {
+            Heard::Decided(plan, _)
+                if plan.complexity == Complexity::Complex && plan.action == PlanAction::PlanDone =>
+            {
+                Some(hear(self.ask(cx, model, true).await, &contract::plan()))
+            }
+            _ => Some(quick),
+        }
+    }
+
+    async fn ask(
+        &self,
+        cx: &Context<Agent>,
+        model: &dyn ChatModel,
+        deep: bool,
+    ) -> Result<Spoken, ModelError> {
+        let stages = &self.0.mind.stages;
+        let profile = if deep { &stages.deep_plan } else { &stages.plan };
+        let tag = decision_tag(cx);
+        let messages = prompts::plan(cx.state(), &tag, deep);
+        ask(cx, model, request(cx.state(), profile, messages), tag).await
+    }
+
+    fn take(&self, cx: &Context<Agent>, plan: PlanDecision, spoken: &Spoken) -> Vec<Update> {
+        let lang = cx.state().lang;
+        let mut updates = vec![Update::Judged(Judged::Continue)];
+        let text = visible_text([spoken.after.as_str(), &plan.speak, &spoken.before]);
+        if spoken.after.is_empty() && plan.action != PlanAction::AskUser {
+            show(cx, text);
+        }
+        match plan.action {
+            PlanAction::Continue => updates.push(said(visible_text([text, plan.reason.as_str()]))),
+            PlanAction::AskUser => {
+                updates.push(said(text));
+                let card = Card::question(lang.pick("A question", "请确认"), text);
+                let (topic, resume_phase) = (Topic::AskUser, Phase::Planning);
+                updates.push(Update::Asked(Pending { topic, card, resume_phase }));
+            }
+            PlanAction::PlanDone => {
+                if !text.is_empty() {
+                    updates.push(said(text));
+                }
+                updates.push(Update::Planned {
+                    steps: plan.plan_steps,
+                    needs_rough_build: plan.needs_rough_build && self.0.provider.is_some(),
+                    task_class_ids: plan.task_class_ids,
+                    hook: plan.context_hook.unwrap_or_else(|| ContextHook::schedule("plan")),
+                });
+                if cx.state().run.always_execute {
+                    status(cx, "plan_auto_confirmed", lang.pick("plan accepted", "计划已自动确认"));
+                    updates.push(Update::PlanConfirmed);
+                }
+            }
+        }
+        updates
+    }
+}

@@ -1,0 +1,66 @@
+use async_trait::async_trait;
+use fugato::graph::{BoxError, Context, Node, Outcome};
+
+use super::{announce, said};
+use crate::{
+    agent::{Agent, TerminalOutcome, Update},
+    deps::Deps,
+    mind::{show, status},
+    schedule::rough_build::{RoughBuildError, rough_build},
+};
+
+/// Places everything pending of the wanted classes by rule. No model is asked.
+#[derive(Debug)]
+pub struct RoughBuild(pub Deps);
+
+#[async_trait]
+impl Node<Agent> for RoughBuild {
+    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+        let agent = cx.state();
+        let lang = agent.lang;
+        status(&cx, "rough_building", lang.pick("placing everything pending", "正在粗排"));
+        let mut updates = announce(&cx);
+        let Some(provider) = &self.0.provider else {
+            return Err("a rough build needs a schedule, and no provider was injected".into());
+        };
+        // What was confirmed since is in the agent's own schedule; a first build loads it anew.
+        let schedule = match &agent.schedule {
+            Some(schedule) => schedule.clone(),
+            None => {
+                let loaded = std::sync::Arc::new(provider.load(cx.thread()).await?);
+                updates.push(Update::Loaded(loaded.clone()));
+                loaded
+            }
+        };
+        let refine = agent.run.needs_refine || agent.has_step();
+        match rough_build(&schedule, &agent.task_class_ids) {
+            Ok(built) => {
+                let placed = built.placements.len();
+                updates.push(Update::Scheduled(built.changes));
+                updates.push(Update::RoughBuilt { refine });
+                for issue in &built.issues {
+                    let text = lang.pick(format!("Note: {issue}"), format!("提示：{issue}"));
+                    show(&cx, &text);
+                    updates.push(said(text));
+                }
+                let code = if refine { "rough_build_done" } else { "rough_build_done_no_refine" };
+                let text = lang.pick(format!("{placed} items placed"), format!("已安排 {placed} 项"));
+                status(&cx, code, text);
+            }
+            Err(error) => {
+                status(&cx, "rough_build_failed", error.to_string());
+                updates.push(Update::Ended(failure(&error, lang)));
+            }
+        }
+        Ok(Outcome::done(updates))
+    }
+}
+
+fn failure(error: &RoughBuildError, lang: crate::calendar::Lang) -> TerminalOutcome {
+    let code = match error {
+        RoughBuildError::WindowMissing => "rough_build_window_missing",
+        _ => "rough_build_pending_remaining",
+    };
+    let told = lang.pick(format!("It cannot be placed: {error}."), format!("无法排下：{error}。"));
+    TerminalOutcome::aborted("rough_build", code, &told, &error.to_string())
+}

@@ -1,0 +1,162 @@
+//! What the model is told, stage by stage.
+use fugato::{
+    llm::Tag,
+    prompt::{PromptBuilder, Rules, Stage, Wording, bullets, one_of, since_marker, work_view},
+    state::Message,
+};
+
+use crate::{
+    agent::{Agent, LOOP_CLOSED, Mode},
+    calendar::Lang,
+    contract,
+};
+
+const GLOBAL: &str = "You are a scheduling assistant. You help a person to place what they want to do around what they have to attend. \
+Code checks and carries out everything that you propose: you propose, and never claim that something was done before its result is shown. \
+Days are numbered from 1, sections of a day from 1 to 12, tasks by their id.";
+
+fn wording(agent: &Agent) -> Wording {
+    match agent.lang {
+        Lang::Zh => Wording::chinese(),
+        Lang::En => Wording::english(),
+    }
+}
+
+fn language(agent: &Agent) -> &'static str {
+    agent.lang.pick("Write to the person in English.", "Write to the person in Chinese (请用中文回答用户).")
+}
+
+/// How a decision and the text for the person are told apart.
+fn form(tag: &Tag, outline: &str) -> String {
+    format!(
+        "Begin with the decision as one JSON object inside a tag: {}{{...}}</decision>. \
+         After the tag write what the person reads, or nothing. The keys of the object:\n{outline}",
+        tag.opening()
+    )
+}
+
+/// Classifying a request.
+pub fn chat(agent: &Agent, tag: &Tag) -> Vec<Message> {
+    let stage = Stage::new(format!(
+        "You decide whether a request is only talk or something to do. {}\n{}",
+        bullets([
+            ("chat", "a greeting, thanks or a general question; put the answer into reply"),
+            ("task", "anything that needs the schedule; when in doubt, choose this"),
+        ]),
+        form(tag, contract::intent().outline()),
+    ))
+    .instruction(format!("Classify the last request. {}", language(agent)));
+    build(agent, Rules::new(), stage)
+}
+
+/// Planning.
+pub fn plan(agent: &Agent, tag: &Tag, deep: bool) -> Vec<Message> {
+    let stage = Stage::new(format!(
+        "You plan how to carry out the request, in a few steps that each can be checked. {}\n{}",
+        bullets([
+            ("plan_done", "the plan is ready; only then are there steps"),
+            ("ask_user", "something is missing that only the person knows; ask it in speak"),
+            ("continue", "you need another round"),
+        ]),
+        form(tag, contract::plan().outline()),
+    ))
+    .work(working_area(agent))
+    .state(standing(agent))
+    .instruction(if deep {
+        format!("Think the plan through; every step needs done_when. {}", language(agent))
+    } else {
+        format!("Plan the last request. {}", language(agent))
+    });
+    build(agent, Rules::new(), stage)
+}
+
+/// Deciding what to do next.
+pub fn execute(agent: &Agent, tag: &Tag, catalogue: &str) -> Vec<Message> {
+    let contract = contract::decision(agent.has_step());
+    let stage = Stage::new(format!(
+        "You carry out the work, one action a round. {}\n{}",
+        bullets([
+            ("continue", "call a tool that reads, or think on without a call"),
+            ("confirm", "call a tool that writes; the person is asked first"),
+            ("ask_user", "ask the person in speak, without a call"),
+            ("next_plan", "the current step is done; say in goal_check how you know"),
+            ("done", "everything is done; say in goal_check how you know"),
+            ("abort", "it cannot be done; tell the person why"),
+        ]),
+        form(tag, contract.outline()),
+    ))
+    .catalogue(catalogue)
+    .work(working_area(agent))
+    .state(standing(agent))
+    .instruction(format!("Decide on the next action. {}", language(agent)));
+    let stage = match &agent.run.resumed {
+        Some((question, reply)) => stage.resume(question, reply),
+        None => stage,
+    };
+    build(agent, execute_rules(), stage)
+}
+
+/// Summing up.
+pub fn deliver(agent: &Agent, facts: &str) -> Vec<Message> {
+    let stage = Stage::new("You sum up what was done, in a few sentences, without inventing anything.")
+        .state(facts)
+        .instruction(format!("Sum up. {}", language(agent)));
+    build(agent, Rules::new(), stage)
+}
+
+fn build(agent: &Agent, rules: Rules<Agent>, stage: Stage) -> Vec<Message> {
+    let builder = PromptBuilder::new(GLOBAL).rules(rules).hints(hints()).wording(wording(agent));
+    builder.build(agent, &agent.conversation, None, &stage).to_vec()
+}
+
+/// The work of the loop that is open now; a finished loop has left the working area.
+fn working_area(agent: &Agent) -> String {
+    work_view(since_marker(&agent.conversation.history, LOOP_CLOSED), &wording(agent))
+}
+
+fn standing(agent: &Agent) -> String {
+    let mut lines = vec![format!("round {} of {}", agent.run.rounds.used, agent.run.rounds.limit)];
+    if let Some(step) = agent.plan.current_step() {
+        let (n, of) = (agent.plan.current + 1, agent.plan.steps.len());
+        lines.push(format!("step {n} of {of}: {}", step.content));
+        if !step.done_when.is_empty() {
+            lines.push(format!("it is done when: {}", step.done_when));
+        }
+    }
+    if !agent.task_class_ids.is_empty() {
+        lines.push(format!("task classes of this conversation: {:?}", agent.task_class_ids));
+    }
+    if agent.health.checked {
+        lines.push(format!("last diagnosis: {}", agent.health.signal));
+    }
+    lines.join("\n")
+}
+
+/// The rule packs of execution, chosen by state.
+pub fn execute_rules() -> Rules<Agent> {
+    let schedule = |agent: &Agent| agent.tools.domain.as_deref() == Some("schedule");
+    let pack = |name: &'static str| {
+        move |agent: &Agent| {
+            agent.tools.domain.as_deref() == Some("schedule") && agent.tools.packs.contains(name)
+        }
+    };
+    Rules::new()
+        .always("core_min", "Do not call the same tool with the same arguments twice in a row. After two reads of the same kind, act or ask.")
+        .always("safety_hard", format!("A tool that writes needs the action {}. Nothing else writes.", one_of(["confirm"])))
+        .always("context_protocol", "Only the tools in the catalogue can be called. Add others with context_tools_add, and remove them when they are no longer needed.")
+        .when("mode_plan", |agent: &Agent| !agent.run.react, "Work on the current step only; next_plan leads to the next one.")
+        .when("mode_react", |agent: &Agent| agent.run.react, "There is no plan: look, act, and end with done.")
+        .when("domain_schedule", schedule, "Only days, sections and ids from tool results may be used. Items of a class keep their order.")
+        .when("schedule_mutation", pack("mutation"), "Look for a free range before you place or move something.")
+        .when("schedule_analyze", pack("analyze"), "Choose only among the candidates of analyze_health; copy their arguments as they stand.")
+        .when("rough_build_done", |agent: &Agent| agent.conversation.pinned(crate::agent::ROUGH_BUILD_DONE).is_some(), "Everything pending was placed by rule already; do not place it again.")
+        .when("diagnosis_loop", |agent: &Agent| agent.run.optimize_only, "Diagnose, apply one candidate, diagnose again. One or two changes are typical; when the diagnosis recommends close, end with done.")
+}
+
+fn hints() -> Rules<Agent> {
+    Rules::new()
+        .when("diagnose", |agent: &Agent| agent.run.optimize_only && !agent.health.checked, "Diagnose with analyze_health first.")
+        .when("stagnating", |agent: &Agent| agent.health.stagnation > 0, "The last change did not help; consider to end here.")
+        .when("full", |agent: &Agent| agent.run.mode == Mode::GlobalReopt, "The person wants the whole schedule looked at.")
+        .when("infeasible", Agent::is_gate_closed, "Not everything fits. Ask the person whether to extend the window, relax constraints, reduce the scope, or accept the risk and close.")
+}

@@ -1,0 +1,152 @@
+//! Decisions without a model: the same contracts, answered by rule.
+use serde_json::{Map, Value};
+
+use crate::{
+    agent::{Agent, ContextHook, Mode, Phase, ROUGH_BUILD_DONE, Routed},
+    contract::{ActionKind, Complexity, Decision, Intent, IntentKind, PlanAction, PlanDecision},
+    keywords::{Said, said},
+};
+use fugato::state::PlanStep;
+
+/// What a request is, by its words.
+pub fn intent(text: &str, agent: &Agent) -> Intent {
+    let said = said(text);
+    let wants_work = said.place_all || said.global_reopt || said.redo_rough_build || said.draft_only;
+    if wants_work {
+        return Intent { intent: IntentKind::Task, reply: String::new() };
+    }
+    let reply = agent.lang.pick(
+        "Without a model I follow a few plain words: \"plan my week\" places everything pending, \
+         \"rearrange everything\" optimises once more, \"make a note: …\" keeps a note.",
+        "没有模型时我只听懂几句话：“把任务都排一下”会安排所有待办，“整体重排”会再优化一次，“记一下……”会记下备忘。",
+    );
+    Intent { intent: IntentKind::Chat, reply: reply.into() }
+}
+
+/// Where a request leads. What was said in so many words overrules what was understood.
+pub fn route(agent: &Agent, intent: &Intent, text: &str) -> Routed {
+    let said = said(text);
+    let pending = pending_items(agent);
+    let built = agent.conversation.pinned(ROUGH_BUILD_DONE).is_some();
+    let has_classes = !agent.task_class_ids.is_empty();
+    let wants_build = said.place_all || said.draft_only || said.redo_rough_build;
+    let rough_build = has_classes
+        && wants_build
+        && (!built || said.redo_rough_build)
+        && (pending > 0 || agent.schedule.is_none());
+    let optimise = said.global_reopt;
+    let phase = match (said.quick_note, intent.intent) {
+        (true, _) => Phase::QuickTask,
+        (_, IntentKind::Chat) => Phase::Chatting,
+        _ if rough_build || optimise => Phase::Executing,
+        _ => Phase::Planning,
+    };
+    Routed {
+        phase,
+        rough_build,
+        refine: (rough_build || optimise) && !said.draft_only,
+        reorder: said.reorder.unwrap_or(false),
+        thinking: true,
+        mode: mode(&said, rough_build),
+    }
+}
+
+fn mode(said: &Said, rough_build: bool) -> Mode {
+    if rough_build {
+        Mode::FirstFull
+    } else if said.global_reopt {
+        Mode::GlobalReopt
+    } else {
+        Mode::LocalAdjust
+    }
+}
+
+fn pending_items(agent: &Agent) -> usize {
+    let schedule = agent.schedule.as_ref();
+    schedule.map_or(0, |schedule| schedule.tasks.iter().filter(|task| task.is_pending_item()).count())
+}
+
+/// A plan for what rules can do: place everything, and refine it.
+pub fn plan(agent: &Agent) -> PlanDecision {
+    let step = |en: &str, zh: &str, done_en: &str, done_zh: &str| PlanStep {
+        content: agent.lang.pick(en, zh).into(),
+        done_when: agent.lang.pick(done_en, done_zh).into(),
+    };
+    PlanDecision {
+        speak: String::new(),
+        action: PlanAction::PlanDone,
+        reason: String::new(),
+        complexity: Complexity::Simple,
+        need_thinking: false,
+        plan_steps: vec![step(
+            "Place everything pending by rule, then refine it",
+            "按规则安排所有待办，然后优化",
+            "nothing is pending and no change would help",
+            "没有待办，且没有可改进之处",
+        )],
+        needs_rough_build: !agent.task_class_ids.is_empty(),
+        task_class_ids: vec![],
+        context_hook: Some(ContextHook::schedule("plan_by_rule")),
+    }
+}
+
+/// What to do next: diagnose, apply the best candidate, and end when there is none.
+pub fn decide(agent: &Agent) -> Decision {
+    if agent.schedule.is_none() {
+        let mut end = Decision::of(ActionKind::Abort);
+        end.abort = Some(crate::contract::Abort {
+            code: "schedule_missing".into(),
+            user_message: agent
+                .lang
+                .pick("There is no schedule to work on.", "没有可用的日程。")
+                .into(),
+            internal_reason: "no schedule provider was injected".into(),
+        });
+        return end;
+    }
+    if !agent.health.checked {
+        return Decision::of(ActionKind::Continue).calling("analyze_health", Map::new());
+    }
+    if !agent.health.is_feasible && agent.run.resumed.is_some() {
+        // The person has answered, and it still does not fit: nothing more can be done by rule.
+        let mut end = Decision::of(ActionKind::Abort);
+        end.abort = Some(crate::contract::Abort {
+            code: "infeasible".into(),
+            user_message: agent
+                .lang
+                .pick("Not everything fits; the rest is left pending.", "排不下的部分保留为待办。")
+                .into(),
+            internal_reason: agent.health.reason_code.clone(),
+        });
+        return end;
+    }
+    if !agent.health.is_feasible {
+        let mut ask = Decision::of(ActionKind::AskUser);
+        ask.speak = infeasible(agent);
+        return ask;
+    }
+    match &agent.health.candidate {
+        Some((tool, Value::Object(arguments)))
+            if agent.health.should_continue && agent.health.stagnation < 2 =>
+        {
+            let action =
+                if agent.run.optimize_only { ActionKind::Continue } else { ActionKind::Confirm };
+            Decision::of(action).calling(tool, arguments.clone())
+        }
+        _ => {
+            let mut done = Decision::of(ActionKind::Done);
+            done.goal_check = Some(format!("diagnosis: {}", agent.health.signal));
+            done
+        }
+    }
+}
+
+/// What a person can choose when not everything fits.
+pub fn infeasible(agent: &Agent) -> String {
+    let gap = agent.health.capacity_gap;
+    agent.lang.pick(
+        format!("Not everything fits: {gap} sections are missing. Shall I (1) extend the window, (2) relax constraints, (3) reduce the scope, or (4) accept the risk and close?"),
+        format!("排不下：还差 {gap} 节。要（1）延长时间窗，（2）放宽限制，（3）缩小范围，还是（4）接受风险并结束？"),
+    )
+}
+

@@ -1,0 +1,118 @@
+//! The agent behind one door: requests, replies, and what lies in the log.
+use std::sync::Arc;
+
+use fugato::{
+    graph::{AnswerError, Answers, Ended, Graph, Run, RunError, RunErrorKind, Runner, RunnerOptions},
+    state::{InterruptId, ThreadId},
+    store::ThreadStore,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    agent::{Action, Agent, DEFAULT_MAX_ROUNDS, Reply, Request, STEP_RESERVE, Update},
+    deps::Deps,
+    graph::graph,
+};
+
+/// The agent, over a store.
+#[derive(Clone, Debug)]
+pub struct Service {
+    runner: Runner<Agent>,
+}
+
+/// A round takes three steps of the graph: begin, decide, act.
+const STEPS_PER_ROUND: u64 = 3;
+
+impl Service {
+    /// The agent over a store. No run may have more than `max_rounds` rounds.
+    pub fn new<T: ThreadStore + 'static>(
+        deps: &Deps,
+        store: Arc<T>,
+        options: RunnerOptions,
+        max_rounds: u64,
+    ) -> Result<Self, fugato::graph::BuildError> {
+        let limit = max_rounds.max(DEFAULT_MAX_ROUNDS) * STEPS_PER_ROUND + STEP_RESERVE;
+        let runner = Runner::new(graph(deps)?, store).options(options.step_limit(limit));
+        Ok(Self { runner })
+    }
+
+    /// The graph, for pictures.
+    pub fn graph(&self) -> &Graph<Agent> {
+        self.runner.graph()
+    }
+
+    /// The runner, for the history of threads.
+    pub fn runner(&self) -> &Runner<Agent> {
+        &self.runner
+    }
+
+    /// A person asks for something.
+    pub fn request(&self, thread: &ThreadId, request: Request) -> Run<Agent> {
+        self.runner.start(thread, Update::Requested(request))
+    }
+
+    /// A person answers a card.
+    pub fn reply(
+        &self,
+        thread: &ThreadId,
+        card: &InterruptId,
+        reply: &Reply,
+    ) -> Result<Run<Agent>, serde_json::Error> {
+        Ok(self.runner.resume(thread, Answers::to(card.clone(), reply)?))
+    }
+
+    /// An answer as it comes over the wire.
+    pub fn resume(
+        &self,
+        thread: &ThreadId,
+        resume: &Resume,
+        text: &str,
+    ) -> Result<Run<Agent>, serde_json::Error> {
+        let said = (!text.trim().is_empty()).then(|| text.to_owned());
+        let answer = match &resume.action {
+            Some(action) => serde_json::json!({ "action": action, "text": said }),
+            None => serde_json::json!({ "text": said }),
+        };
+        let id = InterruptId::from(resume.interaction_id.as_str());
+        Ok(self.runner.resume(thread, Answers::to(id, answer)?))
+    }
+
+    /// Goes on with a run that a crash left unfinished.
+    pub fn recover(&self, thread: &ThreadId) -> Run<Agent> {
+        self.runner.recover(thread)
+    }
+}
+
+/// An answer as it comes over the wire.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resume {
+    /// The card.
+    pub interaction_id: String,
+    /// `confirm` or `ask_user`.
+    #[serde(default, rename = "type")]
+    pub kind: String,
+    /// What to do with what was shown.
+    #[serde(default)]
+    pub action: Option<String>,
+}
+
+/// How an answer was taken, as a stable code.
+pub fn answer_status(ended: &Result<Ended<Agent>, RunError>) -> Option<&'static str> {
+    let error = ended.as_ref().err()?;
+    match &error.kind {
+        RunErrorKind::Answer(AnswerError::Unknown { .. } | AnswerError::NothingAsked | AnswerError::Expired { .. }) => {
+            Some("stale_resume")
+        }
+        RunErrorKind::Answer(_) => Some("invalid_confirm_action"),
+        _ => None,
+    }
+}
+
+/// The older form of an answer, which names no card: it is for the only one that is open.
+pub fn confirm_action(action: &str) -> Option<Action> {
+    match action {
+        "accept" => Some(Action::Approve),
+        "reject" => Some(Action::Reject),
+        _ => None,
+    }
+}
