@@ -1,1 +1,32 @@
 #![doc = include_str!("../README.md")]
+
+pub use fugato_graph as graph;
+pub use fugato_llm as llm;
+#[cfg(feature = "openai")]
+pub use fugato_openai as openai;
+pub use fugato_prompt as prompt;
+#[cfg(feature = "sqlite")]
+pub use fugato_sqlite as sqlite;
+pub use fugato_state as state;
+pub use fugato_store as store;
+pub use fugato_stream as stream;
+pub use fugato_tool as tool;
+
+// What nearly every agent names. The rest is one segment away, in the module of its crate, where
+// two crates may use the same word.
+pub use fugato_graph::{
+    Answers, BoxError, Context, END, Ended, Graph, Node, Note, Outcome, RunError, Runner,
+    RunnerOptions,
+};
+pub use fugato_llm::{ChatModel, ChatModelExt, ChatRequest, Contract, DecideOptions, decide};
+#[cfg(feature = "openai")]
+pub use fugato_openai::OpenAi;
+pub use fugato_prompt::{PromptBuilder, Stage};
+#[cfg(feature = "sqlite")]
+pub use fugato_sqlite::SqliteLog;
+pub use fugato_state::{
+    Conversation, ConversationUpdate, Interrupt, Message, Question, State, ThreadId, ToolCall,
+};
+pub use fugato_store::{MemoryLog, StoreError, ThreadLog};
+pub use fugato_stream::{Encoder, Event, EventKind, Frames};
+pub use fugato_tool::{Registry, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec, Visibility};
