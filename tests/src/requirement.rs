@@ -1,0 +1,91 @@
+//! Whether every requirement has its tests, or a reason why it has none.
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::markdown;
+
+/// The names of all requirements that the table must have.
+pub fn names() -> Vec<String> {
+    let range = |prefix: &'static str, numbers: Vec<u32>| {
+        numbers.into_iter().map(move |n| format!("{prefix}{n}"))
+    };
+    let kernel = (1..=9).chain([13, 15, 16, 20, 22, 23]);
+    let defects = (1..=11).chain(13..=17).chain([19, 20, 23, 25]);
+    range("SCH-", (1..=81).chain(89..=115).collect())
+        .chain(range("SCH-T", vec![1, 2]))
+        .chain(range("SCH-W", (1..=14).collect()))
+        .chain(range("SCH-C", (1..=20).collect()))
+        .chain(range("K", kernel.collect()))
+        .chain(range("D", defects.collect()))
+        .collect()
+}
+
+/// What is wrong with the table: requirements without a row or with two, rows of unknown ones,
+/// tests that do not exist, rows with neither a test nor a reason.
+pub fn complaints(table: &str, names: &[String], tests: &BTreeSet<String>) -> Vec<String> {
+    let mut left: BTreeMap<&str, usize> = names.iter().map(|name| (name.as_str(), 0)).collect();
+    let mut wrong = vec![];
+    for row in markdown::rows(table, &["requirement", "in short"]) {
+        let [id, _, proof] = row[..] else {
+            wrong.push(format!("{} does not have three cells", row.join(" ")));
+            continue;
+        };
+        match left.get_mut(id) {
+            Some(count) => *count += 1,
+            None => wrong.push(format!("{id} is not a requirement")),
+        }
+        wrong.extend(unproven(id, proof, tests));
+    }
+    let miscounted = left.into_iter().filter(|(_, count)| *count != 1);
+    wrong.extend(miscounted.map(|(id, count)| format!("{id} has {count} rows")));
+    wrong
+}
+
+fn unproven(id: &str, proof: &str, tests: &BTreeSet<String>) -> Vec<String> {
+    let reason = ["later: ", "by shape: "].iter().any(|word| {
+        proof
+            .strip_prefix(word)
+            .is_some_and(|reason| reason.split_whitespace().count() > 2)
+    });
+    if reason {
+        return vec![];
+    }
+    let named: Vec<&str> = markdown::code(proof).collect();
+    if named.is_empty() {
+        return vec![format!("{id} has neither a test nor a reason")];
+    }
+    let missing = named.into_iter().filter(|name| !tests.contains(*name));
+    missing
+        .map(|name| format!("{id}: there is no test `{name}`"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_proven_is_found() {
+        let table = "| requirement | in short | shown by |\n|---|---|---|\n\
+            | A-1 | one | `a` and `gone` |\n| A-2 | two | later: |\n| A-2 | two | later: with the mail |\n\
+            | B-9 | nine | `a` |\n| A-4 | four | `a` |\n";
+        let names: Vec<String> = (1..=4).map(|n| format!("A-{n}")).collect();
+        let tests = BTreeSet::from(["a".to_owned()]);
+        assert_eq!(
+            complaints(table, &names, &tests),
+            [
+                "A-1: there is no test `gone`",
+                "A-2 has neither a test nor a reason",
+                "B-9 is not a requirement",
+                "A-2 has 2 rows",
+                "A-3 has 0 rows",
+            ]
+        );
+    }
+
+    #[test]
+    fn every_name_is_there_once() {
+        let names = names();
+        let distinct: BTreeSet<_> = names.iter().collect();
+        assert_eq!((distinct.len(), names.len()), (179, 179));
+    }
+}

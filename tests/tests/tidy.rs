@@ -1,0 +1,202 @@
+//! The rules of the repository, applied to it.
+use std::{collections::BTreeSet, env, process::Command, sync::OnceLock};
+
+use serde_json::Value;
+use tests::{
+    doctest,
+    layer::{self, Package},
+    markdown, requirement, source,
+    tree::{self, TextFile},
+    word,
+};
+
+const NOTHING: [&str; 0] = [];
+
+fn files() -> &'static [TextFile] {
+    static FILES: OnceLock<Vec<TextFile>> = OnceLock::new();
+    FILES.get_or_init(|| tree::text_files(&tree::root()).expect("the repository can be read"))
+}
+
+fn file(path: &str) -> &'static TextFile {
+    let found = files().iter().find(|file| file.path == path);
+    found.unwrap_or_else(|| panic!("there is no {path}"))
+}
+
+fn with_extension(extension: &str) -> impl Iterator<Item = &'static TextFile> {
+    files()
+        .iter()
+        .filter(move |file| file.has_extension(extension))
+}
+
+fn exists(path: &str) -> bool {
+    tree::root().join(path).exists()
+}
+
+fn metadata() -> &'static Value {
+    static METADATA: OnceLock<Value> = OnceLock::new();
+    METADATA.get_or_init(|| {
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let ask = |arguments: &[&str]| {
+            let mut command = Command::new(&cargo);
+            let out = command.args(arguments).current_dir(tree::root()).output();
+            let out = out.expect("cargo runs");
+            let error = String::from_utf8_lossy(&out.stderr);
+            assert!(out.status.success(), "cargo {arguments:?} failed: {error}");
+            String::from_utf8(out.stdout).expect("cargo prints text")
+        };
+        // What other systems need was perhaps never fetched.
+        let version = ask(&["-vV"]);
+        let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+        let host = host.expect("cargo names its host");
+        let metadata = ask(&[
+            "metadata",
+            "--format-version",
+            "1",
+            "--filter-platform",
+            host,
+        ]);
+        serde_json::from_str(&metadata).expect("cargo prints JSON")
+    })
+}
+
+#[test]
+fn crates_depend_on_each_other_as_permitted() {
+    let packages: Vec<Package> = layer::packages(metadata()).expect("cargo's output is understood");
+    assert!(packages.iter().filter(|package| package.member).count() > 10);
+    assert_eq!(layer::complaints(&packages), NOTHING);
+}
+
+#[test]
+fn files_and_functions_are_short_and_tests_are_switched_on() {
+    let wrong: Vec<_> = with_extension("rs").flat_map(source::complaints).collect();
+    assert_eq!(wrong, NOTHING);
+}
+
+#[test]
+fn every_example_runs() {
+    let documented = with_extension("rs").chain(with_extension("md"));
+    let wrong: Vec<_> = documented.flat_map(doctest::skipped).collect();
+    assert_eq!(wrong, NOTHING);
+}
+
+#[test]
+fn no_forbidden_word_is_used() {
+    let wrong: Vec<_> = files().iter().flat_map(word::forbidden).collect();
+    assert_eq!(wrong, NOTHING);
+}
+
+#[test]
+fn only_what_is_allowed_lies_at_the_top() {
+    let entries = std::fs::read_dir(tree::root()).expect("the root can be read");
+    let names: Vec<String> = entries
+        .map(|entry| {
+            entry
+                .expect("an entry can be read")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    let wrong = tree::not_allowed_at_the_top(names.iter().map(String::as_str));
+    assert_eq!(wrong, NOTHING);
+}
+
+#[test]
+fn every_readme_of_a_crate_is_its_documentation() {
+    let manifests = with_extension("toml").filter_map(|file| {
+        file.path
+            .strip_prefix("crates/")?
+            .strip_suffix("/Cargo.toml")
+    });
+    let mut wrong = vec![];
+    for name in manifests {
+        let root = &file(&format!("crates/{name}/src/lib.rs")).text;
+        if !root.starts_with("#![doc = include_str!(\"../README.md\")]") {
+            wrong.push(format!(
+                "crates/{name}: the README is not the documentation"
+            ));
+        }
+        let readme = &file(&format!("crates/{name}/README.md")).text;
+        if markdown::rows(readme, &["to understand", "read"]).is_empty() {
+            wrong.push(format!(
+                "crates/{name}: the README does not say what to read"
+            ));
+        }
+    }
+    assert_eq!(wrong, NOTHING);
+}
+
+#[test]
+fn every_file_that_is_named_to_read_exists() {
+    let wrong: Vec<_> = with_extension("md")
+        .flat_map(|file| markdown::missing_to_read(file, exists))
+        .collect();
+    assert_eq!(wrong, NOTHING);
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let ours = |file: &&TextFile| file.path.starts_with("docs/") || !file.path.contains('/');
+    let documents = with_extension("md").filter(ours);
+    let wrong: Vec<_> = documents
+        .flat_map(|file| markdown::broken_links(file, exists))
+        .collect();
+    assert_eq!(wrong, NOTHING);
+}
+
+#[test]
+fn the_index_lists_every_decision() {
+    let names: Vec<&str> = files()
+        .iter()
+        .filter_map(|file| file.path.strip_prefix("docs/adr/"))
+        .filter(|name| *name != "README.md")
+        .collect();
+    assert!(!names.is_empty());
+    let wrong = markdown::index_complaints(&file("docs/adr/README.md").text, &names);
+    assert_eq!(wrong, NOTHING);
+}
+
+#[test]
+fn every_command_of_a_readme_names_what_exists() {
+    let packages = metadata()["packages"]
+        .as_array()
+        .expect("cargo lists packages");
+    let members = packages
+        .iter()
+        .filter(|package| package["source"].is_null());
+    let (mut names, mut binaries) = (vec![], vec![]);
+    for member in members {
+        names.extend(member["name"].as_str());
+        let targets = member["targets"].as_array().into_iter().flatten();
+        let is_binary = |target: &&Value| target["kind"][0] == "bin";
+        binaries.extend(
+            targets
+                .filter(is_binary)
+                .filter_map(|target| target["name"].as_str()),
+        );
+    }
+    let commands = with_extension("md").flat_map(|file| markdown::cargo_commands(&file.text));
+    let wrong: Vec<_> = commands
+        .flat_map(|command| markdown::unknown_targets(command, &names, &binaries))
+        .collect();
+    assert_eq!(wrong, NOTHING);
+}
+
+#[test]
+fn the_readme_promises_the_two_commands() {
+    let commands = markdown::cargo_commands(&file("README.md").text);
+    assert_eq!(
+        commands,
+        ["cargo run --release -p scheduler", "cargo test --workspace"]
+    );
+}
+
+#[test]
+fn every_requirement_is_shown_to_hold() {
+    let tests: BTreeSet<String> = with_extension("rs").flat_map(source::functions).collect();
+    let table = &file("docs/requirements.md").text;
+    assert_eq!(
+        requirement::complaints(table, &requirement::names(), &tests),
+        NOTHING
+    );
+}
