@@ -4,6 +4,10 @@
 //! comes meanwhile queues. A leader serves one group and then hands over to the first in the queue,
 //! so that nobody works for others for ever. There is exactly one leader while anything is queued:
 //! a future that is dropped leaves the queue, and hands the lead over if it was its turn.
+//!
+//! Those whom a leader has just served mostly come again at once. A new leader therefore lets them
+//! queue for as long as more come, up to the size of the last group: otherwise it would wait for
+//! the disk alone, and they for it. Whoever is alone never waits.
 use std::{
     collections::VecDeque,
     fmt,
@@ -23,7 +27,12 @@ struct Queue<J, R> {
     waiting: VecDeque<Arc<Ticket<J, R>>>,
     /// Whether somebody leads, or was called to.
     led: bool,
+    /// How many the last leader served.
+    served: usize,
 }
+
+/// How often a new leader lets others run in vain.
+const PATIENCE: u8 = 3;
 
 /// A place in the queue.
 struct Ticket<J, R>(Mutex<Progress<J, R>>);
@@ -57,6 +66,7 @@ impl<J, R> Group<J, R> {
         let queue = Queue {
             waiting: VecDeque::new(),
             led: false,
+            served: 0,
         };
         Self {
             queue: Arc::new(Mutex::new(queue)),
@@ -79,6 +89,8 @@ impl<J, R> Group<J, R> {
             queue: Arc::clone(&self.queue),
             most: self.most,
             ticket,
+            seen: 0,
+            patience: PATIENCE,
         }
     }
 }
@@ -88,12 +100,30 @@ pub(crate) struct Entered<J, R> {
     queue: Arc<Mutex<Queue<J, R>>>,
     most: usize,
     ticket: Arc<Ticket<J, R>>,
+    /// How many were queued when it last looked, as a leader that lets others come.
+    seen: usize,
+    patience: u8,
+}
+
+impl<J, R> Entered<J, R> {
+    /// Whether others are likely to come at once.
+    fn expects_more(&mut self) -> bool {
+        let queue = lock(&self.queue);
+        let (waiting, expected) = (queue.waiting.len(), queue.served.min(self.most));
+        drop(queue);
+        if waiting > self.seen {
+            (self.seen, self.patience) = (waiting, PATIENCE);
+        } else {
+            self.patience = self.patience.saturating_sub(1);
+        }
+        waiting < expected && self.patience > 0
+    }
 }
 
 impl<J, R> Future for Entered<J, R> {
     type Output = Turn<J, R>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         {
             let mut progress = lock(&self.ticket.0);
             match &mut *progress {
@@ -114,6 +144,10 @@ impl<J, R> Future for Entered<J, R> {
                 }
                 Progress::Called(_) => {}
             }
+        }
+        if self.expects_more() {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
         }
         Poll::Ready(Turn::Lead(lead(&self.queue, self.most)))
     }
@@ -143,6 +177,7 @@ fn lead<J, R>(queue: &Arc<Mutex<Queue<J, R>>>, most: usize) -> Lead<J, R> {
     let mut locked = lock(queue);
     let size = locked.waiting.len().min(most);
     let tickets: Vec<_> = locked.waiting.drain(..size).collect();
+    locked.served = size;
     drop(locked);
     let jobs = tickets.iter().filter_map(|ticket| ticket.take()).collect();
     Lead {

@@ -50,7 +50,42 @@ fn a_leader_takes_no_more_than_a_group() {
     drop(first);
     assert_eq!(leads((&mut second).now_or_never()), Some(vec![2, 3]));
     assert!(matches!((&mut third).now_or_never(), Some(Turn::Lost)));
-    assert_eq!(leads((&mut fourth).now_or_never()), Some(vec![4]));
+    assert_eq!(leads(Some(block_on(&mut fourth))), Some(vec![4]));
+}
+
+#[test]
+fn a_leader_lets_those_come_again_who_were_just_served() {
+    let group = Group::new(8);
+    let Turn::Lead(first) = block_on(group.enter(1)) else {
+        panic!("nobody else leads")
+    };
+    let [mut second, mut third] = [2, 3].map(|job| group.enter(job));
+    drop(first);
+    let Some(Turn::Lead(both)) = (&mut second).now_or_never() else {
+        panic!("it was called")
+    };
+    assert_eq!(both.carry_out(twice), Some(4));
+    assert!(matches!((&mut third).now_or_never(), Some(Turn::Done(6))));
+
+    let mut fourth = group.enter(4);
+    assert!(
+        (&mut fourth).now_or_never().is_none(),
+        "another came with the last group"
+    );
+    let fifth = group.enter(5);
+    assert_eq!(leads((&mut fourth).now_or_never()), Some(vec![4, 5]));
+    drop(fifth);
+    let alone = group.enter(6);
+    assert_eq!(
+        leads(Some(block_on(alone))),
+        Some(vec![6]),
+        "nobody waits for ever"
+    );
+    assert_eq!(
+        leads(group.enter(7).now_or_never()),
+        Some(vec![7]),
+        "whoever is alone never"
+    );
 }
 
 #[test]
@@ -92,7 +127,7 @@ fn a_leader_that_panics_loses_its_group_and_no_other() {
     let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| lead.carry_out(work)));
     assert!(died.is_err());
     assert!(matches!((&mut second).now_or_never(), Some(Turn::Lost)));
-    assert_eq!(leads((&mut third).now_or_never()), Some(vec![3]));
+    assert_eq!(leads(Some(block_on(&mut third))), Some(vec![3]));
 }
 
 #[test]
