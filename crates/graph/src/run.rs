@@ -36,6 +36,15 @@ pub enum Ended<S> {
 }
 
 impl<S> Ended<S> {
+    /// A thread that waits in its log, as [`Runner::standing`](crate::Runner::standing) tells it.
+    pub fn parked(state: Arc<S>, interrupts: Vec<Interrupt>) -> Self {
+        Self::Parked {
+            state,
+            interrupts,
+            saved: None,
+        }
+    }
+
     /// The state.
     pub fn state(&self) -> &S {
         match self {

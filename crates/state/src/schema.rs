@@ -19,7 +19,10 @@ struct Inner {
 
 impl From<Value> for Schema {
     fn from(schema: Value) -> Self {
-        Self(Arc::new(Inner { schema, compiled: OnceLock::new() }))
+        Self(Arc::new(Inner {
+            schema,
+            compiled: OnceLock::new(),
+        }))
     }
 }
 
@@ -61,7 +64,8 @@ impl Schema {
 
     /// Checks a value. The violations name their places, so that a person or a model can act.
     pub fn check(&self, value: &Value) -> Result<(), SchemaError> {
-        let violations: Vec<_> = self.compiled()?
+        let violations: Vec<_> = self
+            .compiled()?
             .iter_errors(value)
             .map(|error| Violation {
                 path: error.instance_path().to_string(),
@@ -80,7 +84,11 @@ impl Schema {
             jsonschema::validator_for(&self.0.schema)
                 .map_err(|error| SchemaError::Invalid(error.to_string()))
         };
-        self.0.compiled.get_or_init(compile).as_ref().map_err(Clone::clone)
+        self.0
+            .compiled
+            .get_or_init(compile)
+            .as_ref()
+            .map_err(Clone::clone)
     }
 }
 

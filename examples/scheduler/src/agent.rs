@@ -217,7 +217,9 @@ impl Default for Agent {
 impl Agent {
     /// Whether there is a step of a plan to work on.
     pub fn has_step(&self) -> bool {
-        self.plan.current_step().is_some_and(|step| !step.content.trim().is_empty())
+        self.plan
+            .current_step()
+            .is_some_and(|step| !step.content.trim().is_empty())
     }
 
     /// Whether the last diagnosis forbids further writes: only the person can help.

@@ -183,7 +183,10 @@ impl Decision {
     /// Adds a call.
     #[must_use]
     pub fn calling(mut self, name: &str, arguments: Map<String, Value>) -> Self {
-        self.tool_call = Some(Calls::One(Call { name: name.into(), arguments }));
+        self.tool_call = Some(Calls::One(Call {
+            name: name.into(),
+            arguments,
+        }));
         self
     }
 }
@@ -196,13 +199,23 @@ pub fn intent() -> Contract<Intent> {
 /// The contract of planning.
 pub fn plan() -> Contract<PlanDecision> {
     Contract::new("plan").check(|plan: &PlanDecision, object: &mut Objections| {
-        let steps = plan.plan_steps.iter().filter(|step| !step.content.trim().is_empty()).count();
+        let steps = plan
+            .plan_steps
+            .iter()
+            .filter(|step| !step.content.trim().is_empty())
+            .count();
         match plan.action {
             PlanAction::PlanDone if steps == 0 => {
-                object.push("/plan_steps", "plan_done needs at least one step with content");
+                object.push(
+                    "/plan_steps",
+                    "plan_done needs at least one step with content",
+                );
             }
             PlanAction::Continue | PlanAction::AskUser if !plan.plan_steps.is_empty() => {
-                object.push("/plan_steps", "only plan_done may carry steps; leave them out");
+                object.push(
+                    "/plan_steps",
+                    "only plan_done may carry steps; leave them out",
+                );
             }
             PlanAction::AskUser if plan.speak.trim().is_empty() => {
                 object.push("/speak", "ask_user needs the question in speak");
@@ -217,7 +230,10 @@ pub fn decision(has_plan: bool) -> Contract<Decision> {
     Contract::new("decision").check(move |decision: &Decision, object: &mut Objections| {
         check_call(decision, object);
         let ends = matches!(decision.action, ActionKind::NextPlan | ActionKind::Done);
-        let checked = decision.goal_check.as_ref().is_some_and(|text| !text.trim().is_empty());
+        let checked = decision
+            .goal_check
+            .as_ref()
+            .is_some_and(|text| !text.trim().is_empty());
         if ends && has_plan && !checked {
             let name = action_name(decision.action);
             let message = format!("{name} needs a text that says how the goal was checked");
@@ -257,7 +273,10 @@ fn check_call(decision: &Decision, object: &mut Objections) {
             }
         }
         None if decision.action == ActionKind::Confirm => {
-            object.push("/tool_call", "confirm needs the call that is to be confirmed");
+            object.push(
+                "/tool_call",
+                "confirm needs the call that is to be confirmed",
+            );
         }
         None => {}
     }
@@ -305,8 +324,16 @@ mod tests {
         ] {
             let bare = format!(r#"{{"action": "{action}", {extras}}}"#);
             let calling = format!(r#"{{"action": "{action}", {extras}, {call}}}"#);
-            assert_eq!(decision(true).read(&bare).is_ok(), without, "{action} without a call");
-            assert_eq!(decision(true).read(&calling).is_ok(), with, "{action} with a call");
+            assert_eq!(
+                decision(true).read(&bare).is_ok(),
+                without,
+                "{action} without a call"
+            );
+            assert_eq!(
+                decision(true).read(&calling).is_ok(),
+                with,
+                "{action} with a call"
+            );
         }
     }
 
@@ -320,21 +347,39 @@ mod tests {
     #[test]
     fn sch_42_several_calls_get_a_hint_of_their_own() {
         let raw = r#"{"action": "continue", "tool_call": [{"name": "a"}, {"name": "b"}]}"#;
-        assert!(objection(raw, false).contains("exactly one tool call"), "{}", objection(raw, false));
+        assert!(
+            objection(raw, false).contains("exactly one tool call"),
+            "{}",
+            objection(raw, false)
+        );
     }
 
     #[test]
     fn sch_42_a_goal_check_is_a_text_and_not_empty_when_there_is_a_plan() {
         assert!(objection(r#"{"action": "done"}"#, true).contains("/goal_check"));
-        assert!(objection(r#"{"action": "next_plan", "goal_check": " "}"#, true).contains("checked"));
-        assert!(decision(true).read(r#"{"action": "done", "goal_check": true}"#).is_err());
+        assert!(
+            objection(r#"{"action": "next_plan", "goal_check": " "}"#, true).contains("checked")
+        );
+        assert!(
+            decision(true)
+                .read(r#"{"action": "done", "goal_check": true}"#)
+                .is_err()
+        );
         assert!(decision(false).read(r#"{"action": "done"}"#).is_ok());
     }
 
     #[test]
     fn sch_35_plan_done_needs_a_step_and_the_others_must_not_have_one() {
-        assert!(plan().read(r#"{"action": "plan_done", "plan_steps": [{"content": " "}]}"#).is_err());
-        assert!(plan().read(r#"{"action": "continue", "plan_steps": [{"content": "x"}]}"#).is_err());
+        assert!(
+            plan()
+                .read(r#"{"action": "plan_done", "plan_steps": [{"content": " "}]}"#)
+                .is_err()
+        );
+        assert!(
+            plan()
+                .read(r#"{"action": "continue", "plan_steps": [{"content": "x"}]}"#)
+                .is_err()
+        );
         let ready = plan().read(r#"{"action": "plan_done", "plan_steps": [{"content": "x"}]}"#);
         assert_eq!(ready.unwrap().complexity, Complexity::Moderate);
     }

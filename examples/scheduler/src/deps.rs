@@ -24,13 +24,17 @@ pub struct Deps {
     pub provider: Option<Arc<dyn ScheduleProvider>>,
     /// The number of the current day in the window, for words such as "tomorrow".
     pub today: i32,
+    /// Whether what was kept before may be moved again.
+    pub existing_may_move: bool,
     /// How many unusable answers in a row are too many.
     pub max_corrections: u32,
 }
 
 impl std::fmt::Debug for Deps {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Deps").field("mind", &self.mind).finish_non_exhaustive()
+        f.debug_struct("Deps")
+            .field("mind", &self.mind)
+            .finish_non_exhaustive()
     }
 }
 
@@ -38,14 +42,27 @@ impl Deps {
     /// Without a model and without a schedule.
     pub fn new() -> Result<Self, fugato::tool::RegistryError> {
         let registry = crate::tools::registry()?;
-        let (mind, today, max_corrections) = (Mind::default(), 1, 3);
-        Ok(Self { mind, registry, provider: None, today, max_corrections })
+        Ok(Self {
+            mind: Mind::default(),
+            registry,
+            provider: None,
+            today: 1,
+            existing_may_move: false,
+            max_corrections: 3,
+        })
     }
 
     /// Loads schedules from here.
     #[must_use]
     pub fn provider(mut self, provider: impl ScheduleProvider + 'static) -> Self {
         self.provider = Some(Arc::new(provider));
+        self
+    }
+
+    /// Lets what was kept before be moved again, or not.
+    #[must_use]
+    pub fn existing_may_move(mut self, allowed: bool) -> Self {
+        self.existing_may_move = allowed;
         self
     }
 

@@ -22,13 +22,42 @@ pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
         .node("quick_task", quick_task)
         // Whatever else holds: an open question comes first.
         .guard("interrupt", |agent| agent.pending.is_some())
-        .branch("chat", ["chat", "plan", "confirm", "rough_build", "execute", "quick_task", "deliver", END], after_chat)
-        .branch("plan", ["plan", "confirm", "rough_build", "execute", "deliver"], by_phase)
-        .branch("confirm", ["plan", "rough_build", "execute", "deliver"], by_phase)
-        .branch("interrupt", ["plan", "confirm", "rough_build", "execute", "deliver", END], by_phase)
+        .branch(
+            "chat",
+            [
+                "chat",
+                "plan",
+                "confirm",
+                "rough_build",
+                "execute",
+                "quick_task",
+                "deliver",
+                END,
+            ],
+            after_chat,
+        )
+        .branch(
+            "plan",
+            ["plan", "confirm", "rough_build", "execute", "deliver"],
+            by_phase,
+        )
+        .branch(
+            "confirm",
+            ["plan", "rough_build", "execute", "deliver"],
+            by_phase,
+        )
+        .branch(
+            "interrupt",
+            ["plan", "confirm", "rough_build", "execute", "deliver", END],
+            by_phase,
+        )
         .branch("rough_build", ["execute", "deliver"], by_phase)
         .branch("execute", ["decide", "act", "deliver"], after_execute)
-        .branch("decide", ["act", "execute", "confirm", "deliver"], after_decide)
+        .branch(
+            "decide",
+            ["act", "execute", "confirm", "deliver"],
+            after_decide,
+        )
         .branch("act", ["execute", "deliver"], by_phase)
         .edge("deliver", END)
         .edge("quick_task", END)

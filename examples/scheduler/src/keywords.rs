@@ -64,7 +64,10 @@ mod tests {
     fn sch_30_what_forbids_reordering_wins() {
         assert_eq!(said("顺序不限").reorder, Some(true));
         assert_eq!(said("Any order will do").reorder, Some(true));
-        assert_eq!(said("any order, but keep the order of algebra").reorder, Some(false));
+        assert_eq!(
+            said("any order, but keep the order of algebra").reorder,
+            Some(false)
+        );
         assert_eq!(said("请不要打乱").reorder, Some(false));
         assert_eq!(said("hello").reorder, None);
     }
@@ -79,8 +82,13 @@ mod tests {
             ("记一下买牛奶", "make a note: milk"),
         ] {
             let flags = |text| {
-                let Said { global_reopt, redo_rough_build, draft_only, quick_note, .. } =
-                    said(text);
+                let Said {
+                    global_reopt,
+                    redo_rough_build,
+                    draft_only,
+                    quick_note,
+                    ..
+                } = said(text);
                 [global_reopt, redo_rough_build, draft_only, quick_note]
             };
             assert_eq!(flags(zh), flags(en), "{zh} and {en}");

@@ -28,7 +28,10 @@ pub struct Mind {
 impl std::fmt::Debug for Mind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Mind")
-            .field("model", &self.model.as_ref().map(|model| model.name().to_owned()))
+            .field(
+                "model",
+                &self.model.as_ref().map(|model| model.name().to_owned()),
+            )
             .field("on_failure", &self.on_failure)
             .finish_non_exhaustive()
     }
@@ -97,7 +100,13 @@ pub async fn ask(
 ) -> Result<Spoken, ModelError> {
     let began = Instant::now();
     let (task, step) = (cx.task(), request.messages.len());
-    let mut shown = Shown { cx, block: format!("{task}/text"), thought: format!("{task}/reasoning"), open: false, thinking: false };
+    let mut shown = Shown {
+        cx,
+        block: format!("{task}/text"),
+        thought: format!("{task}/reasoning"),
+        open: false,
+        thinking: false,
+    };
     let mut deltas = split_tag(model.stream(request).await?, tag);
     let mut spoken = Spoken::default();
     while let Some(delta) = deltas.next().await {
@@ -119,7 +128,13 @@ pub async fn ask(
     }
     shown.close();
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    tracing::debug!(task, messages = step, took_ms = took, raw = spoken.decision, "model answered");
+    tracing::debug!(
+        task,
+        messages = step,
+        took_ms = took,
+        raw = spoken.decision,
+        "model answered"
+    );
     Ok(spoken)
 }
 
@@ -137,29 +152,43 @@ impl Shown<'_> {
         self.stop_thinking();
         if !self.open {
             self.open = true;
-            self.cx.emit(EventKind::TextStarted { block: self.block.clone() });
+            self.cx.emit(EventKind::TextStarted {
+                block: self.block.clone(),
+            });
         }
-        self.cx.emit(EventKind::TextDelta { block: self.block.clone(), text: text.into() });
+        self.cx.emit(EventKind::TextDelta {
+            block: self.block.clone(),
+            text: text.into(),
+        });
     }
 
     fn reasoning(&mut self, text: String) {
         if !self.thinking {
             self.thinking = true;
-            self.cx.emit(EventKind::ReasoningStarted { block: self.thought.clone() });
+            self.cx.emit(EventKind::ReasoningStarted {
+                block: self.thought.clone(),
+            });
         }
-        self.cx.emit(EventKind::ReasoningDelta { block: self.thought.clone(), text });
+        self.cx.emit(EventKind::ReasoningDelta {
+            block: self.thought.clone(),
+            text,
+        });
     }
 
     fn stop_thinking(&mut self) {
         if std::mem::take(&mut self.thinking) {
-            self.cx.emit(EventKind::ReasoningFinished { block: self.thought.clone() });
+            self.cx.emit(EventKind::ReasoningFinished {
+                block: self.thought.clone(),
+            });
         }
     }
 
     fn close(&mut self) {
         self.stop_thinking();
         if std::mem::take(&mut self.open) {
-            self.cx.emit(EventKind::TextFinished { block: self.block.clone() });
+            self.cx.emit(EventKind::TextFinished {
+                block: self.block.clone(),
+            });
         }
     }
 }
@@ -168,15 +197,23 @@ impl Shown<'_> {
 pub fn show(cx: &Context<Agent>, text: &str) {
     if !text.trim().is_empty() {
         let block = format!("{}/said", cx.task());
-        cx.emit(EventKind::TextStarted { block: block.clone() });
-        cx.emit(EventKind::TextDelta { block: block.clone(), text: text.into() });
+        cx.emit(EventKind::TextStarted {
+            block: block.clone(),
+        });
+        cx.emit(EventKind::TextDelta {
+            block: block.clone(),
+            text: text.into(),
+        });
         cx.emit(EventKind::TextFinished { block });
     }
 }
 
 /// Says how far the agent is.
 pub fn status(cx: &Context<Agent>, code: &str, summary: impl Into<String>) {
-    cx.emit(EventKind::Status { code: code.into(), summary: summary.into() });
+    cx.emit(EventKind::Status {
+        code: code.into(),
+        summary: summary.into(),
+    });
 }
 
 /// A tag that only this request can bear: what somebody smuggled into the conversation does not.
@@ -187,10 +224,18 @@ pub fn decision_tag(cx: &Context<Agent>) -> Tag {
 }
 
 /// A request that asks for a tagged decision of these messages, in the manner of a stage.
-pub fn request(agent: &Agent, profile: &Profile, messages: impl IntoIterator<Item = Message>) -> ChatRequest {
+pub fn request(
+    agent: &Agent,
+    profile: &Profile,
+    messages: impl IntoIterator<Item = Message>,
+) -> ChatRequest {
     let mut request = profile.apply(ChatRequest::new(messages));
     if let Some(thinking) = agent.run.thinking {
-        request.thinking = if thinking { Thinking::On } else { Thinking::Off };
+        request.thinking = if thinking {
+            Thinking::On
+        } else {
+            Thinking::Off
+        };
     }
     request
 }

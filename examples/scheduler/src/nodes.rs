@@ -86,10 +86,15 @@ fn correct(
     max_corrections: u32,
 ) -> Result<Outcome<Update>, BoxError> {
     if cx.state().run.corrections + 1 >= max_corrections {
-        return Err(format!("{max_corrections} unusable answers in a row, the last one: {rejected}").into());
+        return Err(format!(
+            "{max_corrections} unusable answers in a row, the last one: {rejected}"
+        )
+        .into());
     }
     tracing::warn!(task = cx.task(), raw = rejected.raw, %rejected, "{}", illegal(rejected));
-    cx.emit(EventKind::Correction { message: rejected.to_string() });
+    cx.emit(EventKind::Correction {
+        message: rejected.to_string(),
+    });
     let [raw, _] = rejected.messages();
     let told = correction(&rejected.correction());
     let talked = [raw, told].map(|m| Update::Talked(ConversationUpdate::Said(m)));
@@ -104,16 +109,15 @@ fn illegal(rejected: &Rejected) -> &'static str {
 }
 
 /// A stage goes on by rule, or not at all. Either way the trace says why.
-fn fall_back(
-    cx: &Context<Agent>,
-    on_failure: OnFailure,
-    why: BoxError,
-) -> Result<(), BoxError> {
+fn fall_back(cx: &Context<Agent>, on_failure: OnFailure, why: BoxError) -> Result<(), BoxError> {
     if on_failure == OnFailure::Error {
         return Err(why);
     }
     tracing::warn!(task = cx.task(), why, "decided by rule");
     let data = serde_json::json!({ "task": cx.task(), "why": why.to_string() });
-    cx.emit(EventKind::Custom { name: "decided_by_rule".into(), data });
+    cx.emit(EventKind::Custom {
+        name: "decided_by_rule".into(),
+        data,
+    });
     Ok(())
 }

@@ -23,7 +23,10 @@ fn wording(agent: &Agent) -> Wording {
 }
 
 fn language(agent: &Agent) -> &'static str {
-    agent.lang.pick("Write to the person in English.", "Write to the person in Chinese (请用中文回答用户).")
+    agent.lang.pick(
+        "Write to the person in English.",
+        "Write to the person in Chinese (请用中文回答用户).",
+    )
 }
 
 /// How a decision and the text for the person are told apart.
@@ -40,8 +43,14 @@ pub fn chat(agent: &Agent, tag: &Tag) -> Vec<Message> {
     let stage = Stage::new(format!(
         "You decide whether a request is only talk or something to do. {}\n{}",
         bullets([
-            ("chat", "a greeting, thanks or a general question; put the answer into reply"),
-            ("task", "anything that needs the schedule; when in doubt, choose this"),
+            (
+                "chat",
+                "a greeting, thanks or a general question; put the answer into reply"
+            ),
+            (
+                "task",
+                "anything that needs the schedule; when in doubt, choose this"
+            ),
         ]),
         form(tag, contract::intent().outline()),
     ))
@@ -55,7 +64,10 @@ pub fn plan(agent: &Agent, tag: &Tag, deep: bool) -> Vec<Message> {
         "You plan how to carry out the request, in a few steps that each can be checked. {}\n{}",
         bullets([
             ("plan_done", "the plan is ready; only then are there steps"),
-            ("ask_user", "something is missing that only the person knows; ask it in speak"),
+            (
+                "ask_user",
+                "something is missing that only the person knows; ask it in speak"
+            ),
             ("continue", "you need another round"),
         ]),
         form(tag, contract::plan().outline()),
@@ -63,7 +75,10 @@ pub fn plan(agent: &Agent, tag: &Tag, deep: bool) -> Vec<Message> {
     .work(working_area(agent))
     .state(standing(agent))
     .instruction(if deep {
-        format!("Think the plan through; every step needs done_when. {}", language(agent))
+        format!(
+            "Think the plan through; every step needs done_when. {}",
+            language(agent)
+        )
     } else {
         format!("Plan the last request. {}", language(agent))
     });
@@ -76,10 +91,19 @@ pub fn execute(agent: &Agent, tag: &Tag, catalogue: &str) -> Vec<Message> {
     let stage = Stage::new(format!(
         "You carry out the work, one action a round. {}\n{}",
         bullets([
-            ("continue", "call a tool that reads, or think on without a call"),
-            ("confirm", "call a tool that writes; the person is asked first"),
+            (
+                "continue",
+                "call a tool that reads, or think on without a call"
+            ),
+            (
+                "confirm",
+                "call a tool that writes; the person is asked first"
+            ),
             ("ask_user", "ask the person in speak, without a call"),
-            ("next_plan", "the current step is done; say in goal_check how you know"),
+            (
+                "next_plan",
+                "the current step is done; say in goal_check how you know"
+            ),
             ("done", "everything is done; say in goal_check how you know"),
             ("abort", "it cannot be done; tell the person why"),
         ]),
@@ -98,24 +122,36 @@ pub fn execute(agent: &Agent, tag: &Tag, catalogue: &str) -> Vec<Message> {
 
 /// Summing up.
 pub fn deliver(agent: &Agent, facts: &str) -> Vec<Message> {
-    let stage = Stage::new("You sum up what was done, in a few sentences, without inventing anything.")
-        .state(facts)
-        .instruction(format!("Sum up. {}", language(agent)));
+    let stage =
+        Stage::new("You sum up what was done, in a few sentences, without inventing anything.")
+            .state(facts)
+            .instruction(format!("Sum up. {}", language(agent)));
     build(agent, Rules::new(), stage)
 }
 
 fn build(agent: &Agent, rules: Rules<Agent>, stage: Stage) -> Vec<Message> {
-    let builder = PromptBuilder::new(GLOBAL).rules(rules).hints(hints()).wording(wording(agent));
-    builder.build(agent, &agent.conversation, None, &stage).to_vec()
+    let builder = PromptBuilder::new(GLOBAL)
+        .rules(rules)
+        .hints(hints())
+        .wording(wording(agent));
+    builder
+        .build(agent, &agent.conversation, None, &stage)
+        .to_vec()
 }
 
 /// The work of the loop that is open now; a finished loop has left the working area.
 fn working_area(agent: &Agent) -> String {
-    work_view(since_marker(&agent.conversation.history, LOOP_CLOSED), &wording(agent))
+    work_view(
+        since_marker(&agent.conversation.history, LOOP_CLOSED),
+        &wording(agent),
+    )
 }
 
 fn standing(agent: &Agent) -> String {
-    let mut lines = vec![format!("round {} of {}", agent.run.rounds.used, agent.run.rounds.limit)];
+    let mut lines = vec![format!(
+        "round {} of {}",
+        agent.run.rounds.used, agent.run.rounds.limit
+    )];
     if let Some(step) = agent.plan.current_step() {
         let (n, of) = (agent.plan.current + 1, agent.plan.steps.len());
         lines.push(format!("step {n} of {of}: {}", step.content));
@@ -124,7 +160,10 @@ fn standing(agent: &Agent) -> String {
         }
     }
     if !agent.task_class_ids.is_empty() {
-        lines.push(format!("task classes of this conversation: {:?}", agent.task_class_ids));
+        lines.push(format!(
+            "task classes of this conversation: {:?}",
+            agent.task_class_ids
+        ));
     }
     if agent.health.checked {
         lines.push(format!("last diagnosis: {}", agent.health.signal));

@@ -21,7 +21,10 @@ pub fn plan_summary(agent: &Agent) -> String {
 /// What was placed and moved, counted.
 pub fn schedule_summary(agent: &Agent) -> String {
     let (Some(original), Some(schedule)) = (&agent.original, &agent.schedule) else {
-        return agent.lang.pick("nothing was placed", "没有安排任何内容").into();
+        return agent
+            .lang
+            .pick("nothing was placed", "没有安排任何内容")
+            .into();
     };
     let mut counts = [0, 0, 0];
     for difference in differences(original, schedule) {
@@ -34,7 +37,11 @@ pub fn schedule_summary(agent: &Agent) -> String {
             *count += 1;
         }
     }
-    let pending = schedule.tasks.iter().filter(|task| task.status == TaskStatus::Pending).count();
+    let pending = schedule
+        .tasks
+        .iter()
+        .filter(|task| task.status == TaskStatus::Pending)
+        .count();
     let [placed, moved, unplaced] = counts;
     agent.lang.pick(
         format!("{placed} placed, {moved} moved, {unplaced} taken out, {pending} still pending"),
@@ -55,7 +62,12 @@ pub fn summary(agent: &Agent) -> String {
             .to_owned(),
         Some(TerminalStatus::Aborted) => lang.pick("I had to stop.", "任务已中止。").to_owned(),
     };
-    if let Some(outcome) = agent.run.outcome.as_ref().filter(|o| !o.user_message.is_empty()) {
+    if let Some(outcome) = agent
+        .run
+        .outcome
+        .as_ref()
+        .filter(|o| !o.user_message.is_empty())
+    {
         // Writing into a string cannot fail.
         let _ = write!(text, " {}", outcome.user_message);
     }

@@ -11,16 +11,23 @@ use fugato::state::PlanStep;
 /// What a request is, by its words.
 pub fn intent(text: &str, agent: &Agent) -> Intent {
     let said = said(text);
-    let wants_work = said.place_all || said.global_reopt || said.redo_rough_build || said.draft_only;
+    let wants_work =
+        said.place_all || said.global_reopt || said.redo_rough_build || said.draft_only;
     if wants_work {
-        return Intent { intent: IntentKind::Task, reply: String::new() };
+        return Intent {
+            intent: IntentKind::Task,
+            reply: String::new(),
+        };
     }
     let reply = agent.lang.pick(
         "Without a model I follow a few plain words: \"plan my week\" places everything pending, \
          \"rearrange everything\" optimises once more, \"make a note: …\" keeps a note.",
         "没有模型时我只听懂几句话：“把任务都排一下”会安排所有待办，“整体重排”会再优化一次，“记一下……”会记下备忘。",
     );
-    Intent { intent: IntentKind::Chat, reply: reply.into() }
+    Intent {
+        intent: IntentKind::Chat,
+        reply: reply.into(),
+    }
 }
 
 /// Where a request leads. What was said in so many words overrules what was understood.
@@ -63,7 +70,13 @@ fn mode(said: &Said, rough_build: bool) -> Mode {
 
 fn pending_items(agent: &Agent) -> usize {
     let schedule = agent.schedule.as_ref();
-    schedule.map_or(0, |schedule| schedule.tasks.iter().filter(|task| task.is_pending_item()).count())
+    schedule.map_or(0, |schedule| {
+        schedule
+            .tasks
+            .iter()
+            .filter(|task| task.is_pending_item())
+            .count()
+    })
 }
 
 /// A plan for what rules can do: place everything, and refine it.
@@ -114,7 +127,10 @@ pub fn decide(agent: &Agent) -> Decision {
             code: "infeasible".into(),
             user_message: agent
                 .lang
-                .pick("Not everything fits; the rest is left pending.", "排不下的部分保留为待办。")
+                .pick(
+                    "Not everything fits; the rest is left pending.",
+                    "排不下的部分保留为待办。",
+                )
                 .into(),
             internal_reason: agent.health.reason_code.clone(),
         });
@@ -129,8 +145,11 @@ pub fn decide(agent: &Agent) -> Decision {
         Some((tool, Value::Object(arguments)))
             if agent.health.should_continue && agent.health.stagnation < 2 =>
         {
-            let action =
-                if agent.run.optimize_only { ActionKind::Continue } else { ActionKind::Confirm };
+            let action = if agent.run.optimize_only {
+                ActionKind::Continue
+            } else {
+                ActionKind::Confirm
+            };
             Decision::of(action).calling(tool, arguments.clone())
         }
         _ => {
@@ -149,4 +168,3 @@ pub fn infeasible(agent: &Agent) -> String {
         format!("排不下：还差 {gap} 节。要（1）延长时间窗，（2）放宽限制，（3）缩小范围，还是（4）接受风险并结束？"),
     )
 }
-

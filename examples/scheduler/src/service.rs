@@ -2,7 +2,9 @@
 use std::sync::Arc;
 
 use fugato::{
-    graph::{AnswerError, Answers, Ended, Graph, Run, RunError, RunErrorKind, Runner, RunnerOptions},
+    graph::{
+        AnswerError, Answers, Ended, Graph, Run, RunError, RunErrorKind, Runner, RunnerOptions,
+    },
     state::{InterruptId, ThreadId},
     store::ThreadStore,
 };
@@ -58,7 +60,9 @@ impl Service {
         card: &InterruptId,
         reply: &Reply,
     ) -> Result<Run<Agent>, serde_json::Error> {
-        Ok(self.runner.resume(thread, Answers::to(card.clone(), reply)?))
+        Ok(self
+            .runner
+            .resume(thread, Answers::to(card.clone(), reply)?))
     }
 
     /// An answer as it comes over the wire.
@@ -100,9 +104,9 @@ pub struct Resume {
 pub fn answer_status(ended: &Result<Ended<Agent>, RunError>) -> Option<&'static str> {
     let error = ended.as_ref().err()?;
     match &error.kind {
-        RunErrorKind::Answer(AnswerError::Unknown { .. } | AnswerError::NothingAsked | AnswerError::Expired { .. }) => {
-            Some("stale_resume")
-        }
+        RunErrorKind::Answer(
+            AnswerError::Unknown { .. } | AnswerError::NothingAsked | AnswerError::Expired { .. },
+        ) => Some("stale_resume"),
         RunErrorKind::Answer(_) => Some("invalid_confirm_action"),
         _ => None,
     }

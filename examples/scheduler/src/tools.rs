@@ -31,8 +31,13 @@ pub struct View {
 }
 
 /// The tools that the optimisation leaves: it chooses among candidates and searches for none.
-pub const OPTIMIZE_ONLY: [&str; 5] =
-    ["analyze_health", "context_tools_add", "context_tools_remove", "move", "swap"];
+pub const OPTIMIZE_ONLY: [&str; 5] = [
+    "analyze_health",
+    "context_tools_add",
+    "context_tools_remove",
+    "move",
+    "swap",
+];
 
 /// How many moves one call may make while the schedule is optimised.
 const OPTIMIZE_BATCH: usize = 2;
@@ -40,14 +45,16 @@ const OPTIMIZE_BATCH: usize = 2;
 impl View {
     /// What the agent may see and do now; none while no schedule is loaded. `today` is the number
     /// of the current day in the window, for words such as "tomorrow".
-    pub fn of(agent: &Agent, today: i32) -> Option<Self> {
+    pub fn of(agent: &Agent, today: i32, existing_may_move: bool) -> Option<Self> {
         let schedule = agent.schedule.clone()?;
         let mut options = WriteOptions::default();
         if agent.run.optimize_only {
+            // The optimisation only moves what is suggested: the person has not seen it yet.
             options = options.batch_limit(OPTIMIZE_BATCH);
         } else if let Some(step) = agent.plan.current_step() {
             options = options.scope(DayScope::read(&step.content, &schedule.window, today));
         }
+        let options = options.existing_may_move(existing_may_move && !agent.run.optimize_only);
         Some(Self { schedule, options })
     }
 }
@@ -66,54 +73,94 @@ pub fn registry() -> Result<Registry<View, Update>, RegistryError> {
     let detail = |spec: ToolSpec| spec.domain("schedule").pack("detail_read").requires_state();
     let analyze = |spec: ToolSpec| spec.domain("schedule").pack("analyze").requires_state();
     let write = |name: &str, text: &str| {
-        ToolSpec::write(name, text).domain("schedule").pack("mutation").requires_state()
+        ToolSpec::write(name, text)
+            .domain("schedule")
+            .pack("mutation")
+            .requires_state()
     };
     Registry::builder()
         .domains_to_choose(domains())
         .function(
-            core(ToolSpec::read("get_overview", "Days, loads, tasks placed and pending, classes and their rules.")),
+            core(ToolSpec::read(
+                "get_overview",
+                "Days, loads, tasks placed and pending, classes and their rules.",
+            )),
             |cx: Cx<'_>, _: GetOverviewArgs| seen(Ok(get_overview(&cx.state()?.schedule))),
         )
         .function(
-            core(ToolSpec::read("find_free", "Free ranges of sections, and courses that a task may lie inside."))
-                .preview(["duration", "day"]),
+            core(ToolSpec::read(
+                "find_free",
+                "Free ranges of sections, and courses that a task may lie inside.",
+            ))
+            .preview(["duration", "day"]),
             |cx: Cx<'_>, args: FindFreeArgs| seen(find_free(&cx.state()?.schedule, &args)),
         )
         .function(
-            core(ToolSpec::read("list_tasks", "Tasks by category and status.")).preview(["category", "status"]),
+            core(ToolSpec::read(
+                "list_tasks",
+                "Tasks by category and status.",
+            ))
+            .preview(["category", "status"]),
             |cx: Cx<'_>, args: ListTasksArgs| seen(Ok(list_tasks(&cx.state()?.schedule, &args))),
         )
         .function(
-            detail(ToolSpec::read("query_range", "What lies on a day, section by section.")).preview(["day"]),
+            detail(ToolSpec::read(
+                "query_range",
+                "What lies on a day, section by section.",
+            ))
+            .preview(["day"]),
             |cx: Cx<'_>, args: QueryRangeArgs| seen(query_range(&cx.state()?.schedule, &args)),
         )
         .function(
-            detail(ToolSpec::read("get_task_info", "Everything about one task.")).preview(["task_id"]),
+            detail(ToolSpec::read(
+                "get_task_info",
+                "Everything about one task.",
+            ))
+            .preview(["task_id"]),
             |cx: Cx<'_>, args: GetTaskInfoArgs| seen(get_task_info(&cx.state()?.schedule, &args)),
         )
         .function(
-            analyze(ToolSpec::read("analyze_health", "Diagnoses the schedule and offers changes that are known to help.")),
+            analyze(ToolSpec::read(
+                "analyze_health",
+                "Diagnoses the schedule and offers changes that are known to help.",
+            )),
             diagnose,
         )
         .function(
             write("place", "Places a pending task.").preview(["task_id", "day"]),
-            |cx: Cx<'_>, args: PlaceArgs| written(cx, |view| place(&view.schedule, &args, &view.options)),
+            |cx: Cx<'_>, args: PlaceArgs| {
+                written(cx, |view| place(&view.schedule, &args, &view.options))
+            },
         )
         .function(
-            write("move", "Moves a placed task.").also_called("move_task").preview(["task_id", "new_day"]),
-            |cx: Cx<'_>, args: MoveArgs| written(cx, |view| move_task(&view.schedule, &args, &view.options)),
+            write("move", "Moves a placed task.")
+                .also_called("move_task")
+                .preview(["task_id", "new_day"]),
+            |cx: Cx<'_>, args: MoveArgs| {
+                written(cx, |view| move_task(&view.schedule, &args, &view.options))
+            },
         )
         .function(
-            write("swap", "Lets two placed tasks of equal length change places.").preview(["task_a", "task_b"]),
-            |cx: Cx<'_>, args: SwapArgs| written(cx, |view| swap(&view.schedule, &args, &view.options)),
+            write(
+                "swap",
+                "Lets two placed tasks of equal length change places.",
+            )
+            .preview(["task_a", "task_b"]),
+            |cx: Cx<'_>, args: SwapArgs| {
+                written(cx, |view| swap(&view.schedule, &args, &view.options))
+            },
         )
         .function(
             write("batch_move", "Moves several tasks, all of them or none."),
-            |cx: Cx<'_>, args: BatchMoveArgs| written(cx, |view| batch_move(&view.schedule, &args, &view.options)),
+            |cx: Cx<'_>, args: BatchMoveArgs| {
+                written(cx, |view| batch_move(&view.schedule, &args, &view.options))
+            },
         )
         .function(
             write("unplace", "Takes a task out of the schedule.").preview(["task_id"]),
-            |cx: Cx<'_>, args: UnplaceArgs| written(cx, |view| unplace(&view.schedule, &args, &view.options)),
+            |cx: Cx<'_>, args: UnplaceArgs| {
+                written(cx, |view| unplace(&view.schedule, &args, &view.options))
+            },
         )
         .build()
 }
@@ -129,34 +176,49 @@ fn written(
     cx: Cx<'_>,
     write: impl FnOnce(&View) -> Result<Written, Refused>,
 ) -> Result<ToolOutput<Update>, ToolFailure> {
-    let Written { text, summary, changes } = write(cx.state()?).map_err(refused)?;
+    let Written {
+        text,
+        summary,
+        changes,
+    } = write(cx.state()?).map_err(refused)?;
     let output = ToolOutput::new(text).summary(summary);
-    Ok(output.data(json!(changes)).update(Update::Scheduled(changes)))
+    Ok(output
+        .data(json!(changes))
+        .update(Update::Scheduled(changes)))
 }
 
 fn refused(why: Refused) -> ToolFailure {
-    ToolFailure::blocked(why.to_string())
+    if why.is_rule() {
+        ToolFailure::blocked(why.to_string())
+    } else {
+        ToolFailure::failed(why.to_string())
+    }
 }
 
-fn diagnose(
-    cx: Cx<'_>,
-    args: AnalyzeHealthArgs,
-) -> Result<ToolOutput<Update>, ToolFailure> {
+fn diagnose(cx: Cx<'_>, args: AnalyzeHealthArgs) -> Result<ToolOutput<Update>, ToolFailure> {
     let view = cx.state()?;
     let envelope = analyze_health(&view.schedule, &args, &view.options);
     let data = serde_json::to_value(&envelope).map_err(ToolFailure::internal)?;
     let summary = format!("{:?}", envelope.decision.recommended_operation).to_lowercase();
-    let output = ToolOutput::new(data.to_string()).summary(summary).data(data);
+    let output = ToolOutput::new(data.to_string())
+        .summary(summary)
+        .data(data);
     Ok(output.update(Update::Diagnosed(health(&envelope))))
 }
 
 /// What the agent remembers of a diagnosis.
 pub fn health(envelope: &Envelope) -> Health {
     let word = |value: serde_json::Result<serde_json::Value>| {
-        value.ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+        value
+            .ok()
+            .and_then(|value| value.as_str().map(str::to_owned))
+            .unwrap_or_default()
     };
     let decision = &envelope.decision;
-    let candidate = decision.candidates.iter().find(|candidate| candidate.tool != "close");
+    let candidate = decision
+        .candidates
+        .iter()
+        .find(|candidate| candidate.tool != "close");
     Health {
         checked: true,
         is_feasible: envelope.feasibility.is_feasible,
@@ -167,7 +229,9 @@ pub fn health(envelope: &Envelope) -> Health {
             .metrics
             .tightness
             .as_ref()
-            .map_or_else(String::new, |tightness| word(serde_json::to_value(tightness.tightness_level))),
+            .map_or_else(String::new, |tightness| {
+                word(serde_json::to_value(tightness.tightness_level))
+            }),
         primary_problem: decision.primary_problem.clone(),
         operation: word(serde_json::to_value(decision.recommended_operation)),
         forced: decision.is_forced_imperfection,

@@ -60,12 +60,22 @@ impl Card {
     /// A question of the model.
     pub fn question(title: &str, text: &str) -> Self {
         let (title, summary) = (title.into(), text.into());
-        Self { kind: "ask_user".into(), topic: Topic::AskUser, title, summary }
+        Self {
+            kind: "ask_user".into(),
+            topic: Topic::AskUser,
+            title,
+            summary,
+        }
     }
 
     /// Something to agree to.
     pub fn confirm(topic: Topic, title: &str, summary: String) -> Self {
-        Self { kind: "confirm".into(), topic, title: title.into(), summary }
+        Self {
+            kind: "confirm".into(),
+            topic,
+            title: title.into(),
+            summary,
+        }
     }
 }
 
@@ -97,21 +107,33 @@ pub enum Action {
 impl Reply {
     /// Agrees.
     pub fn approve() -> Self {
-        Self { action: Some(Action::Approve), text: None }
+        Self {
+            action: Some(Action::Approve),
+            text: None,
+        }
     }
 
     /// Disagrees, perhaps with a reason.
     pub fn reject(reason: Option<String>) -> Self {
-        Self { action: Some(Action::Reject), text: reason }
+        Self {
+            action: Some(Action::Reject),
+            text: reason,
+        }
     }
 
     /// Answers a question.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { action: None, text: Some(text.into()) }
+        Self {
+            action: None,
+            text: Some(text.into()),
+        }
     }
 
     /// What the person said, if anything.
     pub fn said(&self) -> Option<&str> {
-        self.text.as_deref().map(str::trim).filter(|text| !text.is_empty())
+        self.text
+            .as_deref()
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
     }
 }

@@ -37,7 +37,10 @@ impl Default for Request {
 impl Request {
     /// A request in words.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), ..Self::default() }
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
     }
 
     /// Names the classes that it is about.

@@ -34,7 +34,11 @@ impl Agent {
 
     /// Sets a pinned block.
     pub fn pin(&mut self, key: &str, text: String) {
-        self.conversation.apply(ConversationUpdate::Pinned(PinnedBlock { key: key.into(), text }));
+        self.conversation
+            .apply(ConversationUpdate::Pinned(PinnedBlock {
+                key: key.into(),
+                text,
+            }));
     }
 
     /// A run begins: what belongs to the last one goes, what was said and placed stays.
@@ -53,15 +57,20 @@ impl Agent {
     /// Idempotent. Keeps identity, history and the schedule.
     pub fn reset_for_next_run(&mut self) {
         let unsaved = self.run.unsaved;
-        self.run = RunScope { unsaved, ..RunScope::default() };
+        self.run = RunScope {
+            unsaved,
+            ..RunScope::default()
+        };
         self.phase = Phase::Chatting;
         self.plan = Plan::default();
         self.health = Health::default();
         self.wanted = None;
         self.pending = None;
         self.clear_tools();
-        self.conversation.apply(ConversationUpdate::Unpinned(PLAN.into()));
-        self.conversation.apply(ConversationUpdate::Unpinned(CURRENT_STEP.into()));
+        self.conversation
+            .apply(ConversationUpdate::Unpinned(PLAN.into()));
+        self.conversation
+            .apply(ConversationUpdate::Unpinned(CURRENT_STEP.into()));
     }
 
     fn clear_tools(&mut self) {
@@ -84,8 +93,10 @@ impl Agent {
     /// Execution without a plan: an old plan must not be mistaken for one.
     pub fn start_direct_execute(&mut self) {
         self.plan = Plan::default();
-        self.conversation.apply(ConversationUpdate::Unpinned(PLAN.into()));
-        self.conversation.apply(ConversationUpdate::Unpinned(CURRENT_STEP.into()));
+        self.conversation
+            .apply(ConversationUpdate::Unpinned(PLAN.into()));
+        self.conversation
+            .apply(ConversationUpdate::Unpinned(CURRENT_STEP.into()));
         self.phase = Phase::Executing;
         self.run.react = true;
         self.hook = Some(ContextHook::schedule("direct_execute"));
@@ -100,10 +111,13 @@ impl Agent {
         hook: ContextHook,
     ) {
         self.clear_tools();
-        let lines = steps.iter().zip(1..).map(|(step, n)| match step.done_when.as_str() {
-            "" => format!("{n}. {}", step.content),
-            done => format!("{n}. {} (done when: {done})", step.content),
-        });
+        let lines = steps
+            .iter()
+            .zip(1..)
+            .map(|(step, n)| match step.done_when.as_str() {
+                "" => format!("{n}. {}", step.content),
+                done => format!("{n}. {} (done when: {done})", step.content),
+            });
         self.pin(PLAN, lines.collect::<Vec<_>>().join("\n"));
         self.plan = Plan::new(steps);
         self.pin_step();
@@ -123,7 +137,9 @@ impl Agent {
                 let text = format!("step {n} of {}: {}", self.plan.steps.len(), step.content);
                 self.pin(CURRENT_STEP, text);
             }
-            None => self.conversation.apply(ConversationUpdate::Unpinned(CURRENT_STEP.into())),
+            None => self
+                .conversation
+                .apply(ConversationUpdate::Unpinned(CURRENT_STEP.into())),
         }
     }
 
@@ -136,8 +152,10 @@ impl Agent {
     pub fn reject_plan(&mut self) {
         self.plan = Plan::default();
         self.hook = None;
-        self.conversation.apply(ConversationUpdate::Unpinned(PLAN.into()));
-        self.conversation.apply(ConversationUpdate::Unpinned(CURRENT_STEP.into()));
+        self.conversation
+            .apply(ConversationUpdate::Unpinned(PLAN.into()));
+        self.conversation
+            .apply(ConversationUpdate::Unpinned(CURRENT_STEP.into()));
         self.phase = Phase::Planning;
     }
 
@@ -148,7 +166,9 @@ impl Agent {
 
     /// The person's answer returns the agent to where it asked.
     pub(super) fn reply(&mut self, reply: &Reply) {
-        let Some(pending) = self.pending.take() else { return };
+        let Some(pending) = self.pending.take() else {
+            return;
+        };
         let approved = reply.action == Some(Action::Approve);
         self.phase = pending.resume_phase;
         let status = match pending.topic {
@@ -201,7 +221,9 @@ impl Agent {
     /// The model looks for another way. The call that was not made keeps its pair.
     fn refuse_wanted(&mut self, reply: &Reply) {
         self.phase = Phase::Executing;
-        let Some(wanted) = self.wanted.take() else { return };
+        let Some(wanted) = self.wanted.take() else {
+            return;
+        };
         let why = reply.said().map_or(String::new(), |why| format!(": {why}"));
         let text = format!("not executed, the user rejected it{why}");
         for message in call_pair(wanted.call, wanted.speak, text) {
@@ -233,7 +255,10 @@ impl Agent {
     pub(super) fn rough_built(&mut self, refine: bool) {
         self.run.needs_rough_build = false;
         self.run.unsaved = true;
-        self.pin(ROUGH_BUILD_DONE, "every pending item was placed by rule".into());
+        self.pin(
+            ROUGH_BUILD_DONE,
+            "every pending item was placed by rule".into(),
+        );
         if refine {
             self.run.optimize_only = true;
             self.run.needs_refine = false;
@@ -268,7 +293,8 @@ impl Agent {
     pub(super) fn use_hook(&mut self) {
         if let Some(ContextHook { domain, packs, .. }) = self.hook.take() {
             let packs = packs.into_iter().collect();
-            self.tools.apply(VisibilityUpdate::Activated { domain, packs });
+            self.tools
+                .apply(VisibilityUpdate::Activated { domain, packs });
         }
     }
 
@@ -331,4 +357,3 @@ impl Agent {
         self.clear_tools();
     }
 }
-

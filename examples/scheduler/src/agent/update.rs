@@ -157,7 +157,12 @@ impl State for Agent {
             Update::Requested(request) => self.request(request),
             Update::Talked(update) => self.conversation.apply(update),
             Update::Routed(routed) => self.route(&routed),
-            Update::Planned { steps, needs_rough_build, task_class_ids, hook } => {
+            Update::Planned {
+                steps,
+                needs_rough_build,
+                task_class_ids,
+                hook,
+            } => {
                 self.finish_plan(steps, needs_rough_build, task_class_ids, hook);
             }
             Update::PlanConfirmed => self.confirm_plan(),

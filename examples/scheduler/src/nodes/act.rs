@@ -27,16 +27,28 @@ impl Node<Agent> for Act {
         show(&cx, &wanted.speak);
         let name = wanted.call.name.clone();
         let (call, preview) = (wanted.call.id.clone(), wanted.summary.clone());
-        cx.emit(EventKind::ToolStarted { call: call.clone(), name: name.clone(), preview });
+        cx.emit(EventKind::ToolStarted {
+            call: call.clone(),
+            name: name.clone(),
+            preview,
+        });
         let tools = agent.active_tools();
-        let view = View::of(agent, self.0.today);
+        let view = View::of(agent, self.0.today, self.0.existing_may_move);
         let context = match &view {
             Some(view) => ToolContext::new(view),
             None => ToolContext::without_state(),
         };
-        let result = self.0.registry.call(&wanted.call, context.visibility(&tools)).await;
+        let result = self
+            .0
+            .registry
+            .call(&wanted.call, context.visibility(&tools))
+            .await;
         drop(view);
-        let access = self.0.registry.spec(&name).map_or(Access::Read, |spec| spec.access);
+        let access = self
+            .0
+            .registry
+            .spec(&name)
+            .map_or(Access::Read, |spec| spec.access);
         let finished = EventKind::ToolFinished {
             call,
             name,
@@ -56,8 +68,10 @@ fn updates(
 ) -> Vec<Update> {
     let success = result.is_ok();
     let pair = call_pair(wanted.call.clone(), wanted.speak.clone(), result.text);
-    let mut updates: Vec<_> =
-        pair.into_iter().map(|m| Update::Talked(ConversationUpdate::Said(m))).collect();
+    let mut updates: Vec<_> = pair
+        .into_iter()
+        .map(|m| Update::Talked(ConversationUpdate::Said(m)))
+        .collect();
     updates.extend(result.updates);
     let source = match access {
         Access::Write => EvidenceSource::WriteReceipt,

@@ -17,7 +17,11 @@ pub struct Chat(pub Deps);
 #[async_trait]
 impl Node<Agent> for Chat {
     async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
-        status(&cx, "accepted", cx.state().lang.pick("reading the request", "正在理解请求"));
+        status(
+            &cx,
+            "accepted",
+            cx.state().lang.pick("reading the request", "正在理解请求"),
+        );
         let mut updates = announce(&cx);
         let history = &cx.state().conversation.history;
         let text = history
@@ -32,13 +36,19 @@ impl Node<Agent> for Chat {
                     Ok(outcome) => return Ok(outcome),
                     Err(why) => {
                         fall_back(&cx, self.0.mind.on_failure, why)?;
-                        Intent { intent: IntentKind::Task, reply: String::new() }
+                        Intent {
+                            intent: IntentKind::Task,
+                            reply: String::new(),
+                        }
                     }
                 }
             }
             Some(Heard::Failed(error)) => {
                 fall_back(&cx, self.0.mind.on_failure, error.into())?;
-                Intent { intent: IntentKind::Task, reply: String::new() }
+                Intent {
+                    intent: IntentKind::Task,
+                    reply: String::new(),
+                }
             }
             None => rules::intent(&text, cx.state()),
         };
@@ -55,10 +65,15 @@ impl Node<Agent> for Chat {
 
 impl Chat {
     async fn classify(&self, cx: &Context<Agent>) -> Result<Option<Heard<Intent>>, BoxError> {
-        let Some(model) = &self.0.mind.model else { return Ok(None) };
+        let Some(model) = &self.0.mind.model else {
+            return Ok(None);
+        };
         let tag = decision_tag(cx);
         let messages = prompts::chat(cx.state(), &tag);
         let request = request(cx.state(), &self.0.mind.stages.chat, messages);
-        Ok(Some(hear(ask(cx, &**model, request, tag).await, &contract::intent())))
+        Ok(Some(hear(
+            ask(cx, &**model, request, tag).await,
+            &contract::intent(),
+        )))
     }
 }

@@ -12,17 +12,30 @@ pub async fn confirm(cx: Context<Agent>) -> Result<Vec<Update>, BoxError> {
     let lang = agent.lang;
     let (code, card) = if let Some(wanted) = agent.wanted.as_ref().filter(|w| !w.accepted) {
         let title = lang.pick("Shall I do this?", "要这样做吗？");
-        ("tool_confirm", Card::confirm(Topic::Tool, title, wanted.summary.clone()))
+        (
+            "tool_confirm",
+            Card::confirm(Topic::Tool, title, wanted.summary.clone()),
+        )
     } else if agent.run.closing {
         let title = lang.pick("Shall I keep this schedule?", "保存这份日程吗？");
-        ("tool_confirm", Card::confirm(Topic::Schedule, title, report::schedule_summary(agent)))
+        (
+            "tool_confirm",
+            Card::confirm(Topic::Schedule, title, report::schedule_summary(agent)),
+        )
     } else if agent.has_step() {
         let title = lang.pick("Shall I carry out this plan?", "要执行这个计划吗？");
-        ("plan_confirm", Card::confirm(Topic::Plan, title, report::plan_summary(agent)))
+        (
+            "plan_confirm",
+            Card::confirm(Topic::Plan, title, report::plan_summary(agent)),
+        )
     } else {
         return Err("there is nothing to confirm: no wanted write, no plan, no schedule".into());
     };
     status(&cx, code, card.title.clone());
     let (topic, resume_phase) = (card.topic, Phase::WaitingConfirm);
-    Ok(vec![Update::Asked(Pending { topic, card, resume_phase })])
+    Ok(vec![Update::Asked(Pending {
+        topic,
+        card,
+        resume_phase,
+    })])
 }

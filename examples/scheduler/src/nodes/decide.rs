@@ -49,20 +49,28 @@ impl Decide {
     async fn think(&self, cx: &Context<Agent>) -> Option<Heard<Decision>> {
         let model = self.0.mind.model.as_ref()?;
         let agent = cx.state();
-        let catalogue = self.0.registry.catalogue(&agent.active_tools(), Detail::LITE);
+        let catalogue = self
+            .0
+            .registry
+            .catalogue(&agent.active_tools(), Detail::LITE);
         let tag = decision_tag(cx);
         let messages = prompts::execute(agent, &tag, &catalogue);
         let mut request = request(agent, &self.0.mind.stages.execute, messages);
         if !agent.run.execute_thinking && agent.run.thinking.is_none() {
             request = request.thinking(fugato::llm::Thinking::Off);
         }
-        Some(hear(ask(cx, &**model, request, tag).await, &contract::decision(agent.has_step())))
+        Some(hear(
+            ask(cx, &**model, request, tag).await,
+            &contract::decision(agent.has_step()),
+        ))
     }
 
     /// A rule follows the same contract and the same gates as a model.
     fn by_rule(&self, cx: &Context<Agent>) -> Result<Outcome<Update>, BoxError> {
         let decision = rules::decide(cx.state());
         let updates = judge(&self.0, cx, &decision, &Spoken::default());
-        Ok(Outcome::done(updates.map_err(|rejected| rejected.to_string())?))
+        Ok(Outcome::done(
+            updates.map_err(|rejected| rejected.to_string())?,
+        ))
     }
 }

@@ -22,7 +22,11 @@ pub struct Deliver(pub Deps);
 impl Node<Agent> for Deliver {
     async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
         let agent = cx.state();
-        status(&cx, "summarizing", agent.lang.pick("summing up", "正在总结"));
+        status(
+            &cx,
+            "summarizing",
+            agent.lang.pick("summing up", "正在总结"),
+        );
         let mut updates = announce(&cx);
         let facts = report::summary(agent);
         let text = self.summed_up(&cx, &facts).await?.unwrap_or(facts);
@@ -33,7 +37,10 @@ impl Node<Agent> for Deliver {
         let completed = agent.run.outcome.is_none() && agent.run.has_schedule_changes;
         Ok(if completed {
             let data = json!({ "thread": cx.thread().as_str() });
-            outcome.note(EventKind::Card { card: "schedule_completed".into(), data })
+            outcome.note(EventKind::Card {
+                card: "schedule_completed".into(),
+                data,
+            })
         } else {
             outcome
         })
@@ -52,7 +59,8 @@ impl Deliver {
             let request = request(cx.state(), &self.0.mind.stages.deliver, messages);
             match ask(cx, &**model, request, decision_tag(cx)).await {
                 Ok(spoken) => {
-                    let text = visible_text([spoken.after.as_str(), spoken.decision.as_str()]).to_owned();
+                    let text =
+                        visible_text([spoken.after.as_str(), spoken.decision.as_str()]).to_owned();
                     if spoken.after.is_empty() {
                         show(cx, &text);
                     }

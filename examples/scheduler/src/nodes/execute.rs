@@ -8,7 +8,11 @@ use fugato::{
 };
 
 use super::announce;
-use crate::{agent::{Agent, Update}, deps::Deps, mind::status};
+use crate::{
+    agent::{Agent, Update},
+    deps::Deps,
+    mind::status,
+};
 
 /// Begins a round of execution: everything that has to be so before anybody decides.
 #[derive(Debug)]
@@ -38,7 +42,10 @@ impl Node<Agent> for Execute {
         updates.extend(self.pins(agent));
         let (n, of) = (agent.plan.current + 1, agent.plan.steps.len());
         let text = if of > 0 {
-            agent.lang.pick(format!("executing step {n} of {of}"), format!("正在执行第 {n}/{of} 步"))
+            agent.lang.pick(
+                format!("executing step {n} of {of}"),
+                format!("正在执行第 {n}/{of} 步"),
+            )
         } else {
             agent.lang.pick("working".to_owned(), "正在处理".to_owned())
         };
@@ -50,15 +57,24 @@ impl Node<Agent> for Execute {
 impl Execute {
     fn pins(&self, agent: &Agent) -> Vec<Update> {
         let pin = |key: &str, text: String| {
-            Update::Talked(ConversationUpdate::Pinned(PinnedBlock { key: key.into(), text }))
+            Update::Talked(ConversationUpdate::Pinned(PinnedBlock {
+                key: key.into(),
+                text,
+            }))
         };
         let mut pins = vec![];
         if let Some(step) = agent.plan.current_step() {
             let text = format!("{} (done when: {})", step.content, step.done_when);
             pins.push(pin("execution_context", text));
         }
-        let tools = self.0.registry.catalogue(&agent.active_tools(), Detail::LITE);
-        pins.push(pin("tool_summary", format!("{} tools are active", tools.lines().count())));
+        let tools = self
+            .0
+            .registry
+            .catalogue(&agent.active_tools(), Detail::LITE);
+        pins.push(pin(
+            "tool_summary",
+            format!("{} tools are active", tools.lines().count()),
+        ));
         pins
     }
 }

@@ -11,8 +11,7 @@ use serde_json::Value;
 use super::said;
 use crate::{
     agent::{
-        Agent, Card, EvidenceSource, Judged, Pending, Phase, TerminalOutcome, Topic, Update,
-        Wanted,
+        Agent, Card, EvidenceSource, Judged, Pending, Phase, TerminalOutcome, Topic, Update, Wanted,
     },
     contract::{ActionKind, Call, Decision},
     deps::Deps,
@@ -26,7 +25,11 @@ pub(super) fn judge(
     decision: &Decision,
     spoken: &Spoken,
 ) -> Result<Vec<Update>, Rejected> {
-    let judging = Judging { deps, agent: cx.state(), decision };
+    let judging = Judging {
+        deps,
+        agent: cx.state(),
+        decision,
+    };
     let updates = match (decision.action, decision.call()) {
         (ActionKind::Continue | ActionKind::Confirm, Some(call)) => {
             return judging.call(call, judging.text(spoken));
@@ -37,7 +40,10 @@ pub(super) fn judge(
         (ActionKind::Done, _) => judging.done(judging.text(spoken))?,
         (ActionKind::Abort, _) => judging.abort(),
         (ActionKind::Confirm, None) => {
-            return Err(judging.refuse("/tool_call", "confirm needs the call that is to be confirmed"));
+            return Err(judging.refuse(
+                "/tool_call",
+                "confirm needs the call that is to be confirmed",
+            ));
         }
     };
     let asks = matches!(decision.action, ActionKind::AskUser | ActionKind::Abort);
@@ -88,10 +94,26 @@ impl Judging<'_> {
         // A tool that only changes which tools there are is not the person's business.
         let speak = if access == Access::Context { "" } else { text };
         let preview = admitted.preview();
-        let summary = if text.is_empty() { preview } else { format!("{text} ({preview})") };
+        let summary = if text.is_empty() {
+            preview
+        } else {
+            format!("{text} ({preview})")
+        };
         let (call, speak) = (admitted.call().clone(), speak.to_owned());
-        let judged = if accepted { Judged::Act } else { Judged::Confirm };
-        Ok(vec![Update::Judged(judged), Update::Wanted(Wanted { call, summary, speak, accepted })])
+        let judged = if accepted {
+            Judged::Act
+        } else {
+            Judged::Confirm
+        };
+        Ok(vec![
+            Update::Judged(judged),
+            Update::Wanted(Wanted {
+                call,
+                summary,
+                speak,
+                accepted,
+            }),
+        ])
     }
 
     /// What was thought is kept, so that the next round does not begin where this one did.
@@ -104,7 +126,11 @@ impl Judging<'_> {
         let title = self.agent.lang.pick("A question", "请确认");
         let card = Card::question(title, text);
         let (topic, resume_phase) = (Topic::AskUser, Phase::Executing);
-        let asked = Update::Asked(Pending { topic, card, resume_phase });
+        let asked = Update::Asked(Pending {
+            topic,
+            card,
+            resume_phase,
+        });
         vec![Update::Judged(Judged::Ask), said(text), asked]
     }
 
@@ -149,7 +175,11 @@ impl Judging<'_> {
         let outcome = match &self.decision.abort {
             Some(abort) => TerminalOutcome::aborted(
                 "execute",
-                if abort.code.is_empty() { "aborted" } else { &abort.code },
+                if abort.code.is_empty() {
+                    "aborted"
+                } else {
+                    &abort.code
+                },
                 &abort.user_message,
                 &abort.internal_reason,
             ),
@@ -168,11 +198,17 @@ impl Judging<'_> {
             return Err(self.refuse("/action", why));
         }
         let step = self.agent.plan.current;
-        let mut evidence = self.agent.run.evidence.iter().filter(|e| e.step_index == step);
+        let mut evidence = self
+            .agent
+            .run
+            .evidence
+            .iter()
+            .filter(|e| e.step_index == step);
         let seen = evidence
             .any(|e| e.success && (e.source == EvidenceSource::UserReply || !e.name.is_empty()));
         if self.agent.has_step() && !seen && !self.agent.run.unsaved {
-            let why = "nothing shows that this step is done: call a tool that shows it, or ask the user";
+            let why =
+                "nothing shows that this step is done: call a tool that shows it, or ask the user";
             return Err(self.refuse("/goal_check", why));
         }
         Ok(())

@@ -20,7 +20,11 @@ pub struct Plan(pub Deps);
 #[async_trait]
 impl Node<Agent> for Plan {
     async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
-        status(&cx, "planning", cx.state().lang.pick("making a plan", "正在制定计划"));
+        status(
+            &cx,
+            "planning",
+            cx.state().lang.pick("making a plan", "正在制定计划"),
+        );
         let mut updates = announce(&cx);
         let (decision, spoken) = match self.think(&cx).await {
             Some(Heard::Decided(decision, spoken)) => (decision, spoken),
@@ -51,7 +55,8 @@ impl Plan {
         let quick = hear(self.ask(cx, model, false).await, &contract::plan());
         match &quick {
             Heard::Decided(plan, _)
-                if plan.complexity == Complexity::Complex && plan.action == PlanAction::PlanDone =>
+                if plan.complexity == Complexity::Complex
+                    && plan.action == PlanAction::PlanDone =>
             {
                 Some(hear(self.ask(cx, model, true).await, &contract::plan()))
             }
@@ -66,7 +71,11 @@ impl Plan {
         deep: bool,
     ) -> Result<Spoken, ModelError> {
         let stages = &self.0.mind.stages;
-        let profile = if deep { &stages.deep_plan } else { &stages.plan };
+        let profile = if deep {
+            &stages.deep_plan
+        } else {
+            &stages.plan
+        };
         let tag = decision_tag(cx);
         let messages = prompts::plan(cx.state(), &tag, deep);
         ask(cx, model, request(cx.state(), profile, messages), tag).await
@@ -85,7 +94,11 @@ impl Plan {
                 updates.push(said(text));
                 let card = Card::question(lang.pick("A question", "请确认"), text);
                 let (topic, resume_phase) = (Topic::AskUser, Phase::Planning);
-                updates.push(Update::Asked(Pending { topic, card, resume_phase }));
+                updates.push(Update::Asked(Pending {
+                    topic,
+                    card,
+                    resume_phase,
+                }));
             }
             PlanAction::PlanDone => {
                 if !text.is_empty() {
@@ -95,10 +108,16 @@ impl Plan {
                     steps: plan.plan_steps,
                     needs_rough_build: plan.needs_rough_build && self.0.provider.is_some(),
                     task_class_ids: plan.task_class_ids,
-                    hook: plan.context_hook.unwrap_or_else(|| ContextHook::schedule("plan")),
+                    hook: plan
+                        .context_hook
+                        .unwrap_or_else(|| ContextHook::schedule("plan")),
                 });
                 if cx.state().run.always_execute {
-                    status(cx, "plan_auto_confirmed", lang.pick("plan accepted", "计划已自动确认"));
+                    status(
+                        cx,
+                        "plan_auto_confirmed",
+                        lang.pick("plan accepted", "计划已自动确认"),
+                    );
                     updates.push(Update::PlanConfirmed);
                 }
             }

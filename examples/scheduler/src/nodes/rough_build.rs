@@ -18,7 +18,11 @@ impl Node<Agent> for RoughBuild {
     async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
         let agent = cx.state();
         let lang = agent.lang;
-        status(&cx, "rough_building", lang.pick("placing everything pending", "正在粗排"));
+        status(
+            &cx,
+            "rough_building",
+            lang.pick("placing everything pending", "正在粗排"),
+        );
         let mut updates = announce(&cx);
         let Some(provider) = &self.0.provider else {
             return Err("a rough build needs a schedule, and no provider was injected".into());
@@ -43,8 +47,15 @@ impl Node<Agent> for RoughBuild {
                     show(&cx, &text);
                     updates.push(said(text));
                 }
-                let code = if refine { "rough_build_done" } else { "rough_build_done_no_refine" };
-                let text = lang.pick(format!("{placed} items placed"), format!("已安排 {placed} 项"));
+                let code = if refine {
+                    "rough_build_done"
+                } else {
+                    "rough_build_done_no_refine"
+                };
+                let text = lang.pick(
+                    format!("{placed} items placed"),
+                    format!("已安排 {placed} 项"),
+                );
                 status(&cx, code, text);
             }
             Err(error) => {
@@ -61,6 +72,9 @@ fn failure(error: &RoughBuildError, lang: crate::calendar::Lang) -> TerminalOutc
         RoughBuildError::WindowMissing => "rough_build_window_missing",
         _ => "rough_build_pending_remaining",
     };
-    let told = lang.pick(format!("It cannot be placed: {error}."), format!("无法排下：{error}。"));
+    let told = lang.pick(
+        format!("It cannot be placed: {error}."),
+        format!("无法排下：{error}。"),
+    );
     TerminalOutcome::aborted("rough_build", code, &told, &error.to_string())
 }

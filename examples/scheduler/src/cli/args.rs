@@ -1,0 +1,142 @@
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use scheduler::calendar::Lang;
+
+/// Places what you want to do around what you have to attend.
+///
+/// Without a command, the sample is scheduled: items are placed by rule, the result is diagnosed
+/// and refined, and you are asked whether to keep it. Everything is stored as it happens: whatever
+/// stops the program, the next start goes on.
+#[derive(Debug, Parser)]
+#[command(name = "scheduler", version)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
+    #[command(flatten)]
+    pub(crate) job: Job,
+
+    /// The conversation: letters, digits, `-`, `_` and `.`
+    #[arg(long, global = true, default_value = "default", value_parser = thread_name)]
+    pub(crate) thread: String,
+
+    /// Where conversations and results are kept
+    #[arg(
+        long,
+        global = true,
+        default_value = "scheduler-data",
+        value_name = "FOLDER"
+    )]
+    pub(crate) dir: PathBuf,
+
+    /// The language of cards and tables: en or zh [default: that of what you write]
+    #[arg(long, global = true)]
+    pub(crate) lang: Option<Lang>,
+
+    /// A server that speaks the chat completions protocol; without one, rules decide
+    #[arg(long, global = true, value_name = "URL", requires = "model")]
+    pub(crate) base_url: Option<String>,
+
+    /// The model to ask
+    #[arg(long, global = true, requires = "base_url")]
+    pub(crate) model: Option<String>,
+
+    /// The environment variable that holds the server's key
+    #[arg(
+        long,
+        global = true,
+        default_value = "OPENAI_API_KEY",
+        value_name = "NAME"
+    )]
+    pub(crate) key_env: String,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum Command {
+    /// Talks in the terminal
+    Chat,
+    /// Lists what happened in the conversation
+    History,
+    /// Shows the state of the conversation after a line of its history
+    Show {
+        /// The number of the line
+        seq: u64,
+    },
+    /// Begins a new conversation as a copy of this one, as it was after a line of its history
+    Fork {
+        /// The number of the line
+        seq: u64,
+        /// The name of the new conversation
+        #[arg(value_parser = thread_name)]
+        new: String,
+    },
+    /// Prints how the agent is wired
+    Graph {
+        /// The language of the picture
+        #[arg(long, value_enum, default_value = "mermaid")]
+        format: Format,
+    },
+}
+
+#[derive(Debug, Clone, Default, ClapArgs)]
+pub(crate) struct Job {
+    /// Your courses and appointments, as an iCalendar file [default: the sample]
+    #[arg(long, value_name = "FILE", requires = "tasks")]
+    pub(crate) courses: Option<PathBuf>,
+
+    /// What you want to do, as a TOML or JSON file [default: the sample]
+    #[arg(long, value_name = "FILE", requires = "courses")]
+    pub(crate) tasks: Option<PathBuf>,
+
+    /// What you ask for, in words
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) request: Option<String>,
+
+    /// Agrees to every card
+    #[arg(long, conflicts_with = "answer")]
+    pub(crate) yes: bool,
+
+    /// The answer to the first card, such as '{"action": "reject", "text": "not on Friday"}'
+    #[arg(long, value_name = "JSON")]
+    pub(crate) answer: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Format {
+    /// For Mermaid
+    Mermaid,
+    /// For Graphviz
+    Dot,
+}
+
+/// A name that can also name a folder.
+fn thread_name(name: &str) -> Result<String, String> {
+    let allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let fits = !name.is_empty() && name.len() <= 100 && !name.starts_with('.');
+    if fits && name.chars().all(allowed) {
+        Ok(name.to_owned())
+    } else {
+        Err("a name has 1 to 100 bytes of letters, digits, `-`, `_` and `.`, and does not begin with `.`".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_name_cannot_leave_its_folder() {
+        for bad in ["", "..", "../x", "a/b", ".hidden", "a b", &"x".repeat(101)] {
+            assert!(thread_name(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(thread_name("我的-week.1"), Ok("我的-week.1".into()));
+    }
+}

@@ -1,0 +1,191 @@
+//! The whole job: place, refine, ask, keep, show, write files.
+use anyhow::{Context as _, Result};
+use fugato::{
+    graph::{Ended, Standing},
+    state::Interrupt,
+};
+use jiff::Timestamp;
+use scheduler::{
+    agent::{Agent, Reply, Request},
+    calendar::{Export, Picture, WeekTable, export, write_file},
+    schedule::ScheduleState,
+};
+
+use super::{args::Job, chat::reply_to, desk::Desk, drive::follow, screen::Screen};
+
+pub(crate) async fn run(desk: &Desk, job: &Job, screen: &mut Screen) -> Result<()> {
+    screen.lang = desk.lang;
+    for remark in &desk.intake.remarks {
+        let text = remark.say(desk.lang);
+        screen.progress(&text);
+    }
+    let mut ended = begin(desk, job, screen).await?;
+    let mut answer = job.answer.clone();
+    while let Some(card) = ended
+        .as_ref()
+        .and_then(|ended| ended.interrupts().first())
+        .cloned()
+    {
+        screen.card(&card);
+        let Some(reply) = reply(desk, job, &mut answer, &card, screen).await? else {
+            return park(desk, &card, screen);
+        };
+        let next = follow(screen, || {
+            Ok(desk.service.reply(&desk.thread, &card.id, &reply)?)
+        });
+        ended = Some(next.await?);
+    }
+    let agent = match ended {
+        Some(ended) => Some(ended.state().clone()),
+        None => desk
+            .service
+            .runner()
+            .state(&desk.thread)
+            .await?
+            .map(|agent| (*agent).clone()),
+    };
+    match agent {
+        Some(agent) => finish(desk, &agent, screen),
+        None => Ok(()),
+    }
+}
+
+/// Begins, or goes on where the conversation stands; none if there is nothing to go on with.
+async fn begin(desk: &Desk, job: &Job, screen: &mut Screen) -> Result<Option<Ended<Agent>>> {
+    let words = job.request.clone();
+    let wanted = desk
+        .lang
+        .pick("Plan my weeks: place everything.", "把任务都排一下。");
+    let classes = desk.intake.state.task_classes.iter().map(|class| class.id);
+    let request = |text: String| {
+        Request::new(text)
+            .classes(classes.clone())
+            .in_lang(desk.lang)
+    };
+    let standing = desk.service.runner().standing(&desk.thread).await?;
+    let go_on = desk
+        .lang
+        .pick("going on where it was left", "从上次中断处继续");
+    Ok(match standing {
+        Standing::New => {
+            let request = request(words.unwrap_or_else(|| wanted.into()));
+            Some(
+                follow(screen, || {
+                    Ok(desk.service.request(&desk.thread, request.clone()))
+                })
+                .await?,
+            )
+        }
+        Standing::Waiting(interrupts) => {
+            screen.progress(go_on);
+            let state = desk.service.runner().state(&desk.thread).await?;
+            state.map(|state| Ended::parked(state, interrupts))
+        }
+        Standing::Unfinished => {
+            screen.progress(go_on);
+            Some(follow(screen, || Ok(desk.service.recover(&desk.thread))).await?)
+        }
+        Standing::Failed { error } => {
+            screen.progress(&error);
+            screen.progress(desk.lang.pick("trying again what failed", "重试失败的步骤"));
+            Some(follow(screen, || Ok(desk.service.runner().retry(&desk.thread))).await?)
+        }
+        _ => match words {
+            Some(words) => {
+                let request = request(words);
+                let run = || Ok(desk.service.request(&desk.thread, request.clone()));
+                Some(follow(screen, run).await?)
+            }
+            None => None,
+        },
+    })
+}
+
+/// The answer to a card; none if nobody is there to give one.
+async fn reply(
+    desk: &Desk,
+    job: &Job,
+    answer: &mut Option<String>,
+    card: &Interrupt,
+    screen: &mut Screen,
+) -> Result<Option<Reply>> {
+    if let Some(json) = answer.take() {
+        let allowed = r#"allowed are {"action": "approve"}, {"action": "reject", "text": "why"} and {"text": "…"}"#;
+        let reply = serde_json::from_str(&json);
+        return Ok(Some(reply.with_context(|| {
+            format!("--answer {json:?} is no answer; {allowed}")
+        })?));
+    }
+    if job.yes {
+        return Ok(Some(Reply::approve()));
+    }
+    if !screen.is_interactive() {
+        return Ok(None);
+    }
+    let prompt = desk
+        .lang
+        .pick("[y]es, [n]o, or why not: ", "[是/否，或说明原因] ");
+    let said = screen.ask(prompt).await?;
+    Ok(said.map(|said| reply_to(card, &said)))
+}
+
+/// The conversation waits; everything is stored.
+fn park(desk: &Desk, card: &Interrupt, screen: &mut Screen) -> Result<()> {
+    let how = format!(
+        "scheduler --thread {} --answer '{{\"action\": \"approve\"}}'",
+        desk.thread
+    );
+    let text = desk.lang.pick(
+        format!("\nThe conversation waits for an answer to {}. Answer with:\n  {how}\nor agree to everything with --yes.", card.id),
+        format!("\n会话在等待对 {} 的回答。可以这样回答：\n  {how}\n或用 --yes 全部同意。", card.id),
+    );
+    screen.line(text);
+    Ok(())
+}
+
+/// Shows the weeks, and writes the calendar and the picture.
+fn finish(desk: &Desk, agent: &Agent, screen: &mut Screen) -> Result<()> {
+    let (Some(original), Some(schedule)) = (&agent.original, &agent.schedule) else {
+        return Ok(());
+    };
+    let table = WeekTable {
+        sections: &desk.intake.sections,
+        lang: desk.lang,
+        width: 120,
+    };
+    for week in WeekTable::weeks(schedule) {
+        screen.line(table.draw(schedule, week));
+    }
+    write_results(desk, original, schedule, screen)
+}
+
+fn write_results(
+    desk: &Desk,
+    before: &ScheduleState,
+    after: &ScheduleState,
+    screen: &mut Screen,
+) -> Result<()> {
+    let lang = desk.lang;
+    let options = Export {
+        sections: &desk.intake.sections,
+        zone: &desk.intake.zone,
+        stamp: Timestamp::now(),
+        schedule: desk.thread.as_str(),
+        lang,
+    };
+    let title = lang.pick("The weeks before and after", "安排前后的各周");
+    let picture = Picture {
+        title,
+        sections: &desk.intake.sections,
+        lang,
+    };
+    let calendar = desk.file("schedule.ics");
+    write_file(&calendar, export(after, &options)?.as_bytes())?;
+    let svg = desk.file("schedule.svg");
+    write_file(&svg, picture.draw(before, after).as_bytes())?;
+    for path in [calendar, svg] {
+        let text = lang.pick("written: ", "已写入：");
+        screen.line(format!("{text}{}", path.display()));
+    }
+    Ok(())
+}
