@@ -73,7 +73,7 @@ pub enum Goal {
 }
 
 /// The threads that work at once in [`Workload::Interrupt`].
-pub const AT_ONCE: u64 = 64;
+pub const AT_ONCE: u8 = 64;
 /// The turns that each thread of [`Workload::Grouped`] takes.
 pub const GROUPED_TURNS: u64 = 25;
 /// The keys in the state of [`Workload::Wide`].

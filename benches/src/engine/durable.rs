@@ -96,8 +96,8 @@ pub(super) fn talks(size: u64, setting: &Setting) -> Result<Measured, BoxError> 
     let (runtime, graph) = (runtime()?, graphs::talk(GROUPED_TURNS)?);
     let threads = (0..size).map(thread).collect::<Result<Vec<_>, _>>()?;
     rounds(setting, Workload::Grouped.units(size), || {
-        let runner = Database::create(Synchronous::Full, setting)?;
-        let runner = runner.runner(graph.clone());
+        let database = Database::create(Synchronous::Full, setting)?;
+        let runner = database.runner(graph.clone());
         let (done, spent) = timed(|| {
             runtime.block_on(async {
                 let runs: Vec<_> = threads
@@ -141,10 +141,10 @@ async fn each<F>(
 where
     F: Future<Output = Result<(), BoxError>> + Send + 'static,
 {
-    let workers = (0..AT_ONCE).map(|first| {
+    let workers = (0..u64::from(AT_ONCE)).map(|first| {
         let runner = runner.clone();
         tokio::spawn(async move {
-            for number in (first..size).step_by(64) {
+            for number in (first..size).step_by(usize::from(AT_ONCE)) {
                 act(runner.clone(), thread(number)?).await?;
             }
             Ok::<_, BoxError>(())

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// How many workers one task of the runtime looks after.
-const CHUNK: u64 = 16;
+const CHUNK: u8 = 16;
 
 type Worker = Box<dyn Fn(u64) -> BoxFuture<'static, Tallied> + Send + Sync>;
 
@@ -37,8 +37,8 @@ pub(super) fn fan_out(size: u64, setting: &Setting) -> Result<Measured, BoxError
 }
 
 async fn share_out(state: &mut Tally, worker: &Arc<Worker>) -> Result<(), BoxError> {
-    let chunks = (0..state.items).step_by(16).map(|first| {
-        let (worker, end) = (worker.clone(), state.items.min(first + CHUNK));
+    let chunks = (0..state.items).step_by(usize::from(CHUNK)).map(|first| {
+        let (worker, end) = (worker.clone(), state.items.min(first + u64::from(CHUNK)));
         tokio::spawn(async move {
             let mut updates = vec![];
             for item in first..end {

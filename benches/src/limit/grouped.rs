@@ -97,8 +97,8 @@ pub(super) fn interrupts(size: u64, setting: &Setting) -> Result<Measured, BoxEr
         let writer = Writer::start(Rows::create(&setting.folder, Sync::Full)?);
         let each = |phase: u64| {
             let writer = writer.clone();
-            at_once((0..AT_ONCE).map(move |first| {
-                let threads = (first..size).step_by(64);
+            at_once((0..u64::from(AT_ONCE)).map(move |first| {
+                let threads = (first..size).step_by(usize::from(AT_ONCE));
                 approve(threads, phase, writer.clone())
             }))
         };

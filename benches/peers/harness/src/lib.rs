@@ -55,7 +55,7 @@ impl Bench {
             .to_string_lossy()
             .into_owned();
         let files = ["", "-wal", "-shm", "-journal"].map(|end| format!("{file}{end}"));
-        let measured = rounds(&self.setting, units, || {
+        rounds(&self.setting, units, || {
             let prepared = prepare(&file)?;
             let (done, spent) = timed(|| self.runtime.block_on(run(prepared)));
             let bytes = files
@@ -68,8 +68,7 @@ impl Bench {
             }
             done?;
             Ok(Spent { bytes, ..spent })
-        });
-        measured
+        })
     }
 }
 
@@ -113,9 +112,7 @@ fn bench() -> Result<Bench, BoxError> {
             budget: Duration::from_millis(milliseconds.parse()?),
             folder: folder.into(),
         },
-        runtime: tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()?,
+        runtime: runtime()?,
     })
 }
 

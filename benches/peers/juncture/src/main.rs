@@ -2,7 +2,7 @@
 use std::{collections::HashMap, process::ExitCode, sync::Arc};
 
 use juncture::prelude::{
-    Command, CompiledGraph, END, JunctureError, Message, PathMap, Router, RunnableConfig, START,
+    Command, CompiledGraph, END, JunctureError, Message, PathMap, Router, RunnableConfig,
     SendTarget, State, StateGraph,
 };
 use juncture_core::node::{NodeFnCommand, NodeFnUpdate};
@@ -104,10 +104,10 @@ fn still(nodes: u64) -> Result<CompiledGraph<Still>, BoxError> {
         let name = format!("node-{number}");
         let nothing = NodeFnUpdate(|_: &Still| async { Ok(StillUpdate::default()) });
         graph.add_node_simple(&name, nothing)?;
-        let from = number
-            .checked_sub(1)
-            .map_or(START.to_owned(), |last| format!("node-{last}"));
-        graph.add_edge(from, name);
+        match number.checked_sub(1) {
+            Some(last) => graph.add_edge(format!("node-{last}"), name),
+            None => graph.set_entry_point(name),
+        }
     }
     graph.add_edge(format!("node-{}", nodes - 1), END);
     Ok(graph.compile()?)
@@ -125,7 +125,7 @@ fn cycle(bench: &Bench) -> Result<Measured, BoxError> {
         }
     });
     graph.add_node_simple("count", count)?;
-    graph.add_edge(START, "count");
+    graph.set_entry_point("count");
     let router = by(move |state: &Count| if state.reached < size { "count" } else { END });
     graph.add_conditional_edges("count", router, paths(&["count", END]));
     let (graph, config) = (&graph.compile()?, &config(size)?);
@@ -169,7 +169,7 @@ fn talk(bench: &Bench) -> Result<Measured, BoxError> {
         });
         graph.add_node_simple(name, speak)?;
     }
-    graph.add_edge(START, "agent");
+    graph.set_entry_point("agent");
     graph.add_edge("agent", "tools");
     let router = by(move |state: &Talk| {
         if state.messages.len() < wanted {
@@ -236,7 +236,7 @@ fn fan_out(bench: &Bench) -> Result<Measured, BoxError> {
     graph.add_node_simple("plan", plan)?;
     graph.add_node_simple("worker", worker)?;
     graph.add_node_simple("join", join)?;
-    graph.add_edge(START, "plan");
+    graph.set_entry_point("plan");
     graph.add_edge("plan", "worker");
     graph.add_edge("worker", "join");
     graph.add_edge("join", END);
@@ -268,10 +268,10 @@ fn wide(bench: &Bench) -> Result<Measured, BoxError> {
             async move { Ok(WideUpdate { values, rounds }) }
         });
         graph.add_node_simple(format!("node-{node}"), grow)?;
-        let from = node
-            .checked_sub(1)
-            .map_or(START.to_owned(), |last| format!("node-{last}"));
-        graph.add_edge(from, format!("node-{node}"));
+        match node.checked_sub(1) {
+            Some(last) => graph.add_edge(format!("node-{last}"), format!("node-{node}")),
+            None => graph.set_entry_point("node-0"),
+        }
     }
     let wanted = bench.size;
     let router = by(move |state: &Wide| if state.rounds < wanted { "node-0" } else { END });
