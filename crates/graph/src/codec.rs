@@ -87,7 +87,9 @@ pub(crate) fn addressed(
             names.renew(join);
             names.renew(from);
         }
-        routes.joined.iter_mut().for_each(|join| names.renew(join));
+        for join in &mut routes.joined {
+            names.renew(join);
+        }
     }
     Ok(fact)
 }

@@ -70,7 +70,7 @@ impl Journal {
         let heard = shared.hub.is_heard() || shared.hub.has_open();
         let facts = std::mem::take(&mut self.facts);
         let shown = if heard { facts.clone() } else { vec![] };
-        let records = self.encode(facts, shared)?;
+        let records = Self::encode(facts, shared)?;
         let too_large = |record: &Record| record.0.len() > Commit::MAX_RECORD;
         if let Some(at) = records.iter().position(too_large) {
             return self.break_off(records, at, shared).await;
@@ -84,7 +84,7 @@ impl Journal {
         Ok(())
     }
 
-    fn encode(&self, facts: Vec<Fact<Path>>, shared: &Shared) -> Result<Vec<Record>, RunError> {
+    fn encode(facts: Vec<Fact<Path>>, shared: &Shared) -> Result<Vec<Record>, RunError> {
         let at = shared.now();
         let encode = |fact| codec::encode(fact, at, shared.run, &shared.names);
         facts.into_iter().map(encode).collect()
@@ -115,7 +115,7 @@ impl Journal {
         let failed = Fact::RunFailed {
             error: explain(&error),
         };
-        records.extend(self.encode(vec![failed], shared)?);
+        records.extend(Self::encode(vec![failed], shared)?);
         self.store(records, Status::Idle).await?;
         Err(error)
     }

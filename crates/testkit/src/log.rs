@@ -53,6 +53,7 @@ pub use claim::claim;
 pub use clock::{TestClock, time_never_runs_backwards};
 pub use factory::{Abilities, LogFactory, OpenError, Opened};
 pub use failure::Failure;
+pub(crate) use failure::{holds, same};
 pub use lease::{lease, release};
 pub use machine::agrees_with_the_model;
 pub use race::{racing_claims_share, racing_owners_one_wins, racing_writers_one_wins};

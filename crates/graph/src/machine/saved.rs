@@ -74,7 +74,9 @@ impl SavedMachine {
                 .into_iter()
                 .map(|(mut join, mut arrived)| {
                     names.renew(&mut join);
-                    arrived.iter_mut().for_each(|from| names.renew(from));
+                    for from in &mut arrived {
+                        names.renew(from);
+                    }
                     (join, arrived)
                 })
                 .collect(),

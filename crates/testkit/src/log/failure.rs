@@ -11,7 +11,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    pub(super) fn new(what: impl Into<String>) -> Self {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into() }
     }
 }
@@ -48,7 +48,7 @@ impl From<OpenError> for Failure {
     clippy::needless_pass_by_value,
     reason = "scenarios pass values that they just got"
 )]
-pub(super) fn same<T: PartialEq + fmt::Debug>(
+pub(crate) fn same<T: PartialEq + fmt::Debug>(
     what: &str,
     got: T,
     expected: T,
@@ -64,7 +64,7 @@ pub(super) fn same<T: PartialEq + fmt::Debug>(
 }
 
 /// Says what is wrong unless it is right.
-pub(super) fn holds(right: bool, what: impl FnOnce() -> String) -> Result<(), Failure> {
+pub(crate) fn holds(right: bool, what: impl FnOnce() -> String) -> Result<(), Failure> {
     if right {
         Ok(())
     } else {

@@ -1,0 +1,429 @@
+//! Waiting for people: K7 to K9.
+use std::time::Duration;
+
+use fugato_graph::{AnswerError, Answers, Context, END, Graph, Outcome, RunErrorKind, Standing};
+use fugato_state::{InterruptId, Question, Schema};
+
+use super::desk::{Calls, Change, Desk, Page, Says, finished, kind, line, parked, question};
+use crate::log::{Failure, LogFactory, holds, same};
+
+type Silence = Box<dyn Fn(&Page) -> Vec<Change> + Send + Sync>;
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// open, then the pauses size and colour at once, and a node beside them.
+fn two_pauses(calls: &Calls) -> Result<Graph<Page>, Failure> {
+    Ok(Graph::<Page>::starting_at("open")
+        .node("open", Says("open", calls.clone()))
+        .pause(
+            "size",
+            |_| "how large?",
+            |_, size: u8| line(format!("size {size}")),
+        )
+        .pause(
+            "colour",
+            |_| "which colour?",
+            |_, colour: Option<String>| line(format!("colour {colour:?}")),
+        )
+        .node("work", Says("work", calls.clone()))
+        .node("last", Says("last", calls.clone()))
+        .edge("open", "size")
+        .edge("open", "colour")
+        .edge("open", "work")
+        .join(["size", "colour", "work"], "last")
+        .edge("last", END)
+        .build()?)
+}
+
+/// Several questions can be open at once, each with an id of its own, what is asked, and the
+/// schema of its answer. A bare answer needs exactly one.
+pub async fn k7_several_questions_are_open_at_once(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let calls = Calls::default();
+    let graph = two_pauses(&calls)?;
+    let runner = desk.runner(&graph);
+    let open = parked(runner.start(&desk.thread, ()).await)?;
+    let seen: Vec<_> = open
+        .iter()
+        .map(|i| {
+            (
+                i.id.as_str(),
+                i.task.as_str(),
+                i.question.prompt.clone(),
+                i.question.schema.clone(),
+            )
+        })
+        .collect();
+    let expected = vec![
+        (
+            "size#1~1",
+            "size#1",
+            "how large?".into(),
+            Schema::of::<u8>(),
+        ),
+        (
+            "colour#1~2",
+            "colour#1",
+            "which colour?".into(),
+            Schema::of::<Option<String>>(),
+        ),
+    ];
+    same("the open questions", seen, expected)?;
+    same(
+        "how it stands",
+        runner.standing(&desk.thread).await?,
+        Standing::Waiting(open.clone()),
+    )?;
+    let bare = kind(runner.resume(&desk.thread, Answers::only(3)?).await)?;
+    let ids: Vec<_> = open.iter().map(|interrupt| interrupt.id.clone()).collect();
+    let expected = RunErrorKind::Answer(AnswerError::Bare { open: ids.clone() });
+    same("a bare answer to two", bare, expected)?;
+    let start = kind(runner.start(&desk.thread, ()).await)?;
+    same(
+        "a start while it waits",
+        start,
+        RunErrorKind::Waiting { open: ids },
+    )?;
+    let left = parked(
+        runner
+            .resume(&desk.thread, Answers::to("size#1~1", 3)?)
+            .await,
+    )?;
+    same(
+        "what is still open",
+        left,
+        open.get(1..).unwrap_or_default().to_vec(),
+    )?;
+    let page = finished(runner.resume(&desk.thread, Answers::only("red")?).await)?;
+    let said = ["open", "size 3", "colour Some(\"red\")", "work", "last"];
+    same("what was said", page.lines, names(&said))
+}
+
+/// An id is never used again in its thread, in later steps, runs and after expiry.
+pub async fn k7_ids_are_never_used_again(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let graph = Graph::<Page>::starting_at("ask")
+        .pause(
+            "ask",
+            |_| "more?",
+            |_, more: bool| Change::Route(if more { "ask" } else { END }.into()),
+        )
+        .branch("ask", ["ask", END], |page| page.route.clone())
+        .build()?;
+    let mut ids = vec![];
+    let mut parked = desk.runner(&graph).start(&desk.thread, ()).await;
+    for more in [true, true, false] {
+        ids.push(question(parked)?.id);
+        desk.another_process();
+        parked = desk
+            .runner(&graph)
+            .resume(&desk.thread, Answers::only(more)?)
+            .await;
+    }
+    finished(parked)?;
+    ids.push(question(desk.runner(&graph).start(&desk.thread, ()).await)?.id);
+    let mut distinct = ids.clone();
+    distinct.sort();
+    distinct.dedup();
+    holds(distinct.len() == 4, || {
+        format!("ids were used again: {ids:?}")
+    })
+}
+
+/// Any node can ask midway, and several things at once: its memo stays, and when all its questions
+/// are answered it is called again. Asking is a value, never an error.
+pub async fn k7_a_node_asks_midway(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let calls = Calls::default();
+    let graph = midway(&calls)?;
+    let open = parked(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let keys: Vec<_> = open.iter().map(|i| i.question.key.as_str()).collect();
+    same("the keys", keys, vec!["from", "to"])?;
+    desk.another_process();
+    let to = open
+        .get(1)
+        .map(|i| i.id.clone())
+        .ok_or_else(|| Failure::new("two are open"))?;
+    let left = question(
+        desk.runner(&graph)
+            .resume(&desk.thread, Answers::to(to, 9)?)
+            .await,
+    )?;
+    same("what is still open", left.question.key, "from".to_owned())?;
+    same(
+        "calls before all is answered",
+        calls.take(),
+        names(&["book#1"]),
+    )?;
+    desk.another_process();
+    let page = finished(
+        desk.runner(&graph)
+            .resume(&desk.thread, Answers::only(4)?)
+            .await,
+    )?;
+    same(
+        "what was said",
+        page.lines,
+        names(&["memo 17: from 4 to 9"]),
+    )?;
+    same("calls after", calls.take(), names(&["book#1"]))
+}
+
+pub(super) fn midway(calls: &Calls) -> Result<Graph<Page>, Failure> {
+    let calls = calls.clone();
+    Ok(Graph::<Page>::starting_at("book")
+        .node("book", move |cx: Context<Page>| {
+            calls.note(cx.task());
+            async move {
+                if let (Some(from), Some(to)) = (cx.answer::<u32>("from")?, cx.answer::<u32>("to")?)
+                {
+                    let memo = cx.memo::<u32>()?.unwrap_or_default();
+                    return Ok(Outcome::done([line(format!(
+                        "memo {memo}: from {from} to {to}"
+                    ))]));
+                }
+                let questions = vec![
+                    Question::new::<u32>("from", "from when?"),
+                    Question::new::<u32>("to", "until when?"),
+                ];
+                let outcome = Outcome::Ask {
+                    memo: None,
+                    questions,
+                };
+                Ok::<_, fugato_graph::BoxError>(outcome.remember(17)?)
+            }
+        })
+        .edge("book", END)
+        .build()?)
+}
+
+/// A node that asks nothing, or two things under one key, is told so; its thread is not stuck.
+pub async fn k7_a_malformed_question_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    for questions in [
+        vec![],
+        vec![Question::new::<u8>("a", "1"), Question::new::<u8>("a", "2")],
+    ] {
+        let graph = Graph::<Page>::starting_at("ask")
+            .node("ask", move |_: Context<Page>| {
+                let questions = questions.clone();
+                async move {
+                    Outcome::<Change>::Ask {
+                        memo: None,
+                        questions,
+                    }
+                }
+            })
+            .edge("ask", END)
+            .build()?;
+        let error = kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        holds(matches!(error, RunErrorKind::Question { .. }), || {
+            format!("got {error:?}")
+        })?;
+    }
+    Ok(())
+}
+
+/// What is wrong with an answer is said by type, and nothing changes.
+pub async fn k8_a_wrong_answer_changes_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = two_pauses(&Calls::default())?;
+    let runner = desk.runner(&graph);
+    parked(runner.start(&desk.thread, ()).await)?;
+    parked(
+        runner
+            .resume(&desk.thread, Answers::to("size#1~1", 3)?)
+            .await,
+    )?;
+    let head = desk.head().await?;
+    let open = || vec![InterruptId::from("colour#1~2")];
+    let unknown = |id: &str| AnswerError::Unknown {
+        id: id.into(),
+        open: open(),
+    };
+    let twice = Answers::to("colour#1~2", "red")?.and("colour#1~2", "blue")?;
+    let half = Answers::to("colour#1~2", "red")?.and("nobody", 1)?;
+    for (what, answers, expected) in [
+        ("unknown", Answers::to("nobody", 1)?, unknown("nobody")),
+        ("stale", Answers::to("size#1~1", 3)?, unknown("size#1~1")),
+        ("duplicate", twice, unknown("colour#1~2")),
+        ("half unknown", half, unknown("nobody")),
+    ] {
+        let refused = kind(runner.resume(&desk.thread, answers).await)?;
+        same(what, refused, RunErrorKind::Answer(expected))?;
+        same("the head", desk.head().await?, head)?;
+    }
+    let schema = kind(runner.resume(&desk.thread, Answers::only(7)?).await)?;
+    holds(
+        matches!(schema, RunErrorKind::Answer(AnswerError::Schema { .. })),
+        || format!("an answer of another type: got {schema:?}"),
+    )?;
+    let none = kind(runner.resume(&desk.thread, Answers::none()).await)?;
+    same("no answer", none, RunErrorKind::Waiting { open: open() })?;
+    same("the head", desk.head().await?, head)?;
+    // Null is what the schema allows, so it is an answer.
+    let page = finished(runner.resume(&desk.thread, Answers::only(())?).await)?;
+    holds(page.lines.contains(&"colour None".to_owned()), || {
+        format!("said {:?}", page.lines)
+    })?;
+    let late = kind(runner.resume(&desk.thread, Answers::only(1)?).await)?;
+    same(
+        "an answer when nothing is asked",
+        late,
+        RunErrorKind::Answer(AnswerError::NothingAsked),
+    )?;
+    let nobody = super::desk::thread("nobody");
+    let none = kind(runner.resume(&nobody, Answers::only(1)?).await)?;
+    same(
+        "an answer to no thread",
+        none,
+        RunErrorKind::Answer(AnswerError::NothingAsked),
+    )?;
+    same("a thread that never was", desk.log_head(&nobody).await?, 0)
+}
+
+/// An approval whose digest no longer matches is refused, and one that matches is not.
+pub async fn k8_an_approval_of_something_else_is_refused(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = |extra: &'static str| {
+        Graph::<Page>::starting_at("confirm")
+            .approval(
+                "confirm",
+                move |page| format!("{:?}{extra}", page.lines),
+                |_, ok: bool| line(format!("approved {ok}")),
+            )
+            .edge("confirm", END)
+            .build()
+    };
+    let runner = desk.runner(&graph("")?);
+    let asked = question(runner.start(&desk.thread, line("delete 3 files")).await)?;
+    let head = desk.head().await?;
+    let digest = asked.question.digest.clone().unwrap_or_default();
+    let other = Answers::none().approving(asked.id.clone(), true, "0123")?;
+    let error = |answered: &str| {
+        let (id, asked, answered) = (asked.id.clone(), digest.clone(), answered.to_owned());
+        RunErrorKind::Answer(AnswerError::Digest {
+            id,
+            asked,
+            answered,
+        })
+    };
+    same(
+        "another digest",
+        kind(runner.resume(&desk.thread, other).await)?,
+        error("0123"),
+    )?;
+    let changed = desk.runner(&graph(" and more")?);
+    let answer = Answers::none().approving(asked.id.clone(), true, digest.clone())?;
+    let refused = kind(changed.resume(&desk.thread, answer.clone()).await)?;
+    holds(
+        matches!(refused, RunErrorKind::Answer(AnswerError::Digest { .. })),
+        || format!("an approval of what is shown no more: got {refused:?}"),
+    )?;
+    same("the head", desk.head().await?, head)?;
+    let page = finished(runner.resume(&desk.thread, answer).await)?;
+    same(
+        "what was said",
+        page.lines,
+        names(&["delete 3 files", "approved true"]),
+    )
+}
+
+/// An expired question ends in its update, or is asked anew under a new id: the thread can go on.
+pub async fn k8_an_expired_question_is_no_dead_end(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    for silent in [true, false] {
+        let mut desk = Desk::of(factory).await?;
+        let graph = || {
+            let then = silent.then(|| -> Silence { Box::new(|_| vec![line("silence")]) });
+            Graph::<Page>::starting_at("ask")
+                .pause_for(
+                    "ask",
+                    Duration::from_secs(5),
+                    |_| "well?",
+                    |_, ok: bool| line(ok.to_string()),
+                    then,
+                )
+                .edge("ask", END)
+                .build()
+        };
+        let asked = question(desk.runner(&graph()?).start(&desk.thread, ()).await)?;
+        let early = kind(desk.runner(&graph()?).recover(&desk.thread).await)?;
+        same(
+            "before",
+            early,
+            RunErrorKind::Waiting {
+                open: vec![asked.id.clone()],
+            },
+        )?;
+        desk.another_process();
+        let head = desk.head().await?;
+        let late = kind(
+            desk.runner(&graph()?)
+                .resume(&desk.thread, Answers::only(true)?)
+                .await,
+        )?;
+        let expired = AnswerError::Expired {
+            id: asked.id.clone(),
+        };
+        same("a late answer", late, RunErrorKind::Answer(expired))?;
+        same("the head", desk.head().await?, head)?;
+        let ended = desk
+            .runner(&graph()?)
+            .resume(&desk.thread, Answers::none())
+            .await;
+        if silent {
+            same("what was said", finished(ended)?.lines, names(&["silence"]))?;
+            continue;
+        }
+        let anew = question(ended)?;
+        holds(anew.id != asked.id, || {
+            format!("{} was asked again under its old id", anew.id)
+        })?;
+        let page = finished(
+            desk.runner(&graph()?)
+                .resume(&desk.thread, Answers::only(true)?)
+                .await,
+        )?;
+        same("what was said", page.lines, names(&["true"]))?;
+    }
+    Ok(())
+}
+
+/// Answering one question touches only its own task: nothing that finished runs again, and what
+/// else is open stays as it is.
+pub async fn k9_an_answer_touches_only_its_task(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let calls = Calls::default();
+    let graph = two_pauses(&calls)?;
+    parked(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    same(
+        "the tasks before",
+        calls.take(),
+        names(&["open#1", "work#1"]),
+    )?;
+    desk.another_process();
+    let answers = Answers::to("colour#1~2", "red")?;
+    let left = question(desk.runner(&graph).resume(&desk.thread, answers).await)?;
+    same("what is still open", left.id.as_str(), "size#1~1")?;
+    let colour = r#"[{"answered":{"answers":[["colour#1~2","red"]]}}, {"finished":{"task":"colour#1","updates":[{"line":"colour Some(\"red\")"}]}}] Waiting { expires: None }"#;
+    same(
+        "what was learned",
+        desk.log.brackets().trim_end().to_owned(),
+        colour.to_owned(),
+    )?;
+    same("the tasks of one answer", calls.take(), vec![])?;
+    finished(
+        desk.runner(&graph)
+            .resume(&desk.thread, Answers::only(1)?)
+            .await,
+    )?;
+    same("the tasks of the other", calls.take(), names(&["last#1"]))
+}

@@ -1,0 +1,244 @@
+//! Nothing ends as success by accident: K5.
+use fugato_graph::{Context, END, Graph, GraphBuilder, Problem, RunErrorKind};
+
+use super::desk::{Calls, Desk, Page, Says, Switch, finished, kind, line};
+use crate::log::{Failure, LogFactory, holds, same};
+
+async fn idle(_: Context<Page>) {}
+
+fn nodes(names: &[&str]) -> GraphBuilder<Page> {
+    let start = names.first().copied().unwrap_or_default();
+    names.iter().fold(Graph::starting_at(start), |graph, name| {
+        graph.node(*name, idle)
+    })
+}
+
+fn problems() -> Vec<(GraphBuilder<Page>, Problem)> {
+    let named = |name: &str| name.to_owned();
+    let unknown = |place: &str| Problem::UnknownNode {
+        place: place.into(),
+        name: "x".into(),
+    };
+    vec![
+        (
+            nodes(&["a"]).edge("a", "x"),
+            unknown("the edge from \"a\" to \"x\""),
+        ),
+        (
+            nodes(&["a"]).branch("a", ["x", END], |_| END),
+            unknown("the branch after \"a\""),
+        ),
+        (
+            nodes(&["a"]).scatter("a", "x", |_| [1]),
+            unknown("the scatter after \"a\""),
+        ),
+        (
+            nodes(&["a", "a"]).edge("a", END),
+            Problem::DuplicateNode(named("a")),
+        ),
+        (
+            nodes(&["a", "b"]).edge("a", END).edge("b", END),
+            Problem::Unreachable(named("b")),
+        ),
+        (
+            nodes(&["a", "b"]).edge("a", "b"),
+            Problem::DeadEnd(named("b")),
+        ),
+        (
+            nodes(&["a", "b", "c"])
+                .branch("a", ["b", END], |_| END)
+                .join(["b", "c"], "c")
+                .edge("c", END),
+            Problem::DeadJoin {
+                join: named("c"),
+                source_node: named("c"),
+            },
+        ),
+        (
+            nodes(&["a"]).branch("a", [""; 0], |_| END),
+            Problem::EmptyBranch(named("a")),
+        ),
+        (
+            nodes(&["a", "b"])
+                .scatter("a", "b", |_| [1])
+                .branch("b", [END], |_| END),
+            Problem::BranchingWorker(named("b")),
+        ),
+        (
+            nodes(&["a", "b", "c"])
+                .branch("a", ["c"], |_| "c")
+                .scatter("c", "b", |_| [1])
+                .edge("b", END)
+                .guard("b", |_| true),
+            Problem::SharedWorker(named("b")),
+        ),
+        (
+            nodes(&["a", "b"])
+                .edge("a", "b")
+                .branch("a", [END], |_| END)
+                .edge("b", END),
+            Problem::MixedWays(named("a")),
+        ),
+        (
+            nodes(&["a/b"]).edge("a/b", END),
+            Problem::BadName(named("a/b")),
+        ),
+    ]
+}
+
+/// `build` rejects what could go wrong, and names it.
+pub async fn k5_build_rejects(factory: &dyn LogFactory) -> Result<(), Failure> {
+    Desk::of(factory).await?;
+    for (graph, expected) in problems() {
+        let found = graph
+            .build()
+            .err()
+            .map(|error| error.problems)
+            .unwrap_or_default();
+        holds(found.contains(&expected), || {
+            format!("expected {expected:?}, found {found:?}")
+        })?;
+    }
+    Ok(())
+}
+
+/// A branch to an undeclared target stops the run with an error that names it; it can go on when
+/// the router is mended.
+pub async fn k5_an_undeclared_target_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let (calls, broken) = (Calls::default(), Switch::on());
+    let switch = broken.clone();
+    let graph = Graph::<Page>::starting_at("a")
+        .node("a", Says("a", calls.clone()))
+        .branch("a", ["a", END], move |_| {
+            if switch.is_on() { "nowhere" } else { END }
+        })
+        .build()?;
+    let runner = desk.runner(&graph);
+    let error = kind(runner.start(&desk.thread, ()).await)?;
+    let expected = RunErrorKind::UndeclaredTarget {
+        node: "a".into(),
+        target: "nowhere".into(),
+        declared: vec!["a".into(), "END".into()],
+    };
+    same("the error", error, expected)?;
+    let none = Graph::<Page>::starting_at("a")
+        .node("a", idle)
+        .branch("a", ["a", END], |_| Vec::<&'static str>::new())
+        .build()?;
+    let empty = kind(
+        desk.runner(&none)
+            .start(&super::desk::thread("none"), ())
+            .await,
+    )?;
+    same(
+        "a router that chooses nothing",
+        empty,
+        RunErrorKind::Router { node: "a".into() },
+    )?;
+    broken.turn_off();
+    finished(runner.retry(&desk.thread).await)?;
+    same("tasks", calls.count(), 1)
+}
+
+/// A join that is half filled when nothing is left to do is an error.
+pub async fn k5_a_half_filled_join_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = nodes(&["open", "a", "b", "last"])
+        .branch("open", ["a", "b"], |_| "a")
+        .join(["a", "b"], "last")
+        .edge("last", END)
+        .build()?;
+    let error = kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let expected = RunErrorKind::HalfFilledJoin {
+        join: "last".into(),
+        arrived: vec!["a".into()],
+    };
+    same("the error", error, expected)
+}
+
+/// Arrivals at one node in one step are one task; a join is one too, whenever its sources came.
+pub async fn k5_arrivals_at_one_node_are_one_task(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let calls = Calls::default();
+    let graph = nodes(&["open", "a", "b", "detour"])
+        .node("meet", Says("meet", calls.clone()))
+        .node("last", Says("last", calls.clone()))
+        .edge("open", "a")
+        .edge("open", "b")
+        .edge("a", "meet")
+        .edge("b", "meet")
+        .edge("b", "detour")
+        .join(["detour", "meet"], "last")
+        .edge("last", END)
+        .build()?;
+    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    same(
+        "tasks",
+        calls.take(),
+        ["last#1", "meet#1"].map(str::to_owned).to_vec(),
+    )?;
+    let slow = nodes(&["open", "a", "b", "later"])
+        .node("last", Says("last", calls.clone()))
+        .edge("open", "a")
+        .edge("open", "b")
+        .edge("b", "later")
+        .join(["a", "later"], "last")
+        .edge("last", END)
+        .build()?;
+    finished(
+        desk.runner(&slow)
+            .start(&super::desk::thread("slow"), ())
+            .await,
+    )?;
+    same(
+        "a join over several steps",
+        calls.take(),
+        vec!["last#1".to_owned()],
+    )
+}
+
+/// A scatter over nothing goes on where its workers would, once, when all workers of the step are
+/// done.
+pub async fn k5_a_scatter_over_nothing_goes_on(factory: &dyn LogFactory) -> Result<(), Failure> {
+    for (one, other, expected) in [
+        (0, 0, vec!["collect#1"]),
+        (0, 2, vec!["collect#1", "w", "w"]),
+        (1, 1, vec!["collect#1", "w", "w"]),
+    ] {
+        let desk = Desk::of(factory).await?;
+        let calls = Calls::default();
+        let works = calls.clone();
+        let graph = nodes(&["open", "a", "b"])
+            .node("worker", move |_: Context<Page>| {
+                works.note("w");
+                async { line("worked") }
+            })
+            .node("collect", Says("collect", calls.clone()))
+            .edge("open", "a")
+            .edge("open", "b")
+            .scatter("a", "worker", move |_| 0..one)
+            .scatter("b", "worker", move |_| 0..other)
+            .edge("worker", "collect")
+            .edge("collect", END)
+            .build()?;
+        finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        let expected = expected.iter().map(|call| (*call).to_owned()).collect();
+        same(
+            &format!("tasks of {one} and {other} items"),
+            calls.take(),
+            expected,
+        )?;
+    }
+    Ok(())
+}
+
+/// A run that goes round too long has an error of its own.
+pub async fn k5_the_step_limit_has_its_own_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = nodes(&["a"]).branch("a", ["a", END], |_| "a").build()?;
+    let options = fugato_graph::RunnerOptions::default().step_limit(7);
+    let runner = desk.runner(&graph).options(options);
+    let error = kind(runner.start(&desk.thread, ()).await)?;
+    same("the error", error, RunErrorKind::StepLimit { limit: 7 })
+}

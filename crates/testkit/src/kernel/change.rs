@@ -1,0 +1,322 @@
+//! A program that changed: K20.
+use fugato_graph::{Answers, END, Graph, RunErrorKind, machine::Fact};
+use fugato_state::{MigrateError, State};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::desk::{Calls, Desk, Page, Says, finished, kind, line, question, whole};
+use crate::log::{Failure, LogFactory, holds, same};
+
+/// open, then the pause and the node a, which meet.
+fn asking(
+    pause: &str,
+    meet: &str,
+    renamed: &[(&str, &str)],
+    more: bool,
+) -> Result<Graph<Page>, Failure> {
+    let calls = Calls::default();
+    let graph = Graph::<Page>::starting_at("open")
+        .node("open", Says("open", calls.clone()))
+        .pause(pause, |_| "sure?", |_, yes: bool| line(yes.to_string()))
+        .node("a", Says("a", calls.clone()))
+        .node("b", Says("b", calls.clone()))
+        .node(meet, Says("meet", calls.clone()))
+        .edge("open", pause)
+        .edge("open", "a")
+        .edge("a", END)
+        .join([pause, "b"], meet)
+        .edge("open", "b")
+        .edge(meet, END);
+    let graph = renamed
+        .iter()
+        .fold(graph, |graph, (old, new)| graph.renamed(*old, *new));
+    let graph = match more {
+        true => graph
+            .edge(meet, "new")
+            .node("new", Says("new", calls))
+            .edge("new", END),
+        false => graph,
+    };
+    Ok(graph.build()?)
+}
+
+/// A thread that waits in a node which is gone is refused with the list of what is gone, and
+/// nothing changes; with the rename declared it goes on.
+pub async fn k20_a_renamed_node_is_refused_or_followed(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    question(
+        desk.runner(&asking("ask", "meet", &[], false)?)
+            .start(&desk.thread, ())
+            .await,
+    )?;
+    desk.another_process();
+    let head = desk.head().await?;
+    let gone = asking("confirm", "meet", &[], false)?;
+    for refused in [
+        desk.runner(&gone)
+            .resume(&desk.thread, Answers::only(true)?)
+            .await,
+        desk.runner(&gone)
+            .resume(&desk.thread, Answers::none())
+            .await,
+        desk.runner(&gone).recover(&desk.thread).await,
+    ] {
+        let expected = RunErrorKind::GraphChanged {
+            gone: vec!["node \"ask\"".into()],
+        };
+        same("the list", kind(refused)?, expected)?;
+    }
+    same("the head", desk.head().await?, head)?;
+    let followed = asking("confirm", "meet", &[("ask", "confirm")], false)?;
+    let runner = desk.runner(&followed);
+    let page = finished(runner.resume(&desk.thread, Answers::only(true)?).await)?;
+    let said = ["open", "true", "a", "b", "meet"]
+        .map(str::to_owned)
+        .to_vec();
+    same("what was said", page.lines, said)
+}
+
+/// Half-filled joins follow a rename too, and are refused without it.
+pub async fn k20_half_filled_joins_follow_a_rename(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let graph = |meet: &str, source: &str, renamed: bool| -> Result<Graph<Page>, Failure> {
+        let calls = Calls::default();
+        let graph = Graph::<Page>::starting_at("open")
+            .node("open", Says("open", calls.clone()))
+            .node(source, Says("a", calls.clone()))
+            .node("b", Says("b", calls.clone()))
+            .pause("ask", |_| "sure?", |_, yes: bool| line(yes.to_string()))
+            .node(meet, Says("meet", calls))
+            .edge("open", source)
+            .edge("open", "b")
+            .edge("b", "ask")
+            .join([source, "ask"], meet)
+            .edge(meet, END);
+        let graph = if renamed {
+            graph.renamed("a", source).renamed("meet", meet)
+        } else {
+            graph
+        };
+        Ok(graph.build()?)
+    };
+    let desk = Desk::of(factory).await?;
+    question(
+        desk.runner(&graph("meet", "a", false)?)
+            .start(&desk.thread, ())
+            .await,
+    )?;
+    let changed = graph("gather", "first", false)?;
+    let refused = desk
+        .runner(&changed)
+        .resume(&desk.thread, Answers::only(true)?)
+        .await;
+    let gone = vec!["the join into \"meet\" from a".into()];
+    same(
+        "without the rename",
+        kind(refused)?,
+        RunErrorKind::GraphChanged { gone },
+    )?;
+    let followed = graph("gather", "first", true)?;
+    let page = finished(
+        desk.runner(&followed)
+            .resume(&desk.thread, Answers::only(true)?)
+            .await,
+    )?;
+    let said = ["open", "a", "b", "true", "meet"]
+        .map(str::to_owned)
+        .to_vec();
+    same("what was said", page.lines, said)
+}
+
+/// An open question whose answer now has another schema is refused.
+pub async fn k20_a_changed_schema_is_refused(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    question(
+        desk.runner(&asking("ask", "meet", &[], false)?)
+            .start(&desk.thread, ())
+            .await,
+    )?;
+    let calls = Calls::default();
+    let changed = Graph::<Page>::starting_at("open")
+        .node("open", Says("open", calls.clone()))
+        .pause(
+            "ask",
+            |_| "how much?",
+            |_, much: u32| line(much.to_string()),
+        )
+        .node("a", Says("a", calls.clone()))
+        .node("b", Says("b", calls.clone()))
+        .node("meet", Says("meet", calls))
+        .edge("open", "ask")
+        .edge("open", "a")
+        .edge("open", "b")
+        .edge("a", END)
+        .join(["ask", "b"], "meet")
+        .edge("meet", END)
+        .build()?;
+    let refused = desk
+        .runner(&changed)
+        .resume(&desk.thread, Answers::only(true)?)
+        .await;
+    let gone = vec!["the answer schema of ask#1~1".into()];
+    same(
+        "the list",
+        kind(refused)?,
+        RunErrorKind::GraphChanged { gone },
+    )
+}
+
+/// What the thread does not refer to may change: it goes on, and the log says that the graph did.
+pub async fn k20_other_changes_go_on_and_are_recorded(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    question(
+        desk.runner(&asking("ask", "meet", &[], false)?)
+            .start(&desk.thread, ())
+            .await,
+    )?;
+    let grown = asking("ask", "meet", &[], true)?;
+    let runner = desk.runner(&grown);
+    let head = desk.head().await?;
+    let page = finished(runner.resume(&desk.thread, Answers::only(true)?).await)?;
+    same(
+        "the last line",
+        page.lines.last().cloned(),
+        Some("new".to_owned()),
+    )?;
+    let entry = runner.history(&desk.thread, head + 1, 1).await?.pop();
+    let recorded = entry.is_some_and(|entry| match entry.fact {
+        Fact::Resumed { under, tasks } => &*under.graph == grown.fingerprint() && tasks.is_empty(),
+        _ => false,
+    });
+    holds(recorded, || {
+        "the log does not say that the graph changed".into()
+    })
+}
+
+/// Version 1 counts apples; version 2 counts fruits by kind, and an old update counts double.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Old {
+    apples: u32,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct New {
+    fruits: Vec<(String, u32)>,
+}
+
+impl State for Old {
+    type Update = u32;
+
+    fn apply(&mut self, apples: u32) {
+        self.apples += apples;
+    }
+}
+
+impl State for New {
+    type Update = (String, u32);
+    const VERSION: u32 = 2;
+
+    fn apply(&mut self, fruits: (String, u32)) {
+        self.fruits.push(fruits);
+    }
+
+    fn migrate_state(from: u32, old: Value) -> Result<Self, MigrateError> {
+        let error = |source| MigrateError {
+            from,
+            to: 2,
+            source,
+        };
+        if from == 2 {
+            return serde_json::from_value(old).map_err(error);
+        }
+        let Old { apples } = serde_json::from_value(old).map_err(error)?;
+        Ok(Self {
+            fruits: vec![("apple".into(), apples)],
+        })
+    }
+
+    fn migrate_update(from: u32, old: Value) -> Result<Vec<(String, u32)>, MigrateError> {
+        let error = |source| MigrateError {
+            from,
+            to: 2,
+            source,
+        };
+        let apples: u32 = serde_json::from_value(old).map_err(error)?;
+        Ok(vec![("apple".into(), apples), ("leaf".into(), apples)])
+    }
+}
+
+/// A newer version of the state folds the old log by its migrations, and writes a barrier with its
+/// snapshot; an older program then refuses the thread.
+pub async fn k20_a_newer_state_migrates_behind_a_barrier(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let old = Graph::<Old>::starting_at("ask")
+        .pause("ask", |_| "how many?", |_, n: u32| n)
+        .branch("ask", ["ask", END], |old| {
+            if old.apples < 10 { "ask" } else { END }
+        })
+        .build()?;
+    let new = Graph::<New>::starting_at("ask")
+        .pause("ask", |_| "how many?", |_, n: u32| ("pear".to_owned(), n))
+        .edge("ask", END)
+        .build()?;
+    question(desk.runner(&old).start(&desk.thread, 1_u32).await)?;
+    question(
+        desk.runner(&old)
+            .resume(&desk.thread, Answers::only(2)?)
+            .await,
+    )?;
+    desk.another_process();
+    let head = desk.head().await?;
+    let ended = desk
+        .runner(&new)
+        .resume(&desk.thread, Answers::only(5)?)
+        .await;
+    let fruits = finished(ended)?.fruits;
+    let named = |name: &str, n| (name.to_owned(), n);
+    let expected = vec![
+        named("apple", 0),
+        named("apple", 1),
+        named("leaf", 1),
+        named("apple", 2),
+        named("leaf", 2),
+        named("pear", 5),
+    ];
+    same("the migrated state", fruits, expected.clone())?;
+    let first = desk.log.commits().first().cloned();
+    let first = first.ok_or_else(|| Failure::new("nothing was written"))?;
+    let barrier = first.base.as_ref().map(|base| base.seq);
+    same("the base of the first commit", barrier, Some(head))?;
+    let brackets = desk.log.brackets();
+    holds(brackets.starts_with("[{\"migrated\":{}}"), || {
+        brackets.clone()
+    })?;
+    desk.log.forget();
+    let stored = desk.runner(&new).state(&desk.thread).await?;
+    same(
+        "the state by the log",
+        stored.map(|new| new.fruits.clone()),
+        Some(expected),
+    )?;
+    if desk.opened.snapshots.is_some() {
+        let read = desk.log.records_read() as u64;
+        same(
+            "records read after the barrier",
+            read,
+            desk.head().await? - head,
+        )?;
+    }
+    let head = desk.head().await?;
+    let refused = desk.runner(&old).start(&desk.thread, 1_u32).await.err();
+    let refused = refused.map(|error| whole(&error)).unwrap_or_default();
+    let expected = "written by state version 2; this program knows versions up to 1";
+    holds(refused.contains(expected), || format!("got {refused:?}"))?;
+    same("the head", desk.head().await?, head)
+}

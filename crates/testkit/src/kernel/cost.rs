@@ -1,0 +1,62 @@
+//! What a step costs, counted: K6.
+use fugato_graph::{Context, END, Graph, RunnerOptions};
+
+use super::desk::{Change, Desk, Page, finished, line};
+use crate::log::{Failure, LogFactory, holds, same};
+
+fn counting(steps: i64, idle: usize) -> Result<Graph<Page>, Failure> {
+    let mut graph =
+        Graph::<Page>::starting_at("a").node("a", async |_: Context<Page>| Change::Count(1));
+    let mut to = vec!["a".to_owned(), END.to_owned()];
+    for n in 0..idle {
+        let name = format!("idle{n}");
+        graph = graph
+            .node(name.clone(), async |_: Context<Page>| ())
+            .edge(name.clone(), END);
+        to.push(name);
+    }
+    let round = move |page: &Page| if page.count < steps { "a" } else { END };
+    Ok(graph.branch("a", to, round).build()?)
+}
+
+/// The records of each commit, and their bytes.
+async fn cost(
+    factory: &dyn LogFactory,
+    steps: i64,
+    idle: usize,
+    state: usize,
+) -> Result<Vec<(usize, usize)>, Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = counting(steps, idle)?;
+    let runner = desk
+        .runner(&graph)
+        .options(RunnerOptions::default().step_limit(1_000_000));
+    finished(runner.start(&desk.thread, line("x".repeat(state))).await)?;
+    let size = |commit: &fugato_store::Commit| {
+        let bytes = commit.records.iter().map(|record| record.0.len()).sum();
+        (commit.records.len(), bytes)
+    };
+    Ok(desk.log.commits().iter().map(size).collect())
+}
+
+/// What a step appends does not grow with the number of nodes, the length of the log or the size
+/// of the state.
+pub async fn k6_what_a_step_appends_is_constant(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let small = cost(factory, 1_200, 0, 10).await?;
+    let wide = cost(factory, 120, 300, 100_000).await?;
+    for (what, at, of) in [
+        ("step 1,100", 1_100, &small),
+        ("step 100 of 300 nodes with 100 KB of state", 100, &wide),
+    ] {
+        let (first, now) = (small.get(20).copied(), of.get(at).copied());
+        let (Some((records, bytes)), Some((more, longer))) = (first, now) else {
+            return Err(Failure::new("there should be one commit a step"));
+        };
+        same(&format!("records of {what}"), more, records)?;
+        // Numbers of visits have more digits later: in the task, and in the next.
+        holds(longer <= bytes + 6, || {
+            format!("{what} appends {longer} bytes, step 20 {bytes}")
+        })?;
+    }
+    Ok(())
+}

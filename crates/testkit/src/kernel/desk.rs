@@ -1,0 +1,253 @@
+//! What scenarios work with: a log under trial, a small state, and nodes that count.
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use fugato_graph::{
+    BoxError, BuildError, Context, Ended, Graph, Node, Outcome, RunError, RunErrorKind, Runner,
+};
+use fugato_state::{Interrupt, Seq, State, ThreadId};
+use fugato_store::ThreadLog;
+use serde::{Deserialize, Serialize};
+
+use super::RecordingLog;
+use crate::log::{Failure, LogFactory, Opened, TestClock};
+
+/// The state of scenarios: what was said, a number, and where to go.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Page {
+    pub(crate) lines: Vec<String>,
+    pub(crate) count: i64,
+    pub(crate) route: String,
+}
+
+/// Its changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Change {
+    Line(String),
+    Count(i64),
+    Route(String),
+}
+
+impl State for Page {
+    type Update = Change;
+
+    fn apply(&mut self, change: Change) {
+        match change {
+            Change::Line(line) => self.lines.push(line),
+            Change::Count(by) => self.count += by,
+            Change::Route(route) => self.route = route,
+        }
+    }
+}
+
+pub(crate) fn line(text: impl Into<String>) -> Change {
+    Change::Line(text.into())
+}
+
+/// Which tasks ran, in the order in which they began.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Calls(Arc<Mutex<Vec<String>>>);
+
+impl Calls {
+    pub(crate) fn note(&self, what: impl Into<String>) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(what.into());
+    }
+
+    /// What was noted since the last time, sorted: tasks of one step begin in any order.
+    pub(crate) fn take(&self) -> Vec<String> {
+        let mut calls = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        calls.sort();
+        calls
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+/// A node that says its own name.
+#[derive(Debug, Clone)]
+pub(crate) struct Says(pub(crate) &'static str, pub(crate) Calls);
+
+#[async_trait]
+impl Node<Page> for Says {
+    async fn run(&self, cx: Context<Page>) -> Result<Outcome<Change>, BoxError> {
+        self.1.note(cx.task());
+        Ok(Outcome::done([line(self.0)]))
+    }
+}
+
+/// A node that fails as long as a switch is on.
+#[derive(Debug, Clone)]
+pub(crate) struct Fails(pub(crate) &'static str, pub(crate) Calls, pub(crate) Switch);
+
+#[async_trait]
+impl Node<Page> for Fails {
+    async fn run(&self, cx: Context<Page>) -> Result<Outcome<Change>, BoxError> {
+        self.1.note(cx.task());
+        if self.2.is_on() {
+            return Err("boom".into());
+        }
+        Ok(Outcome::done([line(self.0)]))
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Switch(Arc<std::sync::atomic::AtomicBool>);
+
+impl Switch {
+    pub(crate) fn on() -> Self {
+        Self(Arc::new(true.into()))
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.0.load(std::sync::atomic::Ordering::SeqCst)
+    }
+
+    pub(crate) fn turn_off(&self) {
+        self.0.store(false, std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+/// A log under trial, and one thread in it.
+pub(crate) struct Desk {
+    pub(crate) clock: TestClock,
+    pub(crate) opened: Opened,
+    pub(crate) log: RecordingLog,
+    pub(crate) thread: ThreadId,
+}
+
+impl Desk {
+    pub(crate) async fn of(factory: &dyn LogFactory) -> Result<Self, Failure> {
+        // Some day in 2033.
+        let clock = TestClock::at(2_000_000_000_000);
+        let opened = factory.fresh(&clock).await?;
+        let log = RecordingLog::over(opened.clone());
+        Ok(Self {
+            clock,
+            opened,
+            log,
+            thread: thread("desk"),
+        })
+    }
+
+    pub(crate) fn runner<S: State>(&self, graph: &Graph<S>) -> Runner<S> {
+        Runner::new(graph.clone(), Arc::new(self.log.clone()))
+    }
+
+    /// The process died, its leases ran out, and another one looks at the same log.
+    pub(crate) fn another_process(&mut self) {
+        self.clock.advance(60_000);
+        self.log = RecordingLog::over(self.opened.clone());
+    }
+
+    pub(crate) async fn head(&self) -> Result<Seq, Failure> {
+        Ok(self
+            .log
+            .head(&self.thread)
+            .await?
+            .map_or(0, |head| head.seq))
+    }
+}
+
+pub(crate) fn thread(name: &str) -> ThreadId {
+    ThreadId::new(name).expect("scenarios use short names without control characters")
+}
+
+/// The end that is expected of a run.
+pub(crate) fn finished<S: State>(ended: Result<Ended<S>, RunError>) -> Result<S, Failure>
+where
+    S: fmt::Debug,
+{
+    match ended? {
+        Ended::Finished { state, .. } => Ok((*state).clone()),
+        other => Err(Failure::new(format!(
+            "the run should have ended, not {other:?}"
+        ))),
+    }
+}
+
+/// The questions of a run that is expected to park.
+pub(crate) fn parked<S: State>(ended: Result<Ended<S>, RunError>) -> Result<Vec<Interrupt>, Failure>
+where
+    S: fmt::Debug,
+{
+    match ended? {
+        Ended::Parked { interrupts, .. } => Ok(interrupts),
+        other => Err(Failure::new(format!(
+            "the run should have parked, not {other:?}"
+        ))),
+    }
+}
+
+/// The one question of a run that is expected to park.
+pub(crate) fn question<S: State>(ended: Result<Ended<S>, RunError>) -> Result<Interrupt, Failure>
+where
+    S: fmt::Debug,
+{
+    let mut questions = parked(ended)?;
+    match (questions.pop(), questions.len()) {
+        (Some(question), 0) => Ok(question),
+        _ => Err(Failure::new("one question should be open, not several")),
+    }
+}
+
+/// What went wrong, by kind.
+pub(crate) fn kind<S: State>(ended: Result<Ended<S>, RunError>) -> Result<RunErrorKind, Failure>
+where
+    S: fmt::Debug,
+{
+    match ended {
+        Err(error) => Ok(error.kind),
+        Ok(other) => Err(Failure::new(format!(
+            "the run should have failed, not {other:?}"
+        ))),
+    }
+}
+
+/// An error with its causes.
+pub(crate) fn whole(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", whole(source)),
+        None => error.to_string(),
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        Self::new(format!("unexpected error: {}", whole(&error)))
+    }
+}
+
+impl From<BuildError> for Failure {
+    fn from(error: BuildError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::new(format!("unexpected error: {error}"))
+    }
+}
+
+impl Desk {
+    /// The last position of another thread.
+    pub(crate) async fn log_head(&self, thread: &ThreadId) -> Result<Seq, Failure> {
+        Ok(self.log.head(thread).await?.map_or(0, |head| head.seq))
+    }
+}
+
+impl Desk {
+    /// The log itself, past the watch.
+    pub(crate) fn log_of(&self) -> &dyn ThreadLog {
+        &*self.opened.log
+    }
+}

@@ -1,0 +1,311 @@
+//! What is finished stays finished: K4.
+use std::sync::Arc;
+
+use fugato_graph::{Context, END, Graph, RunErrorKind, RunnerOptions, machine::Fact};
+use tokio::sync::Notify;
+
+use super::{
+    Cut,
+    desk::{Calls, Desk, Fails, Page, Says, Switch, finished, kind, question, whole},
+};
+use crate::log::{Failure, LogFactory, holds, same};
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// open, then a, b and c at once, of which c fails as long as the switch is on.
+fn fork(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
+    Ok(Graph::<Page>::starting_at("open")
+        .node("open", async |_: Context<Page>| ())
+        .node("a", Says("a", calls.clone()))
+        .node("b", Says("b", calls.clone()))
+        .node("c", Fails("c", calls.clone(), broken.clone()))
+        .node("last", Says("last", calls.clone()))
+        .edge("open", "a")
+        .edge("open", "b")
+        .edge("open", "c")
+        .join(["a", "b", "c"], "last")
+        .edge("last", END)
+        .build()?)
+}
+
+/// A failure re-runs no sibling that finished, and a retry runs only what failed.
+pub async fn k4_retry_runs_only_what_failed(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let (calls, broken) = (Calls::default(), Switch::on());
+    let graph = fork(&calls, &broken)?;
+    let failed = kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    same(
+        "the first try",
+        failed,
+        RunErrorKind::Node { task: "c#1".into() },
+    )?;
+    same("its tasks", calls.take(), names(&["a#1", "b#1", "c#1"]))?;
+    kind(desk.runner(&graph).retry(&desk.thread).await)?;
+    same(
+        "the tasks of a retry that fails",
+        calls.take(),
+        names(&["c#1"]),
+    )?;
+    broken.turn_off();
+    desk.another_process();
+    let page = finished(desk.runner(&graph).retry(&desk.thread).await)?;
+    same(
+        "the tasks of a retry that works",
+        calls.take(),
+        names(&["c#1", "last#1"]),
+    )?;
+    same("what was said", page.lines, names(&["a", "b", "c", "last"]))
+}
+
+/// On a final failure siblings finish, then the run fails.
+pub async fn k4_siblings_finish_before_the_run_fails(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let failed = Arc::new(Notify::new());
+    let (fails, waits) = (failed.clone(), failed);
+    let graph = Graph::<Page>::starting_at("open")
+        .node("open", async |_: Context<Page>| ())
+        .node("slow", move |_: Context<Page>| {
+            let waits = waits.clone();
+            async move {
+                waits.notified().await;
+                super::desk::line("slow")
+            }
+        })
+        .node("fails", move |_: Context<Page>| {
+            fails.notify_one();
+            async move { Err::<(), _>("boom") }
+        })
+        .edge("open", "slow")
+        .edge("open", "fails")
+        .edge("slow", END)
+        .edge("fails", END)
+        .build()?;
+    let runner = desk.runner(&graph);
+    kind(runner.start(&desk.thread, ()).await)?;
+    let facts = runner.history(&desk.thread, 1, 100).await?;
+    let finished = facts
+        .iter()
+        .position(|entry| matches!(&entry.fact, Fact::Finished { task, .. } if task == "slow#1"));
+    let end = facts
+        .iter()
+        .position(|entry| matches!(entry.fact, Fact::RunFailed { .. }));
+    holds(
+        finished.is_some() && finished < end && end == Some(facts.len() - 1),
+        || format!("slow finished at {finished:?}, the run failed at {end:?}"),
+    )
+}
+
+/// A question of one task re-runs no sibling that finished, now or when it is answered.
+pub async fn k4_a_question_keeps_finished_siblings(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let calls = Calls::default();
+    let graph = Graph::<Page>::starting_at("open")
+        .node("open", async |_: Context<Page>| ())
+        .node("a", Says("a", calls.clone()))
+        .pause(
+            "ask",
+            |_| "sure?",
+            |_, yes: bool| super::desk::line(yes.to_string()),
+        )
+        .node("last", Says("last", calls.clone()))
+        .edge("open", "a")
+        .edge("open", "ask")
+        .join(["a", "ask"], "last")
+        .edge("last", END)
+        .build()?;
+    question(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    same("the tasks before", calls.take(), names(&["a#1"]))?;
+    desk.another_process();
+    let answers = fugato_graph::Answers::only(true)?;
+    let page = finished(desk.runner(&graph).resume(&desk.thread, answers).await)?;
+    same("the tasks after", calls.take(), names(&["last#1"]))?;
+    same("what was said", page.lines, names(&["a", "true", "last"]))
+}
+
+/// A crash re-runs no sibling that finished; what was begun counts an attempt, which is known
+/// before it runs again. A failure before the crash is still the failure of the run.
+pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let (calls, broken) = (Calls::default(), Switch::on());
+    let held = Arc::new(Notify::new());
+    let (hold, count) = (held.clone(), calls.clone());
+    let graph = Graph::<Page>::starting_at("open")
+        .node("open", async |_: Context<Page>| ())
+        .node("a", move |cx: Context<Page>| {
+            count.note(format!("{} try {}", cx.task(), cx.attempt()));
+            let hold = hold.clone();
+            async move {
+                if cx.attempt() == 1 {
+                    hold.notified().await;
+                }
+                super::desk::line("a")
+            }
+        })
+        .node("b", Says("b", calls.clone()))
+        .node("c", Fails("c", calls.clone(), broken))
+        .edge("open", "a")
+        .edge("open", "b")
+        .edge("open", "c")
+        .edge("a", END)
+        .edge("b", END)
+        .edge("c", END)
+        .build()?;
+    let run = desk.runner(&graph).start(&desk.thread, ());
+    loop {
+        let facts = desk.log.commits();
+        if facts
+            .iter()
+            .map(|commit| commit.records.len())
+            .sum::<usize>()
+            == 5
+        {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    same(
+        "the tasks before",
+        calls.take(),
+        names(&["a#1 try 1", "b#1", "c#1"]),
+    )?;
+    desk.log.cut(1, Cut::DiesBefore);
+    held.notify_one();
+    kind(run.await)?;
+    desk.another_process();
+    let error = desk.runner(&graph).recover(&desk.thread).await.err();
+    let error = error.ok_or_else(|| Failure::new("the run should still fail"))?;
+    let text = "thread \"desk\", after 1 steps: task c#1 failed: boom";
+    same("the failure", whole(&error), text.to_owned())?;
+    same("the tasks after", calls.take(), names(&["a#1 try 2"]))
+}
+
+/// A task that keeps killing the process meets a limit with an error of its own; an operator can
+/// still try again.
+pub async fn k4_the_crash_limit_has_its_own_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let calls = Calls::default();
+    let graph = Graph::<Page>::starting_at("a")
+        .node("a", Says("a", calls.clone()))
+        .node("b", Says("b", calls.clone()))
+        .edge("a", "b")
+        .edge("b", END)
+        .build()?;
+    // The step of a is stored, and the process dies in b, before its outcome is.
+    desk.log.cut(2, Cut::DiesBefore);
+    kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    for _ in 2..=3 {
+        desk.another_process();
+        desk.log.cut(2, Cut::DiesBefore);
+        kind(desk.runner(&graph).recover(&desk.thread).await)?;
+    }
+    same(
+        "the tasks",
+        calls.take(),
+        names(&["a#1", "b#1", "b#1", "b#1"]),
+    )?;
+    desk.another_process();
+    let options = RunnerOptions::default().crash_limit(3);
+    let runner = desk.runner(&graph).options(options);
+    let limit = kind(runner.recover(&desk.thread).await)?;
+    same(
+        "the limit",
+        limit,
+        RunErrorKind::CrashLimit {
+            task: "b#1".into(),
+            attempts: 3,
+        },
+    )?;
+    same("the tasks", calls.take(), vec![])?;
+    finished(runner.retry(&desk.thread).await)?;
+    same("the tasks of a retry", calls.take(), names(&["b#1"]))
+}
+
+/// A run that failed leaves nothing behind for the next one.
+pub async fn k4_a_new_run_forgets_the_failed_one(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let (calls, broken) = (Calls::default(), Switch::on());
+    let graph = fork(&calls, &broken)?;
+    let runner = desk.runner(&graph);
+    kind(runner.start(&desk.thread, ()).await)?;
+    broken.turn_off();
+    let page = finished(runner.start(&desk.thread, ()).await)?;
+    same(
+        "what was said",
+        page.lines.clone(),
+        names(&["a", "b", "c", "last"]),
+    )?;
+    let stored = runner.state(&desk.thread).await?;
+    same(
+        "the state by the log",
+        stored.map(|page| (*page).clone()),
+        Some(page),
+    )
+}
+
+/// A panic is a failure like any other, before and in the future of a node.
+pub async fn k4_a_panic_is_a_failure(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let calls = Calls::default();
+    let graph = Graph::<Page>::starting_at("open")
+        .node("open", async |_: Context<Page>| ())
+        .node("early", Early)
+        .node("late", async |cx: Context<Page>| {
+            tokio::task::yield_now().await;
+            assert!(cx.attempt() == 0, "late panics");
+        })
+        .node("good", Says("good", calls.clone()))
+        .edge("open", "early")
+        .edge("open", "late")
+        .edge("open", "good")
+        .edge("early", END)
+        .edge("late", END)
+        .edge("good", END)
+        .build()?;
+    let runner = desk.runner(&graph);
+    let failed = kind(runner.start(&desk.thread, ()).await)?;
+    holds(matches!(failed, RunErrorKind::Panicked { .. }), || {
+        format!("got {failed:?}")
+    })?;
+    let mut facts: Vec<_> = runner
+        .history(&desk.thread, 4, 3)
+        .await?
+        .into_iter()
+        .map(|entry| match entry.fact {
+            Fact::Finished { task, .. } => format!("{task} finished"),
+            Fact::Failed { error, .. } => error,
+            other => format!("{other:?}"),
+        })
+        .collect();
+    facts.sort();
+    let expected = [
+        "good#1 finished",
+        "task early#1 panicked: panicked: early panics",
+        "task late#1 panicked: panicked: late panics",
+    ];
+    same("what was learned", facts, names(&expected))
+}
+
+struct Early;
+
+impl fugato_graph::Node<Page> for Early {
+    fn run<'a, 'b>(
+        &'a self,
+        cx: Context<Page>,
+    ) -> futures::future::BoxFuture<
+        'b,
+        Result<fugato_graph::Outcome<super::desk::Change>, fugato_graph::BoxError>,
+    >
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        assert!(cx.attempt() == 0, "early panics");
+        Box::pin(async { Ok(fugato_graph::Outcome::done([])) })
+    }
+}

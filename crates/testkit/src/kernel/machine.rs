@@ -1,0 +1,122 @@
+//! The machine without a driver, and the driver without a log: K23.
+use std::sync::Arc;
+
+use fugato_graph::{
+    Answers, Context, END, Graph, Runner, Saved,
+    machine::{Fact, Machine, Names, SavedMachine},
+};
+
+use super::{
+    asking::midway,
+    desk::{Calls, Desk, Fails, Page, Says, Switch, finished, kind, line, parked, question},
+    steps::three,
+};
+use crate::log::{Failure, LogFactory, same};
+
+/// Saved, woken and saved again at every point of a log, the machine is the same, and goes on to
+/// the same end.
+fn round_trips(facts: &[Fact<String>]) -> Result<(), Failure> {
+    let mut names = Arc::new(Names::default());
+    let mut lived = Machine::default();
+    let mut woken = Machine::default();
+    for (seq, fact) in facts.iter().enumerate() {
+        let fact = fact.clone().map(&mut |text: String| names.path(&text));
+        let fact = fact.map_err(|error| Failure::new(error.to_string()))?;
+        lived.evolve(&fact);
+        woken.evolve(&fact);
+        let saved = serde_json::to_string(&SavedMachine::of(&lived, &names))?;
+        let again = serde_json::to_string(&SavedMachine::of(&woken, &names))?;
+        same(
+            &format!("the machine after fact {}", seq + 1),
+            again,
+            saved.clone(),
+        )?;
+        same("what it wants", woken.todo(), lived.todo())?;
+        // As another process would: with nothing but the text.
+        let mut anew = Arc::new((*names).clone());
+        let machine = serde_json::from_str::<SavedMachine>(&saved)?.wake(&mut anew);
+        woken = machine.map_err(|error| Failure::new(error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// A machine at rest, at every point of several runs, wakes as the same machine.
+pub async fn k23_a_machine_wakes_as_it_was(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let calls = Calls::default();
+    let runner = desk.runner(&three(&calls)?);
+    finished(runner.start(&desk.thread, line("in")).await)?;
+    finished(runner.start(&desk.thread, line("again")).await)?;
+    let asks = super::desk::thread("asks");
+    let runner = desk.runner(&midway(&calls)?);
+    let open = parked(runner.start(&asks, ()).await)?;
+    let first = open
+        .first()
+        .map(|i| i.id.clone())
+        .ok_or_else(|| Failure::new("two are open"))?;
+    parked(runner.resume(&asks, Answers::to(first, 1)?).await)?;
+    finished(runner.resume(&asks, Answers::only(2)?).await)?;
+    let fails = super::desk::thread("fails");
+    let broken = Switch::on();
+    let graph = Graph::<Page>::starting_at("plan")
+        .node("plan", Says("plan", calls.clone()))
+        .node("worker", Fails("worker", calls.clone(), broken.clone()))
+        .scatter("plan", "worker", |_| ["x", "y", "z"])
+        .edge("worker", END)
+        .build()?;
+    let runner = desk.runner(&graph);
+    kind(runner.start(&fails, ()).await)?;
+    broken.turn_off();
+    finished(runner.retry(&fails).await)?;
+    for name in [&desk.thread, &asks, &fails] {
+        let history = runner.history(name, 1, 1_000).await?;
+        let facts: Vec<_> = history.into_iter().map(|entry| entry.fact).collect();
+        round_trips(&facts)?;
+    }
+    Ok(())
+}
+
+/// Without a log a pause hands out machine and state, which another process goes on with.
+pub async fn k23_an_ephemeral_run_goes_on_elsewhere(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    Desk::of(factory).await?;
+    let calls = Calls::default();
+    let graph = || -> Result<Graph<Page>, Failure> {
+        Ok(Graph::<Page>::starting_at("open")
+            .node("open", Says("open", calls.clone()))
+            .node("a", Says("a", calls.clone()))
+            .pause("ask", |_| "sure?", |_, yes: bool| line(yes.to_string()))
+            .node("last", async |cx: Context<Page>| {
+                line(format!("last of {}", cx.state().lines.len()))
+            })
+            .edge("open", "a")
+            .edge("open", "ask")
+            .join(["a", "ask"], "last")
+            .edge("last", END)
+            .build()?)
+    };
+    let ended = Runner::ephemeral(graph()?).run(line("in")).await?;
+    let fugato_graph::Ended::Parked {
+        saved: Some(saved), ..
+    } = &ended
+    else {
+        return Err(Failure::new(format!(
+            "a pause hands out what to go on with, not {ended:?}"
+        )));
+    };
+    let text = serde_json::to_string(saved)?;
+    question(Ok(ended))?;
+    calls.take();
+    let saved: Saved = serde_json::from_str(&text)?;
+    let elsewhere = Runner::ephemeral(graph()?);
+    let wrong = kind(elsewhere.resume(&saved, Answers::only("yes")?).await)?;
+    let refused = matches!(wrong, fugato_graph::RunErrorKind::Answer(_));
+    same("a wrong answer is refused", refused, true)?;
+    let page = finished(elsewhere.resume(&saved, Answers::only(true)?).await)?;
+    let said = ["in", "open", "a", "true", "last of 4"]
+        .map(str::to_owned)
+        .to_vec();
+    same("what was said", page.lines, said)?;
+    same("what ran again", calls.take(), vec![])
+}

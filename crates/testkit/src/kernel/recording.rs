@@ -1,0 +1,273 @@
+//! A log that is watched, and can be cut off.
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use fugato_state::{Seq, ThreadId};
+use fugato_store::{
+    Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Snapshots, StoreError,
+    StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
+};
+use serde_json::Value;
+
+use crate::log::Opened;
+
+/// Passes everything on to a log, keeps what was appended, and fails when it is told to.
+/// Clones are the same log.
+#[derive(Debug, Clone)]
+pub struct RecordingLog {
+    inner: Opened,
+    seen: Arc<Mutex<Seen>>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    commits: Vec<Commit>,
+    cut: Option<(usize, Cut)>,
+    dead: bool,
+    in_flight: usize,
+    most_in_flight: usize,
+    read: usize,
+    spoiled: bool,
+    puts: Vec<(Seq, Seq)>,
+}
+
+/// How an append fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cut {
+    /// The process dies before the records are written. Nothing works from then on.
+    DiesBefore,
+    /// The process dies after the records were written.
+    DiesAfter,
+    /// The log is full: nothing is written, and the process lives.
+    Full,
+    /// The records are written, and the answer is lost.
+    LosesAnswer,
+}
+
+impl RecordingLog {
+    /// Watches a log.
+    pub fn over(inner: Opened) -> Self {
+        Self {
+            inner,
+            seen: Arc::default(),
+        }
+    }
+
+    /// Lets the `nth` append from now on fail, from 1.
+    pub fn cut(&self, nth: usize, cut: Cut) {
+        self.seen().cut = Some((nth, cut));
+    }
+
+    /// Forgets what was seen so far.
+    pub fn forget(&self) {
+        let mut seen = self.seen();
+        seen.commits.clear();
+        seen.read = 0;
+    }
+
+    /// What was appended, commit by commit.
+    pub fn commits(&self) -> Vec<Commit> {
+        self.seen().commits.clone()
+    }
+
+    /// What was appended, as people read it: one line for each commit, with the facts in brackets
+    /// and the status that it left. Times, runs and the fingerprint of the graph are left out.
+    pub fn brackets(&self) -> String {
+        let lines = self.commits();
+        let lines = lines.iter().map(|commit| {
+            let facts: Vec<_> = commit.records.iter().map(fact).collect();
+            format!("[{}] {:?}\n", facts.join(", "), commit.status)
+        });
+        lines.collect()
+    }
+
+    /// How many records were read.
+    pub fn records_read(&self) -> usize {
+        self.seen().read
+    }
+
+    /// How many appends were under way at once, at most.
+    pub fn most_in_flight(&self) -> usize {
+        self.seen().most_in_flight
+    }
+
+    /// The snapshots that were put: their position, and the head of their thread.
+    pub fn puts(&self) -> Vec<(Seq, Seq)> {
+        self.seen().puts.clone()
+    }
+
+    /// Damages every snapshot that is read from now on.
+    pub fn spoil_snapshots(&self) {
+        self.seen().spoiled = true;
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn alive(&self, operation: &'static str) -> Result<(), StoreError> {
+        if self.seen().dead {
+            return Err(StoreError::new(StoreErrorKind::Other, operation));
+        }
+        Ok(())
+    }
+
+    /// Counts an append, and says whether it is cut off.
+    fn begin(&self) -> Option<Cut> {
+        let mut seen = self.seen();
+        seen.in_flight += 1;
+        seen.most_in_flight = seen.most_in_flight.max(seen.in_flight);
+        match seen.cut {
+            Some((1, cut)) => {
+                seen.cut = None;
+                seen.dead = matches!(cut, Cut::DiesBefore | Cut::DiesAfter);
+                Some(cut)
+            }
+            Some((nth, cut)) => {
+                seen.cut = Some((nth - 1, cut));
+                None
+            }
+            None => None,
+        }
+    }
+}
+
+/// A record as JSON, without what differs from run to run.
+fn fact(record: &Record) -> String {
+    let body = record.0.get(1..).unwrap_or_default();
+    let mut fact = match serde_json::from_slice::<Value>(body) {
+        Ok(mut entry) => entry["fact"].take(),
+        Err(error) => return format!("unreadable: {error}"),
+    };
+    let under = fact.as_object_mut().into_iter().flatten();
+    for (_, inner) in under {
+        if let Some(inner) = inner.as_object_mut() {
+            inner.remove("under");
+        }
+    }
+    fact.to_string()
+}
+
+#[async_trait]
+impl ThreadLog for RecordingLog {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+        self.alive("append")?;
+        let cut = self.begin();
+        let fails = |kind| Err(StoreError::new(kind, "append").on(thread));
+        let appended = match cut {
+            Some(Cut::DiesBefore) => fails(StoreErrorKind::Other),
+            Some(Cut::Full) => fails(StoreErrorKind::Full),
+            _ => self.inner.log.append(thread, commit).await,
+        };
+        let mut seen = self.seen();
+        seen.in_flight -= 1;
+        if appended.is_ok() {
+            seen.commits.push(commit.clone());
+        }
+        match cut {
+            Some(Cut::DiesAfter) => fails(StoreErrorKind::Other),
+            Some(Cut::LosesAnswer) => fails(StoreErrorKind::Unavailable),
+            _ => appended,
+        }
+    }
+
+    async fn read(
+        &self,
+        thread: &ThreadId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<(Seq, Record)>, StoreError> {
+        self.alive("read")?;
+        let records = self.inner.log.read(thread, from, limit).await?;
+        self.seen().read += records.len();
+        Ok(records)
+    }
+
+    async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
+        self.alive("read")?;
+        self.inner.log.head(thread).await
+    }
+
+    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+        self.alive("lease")?;
+        self.inner.log.lease(request).await
+    }
+}
+
+#[async_trait]
+impl Snapshots for RecordingLog {
+    async fn put(&self, thread: &ThreadId, snapshot: Snapshot) -> Result<(), StoreError> {
+        let Some(snapshots) = &self.inner.snapshots else {
+            return Ok(());
+        };
+        self.alive("put")?;
+        let head = self
+            .inner
+            .log
+            .head(thread)
+            .await?
+            .map_or(0, |head| head.seq);
+        let seq = snapshot.seq;
+        snapshots.put(thread, snapshot).await?;
+        self.seen().puts.push((seq, head));
+        Ok(())
+    }
+
+    async fn latest_at(&self, thread: &ThreadId, seq: Seq) -> Result<Option<Snapshot>, StoreError> {
+        self.alive("read")?;
+        let Some(snapshots) = &self.inner.snapshots else {
+            return Ok(None);
+        };
+        let mut latest = snapshots.latest_at(thread, seq).await?;
+        if let Some(snapshot) = latest.as_mut().filter(|_| self.seen().spoiled) {
+            let middle = snapshot.body.len() / 2;
+            snapshot
+                .body
+                .iter_mut()
+                .skip(middle)
+                .take(1)
+                .for_each(|byte| *byte ^= 1);
+        }
+        Ok(latest)
+    }
+
+    async fn delete(&self, thread: &ThreadId, seq: Seq) -> Result<(), StoreError> {
+        match &self.inner.snapshots {
+            Some(snapshots) => snapshots.delete(thread, seq).await,
+            None => Ok(()),
+        }
+    }
+}
+
+impl RecordingLog {
+    fn admin(&self) -> Result<&dyn ThreadAdmin, StoreError> {
+        let missing = || StoreErrorKind::Invalid("the log declares no administration".into());
+        let admin = self.inner.admin.as_deref();
+        admin.ok_or_else(|| StoreError::new(missing(), "look after"))
+    }
+}
+
+#[async_trait]
+impl ThreadAdmin for RecordingLog {
+    async fn list(&self, filter: ThreadFilter) -> Result<Vec<ThreadSummary>, StoreError> {
+        self.admin()?.list(filter).await
+    }
+
+    async fn fork(
+        &self,
+        thread: &ThreadId,
+        base: Snapshot,
+        commit: &Commit,
+    ) -> Result<Appended, StoreError> {
+        self.admin()?.fork(thread, base, commit).await
+    }
+
+    async fn compact(&self, thread: &ThreadId, base: Snapshot) -> Result<(), StoreError> {
+        self.admin()?.compact(thread, base).await
+    }
+
+    async fn remove(&self, thread: &ThreadId) -> Result<(), StoreError> {
+        self.admin()?.remove(thread).await
+    }
+}

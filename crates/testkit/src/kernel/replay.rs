@@ -1,0 +1,52 @@
+//! Whether a log still means what it meant.
+use std::fmt;
+
+use fugato_graph::{Runner, machine::Fact};
+use fugato_state::{State, ThreadId};
+use serde_json::Value;
+
+use crate::log::{Failure, same};
+
+/// Folds the log of a thread twice, and takes the state through JSON at every checkpoint. If
+/// `expected` is what the thread's state was when it ran, a changed `apply` shows too.
+///
+/// Run it over logs that were kept from production before a new version goes there.
+pub async fn replay_check<S>(
+    runner: &Runner<S>,
+    thread: &ThreadId,
+    expected: &S,
+) -> Result<(), Failure>
+where
+    S: State + PartialEq + fmt::Debug,
+{
+    let mut from = 1;
+    let mut lived: Option<S> = None;
+    loop {
+        let page = runner.history(thread, from, 256).await?;
+        let Some(last) = page.last() else { break };
+        from = last.seq + 1;
+        for entry in page {
+            // Only a step or an input changes the state; the state behind a barrier is its own.
+            if !entry.is_checkpoint() && !matches!(entry.fact, Fact::Created { .. }) {
+                continue;
+            }
+            let state = runner.state_at(thread, entry.seq).await?;
+            let again = runner.state_at(thread, entry.seq).await?;
+            let seq = entry.seq;
+            same(&format!("the second fold up to {seq}"), &*again, &*state)?;
+            same(
+                &format!("the state at {seq}, through JSON"),
+                &through_json(&*state)?,
+                &*state,
+            )?;
+            lived = Some((*state).clone());
+        }
+    }
+    let lived = lived.ok_or_else(|| Failure::new("the thread has no checkpoint"))?;
+    same("the state by the log", &lived, expected)
+}
+
+fn through_json<S: State>(state: &S) -> Result<S, Failure> {
+    let value: Value = serde_json::to_value(state)?;
+    Ok(serde_json::from_str(&value.to_string())?)
+}

@@ -1,0 +1,278 @@
+//! What readers see: K22.
+use std::sync::Arc;
+
+use fugato_graph::{Answers, Context, END, Graph, Outcome};
+use fugato_state::Seq;
+use fugato_store::{Status, ThreadLog};
+use fugato_stream::{Event, EventKind};
+use futures::StreamExt;
+use tokio::sync::Notify;
+
+use super::desk::{Calls, Change, Desk, Page, Says, finished, line, question};
+use crate::log::{Failure, LogFactory, holds, same};
+
+/// The durable events, in short.
+fn durable(events: &[Event]) -> Vec<(Seq, String)> {
+    let short = |event: &Event| {
+        let origin = event
+            .origin
+            .as_ref()
+            .map(|o| format!("{}#{}", o.node, o.visit));
+        let kind = match &event.kind {
+            EventKind::RunStarted { resumed } => format!("started {resumed}"),
+            EventKind::RunFinished { .. } => "finished".into(),
+            EventKind::NodeFinished => "done".into(),
+            EventKind::InterruptRaised(interrupt) => format!("asks {}", interrupt.id),
+            EventKind::InterruptAnswered { id, .. } => format!("answered {id}"),
+            EventKind::Card { card, .. } => format!("card {card}"),
+            other => format!("{other:?}"),
+        };
+        Some((event.seq?, format!("{} {kind}", origin.unwrap_or_default())))
+    };
+    events.iter().filter_map(short).collect()
+}
+
+fn card(name: &str) -> EventKind {
+    EventKind::Card {
+        card: name.into(),
+        data: serde_json::Value::Null,
+    }
+}
+
+fn letter() -> Result<Graph<Page>, Failure> {
+    Ok(Graph::<Page>::starting_at("draft")
+        .node("draft", async |cx: Context<Page>| {
+            cx.emit(EventKind::TextStarted { block: "b".into() });
+            cx.emit(EventKind::TextDelta {
+                block: "b".into(),
+                text: "Dear".into(),
+            });
+            cx.emit(EventKind::TextFinished { block: "b".into() });
+            Outcome::done([line("draft")])
+                .note(card("one"))
+                .note(card("two"))
+        })
+        .pause("confirm", |_| "send?", |_, yes: bool| line(yes.to_string()))
+        .edge("draft", "confirm")
+        .edge("confirm", END)
+        .build()?)
+}
+
+/// Events carry where they come from; durable ones bear their position, which never falls; a
+/// reader that comes back with a cursor misses nothing durable and gets nothing twice.
+pub async fn k22_a_cursor_misses_nothing_durable(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = letter()?;
+    let runner = desk.runner(&graph);
+    let mut live: Vec<_> = runner.start(&desk.thread, ()).collect().await;
+    let parked = matches!(
+        live.last().map(|e| &e.kind),
+        Some(EventKind::RunParked { .. })
+    );
+    holds(parked, || {
+        format!("a pause is the last event, not {:?}", live.last())
+    })?;
+    let deltas = live.iter().filter(|event| event.kind.is_delta());
+    holds(
+        deltas.clone().count() == 1 && deltas.clone().all(|e| e.seq.is_none()),
+        || "one delta, and not durable".into(),
+    )?;
+    let delta = deltas.clone().next().and_then(|event| event.origin.clone());
+    let delta = delta.map(|origin| (origin.node.to_string(), origin.visit, origin.attempt));
+    same(
+        "the origin of a delta",
+        delta,
+        Some(("draft".to_owned(), 1, 1)),
+    )?;
+    let answered: Vec<_> = runner
+        .resume(&desk.thread, Answers::only(true)?)
+        .collect()
+        .await;
+    live.extend(answered);
+    let whole = live
+        .iter()
+        .all(|event| event.thread == desk.thread && event.run.0 == 1);
+    holds(whole, || "every event names its thread and run".into())?;
+    let all = durable(&live);
+    let expected = [
+        (2, " started false"),
+        (3, "draft#1 card one"),
+        (3, "draft#1 card two"),
+        (3, "draft#1 done"),
+        (4, "confirm#1 asks confirm#1~1"),
+        (5, " answered confirm#1~1"),
+        (6, "confirm#1 done"),
+        (7, " finished"),
+    ];
+    let expected = expected.map(|(seq, text)| (seq, text.to_owned())).to_vec();
+    same("the durable events", all.clone(), expected)?;
+    for cursor in 0..=8 {
+        let again: Vec<_> = runner.events(&desk.thread, cursor).collect().await;
+        let rest: Vec<_> = all
+            .iter()
+            .filter(|(seq, _)| *seq > cursor)
+            .cloned()
+            .collect();
+        same(&format!("from {cursor} on"), durable(&again), rest)?;
+    }
+    Ok(())
+}
+
+/// Durable events leave after their append: whoever sees one finds it in the log.
+pub async fn k22_durable_events_leave_after_their_append(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = super::steps::three(&Calls::default())?;
+    let mut run = desk.runner(&graph).start(&desk.thread, ());
+    let mut seen = 0;
+    while let Some(event) = run.next().await {
+        let Some(seq) = event.seq else { continue };
+        seen += 1;
+        let head = desk
+            .log_of()
+            .head(&desk.thread)
+            .await?
+            .map_or(0, |head| head.seq);
+        holds(head >= seq, || {
+            format!("event of {seq} was seen when the head was {head}")
+        })?;
+    }
+    same("durable events", seen, 1 + 4 + 1)
+}
+
+/// A run never waits for a reader. One that lags gets all that is durable from the log, in order
+/// and once, and every delta, merged.
+pub async fn k22_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> Result<(), Failure> {
+    const ROUNDS: i64 = 1_500;
+    let desk = Desk::of(factory).await?;
+    let graph = Graph::<Page>::starting_at("a")
+        .node("a", async |cx: Context<Page>| {
+            if cx.state().count == 0 {
+                for _ in 0..5_000 {
+                    cx.emit(EventKind::TextDelta {
+                        block: "b".into(),
+                        text: "x".into(),
+                    });
+                }
+            }
+            Outcome::done([Change::Count(1)]).note(card("c"))
+        })
+        .branch(
+            "a",
+            ["a", END],
+            |page| if page.count < ROUNDS { "a" } else { END },
+        )
+        .build()?;
+    let runner = desk.runner(&graph);
+    let mut run = runner.start(&desk.thread, ());
+    let mut events = vec![];
+    // A slow reader: it takes one event, and then waits until the run is over.
+    events.extend(run.next().await);
+    while desk
+        .log
+        .head(&desk.thread)
+        .await?
+        .is_none_or(|head| head.status != Status::Idle)
+    {
+        tokio::task::yield_now().await;
+    }
+    while let Some(event) = run.next().await {
+        events.push(event);
+    }
+    finished(run.await)?;
+    let text: usize = events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::TextDelta { text, .. } => Some(text.len()),
+            _ => None,
+        })
+        .sum();
+    same("the text", text, 5_000)?;
+    let live: Vec<_> = events.iter().filter_map(|event| event.seq).collect();
+    let stored: Vec<_> = runner.events(&desk.thread, 0).collect().await;
+    let stored: Vec<_> = stored.iter().filter_map(|event| event.seq).collect();
+    same("durable positions", live, stored)
+}
+
+/// A reader that comes back while a run is under way gets what is stored, then the open blocks and
+/// what follows; dropping a stream detaches, and the run goes on.
+pub async fn k22_dropping_detaches_and_late_readers_catch_up(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
+    let (enter, wait) = (entered.clone(), leave.clone());
+    let graph = Graph::<Page>::starting_at("a")
+        .node("a", Says("a", Calls::default()))
+        .node("b", move |cx: Context<Page>| {
+            let (enter, wait) = (enter.clone(), wait.clone());
+            async move {
+                for text in ["so ", "far"] {
+                    cx.emit(EventKind::TextDelta {
+                        block: "b".into(),
+                        text: text.into(),
+                    });
+                }
+                enter.notify_one();
+                wait.notified().await;
+                cx.emit(EventKind::TextDelta {
+                    block: "b".into(),
+                    text: ", so good".into(),
+                });
+                line("b")
+            }
+        })
+        .edge("a", "b")
+        .edge("b", END)
+        .build()?;
+    let runner = desk.runner(&graph);
+    drop(runner.start(&desk.thread, ()));
+    entered.notified().await;
+    let late = runner.events(&desk.thread, 0);
+    leave.notify_one();
+    let events: Vec<_> = late.collect().await;
+    let deltas: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::TextDelta { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    same("the text", deltas.concat(), "so far, so good".to_owned())?;
+    let seen = durable(&events);
+    let expected = [
+        (2, " started false"),
+        (3, "a#1 done"),
+        (4, "b#1 done"),
+        (5, " finished"),
+    ];
+    same(
+        "the durable events",
+        seen,
+        expected.map(|(n, text)| (n, text.to_owned())).to_vec(),
+    )?;
+    let stored = runner.state(&desk.thread).await?;
+    let said = ["a", "b"].map(str::to_owned).to_vec();
+    same(
+        "the run that nobody held",
+        stored.map(|page| page.lines.clone()),
+        Some(said),
+    )
+}
+
+/// A refused request tells its reader too, and the stream ends.
+pub async fn k22_a_refusal_is_an_event(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let runner = desk.runner(&letter()?);
+    question(runner.start(&desk.thread, ()).await)?;
+    let events: Vec<_> = runner.start(&desk.thread, ()).collect().await;
+    let refused = matches!(
+        events.as_slice(),
+        [Event {
+            kind: EventKind::RunFailed { .. },
+            ..
+        }]
+    );
+    holds(refused, || format!("got {events:?}"))
+}

@@ -1,0 +1,215 @@
+//! What the log stores: K16.
+use fugato_graph::{Context, END, Graph, RunErrorKind, RunnerOptions};
+use fugato_store::{Commit, Expect, Record, Status, StoreErrorKind};
+
+use super::desk::{Calls, Change, Desk, Page, Says, finished, kind, line, whole};
+use crate::log::{Failure, LogFactory, holds, same};
+
+/// a, until it was there `rounds` times, each time with a line of `bytes`.
+fn talk(rounds: i64, bytes: usize, calls: &Calls) -> Result<Graph<Page>, Failure> {
+    let (nodes, routers) = (calls.clone(), calls.clone());
+    Ok(Graph::<Page>::starting_at("a")
+        .node("a", move |_: Context<Page>| {
+            nodes.note("a node");
+            async move { vec![line("x".repeat(bytes)), Change::Count(1)] }
+        })
+        .branch("a", ["a", END], move |page| {
+            routers.note("a router");
+            if page.count < rounds { "a" } else { END }
+        })
+        .build()?)
+}
+
+/// Bytes are linear in what was written, snapshots and all, and opening stays bounded.
+pub async fn k16_bytes_are_linear_and_opening_is_bounded(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = talk(600, 2_000, &Calls::default())?;
+    let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let bytes: usize = desk
+        .log
+        .commits()
+        .iter()
+        .flat_map(|c| &c.records)
+        .map(|record| record.0.len())
+        .sum();
+    holds(bytes < 600 * 2_300, || {
+        format!("{bytes} bytes for 600 lines of 2,000")
+    })?;
+    settle(&desk, 1).await?;
+    let puts = desk.log.puts();
+    holds(puts.iter().all(|(seq, head)| seq <= head), || {
+        format!("past the head: {puts:?}")
+    })?;
+    if desk.opened.snapshots.is_some() {
+        holds(!puts.is_empty() && puts.len() <= 3, || {
+            format!("snapshots: {puts:?}")
+        })?;
+        desk.log.forget();
+        let stored = desk.runner(&graph).state(&desk.thread).await?;
+        same(
+            "the state",
+            stored.map(|stored| (*stored).clone()),
+            Some(page),
+        )?;
+        let read = desk.log.records_read();
+        holds(read < 550, || format!("opening read {read} of 603 records"))?;
+    }
+    Ok(())
+}
+
+/// Waits for snapshots, which are taken in the background.
+async fn settle(desk: &Desk, puts: usize) -> Result<(), Failure> {
+    for _ in 0..100_000 {
+        if desk.opened.snapshots.is_none() || desk.log.puts().len() >= puts {
+            return Ok(());
+        }
+        tokio::task::yield_now().await;
+    }
+    Err(Failure::new(format!("no {puts} snapshots were taken")))
+}
+
+/// A damaged snapshot only costs time.
+pub async fn k16_a_damaged_snapshot_is_ignored(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = talk(200, 2_000, &Calls::default())?;
+    let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    settle(&desk, 1).await?;
+    desk.log.spoil_snapshots();
+    desk.log.forget();
+    let stored = desk.runner(&graph).state(&desk.thread).await?;
+    same(
+        "the state",
+        stored.map(|stored| (*stored).clone()),
+        Some(page),
+    )?;
+    same("records read", desk.log.records_read(), 203)
+}
+
+/// Replay calls `apply` and nothing else: no node and no router.
+pub async fn k16_replay_calls_apply_only(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let calls = Calls::default();
+    let graph = talk(9, 10, &calls)?;
+    let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    same("calls of the run", calls.take().len(), 18)?;
+    desk.another_process();
+    let stored = desk.runner(&graph).state(&desk.thread).await?;
+    same(
+        "the state",
+        stored.map(|stored| (*stored).clone()),
+        Some(page),
+    )?;
+    same("calls of the replay", calls.take(), vec![])
+}
+
+/// An outcome that is larger than a record fails its run with a clear error, and the thread can be
+/// used again; an input or answer that is too large is refused and changes nothing.
+pub async fn k16_what_is_too_large_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let calls = Calls::default();
+    let graph = Graph::<Page>::starting_at("a")
+        .node("a", Says("a", calls.clone()))
+        .node("b", |cx: Context<Page>| {
+            let large = cx.state().route == "large";
+            async move { large.then(|| line("x".repeat(Commit::MAX_RECORD))) }
+        })
+        .edge("a", "b")
+        .edge("b", END)
+        .build()?;
+    let runner = desk.runner(&graph);
+    let huge = kind(
+        runner
+            .start(&desk.thread, line("x".repeat(Commit::MAX_RECORD)))
+            .await,
+    )?;
+    let large = |kind: &RunErrorKind| matches!(kind, RunErrorKind::Store(StoreErrorKind::TooLarge { limit, .. }) if *limit == Commit::MAX_RECORD);
+    holds(large(&huge), || format!("a huge input: got {huge:?}"))?;
+    same("the head after a huge input", desk.head().await?, 0)?;
+    let failed = runner
+        .start(&desk.thread, Change::Route("large".into()))
+        .await
+        .err();
+    let failed = failed.ok_or_else(|| Failure::new("a huge outcome should fail"))?;
+    holds(large(&failed.kind), || {
+        format!("a huge outcome: got {:?}", failed.kind)
+    })?;
+    holds(
+        whole(&failed).contains("are more than the allowed 1048576"),
+        || whole(&failed),
+    )?;
+    let standing = runner.standing(&desk.thread).await?;
+    let failed = matches!(&standing, fugato_graph::Standing::Failed { .. });
+    holds(failed, || format!("the thread stands as {standing:?}"))?;
+    let page = finished(
+        runner
+            .start(&desk.thread, Change::Route("small".into()))
+            .await,
+    )?;
+    same(
+        "what was said",
+        page.lines,
+        ["a", "a"].map(str::to_owned).to_vec(),
+    )
+}
+
+/// More than an append may bear is stored in several.
+pub async fn k16_many_large_outcomes_are_stored(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let meeting = std::sync::Arc::new(tokio::sync::Barrier::new(20));
+    let graph = Graph::<Page>::starting_at("plan")
+        .node("plan", async |_: Context<Page>| ())
+        .node("worker", move |_: Context<Page>| {
+            let meeting = meeting.clone();
+            async move {
+                meeting.wait().await;
+                line("x".repeat(1_000_000))
+            }
+        })
+        .scatter("plan", "worker", |_| 0..20)
+        .edge("worker", END)
+        .build()?;
+    let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    same("lines", page.lines.len(), 20)?;
+    let stored = desk.runner(&graph).state(&desk.thread).await?;
+    same(
+        "stored lines",
+        stored.map(|page| page.lines.len()),
+        Some(20),
+    )
+}
+
+/// Bodies are JSON with a version byte; another version is an error that names it.
+pub async fn k16_another_format_is_refused(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = talk(2, 3, &Calls::default())?;
+    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    for record in desk.log.commits().iter().flat_map(|commit| &commit.records) {
+        let body = record.0.split_first();
+        let json = body
+            .map(|(version, json)| (*version, serde_json::from_slice::<serde_json::Value>(json)));
+        holds(matches!(json, Some((1, Ok(_)))), || {
+            format!("a record is {record:?}")
+        })?;
+    }
+    let head = desk.log_of().head(&desk.thread).await?;
+    let head = head.ok_or_else(|| Failure::new("the thread has records"))?;
+    let newer = Commit {
+        expect: Expect {
+            head: head.seq,
+            fence: head.fence,
+        },
+        nonce: 7,
+        records: vec![Record(b"\x02{}".to_vec())],
+        status: Status::Idle,
+        base: None,
+    };
+    desk.log_of().append(&desk.thread, &newer).await?;
+    let runner = desk.runner(&graph).options(RunnerOptions::default());
+    let error = runner.start(&desk.thread, ()).await.err();
+    let error = error.map(|error| whole(&error)).unwrap_or_default();
+    let expected = "the record has format version 2; this program reads version 1";
+    holds(error.contains(expected), || format!("got {error:?}"))?;
+    same("the head", desk.head().await?, head.seq + 1)
+}

@@ -1,0 +1,271 @@
+//! One writer, and what is durable when: K13 and K15.
+use std::sync::Arc;
+
+use fugato_graph::{Answers, Context, END, Graph, RunErrorKind};
+use fugato_store::{Commit, Expect, LeaseRequest, Record, Status, StoreErrorKind};
+use tokio::sync::{Notify, Semaphore};
+
+use super::{
+    Cut,
+    desk::{Calls, Desk, Page, Says, finished, kind, line, question},
+};
+use crate::log::{Failure, LogFactory, holds, same};
+
+fn held(entered: &Arc<Notify>, leave: &Arc<Semaphore>) -> Result<Graph<Page>, Failure> {
+    let (entered, leave) = (entered.clone(), leave.clone());
+    Ok(Graph::<Page>::starting_at("a")
+        .node("a", move |_: Context<Page>| {
+            let (entered, leave) = (entered.clone(), leave.clone());
+            async move {
+                entered.notify_one();
+                leave.acquire().await?.forget();
+                Ok::<_, fugato_graph::BoxError>(line("a"))
+            }
+        })
+        .edge("a", END)
+        .build()?)
+}
+
+/// Of two runs of one thread at the same time, one is refused and has changed nothing.
+pub async fn k13_of_two_runs_one_is_refused(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let (entered, leave) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
+    let graph = held(&entered, &leave)?;
+    let first = desk.runner(&graph).start(&desk.thread, line("one"));
+    entered.notified().await;
+    let second = kind(desk.runner(&graph).start(&desk.thread, line("two")).await)?;
+    holds(matches!(second, RunErrorKind::Busy { .. }), || {
+        format!("got {second:?}")
+    })?;
+    leave.add_permits(1);
+    let page = finished(first.await)?;
+    same(
+        "what the first said",
+        page.lines,
+        ["one", "a"].map(str::to_owned).to_vec(),
+    )?;
+    leave.add_permits(1);
+    let page = finished(desk.runner(&graph).start(&desk.thread, line("two")).await)?;
+    let both = ["one", "a", "two", "a"].map(str::to_owned).to_vec();
+    same("what both said", page.lines, both)
+}
+
+/// A writer that lost its thread to another gets a conflict, and has written nothing.
+pub async fn k13_an_old_owner_writes_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let (entered, leave) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
+    let graph = held(&entered, &leave)?;
+    let old = desk.runner(&graph).start(&desk.thread, line("old"));
+    entered.notified().await;
+    // The process sleeps longer than its lease lasts.
+    desk.clock.advance(60_000);
+    let new = desk.runner(&graph).start(&desk.thread, line("new"));
+    entered.notified().await;
+    leave.add_permits(2);
+    let results = (old.await, new.await);
+    let (Err(lost), Ok(won)) = &results else {
+        return Err(Failure::new(format!(
+            "one should win, the newer: {results:?}"
+        )));
+    };
+    let conflict = matches!(
+        lost.kind,
+        RunErrorKind::Store(StoreErrorKind::Conflict { .. })
+    );
+    holds(conflict, || format!("the old owner got {:?}", lost.kind))?;
+    let said = ["new", "a"].map(str::to_owned).to_vec();
+    same(
+        "what the winner said",
+        won.state().lines.clone(),
+        said.clone(),
+    )?;
+    let stored = desk.runner(&graph).state(&desk.thread).await?;
+    same(
+        "what is stored",
+        stored.map(|page| page.lines.clone()),
+        Some(said),
+    )
+}
+
+/// A record that somebody else put there is a conflict for a run that did not know it.
+pub async fn k13_a_moved_head_is_a_conflict(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let (entered, leave) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
+    let graph = held(&entered, &leave)?;
+    finished({
+        leave.add_permits(1);
+        desk.runner(&graph).start(&desk.thread, ()).await
+    })?;
+    entered.notified().await;
+    let run = desk.runner(&graph).start(&desk.thread, line("lost"));
+    entered.notified().await;
+    let head = desk.log_of().head(&desk.thread).await?;
+    let head = head.ok_or_else(|| Failure::new("the thread has records"))?;
+    let copy = desk.log_of().read(&desk.thread, head.seq, 1).await?;
+    let records: Vec<Record> = copy.into_iter().map(|(_, record)| record).collect();
+    let expect = Expect {
+        head: head.seq,
+        fence: head.fence,
+    };
+    let foreign = Commit {
+        expect,
+        nonce: 7,
+        records,
+        status: Status::Runnable,
+        base: None,
+    };
+    desk.log_of().append(&desk.thread, &foreign).await?;
+    leave.add_permits(1);
+    let lost = kind(run.await)?;
+    let conflict = matches!(lost, RunErrorKind::Store(StoreErrorKind::Conflict { .. }));
+    holds(conflict, || format!("got {lost:?}"))?;
+    same("the head", desk.head().await?, head.seq + 1)
+}
+
+/// A lost acknowledgement is asked for again: what was written is not written twice.
+pub async fn k13_a_lost_answer_writes_nothing_twice(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let expected = ["a", "b", "c"].map(str::to_owned).to_vec();
+    for nth in 1..=3 {
+        let desk = Desk::of(factory).await?;
+        let graph = chain(&Calls::default())?;
+        desk.log.cut(nth, Cut::LosesAnswer);
+        let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        same("what was said", page.lines, expected.clone())?;
+        let stored = desk.runner(&graph).state(&desk.thread).await?;
+        same(
+            "what is stored",
+            stored.map(|page| page.lines.clone()),
+            Some(expected.clone()),
+        )?;
+        same("the head", desk.head().await?, 6)?;
+    }
+    Ok(())
+}
+
+fn chain(calls: &Calls) -> Result<Graph<Page>, Failure> {
+    Ok(Graph::<Page>::starting_at("a")
+        .node("a", Says("a", calls.clone()))
+        .node("b", Says("b", calls.clone()))
+        .node("c", Says("c", calls.clone()))
+        .edge("a", "b")
+        .edge("b", "c")
+        .edge("c", END)
+        .build()?)
+}
+
+/// A step is durable before the next begins: each node finds in the log all that its state has.
+pub async fn k15_a_step_is_durable_before_the_next(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let checks = {
+        let (log, thread) = (desk.opened.log.clone(), desk.thread.clone());
+        move |cx: Context<Page>| {
+            let (log, thread) = (log.clone(), thread.clone());
+            async move {
+                let records = log.read(&thread, 1, 1_000).await?;
+                let text = records
+                    .iter()
+                    .map(|(_, record)| String::from_utf8_lossy(&record.0));
+                let text: String = text.collect();
+                let stored = cx
+                    .state()
+                    .lines
+                    .iter()
+                    .all(|line| text.contains(line.as_str()));
+                Ok::<_, fugato_graph::BoxError>(line(format!("{} {stored}", cx.task())))
+            }
+        }
+    };
+    let graph = Graph::<Page>::starting_at("a")
+        .node("a", checks.clone())
+        .node("b", checks.clone())
+        .node("c", checks.clone())
+        .node("d", checks)
+        .edge("a", "b")
+        .edge("a", "c")
+        .join(["b", "c"], "d")
+        .edge("d", END)
+        .build()?;
+    let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let expected = ["a#1 true", "b#1 true", "c#1 true", "d#1 true"];
+    same(
+        "what was stored",
+        page.lines,
+        expected.map(str::to_owned).to_vec(),
+    )
+}
+
+/// Control records ride along: start and pause are one append, answer and end another.
+pub async fn k15_start_to_pause_and_answer_to_end_are_one_append_each(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = Graph::<Page>::starting_at("draft")
+        .node("draft", Says("draft", Calls::default()))
+        .pause("confirm", |_| "sure?", |_, yes: bool| line(yes.to_string()))
+        .edge("draft", "confirm")
+        .edge("confirm", END)
+        .build()?;
+    question(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    same("appends to the pause", desk.log.commits().len(), 1)?;
+    finished(
+        desk.runner(&graph)
+            .resume(&desk.thread, Answers::only(true)?)
+            .await,
+    )?;
+    same("appends to the end", desk.log.commits().len(), 2)
+}
+
+/// A write that fails stops the run before the next node, the readers are told, and the thread can
+/// go on when there is room again.
+pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Result<(), Failure> {
+    use futures::StreamExt;
+    for nth in 1..=3 {
+        let desk = Desk::of(factory).await?;
+        let calls = Calls::default();
+        let graph = chain(&calls)?;
+        desk.log.cut(nth, Cut::Full);
+        let mut run = desk.runner(&graph).start(&desk.thread, line("in"));
+        let mut last = None;
+        while let Some(event) = run.next().await {
+            last = Some(event.kind);
+        }
+        let failed = kind(run.await)?;
+        same(
+            "the error",
+            failed,
+            RunErrorKind::Store(StoreErrorKind::Full),
+        )?;
+        let told = matches!(last, Some(fugato_stream::EventKind::RunFailed { .. }));
+        holds(told, || format!("the last event was {last:?}"))?;
+        same("tasks before the failed write", calls.take().len(), nth)?;
+        let page = if nth == 1 {
+            finished(desk.runner(&graph).start(&desk.thread, line("in")).await)?
+        } else {
+            finished(desk.runner(&graph).recover(&desk.thread).await)?
+        };
+        let expected = ["in", "a", "b", "c"].map(str::to_owned).to_vec();
+        same("what was said in the end", page.lines, expected)?;
+    }
+    Ok(())
+}
+
+/// A lease that was given back at rest is free for anybody at once.
+pub async fn k15_a_thread_at_rest_is_free(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    finished(
+        desk.runner(&chain(&Calls::default())?)
+            .start(&desk.thread, ())
+            .await,
+    )?;
+    let acquire = LeaseRequest::Acquire {
+        thread: desk.thread.clone(),
+        owner: "somebody else".into(),
+        ttl: 1_000,
+    };
+    desk.log_of().lease(acquire).await?;
+    Ok(())
+}
