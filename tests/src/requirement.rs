@@ -53,6 +53,11 @@ fn unproven(id: &str, proof: &str, tests: &BTreeSet<String>) -> Vec<String> {
     if named.is_empty() {
         return vec![format!("{id} has neither a test nor a reason")];
     }
+    // A rule of the kernel and a defect are known by name in the suites.
+    let own = format!("{}_", id.to_lowercase());
+    if !id.contains('-') && !named.iter().any(|name| name.starts_with(&own)) {
+        return vec![format!("{id} has no test of its name")];
+    }
     let missing = named.into_iter().filter(|name| !tests.contains(*name));
     missing
         .map(|name| format!("{id}: there is no test `{name}`"))
@@ -80,6 +85,14 @@ mod tests {
                 "A-3 has 0 rows",
             ]
         );
+    }
+
+    #[test]
+    fn a_kernel_rule_needs_a_test_of_its_name() {
+        let table = "| requirement | in short | shown by |\n|---|---|---|\n| K1 | one | `a` |\n";
+        let tests = BTreeSet::from(["a".to_owned()]);
+        let wrong = complaints(table, &["K1".to_owned()], &tests);
+        assert_eq!(wrong, ["K1 has no test of its name"]);
     }
 
     #[test]
