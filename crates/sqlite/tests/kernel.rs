@@ -1,0 +1,38 @@
+//! The graph engine keeps its rules on SQLite.
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use fugato_sqlite::{SqliteLog, SqliteOptions};
+use fugato_testkit::log::{Abilities, LogFactory, OpenError, Opened, TestClock};
+use tempfile::TempDir;
+
+/// Databases in a folder of their own.
+struct Databases {
+    folder: TempDir,
+    made: AtomicU32,
+}
+
+impl Databases {
+    fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().expect("the system has room for a folder"),
+            made: AtomicU32::new(0),
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl LogFactory for Databases {
+    fn abilities(&self) -> Abilities {
+        Abilities::log_only().with_snapshots().with_admin()
+    }
+
+    async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+        let clock = clock.clone();
+        let options = SqliteOptions::default().clock(move || clock.now());
+        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        let path = self.folder.path().join(format!("{number}.db"));
+        Ok(Opened::whole(SqliteLog::open_with(path, options)?))
+    }
+}
+
+fugato_testkit::kernel_suite!(Databases::new());
