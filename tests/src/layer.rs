@@ -143,7 +143,7 @@ pub fn packages(metadata: &Value) -> Option<Vec<Package>> {
         .iter()
         .filter_map(Value::as_str)
         .collect();
-    let nodes = metadata["resolve"]["nodes"].as_array()?;
+    let nodes = metadata.pointer("/resolve/nodes")?.as_array()?;
     nodes
         .iter()
         .map(|node| package(node, &names, &members))

@@ -24,11 +24,11 @@ use serde::{Deserialize, Serialize};
 /// threads from their first record.
 #[derive(Debug)]
 pub struct JsonLines {
-    shelf: Mutex<Shelf>,
+    cabinet: Mutex<Cabinet>,
 }
 
 #[derive(Debug)]
-struct Shelf {
+struct Cabinet {
     file: File,
     threads: HashMap<ThreadId, Thread>,
     now: Millis,
@@ -75,24 +75,24 @@ impl JsonLines {
             text.clear();
         }
         file.set_len(whole)?;
-        let shelf = Shelf {
+        let cabinet = Cabinet {
             file,
             threads,
             now: 0,
         };
         Ok(Self {
-            shelf: Mutex::new(shelf),
+            cabinet: Mutex::new(cabinet),
         })
     }
 
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+    fn cabinet(&self) -> MutexGuard<'_, Cabinet> {
+        let mut cabinet = self.cabinet.lock().unwrap_or_else(PoisonError::into_inner);
         let since = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         let clock = Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX);
-        shelf.now = shelf.now.max(clock);
-        shelf
+        cabinet.now = cabinet.now.max(clock);
+        cabinet
     }
 }
 
@@ -100,8 +100,8 @@ impl JsonLines {
 impl ThreadLog for JsonLines {
     async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
         let refuse = |kind| StoreError::new(kind, "append").on(thread);
-        let mut shelf = self.shelf();
-        let Shelf { file, threads, now } = &mut *shelf;
+        let mut cabinet = self.cabinet();
+        let Cabinet { file, threads, now } = &mut *cabinet;
         let stored = threads.entry(thread.clone()).or_default();
         let head = stored.records.len() as Seq;
         if stored.last.is_some_and(|(_, nonce)| nonce == commit.nonce) {
@@ -145,8 +145,8 @@ impl ThreadLog for JsonLines {
         from: Seq,
         limit: usize,
     ) -> Result<Vec<(Seq, Record)>, StoreError> {
-        let shelf = self.shelf();
-        let records = shelf
+        let cabinet = self.cabinet();
+        let records = cabinet
             .threads
             .get(thread)
             .map_or(&[][..], |stored| &stored.records);
@@ -158,7 +158,7 @@ impl ThreadLog for JsonLines {
     }
 
     async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
-        let shelf = self.shelf();
+        let cabinet = self.cabinet();
         let head = |stored: &Thread| {
             let (status, nonce) = stored.last?;
             let seq = stored.records.len() as Seq;
@@ -168,24 +168,24 @@ impl ThreadLog for JsonLines {
                 fence: stored.fence,
                 status,
                 nonce,
-                now: shelf.now,
+                now: cabinet.now,
             })
         };
-        Ok(shelf.threads.get(thread).and_then(head))
+        Ok(cabinet.threads.get(thread).and_then(head))
     }
 
     async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
-        let mut shelf = self.shelf();
-        let now = shelf.now;
+        let mut cabinet = self.cabinet();
+        let now = cabinet.now;
         match request {
             LeaseRequest::Acquire { thread, owner, ttl } => {
-                let stored = shelf.threads.entry(thread.clone()).or_default();
+                let stored = cabinet.threads.entry(thread.clone()).or_default();
                 stored
                     .grant(thread, owner, ttl, now)
                     .map(|lease| Leased::Granted(vec![lease]))
             }
             LeaseRequest::Claim { n, owner, ttl } => {
-                let due = shelf
+                let due = cabinet
                     .threads
                     .iter_mut()
                     .filter(|(_, stored)| stored.is_due(now));
@@ -195,21 +195,21 @@ impl ThreadLog for JsonLines {
                 granted.collect::<Result<_, _>>().map(Leased::Granted)
             }
             LeaseRequest::Renew { thread, fence, ttl } => {
-                let stored = shelf.threads.get_mut(&thread);
+                let stored = cabinet.threads.get_mut(&thread);
                 let held = stored.filter(|stored| stored.is_held(now) && stored.fence == fence);
                 let lost = || StoreError::new(StoreErrorKind::LeaseLost, "renew").on(&thread);
                 held.ok_or_else(lost)
                     .map(|stored| stored.renew(now.saturating_add(ttl)))
             }
             LeaseRequest::Release { thread, fence } => {
-                let stored = shelf.threads.get_mut(&thread);
+                let stored = cabinet.threads.get_mut(&thread);
                 if let Some(stored) = stored.filter(|stored| stored.fence == fence) {
                     stored.lease = None;
                 }
                 Ok(Leased::Done)
             }
             LeaseRequest::Signal { thread, signal } => {
-                let stored = shelf.threads.get_mut(&thread);
+                let stored = cabinet.threads.get_mut(&thread);
                 let unknown = || StoreError::new(StoreErrorKind::NotFound, "signal").on(&thread);
                 stored.ok_or_else(unknown)?.signals.push(signal);
                 Ok(Leased::Done)

@@ -23,8 +23,8 @@ impl Encoder for Telegram {
     }
 
     fn finish(&mut self, frames: &mut Frames) {
-        let lines = self.lines;
-        frames.frame(|out| out.push_str(&format!("{lines} LINES END\n")));
+        let end = format!("{} LINES END\n", self.lines);
+        frames.frame(|out| out.push_str(&end));
     }
 
     fn keep_alive(&self, frames: &mut Frames) {
