@@ -270,7 +270,7 @@ impl<S: State> GraphBuilder<S> {
         output: impl Fn(&S) -> T + Send + Sync + 'static,
     ) -> Self {
         self.output = Some(Box::new(move |state| {
-            Ok(serde_json::value::to_raw_value(&output(state))?.into())
+            Ok(serde_json::value::to_raw_value(&output(state))?)
         }));
         self
     }
@@ -362,7 +362,9 @@ impl<S: State> GraphBuilder<S> {
         }
         let start = find(&self.start);
         let picture = crate::draw::mermaid(&edges, names, start, |_| false);
+        let has_pauses = nodes.iter().any(|wire| matches!(wire.work, Work::Pause(_)));
         Wiring {
+            has_pauses,
             names: Arc::new(names.clone()),
             nodes,
             start,
@@ -401,16 +403,18 @@ pub(crate) fn edges<S: State>(
         match way {
             Declared::Edge { from, to } => push(from, names.find(to), EdgeKind::Always),
             Declared::Branch { from, to, .. } => {
-                to.iter()
-                    .for_each(|to| push(from, names.find(to), EdgeKind::Choice));
-                guard
-                    .iter()
-                    .for_each(|to| push(from, Some(*to), EdgeKind::Choice));
+                for to in to {
+                    push(from, names.find(to), EdgeKind::Choice);
+                }
+                if let Some(to) = guard {
+                    push(from, Some(to), EdgeKind::Choice);
+                }
             }
             Declared::Scatter { from, to, .. } => push(from, names.find(to), EdgeKind::Each),
             Declared::Join { from, to } => {
-                from.iter()
-                    .for_each(|from| push(from, names.find(to), EdgeKind::Join));
+                for from in from {
+                    push(from, names.find(to), EdgeKind::Join);
+                }
             }
         }
     }

@@ -158,7 +158,9 @@ fn check_mentions<S: State>(
             Declared::Branch { from, to, .. } => {
                 let place = format!("the branch after {from:?}");
                 known(place.clone(), from, false);
-                to.iter().for_each(|to| known(place.clone(), to, true));
+                for to in to {
+                    known(place.clone(), to, true);
+                }
             }
             Declared::Scatter { from, to, .. } => {
                 let place = format!("the scatter after {from:?}");
@@ -167,8 +169,9 @@ fn check_mentions<S: State>(
             }
             Declared::Join { from, to } => {
                 let place = format!("the join into {to:?}");
-                from.iter()
-                    .for_each(|from| known(place.clone(), from, false));
+                for from in from {
+                    known(place.clone(), from, false);
+                }
                 known(place, to, false);
             }
         }

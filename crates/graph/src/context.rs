@@ -1,4 +1,7 @@
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use fugato_state::{Millis, RunId, State, ThreadId};
 use fugato_stream::{Event, EventKind, Hub, Origin};
@@ -14,6 +17,8 @@ pub struct Context<S> {
     pub(crate) attempt: u32,
     pub(crate) item: Option<Item>,
     pub(crate) ask: Option<Box<Ask>>,
+    /// Where the task's events come from; made when the first is sent.
+    pub(crate) origin: OnceLock<Arc<Origin>>,
 }
 
 /// What all tasks of a run share.
@@ -46,12 +51,12 @@ impl Shared {
         }
     }
 
-    pub(crate) fn event(&self, origin: Option<Origin>, kind: EventKind) -> Event {
+    pub(crate) fn event(&self, origin: Option<Arc<Origin>>, kind: EventKind) -> Event {
         Event {
             thread: self.thread.clone(),
             run: self.run,
             seq: None,
-            origin: origin.map(Arc::new),
+            origin,
             kind,
         }
     }
@@ -115,7 +120,8 @@ impl<S: State> Context<S> {
     /// What must last is a note of the outcome.
     pub fn emit(&self, kind: EventKind) {
         if self.is_heard() || (self.shared.late_readers && kind.is_delta()) {
-            let origin = self.shared.origin(self.path, self.attempt);
+            let make = || Arc::new(self.shared.origin(self.path, self.attempt));
+            let origin = self.origin.get_or_init(make).clone();
             self.shared.hub.send(self.shared.event(Some(origin), kind));
         }
     }

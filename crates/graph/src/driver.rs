@@ -1,5 +1,5 @@
 //! The run loop: asks the machine what to do, does it, and tells the machine what came out.
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use fugato_state::{Interrupt, Question, State};
 use fugato_stream::EventKind;
@@ -65,9 +65,9 @@ impl<S: State> Driver<S> {
             match self.machine.todo() {
                 Todo::Run => self.run_ready().await?,
                 Todo::Wait => self.collect().await?,
-                Todo::Route => self.close_step()?,
-                Todo::End => self.end()?,
-                Todo::Fail => self.fail_run()?,
+                Todo::Route => self.close_step(),
+                Todo::End => self.end(),
+                Todo::Fail => self.fail_run(),
                 Todo::Park | Todo::Rest => return self.rest().await,
             }
         }
@@ -82,7 +82,8 @@ impl<S: State> Driver<S> {
             let limit = RunErrorKind::StepLimit {
                 limit: self.step_limit,
             };
-            return self.fail(RunError::new(limit));
+            self.fail(RunError::new(limit));
+            return Ok(());
         }
         if self
             .journal
@@ -105,9 +106,9 @@ impl<S: State> Driver<S> {
         let ready: Vec<_> = (0..self.machine.frontier().len())
             .filter_map(|at| self.ready(at))
             .collect();
-        ready
-            .iter()
-            .for_each(|(position, ..)| self.machine.begin(*position));
+        for (position, ..) in &ready {
+            self.machine.begin(*position);
+        }
         self.tasks = Some(Tasks::start(ready));
         Ok(())
     }
@@ -142,7 +143,7 @@ impl<S: State> Driver<S> {
     }
 
     /// A step closes only when its routing succeeded.
-    fn close_step(&mut self) -> Result<(), RunError> {
+    fn close_step(&mut self) {
         self.tasks = None;
         self.fold.close();
         let routes = route(&self.graph, &self.machine, &self.fold.state);
@@ -164,14 +165,14 @@ impl<S: State> Driver<S> {
                         task,
                         updates,
                         notes,
-                    })?;
+                    });
                 }
-                self.fail(error)
+                self.fail(error);
             }
         }
     }
 
-    fn end(&mut self) -> Result<(), RunError> {
+    fn end(&mut self) {
         if let Some((join, arrived)) = self.machine.half_filled().first_key_value() {
             let (join, arrived) = (join.clone(), arrived.clone());
             return self.fail(RunError::new(RunErrorKind::HalfFilledJoin {
@@ -179,25 +180,20 @@ impl<S: State> Driver<S> {
                 arrived,
             }));
         }
-        match self
-            .graph
-            .0
-            .output
-            .as_ref()
+        let output = self.graph.0.output.as_ref();
+        match output
             .map(|output| calm(|| output(&self.fold.state)))
+            .transpose()
         {
-            Some(Err(error)) => {
+            Ok(output) => self.record(Fact::RunEnded { output }),
+            Err(error) => {
                 let node = "END".into();
-                self.fail(RunError::new(RunErrorKind::Router { node }).because(error))
+                self.fail(RunError::new(RunErrorKind::Router { node }).because(error));
             }
-            Some(Ok(output)) => self.record(Fact::RunEnded {
-                output: Some(output),
-            }),
-            None => self.record(Fact::RunEnded { output: None }),
         }
     }
 
-    fn fail_run(&mut self) -> Result<(), RunError> {
+    fn fail_run(&mut self) {
         // The failure of a task whose run was taken over is known from the log alone.
         let told = self.machine.failure().map(|(task, error)| {
             let kind = RunErrorKind::Node {
@@ -208,13 +204,13 @@ impl<S: State> Driver<S> {
             RunError::new(kind).because(cause)
         });
         let error = self.error.take().or(told);
-        self.fail(error.unwrap_or_else(|| RunError::new(RunErrorKind::NothingToDo)))
+        self.fail(error.unwrap_or_else(|| RunError::new(RunErrorKind::NothingToDo)));
     }
 
-    pub(crate) fn fail(&mut self, error: RunError) -> Result<(), RunError> {
+    pub(crate) fn fail(&mut self, error: RunError) {
         let text = explain(&error);
         self.error = Some(error);
-        self.record(Fact::RunFailed { error: text })
+        self.record(Fact::RunFailed { error: text });
     }
 
     async fn rest(&mut self) -> Result<(), RunError> {
@@ -240,7 +236,7 @@ impl<S: State> Driver<S> {
     }
 
     /// The machine learns a fact, and the journal keeps it.
-    pub(crate) fn record(&mut self, fact: Fact<Path>) -> Result<(), RunError> {
+    pub(crate) fn record(&mut self, fact: Fact<Path>) {
         self.machine.evolve(&fact);
         match &mut self.journal {
             Some(journal) => journal.push(fact),
@@ -256,7 +252,6 @@ impl<S: State> Driver<S> {
             }
             None => {}
         }
-        Ok(())
     }
 
     fn ready(&self, position: usize) -> Option<Ready<S>> {
@@ -274,12 +269,14 @@ impl<S: State> Driver<S> {
             attempt: task.attempt,
             item: task.item.clone(),
             ask: task.ask.clone(),
+            origin: OnceLock::new(),
         };
         if self.shared.hub.is_heard() {
             let origin = self.shared.origin(task.path, task.attempt);
-            self.shared
-                .hub
-                .send(self.shared.event(Some(origin), EventKind::NodeStarted));
+            self.shared.hub.send(
+                self.shared
+                    .event(Some(Arc::new(origin)), EventKind::NodeStarted),
+            );
         }
         Some((position, node.clone(), cx))
     }
@@ -287,20 +284,21 @@ impl<S: State> Driver<S> {
     fn learn(&mut self, position: usize, attempt: Attempt<S::Update>) -> Result<(), RunError> {
         match attempt {
             Attempt::Outcome(Outcome::Done { updates, notes }) => {
-                self.done(position, updates, notes)
+                return self.done(position, updates, notes);
             }
             Attempt::Outcome(Outcome::Ask { memo, questions }) => {
-                self.asked(position, memo, questions)
+                self.asked(position, memo, questions);
             }
             Attempt::Failed(error) => {
                 let task = self.name(position);
-                self.failed(position, RunErrorKind::Node { task }, error)
+                self.failed(position, RunErrorKind::Node { task }, error);
             }
             Attempt::Panicked(error) => {
                 let task = self.name(position);
-                self.failed(position, RunErrorKind::Panicked { task }, error)
+                self.failed(position, RunErrorKind::Panicked { task }, error);
             }
         }
+        Ok(())
     }
 
     fn done(
@@ -327,7 +325,8 @@ impl<S: State> Driver<S> {
             task,
             updates: stored,
             notes,
-        })
+        });
+        Ok(())
     }
 
     fn asked(
@@ -335,12 +334,10 @@ impl<S: State> Driver<S> {
         position: usize,
         memo: Option<serde_json::Value>,
         questions: Vec<Question>,
-    ) -> Result<(), RunError> {
-        let (Some(task), name) = (
-            self.machine.task(position).map(|task| task.path),
-            self.name(position),
-        ) else {
-            return Ok(());
+    ) {
+        let name = self.name(position);
+        let Some(task) = self.machine.task(position).map(|task| task.path) else {
+            return;
         };
         if let Some(problem) = crate::answer::problem(&questions) {
             let kind = RunErrorKind::Question {
@@ -359,21 +356,16 @@ impl<S: State> Driver<S> {
             task,
             memo,
             questions,
-        })
+        });
     }
 
-    fn failed(
-        &mut self,
-        position: usize,
-        kind: RunErrorKind,
-        source: BoxError,
-    ) -> Result<(), RunError> {
+    fn failed(&mut self, position: usize, kind: RunErrorKind, source: BoxError) {
         let Some((task, attempt)) = self
             .machine
             .task(position)
             .map(|task| (task.path, task.attempt))
         else {
-            return Ok(());
+            return;
         };
         let error = RunError::new(kind).because(source);
         let text = explain(&error);
@@ -383,11 +375,14 @@ impl<S: State> Driver<S> {
             attempt,
             error: text,
             retry_at: None,
-        })
+        });
     }
 
     /// Lets the pauses among the ready tasks ask, or go on with their answers.
     fn pauses(&mut self) -> Result<bool, RunError> {
+        if !self.graph.0.has_pauses {
+            return Ok(false);
+        }
         let graph = self.graph.clone();
         let mut any = false;
         for position in 0..self.machine.frontier().len() {
@@ -424,13 +419,17 @@ impl<S: State> Driver<S> {
         match outcome {
             Ok(Some(updates)) => return self.done(position, updates, vec![]),
             Ok(None) => {}
-            Err(error) => return self.failed(position, RunErrorKind::Router { node }, error),
+            Err(error) => {
+                self.failed(position, RunErrorKind::Router { node }, error);
+                return Ok(());
+            }
         }
         let now = self.shared.now();
         match calm(|| pause.question(ANSWER, &self.fold.state, now)) {
             Ok(question) => self.asked(position, None, vec![question]),
             Err(error) => self.failed(position, RunErrorKind::Router { node }, error),
         }
+        Ok(())
     }
 
     fn name(&self, position: usize) -> String {

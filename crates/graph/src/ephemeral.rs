@@ -27,6 +27,9 @@ pub struct Ephemeral<S: State> {
 
 impl<S: State> Runner<S> {
     /// A runner without a log.
+    ///
+    /// # Panics
+    /// Never: the name that events bear is fixed, and valid.
     pub fn ephemeral(graph: Graph<S>) -> Ephemeral<S> {
         // The name is never stored: it only fills the place in events.
         let thread = ThreadId::new("ephemeral").expect("the name keeps the rules");

@@ -67,11 +67,7 @@ impl<S: State> Fold<S> {
             Fact::Created { state, .. } => {
                 self.state = Arc::new(S::migrate_state(from, serde_json::from_str(state.get())?)?);
             }
-            Fact::Started { updates, .. } => {
-                self.staged.clear();
-                self.apply(read_updates::<S>(updates.as_ref(), from)?);
-            }
-            Fact::Stepped { updates, .. } => {
+            Fact::Started { updates, .. } | Fact::Stepped { updates, .. } => {
                 self.staged.clear();
                 self.apply(read_updates::<S>(updates.as_ref(), from)?);
             }
@@ -90,12 +86,12 @@ impl<S: State> Fold<S> {
     /// The fold at rest, without the machine.
     pub(crate) fn rest(&self) -> Result<SavedFold, RunError> {
         let staged = self.staged.iter().map(|updates| match updates {
-            Some(updates) => Ok(Some(serde_json::value::to_raw_value(updates)?.into())),
+            Some(updates) => Ok(Some(serde_json::value::to_raw_value(updates)?)),
             None => Ok(None),
         });
         Ok(SavedFold {
             version: S::VERSION,
-            state: serde_json::value::to_raw_value(&*self.state)?.into(),
+            state: serde_json::value::to_raw_value(&*self.state)?,
             staged: staged.collect::<Result<_, serde_json::Error>>()?,
         })
     }
@@ -133,7 +129,7 @@ pub(crate) fn write_updates<U: Serialize>(updates: &[U]) -> Result<Option<Json>,
     if updates.is_empty() {
         return Ok(None);
     }
-    Ok(Some(serde_json::value::to_raw_value(updates)?.into()))
+    Ok(Some(serde_json::value::to_raw_value(updates)?))
 }
 
 fn read_updates<S: State>(updates: Option<&Json>, from: u32) -> Result<Vec<S::Update>, RunError> {

@@ -78,6 +78,8 @@ pub(crate) struct Wiring<S: State> {
     pub(crate) initial: Arc<dyn Fn() -> S + Send + Sync>,
     pub(crate) output: Option<Box<Output<S>>>,
     pub(crate) fingerprint: Arc<str>,
+    /// Whether any node asks by wiring, so that a step of a graph without them need not look.
+    pub(crate) has_pauses: bool,
 }
 
 pub(crate) type Guard<S> = (NodeIx, Box<dyn Fn(&S) -> bool + Send + Sync>);

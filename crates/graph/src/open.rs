@@ -37,7 +37,20 @@ pub(crate) async fn open<S: State>(
     thread: &ThreadId,
     upto: Seq,
 ) -> Result<Opened<S>, RunError> {
-    let mut opened = from_snapshot(graph, snapshots, thread, upto).await?;
+    if upto == 0 {
+        return Ok(Opened::new(graph));
+    }
+    let opened = from_snapshot(graph, snapshots, thread, upto).await?;
+    follow(opened, log, thread, upto).await
+}
+
+/// Follows the records after a fold.
+async fn follow<S: State>(
+    mut opened: Opened<S>,
+    log: &dyn ThreadLog,
+    thread: &ThreadId,
+    upto: Seq,
+) -> Result<Opened<S>, RunError> {
     loop {
         let page = log.read(thread, opened.head + 1, PAGE).await?;
         let read = page.len();
@@ -87,20 +100,23 @@ async fn from_snapshot<S: State>(
             }
         }
     }
-    let fold = Fold::new((graph.0.initial)());
-    let machine = Machine::default();
-    Ok(Opened {
-        machine,
-        fold,
-        names,
-        head: 0,
-        version: S::VERSION,
-        tail: 0,
-        snapshot: 0,
-    })
+    Ok(Opened::new(graph))
 }
 
 impl<S: State> Opened<S> {
+    /// A thread that does not exist yet.
+    fn new(graph: &Graph<S>) -> Self {
+        Self {
+            machine: Machine::default(),
+            fold: Fold::new((graph.0.initial)()),
+            names: graph.0.names.clone(),
+            head: 0,
+            version: S::VERSION,
+            tail: 0,
+            snapshot: 0,
+        }
+    }
+
     fn follow(&mut self, fact: &Fact<Path>) -> Result<(), RunError> {
         match fact {
             Fact::Created { version, .. } => self.version = *version,

@@ -48,7 +48,7 @@ pub(crate) fn admit<S: State>(
         }
         driver.record(Fact::Migrated {
             under: under.clone(),
-        })?;
+        });
     }
     match request {
         Request::Start(updates) => start(&mut driver, updates, under, fresh)?,
@@ -93,11 +93,11 @@ fn start<S: State>(
     }
     let stored = driver.journal.is_some();
     if fresh && stored {
-        let state = serde_json::value::to_raw_value(&*driver.fold.state)?.into();
+        let state = serde_json::value::to_raw_value(&*driver.fold.state)?;
         driver.record(Fact::Created {
             version: S::VERSION,
             state,
-        })?;
+        });
     }
     let written = if stored {
         write_updates(&updates)?
@@ -114,7 +114,8 @@ fn start<S: State>(
         key: None,
         updates: written,
         next,
-    })
+    });
+    Ok(())
 }
 
 fn resume<S: State>(
@@ -132,8 +133,9 @@ fn resume<S: State>(
     for (id, answer) in &answers {
         try_out(driver, id, answer)?;
     }
-    take_over(driver, under)?;
-    driver.record(Fact::Answered { answers })
+    take_over(driver, under);
+    driver.record(Fact::Answered { answers });
+    Ok(())
 }
 
 /// A pause uses an answer before it is accepted: what it cannot use is refused, not failed.
@@ -192,15 +194,16 @@ fn recover<S: State>(driver: &mut Driver<S>, under: &Under) -> Result<(), RunErr
         let open = driver.machine.interrupts().map(|i| i.id.clone()).collect();
         return Err(RunError::new(RunErrorKind::Waiting { open }));
     }
-    take_over(driver, under)?;
-    expired
-        .into_iter()
-        .try_for_each(|id| driver.record(Fact::Expired { id }))
+    take_over(driver, under);
+    for id in expired {
+        driver.record(Fact::Expired { id });
+    }
+    Ok(())
 }
 
 /// Going on with what somebody else began counts an attempt for each unfinished task. The record
 /// also says that the graph has changed, if it has.
-fn take_over<S: State>(driver: &mut Driver<S>, under: &Under) -> Result<(), RunError> {
+fn take_over<S: State>(driver: &mut Driver<S>, under: &Under) {
     let unfinished = driver
         .machine
         .frontier()
@@ -210,7 +213,7 @@ fn take_over<S: State>(driver: &mut Driver<S>, under: &Under) -> Result<(), RunE
         .map(|task| (task.path, task.attempt + 1))
         .collect();
     if tasks.is_empty() && driver.machine.under() == Some(under) {
-        return Ok(());
+        return;
     }
     let crashed = tasks
         .iter()
@@ -219,16 +222,15 @@ fn take_over<S: State>(driver: &mut Driver<S>, under: &Under) -> Result<(), RunE
     driver.record(Fact::Resumed {
         under: under.clone(),
         tasks,
-    })?;
+    });
     if let Some((path, attempt)) = crashed {
         let task = driver.shared.names.text(path);
         let kind = RunErrorKind::CrashLimit {
             task,
             attempts: attempt - 1,
         };
-        return driver.fail(RunError::new(kind));
+        driver.fail(RunError::new(kind));
     }
-    Ok(())
 }
 
 fn retry<S: State>(driver: &mut Driver<S>, under: &Under) -> Result<(), RunError> {
@@ -243,5 +245,6 @@ fn retry<S: State>(driver: &mut Driver<S>, under: &Under) -> Result<(), RunError
     driver.record(Fact::Resumed {
         under: under.clone(),
         tasks,
-    })
+    });
+    Ok(())
 }

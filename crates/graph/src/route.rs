@@ -151,7 +151,9 @@ impl<S: fugato_state::State> Routing<'_, S> {
         let chosen = calm(|| router(self.state)).map_err(|error| self.failed(node, error))?;
         let mut choose = |name: &str| match declared.iter().find(|(known, _)| **known == *name) {
             Some((_, target)) => {
-                target.iter().for_each(|target| self.enter(*target));
+                if let Some(target) = target {
+                    self.enter(*target);
+                }
                 Ok(())
             }
             None => Err(RunError::new(RunErrorKind::UndeclaredTarget {
@@ -176,23 +178,16 @@ impl<S: fugato_state::State> Routing<'_, S> {
             self.passed.push(to);
             return Ok(());
         }
-        match self
-            .routes
-            .next
-            .iter_mut()
-            .find(|next| next.task.node == to)
+        let mut next = self.routes.next.iter_mut();
+        if let Some(others) = next
+            .find(|n| n.task.node == to)
+            .and_then(|n| n.items.as_mut())
         {
-            Some(Next {
-                items: Some(others),
-                ..
-            }) => others.extend(items),
-            _ => {
-                let task = self.machine.next_path(to);
-                self.routes.next.push(Next {
-                    task,
-                    items: Some(items),
-                });
-            }
+            others.extend(items);
+        } else {
+            let task = self.machine.next_path(to);
+            let items = Some(items);
+            self.routes.next.push(Next { task, items });
         }
         Ok(())
     }

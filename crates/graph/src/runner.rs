@@ -391,21 +391,12 @@ fn tell(error: RunError, run: RunId, thread: &ThreadId, hub: &Hub) -> RunError {
 
 pub(crate) fn ended<S: State>(driver: &Driver<S>) -> Ended<S> {
     let state = driver.fold.state.clone();
-    match driver.machine.phase() {
-        Phase::Running => {
-            let interrupts = driver.machine.interrupts().cloned().collect();
-            Ended::Parked {
-                state,
-                interrupts,
-                saved: None,
-            }
-        }
-        _ => {
-            let output = driver.machine.output();
-            let output = output.and_then(|json| serde_json::from_str(json.get()).ok());
-            Ended::Finished { state, output }
-        }
+    if *driver.machine.phase() == Phase::Running {
+        return Ended::parked(state, driver.machine.interrupts().cloned().collect());
     }
+    let output = driver.machine.output();
+    let output = output.and_then(|json| serde_json::from_str(json.get()).ok());
+    Ended::Finished { state, output }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

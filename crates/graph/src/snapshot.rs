@@ -40,7 +40,7 @@ pub(crate) fn save<S: State>(
         machine: SavedMachine::of(machine, names),
         fold: fold.rest()?,
     };
-    let body: Json = serde_json::value::to_raw_value(&body)?.into();
+    let body: Json = serde_json::value::to_raw_value(&body)?;
     let digest = digest::of(body.get().as_bytes());
     Ok(serde_json::to_vec(&Envelope {
         version: VERSION,
@@ -81,7 +81,7 @@ pub(crate) struct Snapshotter {
 }
 
 /// The tail is at least this long before a snapshot is worth it, in bytes.
-const MIN_TAIL: usize = 256 * 1024;
+const MIN_TAIL: usize = 1024 * 1024;
 /// The tail is at least this many times as long as the last snapshot.
 const TAIL_PER_SNAPSHOT: usize = 4;
 

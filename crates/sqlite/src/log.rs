@@ -106,10 +106,10 @@ impl SqliteLog {
             shared.waits_for_disk && lead.jobs().iter().any(Request::must_survive_power_failure);
         let work = move || lead.carry_out(|requests| shared.commit(requests));
         match Place::current() {
-            Place::Worker => tokio::task::block_in_place(work),
-            // Handing it to another thread takes longer than doing it.
+            Place::Worker if waits => tokio::task::block_in_place(work),
             Place::Pool(handle) if waits => handle.spawn_blocking(work).await.ok().flatten(),
-            Place::Pool(_) | Place::Here => work(),
+            // Making room for other tasks takes longer than doing it.
+            _ => work(),
         }
     }
 

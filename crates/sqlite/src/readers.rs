@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// How many idle connections are kept.
-const MOST_IDLE: usize = 4;
+const MOST_IDLE: usize = 16;
 
 #[derive(Debug)]
 pub(crate) struct Readers {

@@ -119,10 +119,10 @@ impl Inner {
     /// Keeps the merged text of each open block for readers who come later.
     fn remember(&mut self, event: &Event) {
         match &event.kind {
-            EventKind::TextDelta { .. } | EventKind::ReasoningDelta { .. } => {
-                if !self.open.iter_mut().rev().any(|open| merge(open, event)) {
-                    self.open.push(event.clone());
-                }
+            EventKind::TextDelta { .. } | EventKind::ReasoningDelta { .. }
+                if !self.open.iter_mut().rev().any(|open| merge(open, event)) =>
+            {
+                self.open.push(event.clone());
             }
             EventKind::TextFinished { block } | EventKind::ReasoningFinished { block } => {
                 // Tasks name their blocks themselves, so two may use one name.
@@ -229,7 +229,9 @@ impl Ring {
         if queue.lagged.is_none() && queue.events.len() < CAPACITY {
             queue.events.extend(events);
         } else {
-            events.into_iter().for_each(|event| queue.squeeze(event));
+            for event in events {
+                queue.squeeze(event);
+            }
         }
         drop(queue);
         if idle {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
 /// JSON that the machine carries and never looks at.
-pub type Json = Arc<RawValue>;
+pub type Json = Box<RawValue>;
 
 /// What the machine learns: the only thing that changes it, live and in replay.
 ///
@@ -185,7 +185,7 @@ pub struct Next<P> {
 /// One item of a scatter, as JSON text.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Item(pub Json);
+pub struct Item(pub Arc<RawValue>);
 
 impl PartialEq for Item {
     fn eq(&self, other: &Self) -> bool {

@@ -73,7 +73,7 @@ async fn settle(desk: &Desk, puts: usize) -> Result<(), Failure> {
 /// A damaged snapshot only costs time.
 pub async fn k16_a_damaged_snapshot_is_ignored(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
-    let graph = talk(200, 2_000, &Calls::default())?;
+    let graph = talk(200, 6_000, &Calls::default())?;
     let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
     settle(&desk, 1).await?;
     desk.log.spoil_snapshots();
