@@ -8,21 +8,22 @@ from pathlib import Path
 REMEMBERED = ".first-run.json"
 
 
-def found(folder, ending):
-    files = sorted(folder.rglob(f"*.{ending}"))
+def found(folder, name):
+    # Its input lies beside its output, so that the name matters.
+    files = sorted(folder.rglob(name))
     if not files:
-        sys.exit(f"no .{ending} file was written into {folder.resolve()}")
+        sys.exit(f"no {name} was written into {folder.resolve()}")
     return files
 
 
 def placed(folder):
     """What is placed where: the lines of each event that say so."""
     events = []
-    for path in found(folder, "ics"):
+    for path in found(folder, "schedule.ics"):
         # A line that begins with a blank goes on with the one before it.
         text = path.read_text(encoding="utf-8").replace("\r\n ", "").replace("\n ", "")
         for event in text.split("BEGIN:VEVENT")[1:]:
-            lines = event.split("END:VEVENT")[0].split()
+            lines = event.split("END:VEVENT")[0].splitlines()
             told = [line for line in lines if line.startswith(("UID", "DTSTART", "DTEND"))]
             events.append(sorted(told))
     if not events:
@@ -31,7 +32,7 @@ def placed(folder):
 
 
 def remember(folder):
-    pictures = found(folder, "svg")
+    pictures = found(folder, "schedule.svg")
     for picture in pictures:
         xml.parse(picture)
     (folder / REMEMBERED).write_text(json.dumps(placed(folder)), encoding="utf-8")
@@ -48,7 +49,7 @@ def check(folder):
 def import_calendar(folder):
     import icalendar
 
-    for path in found(folder, "ics"):
+    for path in found(folder, "schedule.ics"):
         calendar = icalendar.Calendar.from_ical(path.read_bytes())
         uids = [str(event["UID"]) for event in calendar.walk("VEVENT")]
         if not uids or len(uids) != len(set(uids)):
