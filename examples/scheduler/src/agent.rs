@@ -62,6 +62,10 @@ pub struct Agent {
 /// What belongs to one run, and is reset when the next one begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and a router or a prompt asks for it by name"
+)]
 pub struct RunScope {
     /// Rounds of execution.
     pub rounds: Budget,
@@ -89,6 +93,8 @@ pub struct RunScope {
     pub unsaved: bool,
     /// Whether the person is asked to keep what was placed.
     pub closing: bool,
+    /// Whether the person did not want to keep it.
+    pub refused: bool,
     /// Whether the schedule changed.
     pub has_schedule_changes: bool,
     /// What was seen and done for the current step.
@@ -121,6 +127,7 @@ impl Default for RunScope {
             optimize_only: false,
             unsaved: false,
             closing: false,
+            refused: false,
             has_schedule_changes: false,
             evidence: vec![],
             failed_write: false,
@@ -135,7 +142,7 @@ impl Default for RunScope {
 /// How many rounds of execution a run has, unless the request says otherwise.
 pub const DEFAULT_MAX_ROUNDS: u64 = 30;
 
-/// How many steps of the graph a run may take beyond its rounds, each of which takes three.
+/// How many steps of the graph a run may take beyond those of its rounds.
 pub const STEP_RESERVE: u64 = 10;
 
 /// Tools that are activated before a model asks for them.
@@ -165,6 +172,10 @@ impl ContextHook {
 /// What the last diagnosis said, for prompts, gates and the end of the optimisation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a diagnosis has these answers"
+)]
 pub struct Health {
     /// Whether there was a diagnosis in this run.
     pub checked: bool,

@@ -1,4 +1,5 @@
 //! The command line: what it takes, and what it does with it.
+mod archive;
 mod args;
 mod chat;
 mod desk;
@@ -9,6 +10,7 @@ mod screen;
 
 use std::process::ExitCode;
 
+use archive::Archive;
 pub(crate) use args::Args;
 use args::Command;
 use desk::Desk;
@@ -17,23 +19,46 @@ use screen::Screen;
 /// Runs a command. Errors name what was wrong and what is allowed, with their causes.
 pub(crate) async fn main(args: Args) -> ExitCode {
     let mut screen = Screen::new(args.lang);
-    match carry_out(&args, &mut screen).await {
+    let done = tokio::select! {
+        done = carry_out(&args, &mut screen) => done,
+        Ok(()) = tokio::signal::ctrl_c() => interrupted(&args),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            screen.error(&error);
+            Screen::new(args.lang).error(&error);
             ExitCode::FAILURE
         }
     }
 }
 
+/// What happened so far is stored, so there is nothing to save. The process ends here and now: a
+/// thread that waits for a line of the terminal would hold it back.
+fn interrupted(args: &Args) -> ! {
+    let mut screen = Screen::new(args.lang);
+    let chat = matches!(args.command, Some(Command::Chat));
+    let again = args.again(&args.thread, if chat { " chat" } else { "" });
+    screen.interrupted(&again);
+    std::process::exit(INTERRUPTED)
+}
+
+/// What shells expect of a program that was interrupted.
+const INTERRUPTED: i32 = 130;
+
 async fn carry_out(args: &Args, screen: &mut Screen) -> anyhow::Result<()> {
     match &args.command {
-        None => run::run(&Desk::open(args)?, &args.job, screen).await,
-        Some(Command::Chat) => chat::chat(&Desk::open(args)?, screen).await,
-        Some(Command::History) => inspect::history(&Desk::open(args)?, screen).await,
-        Some(Command::Show { seq }) => inspect::show(&Desk::open(args)?, *seq, screen).await,
+        None => {
+            let answer = run::answer(&args.job)?;
+            run::run(&Desk::open(args).await?, &args.job, answer, screen).await
+        }
+        Some(Command::Chat) => chat::chat(&Desk::open(args).await?, screen).await,
+        Some(Command::History) => inspect::history(&Archive::open(args).await?, screen).await,
+        Some(Command::Show { seq }) => {
+            inspect::show(&Archive::open(args).await?, *seq, screen).await
+        }
         Some(Command::Fork { seq, new }) => {
-            inspect::fork(&Desk::open(args)?, *seq, new, screen).await
+            let again = args.again(new, "");
+            inspect::fork(&Archive::open(args).await?, *seq, new, &again, screen).await
         }
         Some(Command::Graph { format }) => inspect::graph(*format, screen),
     }

@@ -15,7 +15,7 @@ use crate::agent::ContextHook;
 pub struct Intent {
     /// Whether it is only talk, or something to do.
     pub intent: IntentKind,
-    /// The answer, if it is only talk.
+    /// The answer, if it is only talk and does not stand after the decision.
     #[serde(default)]
     pub reply: String,
 }

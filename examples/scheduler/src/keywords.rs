@@ -37,6 +37,13 @@ pub struct Said {
     pub quick_note: bool,
 }
 
+impl Said {
+    /// Whether there is something to be done with the schedule.
+    pub const fn wants_work(&self) -> bool {
+        self.place_all || self.global_reopt || self.redo_rough_build || self.draft_only
+    }
+}
+
 /// Reads a request.
 pub fn said(text: &str) -> Said {
     let text = text.to_lowercase();

@@ -1,5 +1,11 @@
 //! Asking the model: what streams is shown as it comes, and a failure falls back by rule.
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
 
 use fugato::{
     graph::Context,
@@ -100,13 +106,7 @@ pub async fn ask(
 ) -> Result<Spoken, ModelError> {
     let began = Instant::now();
     let (task, step) = (cx.task(), request.messages.len());
-    let mut shown = Shown {
-        cx,
-        block: format!("{task}/text"),
-        thought: format!("{task}/reasoning"),
-        open: false,
-        thinking: false,
-    };
+    let mut shown = Shown::new(cx);
     let mut deltas = split_tag(model.stream(request).await?, tag);
     let mut spoken = Spoken::default();
     while let Some(delta) = deltas.next().await {
@@ -138,13 +138,55 @@ pub async fn ask(
     Ok(spoken)
 }
 
-/// The blocks of one answer as they are shown.
+/// Asks for text alone, and shows it as it comes.
+pub async fn tell(
+    cx: &Context<Agent>,
+    model: &dyn ChatModel,
+    request: ChatRequest,
+) -> Result<String, ModelError> {
+    let mut shown = Shown::new(cx);
+    let mut deltas = model.stream(request).await?;
+    let mut told = String::new();
+    while let Some(delta) = deltas.next().await {
+        match delta? {
+            ChatDelta::Text(text) => {
+                shown.text(&text);
+                told.push_str(&text);
+            }
+            ChatDelta::Reasoning(text) => shown.reasoning(text),
+            _ => {}
+        }
+    }
+    shown.close();
+    Ok(told)
+}
+
+/// The blocks of one answer as they are shown. They are closed also when the answer breaks off.
 struct Shown<'a> {
     cx: &'a Context<Agent>,
     block: String,
     thought: String,
     open: bool,
     thinking: bool,
+}
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl<'a> Shown<'a> {
+    fn new(cx: &'a Context<Agent>) -> Self {
+        let answer = block(cx);
+        Self {
+            cx,
+            block: format!("{answer}/text"),
+            thought: format!("{answer}/reasoning"),
+            open: false,
+            thinking: false,
+        }
+    }
 }
 
 impl Shown<'_> {
@@ -193,10 +235,17 @@ impl Shown<'_> {
     }
 }
 
+/// The id of a block that no other has: a task may show several, and may be begun again.
+fn block(cx: &Context<Agent>) -> String {
+    static SHOWN: AtomicU64 = AtomicU64::new(0);
+    let n = SHOWN.fetch_add(1, Ordering::Relaxed);
+    format!("{}/{}.{n}", cx.task(), std::process::id())
+}
+
 /// Shows a text that did not stream.
 pub fn show(cx: &Context<Agent>, text: &str) {
     if !text.trim().is_empty() {
-        let block = format!("{}/said", cx.task());
+        let block = block(cx);
         cx.emit(EventKind::TextStarted {
             block: block.clone(),
         });

@@ -13,8 +13,8 @@ mod rough_build;
 use fugato::{
     graph::{BoxError, Context, Outcome},
     llm::{Contract, ModelError, Rejected},
-    prompt::correction,
-    state::{ConversationUpdate, Message},
+    prompt::{correction, is_correction},
+    state::{ConversationUpdate, Message, Role},
     stream::EventKind,
 };
 use serde::de::DeserializeOwned;
@@ -33,6 +33,15 @@ use crate::{
     agent::{Agent, Update},
     mind::{OnFailure, Spoken, status},
 };
+
+/// What the person wrote last.
+fn request_text(agent: &Agent) -> String {
+    let history = agent.conversation.history.iter().rev();
+    let asked = history
+        .into_iter()
+        .find(|m| m.role == Role::User && !is_correction(m));
+    asked.map_or(String::new(), |message| message.content.clone())
+}
 
 fn said(text: impl Into<String>) -> Update {
     Update::Talked(ConversationUpdate::Said(Message::assistant(text)))

@@ -45,7 +45,7 @@ pub fn chat(agent: &Agent, tag: &Tag) -> Vec<Message> {
         bullets([
             (
                 "chat",
-                "a greeting, thanks or a general question; put the answer into reply"
+                "a greeting, thanks or a general question; write the answer after the tag"
             ),
             (
                 "task",
@@ -55,7 +55,7 @@ pub fn chat(agent: &Agent, tag: &Tag) -> Vec<Message> {
         form(tag, contract::intent().outline()),
     ))
     .instruction(format!("Classify the last request. {}", language(agent)));
-    build(agent, Rules::new(), stage)
+    build(agent, Rules::new(), &stage)
 }
 
 /// Planning.
@@ -82,7 +82,7 @@ pub fn plan(agent: &Agent, tag: &Tag, deep: bool) -> Vec<Message> {
     } else {
         format!("Plan the last request. {}", language(agent))
     });
-    build(agent, Rules::new(), stage)
+    build(agent, Rules::new(), &stage)
 }
 
 /// Deciding what to do next.
@@ -117,7 +117,7 @@ pub fn execute(agent: &Agent, tag: &Tag, catalogue: &str) -> Vec<Message> {
         Some((question, reply)) => stage.resume(question, reply),
         None => stage,
     };
-    build(agent, execute_rules(), stage)
+    build(agent, execute_rules(), &stage)
 }
 
 /// Summing up.
@@ -126,16 +126,16 @@ pub fn deliver(agent: &Agent, facts: &str) -> Vec<Message> {
         Stage::new("You sum up what was done, in a few sentences, without inventing anything.")
             .state(facts)
             .instruction(format!("Sum up. {}", language(agent)));
-    build(agent, Rules::new(), stage)
+    build(agent, Rules::new(), &stage)
 }
 
-fn build(agent: &Agent, rules: Rules<Agent>, stage: Stage) -> Vec<Message> {
+fn build(agent: &Agent, rules: Rules<Agent>, stage: &Stage) -> Vec<Message> {
     let builder = PromptBuilder::new(GLOBAL)
         .rules(rules)
         .hints(hints())
         .wording(wording(agent));
     builder
-        .build(agent, &agent.conversation, None, &stage)
+        .build(agent, &agent.conversation, None, stage)
         .to_vec()
 }
 

@@ -1,9 +1,11 @@
 //! Decisions without a model: the same contracts, answered by rule.
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::{
     agent::{Agent, ContextHook, Mode, Phase, ROUGH_BUILD_DONE, Routed},
-    contract::{ActionKind, Complexity, Decision, Intent, IntentKind, PlanAction, PlanDecision},
+    contract::{
+        Abort, ActionKind, Complexity, Decision, Intent, IntentKind, PlanAction, PlanDecision,
+    },
     keywords::{Said, said},
 };
 use fugato::state::PlanStep;
@@ -11,9 +13,7 @@ use fugato::state::PlanStep;
 /// What a request is, by its words.
 pub fn intent(text: &str, agent: &Agent) -> Intent {
     let said = said(text);
-    let wants_work =
-        said.place_all || said.global_reopt || said.redo_rough_build || said.draft_only;
-    if wants_work {
+    if said.wants_work() {
         return Intent {
             intent: IntentKind::Task,
             reply: String::new(),
@@ -42,7 +42,7 @@ pub fn route(agent: &Agent, intent: &Intent, text: &str) -> Routed {
         && (!built || said.redo_rough_build)
         && (pending > 0 || agent.schedule.is_none());
     let optimise = said.global_reopt;
-    let phase = match (said.quick_note, intent.intent) {
+    let phase = match (said.quick_note && !said.wants_work(), intent.intent) {
         (true, _) => Phase::QuickTask,
         (_, IntentKind::Chat) => Phase::Chatting,
         _ if rough_build || optimise => Phase::Executing,
@@ -54,11 +54,11 @@ pub fn route(agent: &Agent, intent: &Intent, text: &str) -> Routed {
         refine: (rough_build || optimise) && !said.draft_only,
         reorder: said.reorder.unwrap_or(false),
         thinking: true,
-        mode: mode(&said, rough_build),
+        mode: mode(said, rough_build),
     }
 }
 
-fn mode(said: &Said, rough_build: bool) -> Mode {
+fn mode(said: Said, rough_build: bool) -> Mode {
     if rough_build {
         Mode::FirstFull
     } else if said.global_reopt {
@@ -105,36 +105,23 @@ pub fn plan(agent: &Agent) -> PlanDecision {
 
 /// What to do next: diagnose, apply the best candidate, and end when there is none.
 pub fn decide(agent: &Agent) -> Decision {
-    if agent.schedule.is_none() {
+    if let Some((code, told, why)) = hopeless(agent) {
         let mut end = Decision::of(ActionKind::Abort);
-        end.abort = Some(crate::contract::Abort {
-            code: "schedule_missing".into(),
-            user_message: agent
-                .lang
-                .pick("There is no schedule to work on.", "没有可用的日程。")
-                .into(),
-            internal_reason: "no schedule provider was injected".into(),
+        end.abort = Some(Abort {
+            code: code.into(),
+            user_message: told.into(),
+            internal_reason: why.into(),
         });
         return end;
+    }
+    if !agent.run.optimize_only && !has_tools(agent) {
+        let Value::Object(arguments) = json!({ "domain": "schedule", "packs": NEEDED }) else {
+            return Decision::of(ActionKind::Done);
+        };
+        return Decision::of(ActionKind::Continue).calling("context_tools_add", arguments);
     }
     if !agent.health.checked {
         return Decision::of(ActionKind::Continue).calling("analyze_health", Map::new());
-    }
-    if !agent.health.is_feasible && agent.run.resumed.is_some() {
-        // The person has answered, and it still does not fit: nothing more can be done by rule.
-        let mut end = Decision::of(ActionKind::Abort);
-        end.abort = Some(crate::contract::Abort {
-            code: "infeasible".into(),
-            user_message: agent
-                .lang
-                .pick(
-                    "Not everything fits; the rest is left pending.",
-                    "排不下的部分保留为待办。",
-                )
-                .into(),
-            internal_reason: agent.health.reason_code.clone(),
-        });
-        return end;
     }
     if !agent.health.is_feasible {
         let mut ask = Decision::of(ActionKind::AskUser);
@@ -158,6 +145,55 @@ pub fn decide(agent: &Agent) -> Decision {
             done
         }
     }
+}
+
+/// Why rules can do nothing more, if so: a code, what the person is told, and the reason.
+fn hopeless(agent: &Agent) -> Option<(&'static str, &'static str, &'static str)> {
+    let told = |en, zh| agent.lang.pick(en, zh);
+    if agent.schedule.is_none() {
+        let text = told("There is no schedule to work on.", "没有可用的日程。");
+        return Some((
+            "schedule_missing",
+            text,
+            "no schedule provider was injected",
+        ));
+    }
+    if agent.run.refused {
+        let text = told(
+            "Without a model I know no other arrangement. What I proposed stays a draft.",
+            "没有模型时我想不出别的安排，刚才的方案保留为草稿。",
+        );
+        return Some((
+            "schedule_refused",
+            text,
+            "the person did not keep the schedule",
+        ));
+    }
+    if agent.run.failed_write {
+        let text = told("A change could not be made.", "有一处修改未能完成。");
+        return Some((
+            "write_failed",
+            text,
+            "a rule does not repair a write that failed",
+        ));
+    }
+    // The person has answered, and it still does not fit.
+    if agent.health.checked && !agent.health.is_feasible && agent.run.resumed.is_some() {
+        let text = told(
+            "Not everything fits; the rest is left pending.",
+            "排不下的部分保留为待办。",
+        );
+        return Some(("infeasible", text, "capacity is missing"));
+    }
+    None
+}
+
+/// The packs with which rules work.
+const NEEDED: [&str; 2] = ["analyze", "mutation"];
+
+fn has_tools(agent: &Agent) -> bool {
+    agent.tools.domain.as_deref() == Some("schedule")
+        && NEEDED.iter().all(|pack| agent.tools.packs.contains(*pack))
 }
 
 /// What a person can choose when not everything fits.

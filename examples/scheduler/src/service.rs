@@ -11,7 +11,7 @@ use fugato::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    agent::{Action, Agent, DEFAULT_MAX_ROUNDS, Reply, Request, STEP_RESERVE, Update},
+    agent::{Action, Agent, Reply, Request, STEP_RESERVE, Update},
     deps::Deps,
     graph::graph,
 };
@@ -20,10 +20,12 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Service {
     runner: Runner<Agent>,
+    max_rounds: u64,
 }
 
-/// A round takes three steps of the graph: begin, decide, act.
-const STEPS_PER_ROUND: u64 = 3;
+/// The most steps of the graph that a round takes: begin, decide, confirm, interrupt, begin
+/// again, act.
+const STEPS_PER_ROUND: u64 = 6;
 
 impl Service {
     /// The agent over a store. No run may have more than `max_rounds` rounds.
@@ -33,9 +35,9 @@ impl Service {
         options: RunnerOptions,
         max_rounds: u64,
     ) -> Result<Self, fugato::graph::BuildError> {
-        let limit = max_rounds.max(DEFAULT_MAX_ROUNDS) * STEPS_PER_ROUND + STEP_RESERVE;
+        let limit = max_rounds * STEPS_PER_ROUND + STEP_RESERVE;
         let runner = Runner::new(graph(deps)?, store).options(options.step_limit(limit));
-        Ok(Self { runner })
+        Ok(Self { runner, max_rounds })
     }
 
     /// The graph, for pictures.
@@ -49,7 +51,8 @@ impl Service {
     }
 
     /// A person asks for something.
-    pub fn request(&self, thread: &ThreadId, request: Request) -> Run<Agent> {
+    pub fn request(&self, thread: &ThreadId, mut request: Request) -> Run<Agent> {
+        request.max_rounds = request.max_rounds.min(self.max_rounds);
         self.runner.start(thread, Update::Requested(request))
     }
 
@@ -75,6 +78,8 @@ impl Service {
         let said = (!text.trim().is_empty()).then(|| text.to_owned());
         let answer = match &resume.action {
             Some(action) => serde_json::json!({ "action": action, "text": said }),
+            // What was not said is not taken for a rejection: the card stays open.
+            None if resume.kind == "confirm" => serde_json::json!({ "action": "" }),
             None => serde_json::json!({ "text": said }),
         };
         let id = InterruptId::from(resume.interaction_id.as_str());

@@ -124,7 +124,7 @@ pub fn registry() -> Result<Registry<View, Update>, RegistryError> {
                 "analyze_health",
                 "Diagnoses the schedule and offers changes that are known to help.",
             )),
-            diagnose,
+            |cx: Cx<'_>, args: AnalyzeHealthArgs| diagnose(cx, &args),
         )
         .function(
             write("place", "Places a pending task.").preview(["task_id", "day"]),
@@ -168,7 +168,7 @@ pub fn registry() -> Result<Registry<View, Update>, RegistryError> {
 type Cx<'a> = ToolContext<'a, View>;
 
 fn seen(reply: Result<Reply, Refused>) -> Result<ToolOutput<Update>, ToolFailure> {
-    let Reply { text, summary } = reply.map_err(refused)?;
+    let Reply { text, summary } = reply.map_err(|why| refused(&why))?;
     Ok(ToolOutput::new(text).summary(summary))
 }
 
@@ -180,14 +180,14 @@ fn written(
         text,
         summary,
         changes,
-    } = write(cx.state()?).map_err(refused)?;
+    } = write(cx.state()?).map_err(|why| refused(&why))?;
     let output = ToolOutput::new(text).summary(summary);
     Ok(output
         .data(json!(changes))
         .update(Update::Scheduled(changes)))
 }
 
-fn refused(why: Refused) -> ToolFailure {
+fn refused(why: &Refused) -> ToolFailure {
     if why.is_rule() {
         ToolFailure::blocked(why.to_string())
     } else {
@@ -195,9 +195,9 @@ fn refused(why: Refused) -> ToolFailure {
     }
 }
 
-fn diagnose(cx: Cx<'_>, args: AnalyzeHealthArgs) -> Result<ToolOutput<Update>, ToolFailure> {
+fn diagnose(cx: Cx<'_>, args: &AnalyzeHealthArgs) -> Result<ToolOutput<Update>, ToolFailure> {
     let view = cx.state()?;
-    let envelope = analyze_health(&view.schedule, &args, &view.options);
+    let envelope = analyze_health(&view.schedule, args, &view.options);
     let data = serde_json::to_value(&envelope).map_err(ToolFailure::internal)?;
     let summary = format!("{:?}", envelope.decision.recommended_operation).to_lowercase();
     let output = ToolOutput::new(data.to_string())

@@ -54,6 +54,9 @@ pub struct Card {
     pub title: String,
     /// The whole text.
     pub summary: String,
+    /// Whether the text has already streamed, so that who has just read it need not see it again.
+    #[serde(default)]
+    pub streamed: bool,
 }
 
 impl Card {
@@ -65,7 +68,15 @@ impl Card {
             topic: Topic::AskUser,
             title,
             summary,
+            streamed: false,
         }
+    }
+
+    /// Says whether the text has already streamed.
+    #[must_use]
+    pub fn streamed(mut self, streamed: bool) -> Self {
+        self.streamed = streamed;
+        self
     }
 
     /// Something to agree to.
@@ -75,6 +86,7 @@ impl Card {
             topic,
             title: title.into(),
             summary,
+            streamed: false,
         }
     }
 }

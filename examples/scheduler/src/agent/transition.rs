@@ -234,6 +234,7 @@ impl Agent {
     fn refuse_schedule(&mut self) {
         self.phase = Phase::Executing;
         self.run.closing = false;
+        self.run.refused = true;
         self.run.optimize_only = false;
         self.run.mode = Mode::LocalAdjust;
         self.run.react = true;

@@ -89,6 +89,7 @@ impl From<VisibilityUpdate> for Update {
 
 /// How a request was understood.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the attributes of a route")]
 pub struct Routed {
     /// Where it leads.
     pub phase: super::Phase,

@@ -1,7 +1,13 @@
-use std::path::PathBuf;
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use scheduler::calendar::Lang;
+
+const THREAD: &str = "default";
+const DIR: &str = "scheduler-data";
 
 /// Places what you want to do around what you have to attend.
 ///
@@ -18,14 +24,14 @@ pub(crate) struct Args {
     pub(crate) job: Job,
 
     /// The conversation: letters, digits, `-`, `_` and `.`
-    #[arg(long, global = true, default_value = "default", value_parser = thread_name)]
+    #[arg(long, global = true, default_value = THREAD, value_parser = thread_name)]
     pub(crate) thread: String,
 
     /// Where conversations and results are kept
     #[arg(
         long,
         global = true,
-        default_value = "scheduler-data",
+        default_value = DIR,
         value_name = "FOLDER"
     )]
     pub(crate) dir: PathBuf,
@@ -108,6 +114,24 @@ pub(crate) enum Format {
     Mermaid,
     /// For Graphviz
     Dot,
+}
+
+impl Args {
+    /// The command line that goes on with this conversation.
+    pub(crate) fn again(&self, thread: &str, rest: &str) -> String {
+        // Writing into a string cannot fail.
+        let mut line = String::from("scheduler");
+        if self.dir != Path::new(DIR) {
+            let _ = write!(line, " --dir '{}'", self.dir.display());
+        }
+        if thread != THREAD {
+            let _ = write!(line, " --thread '{thread}'");
+        }
+        if let (Some(base_url), Some(model)) = (&self.base_url, &self.model) {
+            let _ = write!(line, " --base-url '{base_url}' --model '{model}'");
+        }
+        line + rest
+    }
 }
 
 /// A name that can also name a folder.

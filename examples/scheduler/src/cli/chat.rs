@@ -16,12 +16,14 @@ pub(crate) async fn chat(desk: &Desk, screen: &mut Screen) -> Result<()> {
     );
     screen.progress(hello);
     let mut open = go_on(desk, screen).await?;
+    let mut read = false;
     loop {
         for card in &open {
-            screen.card(card);
+            screen.card(card, read);
         }
+        read = true;
         let Some(said) = screen.ask("> ").await?.filter(|said| !said.is_empty()) else {
-            let bye = format!("scheduler --thread {} chat", desk.thread);
+            let bye = format!("{} chat", desk.again);
             screen.progress(
                 &desk
                     .lang
@@ -29,22 +31,15 @@ pub(crate) async fn chat(desk: &Desk, screen: &mut Screen) -> Result<()> {
             );
             return Ok(());
         };
-        let ended = match open.first() {
-            Some(card) => {
-                let reply = reply_to(card, &said);
-                follow(screen, || {
-                    Ok(desk.service.reply(&desk.thread, &card.id, &reply)?)
-                })
-                .await
-            }
-            None => {
-                let classes = desk.intake.state.task_classes.iter().map(|class| class.id);
-                let request = Request::new(&said).classes(classes);
-                follow(screen, || {
-                    Ok(desk.service.request(&desk.thread, request.clone()))
-                })
-                .await
-            }
+        let ended = if let Some(card) = open.first() {
+            let reply = reply_to(card, &said);
+            let start = || Ok(desk.service.reply(&desk.thread, &card.id, &reply)?);
+            follow(screen, start).await
+        } else {
+            let classes = desk.intake.state.task_classes.iter().map(|class| class.id);
+            let request = Request::new(&said).classes(classes);
+            let start = || Ok(desk.service.request(&desk.thread, request.clone()));
+            follow(screen, start).await
         };
         open = match ended {
             Ok(ended) => interrupts(&ended),

@@ -1,10 +1,14 @@
 //! What a command works with: the folder, the log, the input and the agent.
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use async_trait::async_trait;
 use fugato::{
-    graph::{BoxError, RunnerOptions},
+    graph::{BoxError, Runner, RunnerOptions},
     llm::{Retry, Timeout},
     openai::{ApiKey, OpenAi},
     sqlite::SqliteLog,
@@ -15,6 +19,7 @@ use scheduler::{
     agent::DEFAULT_MAX_ROUNDS,
     calendar::{Intake, Lang, open, read_file, write_file},
     deps::{Deps, ScheduleProvider},
+    graph::graph,
     mind::Mind,
     schedule::ScheduleState,
     service::Service,
@@ -25,7 +30,7 @@ use super::args::{Args, Job};
 /// How long a conversation is held by a process that died without letting go of it.
 const LEASE: Duration = Duration::from_secs(3);
 /// How long a model may be silent.
-const IDLE: Duration = Duration::from_secs(60);
+const IDLE: Duration = Duration::from_secs(90);
 
 const SAMPLES: [(Lang, &str, &str); 2] = [
     (
@@ -45,6 +50,7 @@ pub(crate) struct Desk {
     pub(crate) service: Service,
     pub(crate) intake: Intake,
     pub(crate) lang: Lang,
+    pub(crate) again: String,
     folder: PathBuf,
 }
 
@@ -58,14 +64,21 @@ impl ScheduleProvider for FromFiles {
 }
 
 impl Desk {
-    pub(crate) fn open(args: &Args) -> Result<Self> {
+    pub(crate) async fn open(args: &Args) -> Result<Self> {
         let thread = ThreadId::new(args.thread.clone())?;
         let folder = args.dir.join(thread.as_str());
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        let store = Arc::new(SqliteLog::open(args.dir.join("threads.db"))?);
+        let stored = Runner::new(graph(&Deps::new()?)?, store.clone());
+        let stored = stored.state(&thread).await?.map(|agent| agent.lang);
         let words = args.job.request.as_deref();
-        let lang = args.lang.or(words.map(Lang::of)).unwrap_or_default();
-        let (courses, tasks) = input(&folder, &args.job, lang)?;
+        let lang = args
+            .lang
+            .or(words.map(Lang::of))
+            .or(stored)
+            .unwrap_or_default();
+        let (courses, tasks) = input(&folder, &args.job, stored.is_some(), lang)?;
         let intake = open(&courses, &tasks, &TimeZone::system(), lang)?;
         let provider = FromFiles(intake.state.clone());
         // Every such move is confirmed by a person.
@@ -73,7 +86,6 @@ impl Desk {
             .mind(mind(args))
             .provider(provider)
             .existing_may_move(true);
-        let store = Arc::new(SqliteLog::open(args.dir.join("threads.db"))?);
         let options = RunnerOptions::default()
             .lease(LEASE)
             .owner(format!("scheduler process {}", std::process::id()));
@@ -83,6 +95,7 @@ impl Desk {
             service,
             intake,
             lang,
+            again: args.again(&args.thread, ""),
             folder,
         })
     }
@@ -93,28 +106,26 @@ impl Desk {
     }
 }
 
-impl Desk {
-    /// Another conversation about the same input.
-    pub(crate) fn copy_input_to(&self, thread: &ThreadId) -> Result<()> {
-        let folder = self.folder.with_file_name(thread.as_str());
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-        for name in ["courses.ics", "tasks.toml"] {
-            write_file(&folder.join(name), &read_file(&self.file(name))?)?;
-        }
-        Ok(())
-    }
-}
-
 /// The input of a conversation is copied into its folder, so that later commands need not be told
 /// again, and a file that is edited meanwhile does not change what was scheduled.
-fn input(folder: &std::path::Path, job: &Job, lang: Lang) -> Result<(PathBuf, PathBuf)> {
+fn input(folder: &Path, job: &Job, begun: bool, lang: Lang) -> Result<(PathBuf, PathBuf)> {
     let paths = (folder.join("courses.ics"), folder.join("tasks.toml"));
     if let Some((courses, tasks)) = job.courses.as_ref().zip(job.tasks.as_ref()) {
         // Read as they stand first: an error names the file that the person wrote.
         open(courses, tasks, &TimeZone::system(), lang)?;
-        write_file(&paths.0, &read_file(courses)?)?;
-        write_file(&paths.1, &read_file(tasks)?)?;
+        for (from, to) in [(courses, &paths.0), (tasks, &paths.1)] {
+            let new = read_file(from)?;
+            let same = to.exists() && read_file(to)? == new;
+            if begun && !same {
+                bail!(
+                    "{} differs from what the conversation began with; begin another one with --thread NAME",
+                    from.display()
+                );
+            }
+            if !same {
+                write_file(to, &new)?;
+            }
+        }
     } else if !paths.0.exists() || !paths.1.exists() {
         let sample = SAMPLES.iter().find(|(of, ..)| *of == lang);
         if let Some((_, courses, tasks)) = sample {

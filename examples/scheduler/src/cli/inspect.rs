@@ -7,17 +7,17 @@ use fugato::{
 use jiff::Timestamp;
 use scheduler::{deps::Deps, graph::graph as wire};
 
-use super::{args::Format, desk::Desk, screen::Screen};
+use super::{archive::Archive, args::Format, screen::Screen};
 
 const PAGE: usize = 500;
 
-pub(crate) async fn history(desk: &Desk, screen: &mut Screen) -> Result<()> {
+pub(crate) async fn history(archive: &Archive, screen: &mut Screen) -> Result<()> {
     let mut from = 1;
     loop {
-        let page = desk
+        let page = archive
             .service
             .runner()
-            .history(&desk.thread, from, PAGE)
+            .history(&archive.thread, from, PAGE)
             .await?;
         for entry in &page {
             let at = Timestamp::from_millisecond(entry.at)?
@@ -37,7 +37,9 @@ pub(crate) async fn history(desk: &Desk, screen: &mut Screen) -> Result<()> {
         }
     }
     if from == 1 {
-        let none = desk.lang.pick("nothing has happened yet", "还没有任何记录");
+        let none = archive
+            .lang
+            .pick("nothing has happened yet", "还没有任何记录");
         screen.line(none);
     }
     Ok(())
@@ -86,25 +88,31 @@ fn what(entry: &HistoryEntry) -> String {
     }
 }
 
-pub(crate) async fn show(desk: &Desk, seq: u64, screen: &mut Screen) -> Result<()> {
-    let state = desk
+pub(crate) async fn show(archive: &Archive, seq: u64, screen: &mut Screen) -> Result<()> {
+    let state = archive
         .service
         .runner()
-        .state_at(&desk.thread, seq)
+        .state_at(&archive.thread, seq)
         .await
         .with_context(|| format!("there is no line {seq}; `scheduler history` lists them"))?;
     screen.line(serde_json::to_string_pretty(&*state)?);
     Ok(())
 }
 
-pub(crate) async fn fork(desk: &Desk, seq: u64, new: &str, screen: &mut Screen) -> Result<()> {
+pub(crate) async fn fork(
+    archive: &Archive,
+    seq: u64,
+    new: &str,
+    again: &str,
+    screen: &mut Screen,
+) -> Result<()> {
     let thread = ThreadId::new(new)?;
-    desk.service.runner().fork(&desk.thread, seq, &thread).await.with_context(|| {
+    archive.service.runner().fork(&archive.thread, seq, &thread).await.with_context(|| {
         format!("cannot copy line {seq} to {new:?}; lines with a * can be copied, to a name that is free")
     })?;
-    desk.copy_input_to(&thread)?;
-    let text = desk.lang.pick("go on with", "继续");
-    screen.line(format!("{text}: scheduler --thread {new}"));
+    archive.copy_input_to(&thread)?;
+    let text = archive.lang.pick("go on with", "继续");
+    screen.line(format!("{text}: {again}"));
     Ok(())
 }
 

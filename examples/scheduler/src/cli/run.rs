@@ -1,5 +1,5 @@
 //! The whole job: place, refine, ask, keep, show, write files.
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use fugato::{
     graph::{Ended, Standing},
     state::Interrupt,
@@ -13,22 +13,42 @@ use scheduler::{
 
 use super::{args::Job, chat::reply_to, desk::Desk, drive::follow, screen::Screen};
 
-pub(crate) async fn run(desk: &Desk, job: &Job, screen: &mut Screen) -> Result<()> {
+/// The answer that the command line gives, checked before anything begins.
+pub(crate) fn answer(job: &Job) -> Result<Option<Reply>> {
+    let Some(json) = &job.answer else {
+        return Ok(None);
+    };
+    let allowed = r#"allowed are {"action": "approve"}, {"action": "reject", "text": "why"} and {"text": "…"}"#;
+    let reply: Reply = serde_json::from_str(json)
+        .with_context(|| format!("--answer {json:?} is no answer; {allowed}"))?;
+    if reply == Reply::default() {
+        bail!("--answer {json:?} says nothing; {allowed}");
+    }
+    Ok(Some(reply))
+}
+
+pub(crate) async fn run(
+    desk: &Desk,
+    job: &Job,
+    mut answer: Option<Reply>,
+    screen: &mut Screen,
+) -> Result<()> {
     screen.lang = desk.lang;
     for remark in &desk.intake.remarks {
         let text = remark.say(desk.lang);
         screen.progress(&text);
     }
     let mut ended = begin(desk, job, screen).await?;
-    let mut answer = job.answer.clone();
+    let mut read = false;
     while let Some(card) = ended
         .as_ref()
         .and_then(|ended| ended.interrupts().first())
         .cloned()
     {
-        screen.card(&card);
+        screen.card(&card, std::mem::replace(&mut read, true));
         let Some(reply) = reply(desk, job, &mut answer, &card, screen).await? else {
-            return park(desk, &card, screen);
+            park(desk, &card, screen);
+            return Ok(());
         };
         let next = follow(screen, || {
             Ok(desk.service.reply(&desk.thread, &card.id, &reply)?)
@@ -44,6 +64,13 @@ pub(crate) async fn run(desk: &Desk, job: &Job, screen: &mut Screen) -> Result<(
             .await?
             .map(|agent| (*agent).clone()),
     };
+    if answer.is_some() {
+        let unused = desk.lang.pick(
+            "--answer was not used: no card is open",
+            "没有等待回答的卡片，--answer 未被使用",
+        );
+        screen.progress(unused);
+    }
     match agent {
         Some(agent) => finish(desk, &agent, screen),
         None => Ok(()),
@@ -76,6 +103,10 @@ async fn begin(desk: &Desk, job: &Job, screen: &mut Screen) -> Result<Option<End
                 .await?,
             )
         }
+        Standing::Waiting(_) if words.is_some() => bail!(
+            "the conversation waits for an answer, and cannot take a --request before; `{}` shows the card",
+            desk.again
+        ),
         Standing::Waiting(interrupts) => {
             screen.progress(go_on);
             let state = desk.service.runner().state(&desk.thread).await?;
@@ -105,16 +136,12 @@ async fn begin(desk: &Desk, job: &Job, screen: &mut Screen) -> Result<Option<End
 async fn reply(
     desk: &Desk,
     job: &Job,
-    answer: &mut Option<String>,
+    answer: &mut Option<Reply>,
     card: &Interrupt,
     screen: &mut Screen,
 ) -> Result<Option<Reply>> {
-    if let Some(json) = answer.take() {
-        let allowed = r#"allowed are {"action": "approve"}, {"action": "reject", "text": "why"} and {"text": "…"}"#;
-        let reply = serde_json::from_str(&json);
-        return Ok(Some(reply.with_context(|| {
-            format!("--answer {json:?} is no answer; {allowed}")
-        })?));
+    if let Some(reply) = answer.take() {
+        return Ok(Some(reply));
     }
     if job.yes {
         return Ok(Some(Reply::approve()));
@@ -130,17 +157,13 @@ async fn reply(
 }
 
 /// The conversation waits; everything is stored.
-fn park(desk: &Desk, card: &Interrupt, screen: &mut Screen) -> Result<()> {
-    let how = format!(
-        "scheduler --thread {} --answer '{{\"action\": \"approve\"}}'",
-        desk.thread
-    );
+fn park(desk: &Desk, card: &Interrupt, screen: &mut Screen) {
+    let how = format!("{} --answer '{{\"action\": \"approve\"}}'", desk.again);
     let text = desk.lang.pick(
         format!("\nThe conversation waits for an answer to {}. Answer with:\n  {how}\nor agree to everything with --yes.", card.id),
         format!("\n会话在等待对 {} 的回答。可以这样回答：\n  {how}\n或用 --yes 全部同意。", card.id),
     );
     screen.line(text);
-    Ok(())
 }
 
 /// Shows the weeks, and writes the calendar and the picture.
@@ -155,6 +178,14 @@ fn finish(desk: &Desk, agent: &Agent, screen: &mut Screen) -> Result<()> {
     };
     for week in WeekTable::weeks(schedule) {
         screen.line(table.draw(schedule, week));
+    }
+    if agent.run.unsaved {
+        let draft = desk.lang.pick(
+            "This is a draft: nothing is kept, and no file is written, until you agree to it.",
+            "这只是草稿：在你同意之前不会保存，也不会写入文件。",
+        );
+        screen.line(draft);
+        return Ok(());
     }
     write_results(desk, original, schedule, screen)
 }

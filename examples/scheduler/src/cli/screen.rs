@@ -1,5 +1,5 @@
 //! What a person sees: everything that a command says goes through here.
-use std::io::{IsTerminal as _, Write as _, stderr, stdin, stdout};
+use std::io::{IsTerminal as _, Stderr, Stdout, Write as _, stderr, stdin, stdout};
 
 use anyhow::Result;
 use fugato::{
@@ -11,6 +11,8 @@ use scheduler::{agent::Card, calendar::Lang};
 pub(crate) struct Screen {
     pub(crate) lang: Lang,
     styled: bool,
+    out: Stdout,
+    err: Stderr,
 }
 
 const DIM: &str = "\u{1b}[2m";
@@ -22,6 +24,8 @@ impl Screen {
         Self {
             lang: lang.unwrap_or_default(),
             styled: stdout().is_terminal(),
+            out: stdout(),
+            err: stderr(),
         }
     }
 
@@ -34,9 +38,8 @@ impl Screen {
     /// Text without an end of line. A reader that went away, such as a closed pipe, is no error:
     /// what matters is stored.
     pub(crate) fn write(&mut self, text: &str) {
-        let mut out = stdout();
-        let _ = out.write_all(text.as_bytes());
-        let _ = out.flush();
+        let _ = self.out.write_all(text.as_bytes());
+        let _ = self.out.flush();
     }
 
     /// A line of progress.
@@ -47,10 +50,9 @@ impl Screen {
     }
 
     pub(crate) fn error(&mut self, error: &anyhow::Error) {
-        let mut err = stderr();
-        let _ = writeln!(err, "error: {error}");
+        let _ = writeln!(self.err, "error: {error}");
         for cause in error.chain().skip(1) {
-            let _ = writeln!(err, "  because: {cause}");
+            let _ = writeln!(self.err, "  because: {cause}");
         }
     }
 
@@ -62,19 +64,21 @@ impl Screen {
     pub(crate) fn event(&mut self, event: &Event) {
         match &event.kind {
             EventKind::Status { summary, .. } => self.progress(summary),
-            EventKind::TextDelta { text, .. } => self.write(text),
+            EventKind::TextDelta { text, .. } | EventKind::ReasoningDelta { text, .. } => {
+                self.write(text);
+            }
             EventKind::TextFinished { .. } => self.line(""),
             EventKind::ReasoningStarted { .. } => {
                 let (on, _) = self.style(DIM);
                 self.write(on);
             }
-            EventKind::ReasoningDelta { text, .. } => self.write(text),
             EventKind::ReasoningFinished { .. } => {
                 let (_, off) = self.style(DIM);
                 self.line(off);
             }
             EventKind::ToolStarted { name, preview, .. } => {
-                self.progress(&format!("{name} {preview}"));
+                let (name, gap) = (self.tool(name), if preview.is_empty() { "" } else { ": " });
+                self.progress(&format!("{name}{gap}{preview}"));
             }
             EventKind::ToolFinished {
                 name,
@@ -87,7 +91,15 @@ impl Screen {
                     ToolStatus::Blocked => self.lang.pick("blocked", "被阻止"),
                     ToolStatus::Failed => self.lang.pick("failed", "失败"),
                 };
-                self.progress(&format!("{name} {how}: {summary}"));
+                let name = self.tool(name);
+                // Summaries are made for models, in English.
+                let told = self.lang == Lang::En || *status != ToolStatus::Ok;
+                let summary = if told {
+                    format!(": {summary}")
+                } else {
+                    String::new()
+                };
+                self.progress(&format!("{name} {how}{summary}"));
             }
             EventKind::Correction { message } => {
                 let what = self.lang.pick("the model is corrected", "纠正模型");
@@ -106,10 +118,46 @@ impl Screen {
         }
     }
 
-    /// A card that waits for an answer.
-    pub(crate) fn card(&mut self, interrupt: &Interrupt) {
+    /// What a tool does, in words.
+    fn tool(&self, name: &str) -> String {
+        let (en, zh) = match name {
+            "get_overview" => ("looking at everything", "查看总览"),
+            "find_free" => ("looking for free time", "查找空闲时间"),
+            "list_tasks" => ("listing tasks", "列出任务"),
+            "query_range" => ("looking at a day", "查看某天"),
+            "get_task_info" => ("looking at a task", "查看任务"),
+            "analyze_health" => ("diagnosing", "诊断日程"),
+            "place" => ("placing", "安排"),
+            "move" => ("moving", "移动"),
+            "swap" => ("swapping", "交换"),
+            "batch_move" => ("moving several", "批量移动"),
+            "unplace" => ("taking out", "取消安排"),
+            "context_tools_add" => ("choosing tools", "启用工具"),
+            "context_tools_remove" => ("putting tools away", "停用工具"),
+            _ => (name, name),
+        };
+        self.lang.pick(en, zh).to_owned()
+    }
+
+    /// Somebody pressed Ctrl-C.
+    pub(crate) fn interrupted(&mut self, again: &str) {
+        let (_, off) = self.style(PLAIN);
+        let text = self.lang.pick(
+            format!("{off}\nInterrupted. Everything so far is stored; go on with: {again}"),
+            format!("{off}\n已中断。此前的一切都已保存，继续：{again}"),
+        );
+        self.line(text);
+    }
+
+    /// A card that waits for an answer. A question whose text was just read is not repeated; what
+    /// is to be agreed to is always shown whole.
+    pub(crate) fn card(&mut self, interrupt: &Interrupt, just_read: bool) {
         let (on, off) = self.style(BOLD);
         match serde_json::from_value::<Card>(interrupt.question.prompt.clone()) {
+            Ok(card) if just_read && card.streamed => {
+                let text = format!("\n{on}{}{off}", card.title);
+                self.line(text);
+            }
             Ok(card) => {
                 let text = format!("\n{on}{}{off}\n{}", card.title, card.summary);
                 self.line(text);
@@ -131,6 +179,6 @@ impl Screen {
     }
 
     pub(crate) fn is_interactive(&self) -> bool {
-        stdin().is_terminal() && stdout().is_terminal()
+        stdin().is_terminal() && self.out.is_terminal()
     }
 }

@@ -9,7 +9,6 @@ use fugato::{
 use crate::{
     agent::{Agent, Evidence, EvidenceSource, Update, Wanted},
     deps::Deps,
-    mind::show,
     tools::View,
 };
 
@@ -24,7 +23,6 @@ impl Node<Agent> for Act {
         let Some(wanted) = agent.wanted.as_ref().filter(|wanted| wanted.accepted) else {
             return Err("there is no accepted call to execute".into());
         };
-        show(&cx, &wanted.speak);
         let name = wanted.call.name.clone();
         let (call, preview) = (wanted.call.id.clone(), wanted.summary.clone());
         cx.emit(EventKind::ToolStarted {

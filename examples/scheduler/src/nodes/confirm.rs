@@ -31,7 +31,11 @@ pub async fn confirm(cx: Context<Agent>) -> Result<Vec<Update>, BoxError> {
     } else {
         return Err("there is nothing to confirm: no wanted write, no plan, no schedule".into());
     };
-    status(&cx, code, card.title.clone());
+    status(
+        &cx,
+        code,
+        lang.pick("your consent is needed", "需要你的确认"),
+    );
     let (topic, resume_phase) = (card.topic, Phase::WaitingConfirm);
     Ok(vec![Update::Asked(Pending {
         topic,

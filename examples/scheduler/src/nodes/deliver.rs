@@ -1,7 +1,6 @@
 use async_trait::async_trait;
 use fugato::{
     graph::{BoxError, Context, Node, Outcome},
-    llm::visible_text,
     stream::EventKind,
 };
 use serde_json::json;
@@ -10,7 +9,7 @@ use super::{announce, fall_back, said};
 use crate::{
     agent::{Agent, Update},
     deps::Deps,
-    mind::{ask, decision_tag, request, show, status},
+    mind::{request, show, status, tell},
     prompts, report,
 };
 
@@ -57,17 +56,9 @@ impl Deliver {
         if let Some(model) = &self.0.mind.model {
             let messages = prompts::deliver(cx.state(), facts);
             let request = request(cx.state(), &self.0.mind.stages.deliver, messages);
-            match ask(cx, &**model, request, decision_tag(cx)).await {
-                Ok(spoken) => {
-                    let text =
-                        visible_text([spoken.after.as_str(), spoken.decision.as_str()]).to_owned();
-                    if spoken.after.is_empty() {
-                        show(cx, &text);
-                    }
-                    if !text.is_empty() {
-                        return Ok(Some(text));
-                    }
-                }
+            match tell(cx, &**model, request).await {
+                Ok(text) if !text.trim().is_empty() => return Ok(Some(text.trim().to_owned())),
+                Ok(_) => {}
                 // A summary is not worth failing for, whatever the policy is.
                 Err(error) => fall_back(cx, crate::mind::OnFailure::Rules, error.into())?,
             }

@@ -29,13 +29,21 @@ pub(super) fn judge(
         deps,
         agent: cx.state(),
         decision,
+        raw: &spoken.decision,
     };
     let updates = match (decision.action, decision.call()) {
         (ActionKind::Continue | ActionKind::Confirm, Some(call)) => {
-            return judging.call(call, judging.text(spoken));
+            let updates = judging.call(call, judging.text(spoken))?;
+            // A card says it itself, and a tool that only changes which tools there are is not
+            // the person's business.
+            let told = |update: &Update| matches!(update, Update::Wanted(wanted) if wanted.accepted && !wanted.speak.is_empty());
+            if spoken.after.is_empty() && updates.iter().any(told) {
+                show(cx, &decision.speak);
+            }
+            return Ok(updates);
         }
         (ActionKind::Continue, None) => judging.go_on(spoken),
-        (ActionKind::AskUser, _) => judging.ask(judging.text(spoken)),
+        (ActionKind::AskUser, _) => judging.ask(spoken),
         (ActionKind::NextPlan, _) => judging.next_step(judging.text(spoken))?,
         (ActionKind::Done, _) => judging.done(judging.text(spoken))?,
         (ActionKind::Abort, _) => judging.abort(),
@@ -57,6 +65,7 @@ struct Judging<'a> {
     deps: &'a Deps,
     agent: &'a Agent,
     decision: &'a Decision,
+    raw: &'a str,
 }
 
 impl Judging<'_> {
@@ -65,8 +74,7 @@ impl Judging<'_> {
     }
 
     fn refuse(&self, path: &str, why: impl Into<String>) -> Rejected {
-        let raw = serde_json::to_string(self.decision).unwrap_or_default();
-        Rejected::sense(raw, path, why)
+        Rejected::sense(self.raw, path, why)
     }
 
     /// A call that may be executed, or has to be confirmed.
@@ -122,9 +130,10 @@ impl Judging<'_> {
         vec![Update::Judged(Judged::Continue), said(text)]
     }
 
-    fn ask(&self, text: &str) -> Vec<Update> {
+    fn ask(&self, spoken: &Spoken) -> Vec<Update> {
+        let text = self.text(spoken);
         let title = self.agent.lang.pick("A question", "请确认");
-        let card = Card::question(title, text);
+        let card = Card::question(title, text).streamed(!spoken.after.is_empty());
         let (topic, resume_phase) = (Topic::AskUser, Phase::Executing);
         let asked = Update::Asked(Pending {
             topic,

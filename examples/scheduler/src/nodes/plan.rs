@@ -4,11 +4,12 @@ use fugato::{
     llm::{ChatModel, ModelError, visible_text},
 };
 
-use super::{Heard, announce, correct, fall_back, hear, said};
+use super::{Heard, announce, correct, fall_back, hear, request_text, said};
 use crate::{
-    agent::{Agent, Card, ContextHook, Judged, Pending, Phase, Topic, Update},
+    agent::{Agent, Card, ContextHook, Judged, Pending, Phase, ROUGH_BUILD_DONE, Topic, Update},
     contract::{self, Complexity, PlanAction, PlanDecision},
     deps::Deps,
+    keywords,
     mind::{Spoken, ask, decision_tag, request, show, status},
     prompts, rules,
 };
@@ -26,7 +27,7 @@ impl Node<Agent> for Plan {
             cx.state().lang.pick("making a plan", "正在制定计划"),
         );
         let mut updates = announce(&cx);
-        let (decision, spoken) = match self.think(&cx).await {
+        let (decision, spoken) = match self.think(&cx).await? {
             Some(Heard::Decided(decision, spoken)) => (decision, spoken),
             Some(Heard::Rejected(rejected)) => {
                 match correct(&cx, &rejected, self.0.max_corrections) {
@@ -50,18 +51,43 @@ impl Node<Agent> for Plan {
 }
 
 impl Plan {
-    async fn think(&self, cx: &Context<Agent>) -> Option<Heard<PlanDecision>> {
-        let model = &**self.0.mind.model.as_ref()?;
+    async fn think(&self, cx: &Context<Agent>) -> Result<Option<Heard<PlanDecision>>, BoxError> {
+        let Some(model) = self.0.mind.model.as_deref() else {
+            return Ok(None);
+        };
         let quick = hear(self.ask(cx, model, false).await, &contract::plan());
-        match &quick {
-            Heard::Decided(plan, _)
-                if plan.complexity == Complexity::Complex
-                    && plan.action == PlanAction::PlanDone =>
-            {
-                Some(hear(self.ask(cx, model, true).await, &contract::plan()))
-            }
-            _ => Some(quick),
+        let is_complex = |plan: &PlanDecision| {
+            plan.complexity == Complexity::Complex && plan.action == PlanAction::PlanDone
+        };
+        if !matches!(&quick, Heard::Decided(plan, _) if is_complex(plan)) {
+            return Ok(Some(quick));
         }
+        match hear(self.ask(cx, model, true).await, &contract::plan()) {
+            // The quick plan is a plan too.
+            Heard::Failed(error) => {
+                fall_back(cx, self.0.mind.on_failure, error.into())?;
+                Ok(Some(quick))
+            }
+            deep => Ok(Some(deep)),
+        }
+    }
+
+    /// Items are placed by rule once, and again only if the person says so.
+    fn builds(&self, agent: &Agent, plan: &PlanDecision) -> bool {
+        let built = agent.conversation.pinned(ROUGH_BUILD_DONE).is_some();
+        let again = || keywords::said(&request_text(agent)).redo_rough_build;
+        plan.needs_rough_build && self.0.provider.is_some() && (!built || again())
+    }
+
+    /// The tools with which execution begins. What the model invented is replaced.
+    fn hook(&self, plan: &PlanDecision) -> ContextHook {
+        let exists = |hook: &&ContextHook| {
+            let domain = self.0.registry.domains().get(&hook.domain);
+            domain.is_some_and(|domain| hook.packs.iter().all(|pack| domain.has(pack)))
+        };
+        let hook = plan.context_hook.as_ref().filter(exists);
+        hook.cloned()
+            .unwrap_or_else(|| ContextHook::schedule("plan"))
     }
 
     async fn ask(
@@ -92,7 +118,8 @@ impl Plan {
             PlanAction::Continue => updates.push(said(visible_text([text, plan.reason.as_str()]))),
             PlanAction::AskUser => {
                 updates.push(said(text));
-                let card = Card::question(lang.pick("A question", "请确认"), text);
+                let card = Card::question(lang.pick("A question", "请确认"), text)
+                    .streamed(!spoken.after.is_empty());
                 let (topic, resume_phase) = (Topic::AskUser, Phase::Planning);
                 updates.push(Update::Asked(Pending {
                     topic,
@@ -105,12 +132,10 @@ impl Plan {
                     updates.push(said(text));
                 }
                 updates.push(Update::Planned {
+                    needs_rough_build: self.builds(cx.state(), &plan),
+                    hook: self.hook(&plan),
+                    task_class_ids: known(cx.state(), plan.task_class_ids),
                     steps: plan.plan_steps,
-                    needs_rough_build: plan.needs_rough_build && self.0.provider.is_some(),
-                    task_class_ids: plan.task_class_ids,
-                    hook: plan
-                        .context_hook
-                        .unwrap_or_else(|| ContextHook::schedule("plan")),
                 });
                 if cx.state().run.always_execute {
                     status(
@@ -124,4 +149,12 @@ impl Plan {
         }
         updates
     }
+}
+
+/// A plan may narrow the classes of the request, and not invent others.
+fn known(agent: &Agent, ids: Vec<u32>) -> Vec<u32> {
+    let known = &agent.task_class_ids;
+    ids.into_iter()
+        .filter(|id| known.is_empty() || known.contains(id))
+        .collect()
 }

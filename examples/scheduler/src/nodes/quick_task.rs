@@ -1,10 +1,6 @@
-use fugato::{
-    graph::{BoxError, Context},
-    prompt::is_correction,
-    state::Role,
-};
+use fugato::graph::{BoxError, Context};
 
-use super::said;
+use super::{request_text, said};
 use crate::{
     agent::{Agent, Update},
     mind::show,
@@ -12,16 +8,11 @@ use crate::{
 
 /// Keeps a note. A short errand that needs no plan and no schedule.
 pub async fn quick_task(cx: Context<Agent>) -> Result<Vec<Update>, BoxError> {
-    let history = &cx.state().conversation.history;
-    let asked = history
-        .iter()
-        .rev()
-        .find(|m| m.role == Role::User && !is_correction(m));
-    let text = asked.map_or("", |message| message.content.as_str());
+    let text = request_text(cx.state());
     // "Make a note: milk" keeps "milk"; without a colon, the whole request is the note.
     let note = text
         .split_once([':', '：'])
-        .map_or(text, |(_, note)| note)
+        .map_or(text.as_str(), |(_, note)| note)
         .trim();
     let reply = cx
         .state()

@@ -28,13 +28,12 @@ impl Node<Agent> for RoughBuild {
             return Err("a rough build needs a schedule, and no provider was injected".into());
         };
         // What was confirmed since is in the agent's own schedule; a first build loads it anew.
-        let schedule = match &agent.schedule {
-            Some(schedule) => schedule.clone(),
-            None => {
-                let loaded = std::sync::Arc::new(provider.load(cx.thread()).await?);
-                updates.push(Update::Loaded(loaded.clone()));
-                loaded
-            }
+        let schedule = if let Some(schedule) = &agent.schedule {
+            schedule.clone()
+        } else {
+            let loaded = std::sync::Arc::new(provider.load(cx.thread()).await?);
+            updates.push(Update::Loaded(loaded.clone()));
+            loaded
         };
         let refine = agent.run.needs_refine || agent.has_step();
         match rough_build(&schedule, &agent.task_class_ids) {
