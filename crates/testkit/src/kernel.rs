@@ -20,6 +20,8 @@ mod steps;
 mod stored;
 mod writing;
 
+use futures::future::BoxFuture;
+
 use crate::log::{Failure, LogFactory};
 
 pub use recording::{Cut, RecordingLog};
@@ -32,12 +34,16 @@ macro_rules! scenarios {
         /// The names of the scenarios.
         pub const SCENARIOS: &[&str] = &[$($(stringify!($scenario)),*),*];
 
-        /// Runs the scenario of this name.
+        /// Runs the scenario of this name, for a minute at most: on a log that breaks its promises
+        /// it may wait for what never comes.
         pub async fn run(scenario: &str, factory: &dyn LogFactory) -> Result<(), Failure> {
-            match scenario {
-                $($(stringify!($scenario) => Box::pin($scenario(factory)).await,)*)*
-                _ => Err(Failure::new(format!("there is no scenario {scenario:?}"))),
-            }
+            let ran: BoxFuture<'_, Result<(), Failure>> = match scenario {
+                $($(stringify!($scenario) => Box::pin($scenario(factory)),)*)*
+                _ => return Err(Failure::new(format!("there is no scenario {scenario:?}"))),
+            };
+            let minute = std::time::Duration::from_secs(60);
+            let late = |_| Failure::new("the scenario came to no end within a minute");
+            tokio::time::timeout(minute, ran).await.map_err(late)?
         }
 
         /// Makes one `#[tokio::test]` of each scenario of [`kernel`](mod@crate::kernel), which
@@ -50,7 +56,7 @@ macro_rules! scenarios {
                 $($(
                     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
                     async fn $scenario() -> Result<(), $crate::log::Failure> {
-                        Box::pin($crate::kernel::$scenario(&$d factory)).await
+                        $crate::kernel::run(stringify!($scenario), &$d factory).await
                     }
                 )*)*
             };

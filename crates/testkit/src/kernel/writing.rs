@@ -33,7 +33,11 @@ pub async fn k13_of_two_runs_one_is_refused(factory: &dyn LogFactory) -> Result<
     let graph = held(&entered, &leave)?;
     let first = desk.runner(&graph).start(&desk.thread, line("one"));
     entered.notified().await;
-    let second = kind(desk.runner(&graph).start(&desk.thread, line("two")).await)?;
+    let second = desk.runner(&graph).start(&desk.thread, line("two"));
+    let second = tokio::select! {
+        ended = second.into_future() => kind(ended)?,
+        () = entered.notified() => return Err(Failure::new("two runs are under way at once")),
+    };
     holds(matches!(second, RunErrorKind::Busy { .. }), || {
         format!("got {second:?}")
     })?;
@@ -53,33 +57,30 @@ pub async fn k13_of_two_runs_one_is_refused(factory: &dyn LogFactory) -> Result<
 /// A writer that lost its thread to another gets a conflict, and has written nothing.
 pub async fn k13_an_old_owner_writes_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
-    let (entered, leave) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
-    let graph = held(&entered, &leave)?;
-    let old = desk.runner(&graph).start(&desk.thread, line("old"));
+    let entered = Arc::new(Notify::new());
+    let old_leaves = Arc::new(Semaphore::new(0));
+    let new_leaves = Arc::new(Semaphore::new(0));
+    let runner = desk.runner(&held(&entered, &old_leaves)?);
+    let old = runner.start(&desk.thread, line("old"));
     entered.notified().await;
     // The process sleeps longer than its lease lasts.
     desk.clock.advance(60_000);
-    let new = desk.runner(&graph).start(&desk.thread, line("new"));
+    let runner = desk.runner(&held(&entered, &new_leaves)?);
+    let new = runner.start(&desk.thread, line("new"));
     entered.notified().await;
-    leave.add_permits(2);
-    let results = (old.await, new.await);
-    let (Err(lost), Ok(won)) = &results else {
-        return Err(Failure::new(format!(
-            "one should win, the newer: {results:?}"
-        )));
-    };
-    let conflict = matches!(
-        lost.kind,
-        RunErrorKind::Store(StoreErrorKind::Conflict { .. })
-    );
-    holds(conflict, || format!("the old owner got {:?}", lost.kind))?;
+    old_leaves.add_permits(1);
+    let lost = kind(old.await)?;
+    let conflict = matches!(lost, RunErrorKind::Store(StoreErrorKind::Conflict { .. }));
+    holds(conflict, || format!("the old owner got {lost:?}"))?;
+    same("the head after the old owner", desk.head().await?, 0)?;
+    new_leaves.add_permits(1);
     let said = ["new", "a"].map(str::to_owned).to_vec();
     same(
         "what the winner said",
-        won.state().lines.clone(),
+        finished(new.await)?.lines,
         said.clone(),
     )?;
-    let stored = desk.runner(&graph).state(&desk.thread).await?;
+    let stored = runner.state(&desk.thread).await?;
     same(
         "what is stored",
         stored.map(|page| page.lines.clone()),
