@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use fugato_state::{InterruptId, RunId, State};
-use fugato_store::Snapshot;
+use fugato_store::{Commit, Snapshot, StoreError, StoreErrorKind};
 use serde_json::Value;
 
 use crate::{
@@ -104,6 +104,12 @@ fn start<S: State>(
     } else {
         None
     };
+    let bytes = written.as_ref().map_or(0, |updates| updates.get().len());
+    if bytes > Commit::MAX_RECORD {
+        let limit = Commit::MAX_RECORD;
+        let kind = StoreErrorKind::TooLarge { bytes, limit };
+        return Err(StoreError::new(kind, "start").into());
+    }
     driver.fold.discard();
     driver.fold.apply(updates);
     let run = RunId(driver.machine.run().0 + 1);

@@ -127,6 +127,7 @@ pub async fn k16_what_is_too_large_is_an_error(factory: &dyn LogFactory) -> Resu
     let large = |kind: &RunErrorKind| matches!(kind, RunErrorKind::Store(StoreErrorKind::TooLarge { limit, .. }) if *limit == Commit::MAX_RECORD);
     holds(large(&huge), || format!("a huge input: got {huge:?}"))?;
     same("the head after a huge input", desk.head().await?, 0)?;
+    same("the tasks of a huge input", calls.take(), vec![])?;
     let failed = runner
         .start(&desk.thread, Change::Route("large".into()))
         .await
