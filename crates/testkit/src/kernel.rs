@@ -3,7 +3,7 @@
 //!
 //! Each scenario is a public function whose name begins with its rule.
 //! [`kernel_suite!`](crate::kernel_suite) makes a test of each, on the logs of a
-//! [`LogFactory`](crate::log::LogFactory).
+//! [`LogFactory`].
 mod appends;
 mod asking;
 mod build;

@@ -1,7 +1,12 @@
 //! Defects of other agent engines, each as a test that shows that it cannot happen here.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed"
+)]
+
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicI64, AtomicUsize, Ordering},
 };
 
 use fugato_graph::{
@@ -60,16 +65,16 @@ fn names(names: &[&str]) -> Vec<String> {
 /// which every log passes.
 struct Bench {
     log: RecordingLog,
-    now: Arc<AtomicUsize>,
+    now: Arc<AtomicI64>,
     thread: ThreadId,
     opened: Opened,
 }
 
 impl Bench {
     fn new() -> Self {
-        let now = Arc::new(AtomicUsize::new(1_000_000));
+        let now = Arc::new(AtomicI64::new(1_000_000));
         let clock = now.clone();
-        let log = MemoryLog::with_clock(move || clock.load(Ordering::SeqCst) as i64);
+        let log = MemoryLog::with_clock(move || clock.load(Ordering::SeqCst));
         let opened = Opened::whole(log);
         let log = RecordingLog::over(opened.clone());
         Self {
@@ -172,8 +177,7 @@ async fn d2_of_two_runs_of_one_thread_none_vanishes() {
         two.start(&bench.thread, did("two")).into_future(),
     );
     let (won, lost) = match (one, two) {
-        (Ok(won), Err(lost)) => (won, lost),
-        (Err(lost), Ok(won)) => (won, lost),
+        (Ok(won), Err(lost)) | (Err(lost), Ok(won)) => (won, lost),
         other => panic!("one should be refused: {other:?}"),
     };
     assert!(matches!(lost.kind, RunErrorKind::Busy { .. }), "{lost:?}");
@@ -201,7 +205,7 @@ async fn d3_an_answer_goes_to_the_question_of_its_name() {
             }
             let asks = if skipped { "send mail?" } else { "delete?" };
             let ask = Outcome::ask(Question::new::<bool>(asks, asks));
-            Ok::<_, serde_json::Error>(ask.remember(true)?)
+            ask.remember(true)
         })
         .edge("act", END)
         .build()
@@ -742,7 +746,7 @@ impl State for Count {
     }
 }
 
-async fn asks(cx: &Context<Work>) -> Result<Outcome<Change>, serde_json::Error> {
+fn asks(cx: &Context<Work>) -> Result<Outcome<Change>, serde_json::Error> {
     Ok(match cx.answer::<bool>("ok")? {
         Some(ok) => Outcome::done([did(ok.to_string())]),
         None => Outcome::ask(Question::new::<bool>("ok", "ok?")),
@@ -755,9 +759,7 @@ async fn d25_a_catch_all_cannot_swallow_a_question() {
     let graph = Graph::<Work>::starting_at("tool")
         .node("tool", async |cx: Context<Work>| {
             // A wrapper that turns every error into a text for the model.
-            asks(&cx)
-                .await
-                .unwrap_or_else(|error| Outcome::done([did(error.to_string())]))
+            asks(&cx).unwrap_or_else(|error| Outcome::done([did(error.to_string())]))
         })
         .edge("tool", END)
         .build()

@@ -1,5 +1,10 @@
 //! Random graphs: the same outcomes give the same state and the same log fold, in whatever order
 //! they come, and wherever the process dies.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed"
+)]
+
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex},

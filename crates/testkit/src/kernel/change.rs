@@ -30,12 +30,13 @@ fn asking(
     let graph = renamed
         .iter()
         .fold(graph, |graph, (old, new)| graph.renamed(*old, *new));
-    let graph = match more {
-        true => graph
+    let graph = if more {
+        graph
             .edge(meet, "new")
             .node("new", Says("new", calls))
-            .edge("new", END),
-        false => graph,
+            .edge("new", END)
+    } else {
+        graph
     };
     Ok(graph.build()?)
 }

@@ -162,9 +162,9 @@ pub(crate) fn thread(name: &str) -> ThreadId {
 }
 
 /// The end that is expected of a run.
-pub(crate) fn finished<S: State>(ended: Result<Ended<S>, RunError>) -> Result<S, Failure>
+pub(crate) fn finished<S>(ended: Result<Ended<S>, RunError>) -> Result<S, Failure>
 where
-    S: fmt::Debug,
+    S: State + fmt::Debug,
 {
     match ended? {
         Ended::Finished { state, .. } => Ok((*state).clone()),
@@ -175,9 +175,9 @@ where
 }
 
 /// The questions of a run that is expected to park.
-pub(crate) fn parked<S: State>(ended: Result<Ended<S>, RunError>) -> Result<Vec<Interrupt>, Failure>
+pub(crate) fn parked<S>(ended: Result<Ended<S>, RunError>) -> Result<Vec<Interrupt>, Failure>
 where
-    S: fmt::Debug,
+    S: State + fmt::Debug,
 {
     match ended? {
         Ended::Parked { interrupts, .. } => Ok(interrupts),
@@ -188,9 +188,9 @@ where
 }
 
 /// The one question of a run that is expected to park.
-pub(crate) fn question<S: State>(ended: Result<Ended<S>, RunError>) -> Result<Interrupt, Failure>
+pub(crate) fn question<S>(ended: Result<Ended<S>, RunError>) -> Result<Interrupt, Failure>
 where
-    S: fmt::Debug,
+    S: State + fmt::Debug,
 {
     let mut questions = parked(ended)?;
     match (questions.pop(), questions.len()) {
@@ -200,9 +200,9 @@ where
 }
 
 /// What went wrong, by kind.
-pub(crate) fn kind<S: State>(ended: Result<Ended<S>, RunError>) -> Result<RunErrorKind, Failure>
+pub(crate) fn kind<S>(ended: Result<Ended<S>, RunError>) -> Result<RunErrorKind, Failure>
 where
-    S: fmt::Debug,
+    S: State + fmt::Debug,
 {
     match ended {
         Err(error) => Ok(error.kind),

@@ -137,7 +137,7 @@ impl RecordingLog {
 fn fact(record: &Record) -> String {
     let body = record.0.get(1..).unwrap_or_default();
     let mut fact = match serde_json::from_slice::<Value>(body) {
-        Ok(mut entry) => entry["fact"].take(),
+        Ok(mut entry) => entry.get_mut("fact").map(Value::take).unwrap_or_default(),
         Err(error) => return format!("unreadable: {error}"),
     };
     let under = fact.as_object_mut().into_iter().flatten();
