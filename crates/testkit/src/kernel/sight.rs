@@ -32,6 +32,13 @@ fn durable(events: &[Event]) -> Vec<(Seq, String)> {
     events.iter().filter_map(short).collect()
 }
 
+fn text(block: &str, text: &str) -> EventKind {
+    EventKind::TextDelta {
+        block: block.into(),
+        text: text.into(),
+    }
+}
+
 fn card(name: &str) -> EventKind {
     EventKind::Card {
         card: name.into(),
@@ -146,17 +153,23 @@ pub async fn k22_durable_events_leave_after_their_append(
 pub async fn k22_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> Result<(), Failure> {
     const ROUNDS: i64 = 1_500;
     let desk = Desk::of(factory).await?;
+    let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
+    let (enter, wait) = (entered.clone(), leave.clone());
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", async |cx: Context<Page>| {
-            if cx.state().count == 0 {
-                for _ in 0..5_000 {
-                    cx.emit(EventKind::TextDelta {
-                        block: "b".into(),
-                        text: "x".into(),
-                    });
+        .node("a", move |cx: Context<Page>| {
+            let (enter, wait) = (enter.clone(), wait.clone());
+            async move {
+                if cx.state().count == 0 {
+                    for _ in 0..5_000 {
+                        cx.emit(text("b", "x"));
+                    }
                 }
+                if cx.state().count == ROUNDS - 50 {
+                    enter.notify_one();
+                    wait.notified().await;
+                }
+                Outcome::done([Change::Count(1)]).note(card("c"))
             }
-            Outcome::done([Change::Count(1)]).note(card("c"))
         })
         .branch(
             "a",
@@ -167,8 +180,10 @@ pub async fn k22_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> R
     let runner = desk.runner(&graph);
     let mut run = runner.start(&desk.thread, ());
     let mut events = vec![];
-    // A slow reader: it takes one event, and then waits until the run is over.
+    entered.notified().await;
+    // A slow reader: it takes one event when it lags already, and then waits until the run is over.
     events.extend(run.next().await);
+    leave.notify_one();
     while desk
         .log
         .head(&desk.thread)
