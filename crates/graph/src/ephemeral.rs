@@ -21,8 +21,18 @@ use crate::{
 pub struct Ephemeral<S: State> {
     graph: Graph<S>,
     step_limit: u64,
-    hub: Option<Arc<Hub>>,
+    hub: Option<Arc<Told>>,
     thread: ThreadId,
+}
+
+/// A hub whose readers see the end when the last runner that it belongs to is dropped.
+#[derive(Debug, Default)]
+struct Told(Arc<Hub>);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 impl<S: State> Runner<S> {
@@ -50,10 +60,10 @@ impl<S: State> Ephemeral<S> {
         self
     }
 
-    /// The events of the runs of this runner from now on.
+    /// The events of the runs of this runner from now on. They end when the runner is dropped.
     pub fn events(&mut self) -> Events {
-        let hub = self.hub.get_or_insert_default();
-        Events::live(hub.subscribe(), None)
+        let told = self.hub.get_or_insert_default();
+        Events::live(told.0.subscribe(), None)
     }
 
     /// Runs the graph on its initial state.
@@ -112,7 +122,11 @@ impl<S: State> Ephemeral<S> {
             thread: self.thread.clone(),
             run,
             names: opened.names.clone(),
-            hub: self.hub.clone().unwrap_or_default(),
+            hub: self
+                .hub
+                .as_ref()
+                .map(|told| told.0.clone())
+                .unwrap_or_default(),
             late_readers: false,
             now: system_now(),
             since: Instant::now(),

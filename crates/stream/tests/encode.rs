@@ -37,9 +37,13 @@ fn interrupt(prompt: Value) -> Interrupt {
 
 /// A run with everything in it.
 fn transcript() -> Vec<Event> {
+    [thinking(), acting()].concat()
+}
+
+/// What a model says.
+fn thinking() -> Vec<Event> {
     let block = || "b1".to_owned();
     let think = |kind| event(None, Some("think"), kind);
-    let act = |seq, kind| event(Some(seq), Some("act"), kind);
     let (call, name) = (|| "c1".to_owned(), || "find_free".to_owned());
     vec![
         event(Some(1), None, EventKind::RunStarted { resumed: false }),
@@ -77,6 +81,14 @@ fn transcript() -> Vec<Event> {
             arguments: json!({ "duration": 2 }),
         }),
         event(Some(2), Some("think"), EventKind::NodeFinished),
+    ]
+}
+
+/// What a tool and a person do, and the end.
+fn acting() -> Vec<Event> {
+    let act = |seq, kind| event(Some(seq), Some("act"), kind);
+    let (call, name) = (|| "c1".to_owned(), || "find_free".to_owned());
+    vec![
         act(
             3,
             EventKind::ToolStarted {

@@ -1,5 +1,6 @@
 //! Who may write.
-use fugato_store::{Leased, Status, StoreErrorKind};
+use fugato_state::ThreadId;
+use fugato_store::{Lease, Leased, Status, StoreErrorKind};
 
 use super::{
     Failure, LogFactory,
@@ -62,13 +63,18 @@ pub async fn lease(factory: &dyn LogFactory) -> Result<(), Failure> {
         .await?;
 
     trial.clock.advance(1);
-    let lost = kind(trial.renew(&alpha, first.fence, 1_000).await);
+    later_owner(&trial, &alpha, &first).await
+}
+
+/// A lease that ran out: the old owner can do nothing more, and the next one can.
+async fn later_owner(trial: &Trial, alpha: &ThreadId, first: &Lease) -> Result<(), Failure> {
+    let lost = kind(trial.renew(alpha, first.fence, 1_000).await);
     same(
         "renewing a lease at its end",
         lost,
         Err(StoreErrorKind::LeaseLost),
     )?;
-    let second = trial.acquire(&alpha, "second", 5_000).await?;
+    let second = trial.acquire(alpha, "second", 5_000).await?;
     same("the head of a lease", second.head, 1)?;
     holds(second.fence > first.fence, || {
         format!(
@@ -79,7 +85,7 @@ pub async fn lease(factory: &dyn LogFactory) -> Result<(), Failure> {
     let late = kind(
         trial
             .log
-            .append(&alpha, &commit(1, first.fence, &["late"]))
+            .append(alpha, &commit(1, first.fence, &["late"]))
             .await,
     );
     let conflict = Err(StoreErrorKind::Conflict {
@@ -87,7 +93,7 @@ pub async fn lease(factory: &dyn LogFactory) -> Result<(), Failure> {
         fence: second.fence,
     });
     same("an append under an older fence", late, conflict)?;
-    let lost = kind(trial.renew(&alpha, first.fence, 1_000).await);
+    let lost = kind(trial.renew(alpha, first.fence, 1_000).await);
     same(
         "renewing what another holds",
         lost,
@@ -101,12 +107,12 @@ pub async fn lease(factory: &dyn LogFactory) -> Result<(), Failure> {
     )?;
     let appended = trial
         .log
-        .append(&alpha, &commit(1, second.fence, &["b"]))
+        .append(alpha, &commit(1, second.fence, &["b"]))
         .await?;
     same("an append under the newest fence", appended.head, 2)?;
     same(
         "the fence in the head",
-        trial.head(&alpha).await?.fence,
+        trial.head(alpha).await?.fence,
         second.fence,
     )
 }

@@ -45,7 +45,7 @@ fn registry() -> Registry<u32, VisibilityUpdate> {
                 .pack("core")
                 .also_called("list_tasks")
                 .argument_alias("max", "limit")
-                .synonym("status", "todo", "pending")
+                .synonym("status", "to_do", "pending")
                 .preview(["status"]),
             |_, Query { status, limit }| Ok(format!("{status:?} {limit:?}")),
         )
@@ -165,7 +165,7 @@ fn sch_58_an_unknown_tool_is_answered_with_those_there_are() {
 fn l7_other_names_and_words_are_replaced_before_anything_is_checked() {
     let registry = registry();
     let visibility = Visibility::of("desk", [""; 0]);
-    let wanted = call("list_tasks", json!({ "status": "TODO", "max": 3 }));
+    let wanted = call("list_tasks", json!({ "status": "To_Do", "max": 3 }));
     let admitted = registry.admit(&wanted, &visibility).unwrap();
     assert_eq!(
         admitted.call(),
