@@ -67,7 +67,7 @@ pub async fn lease(factory: &dyn LogFactory) -> Result<(), Failure> {
 }
 
 /// A lease that ran out: the old owner can do nothing more, and the next one can.
-async fn later_owner(trial: &Trial, alpha: &ThreadId, first: &Lease) -> Result<(), Failure> {
+async fn later_owner(trial: &Trial<'_>, alpha: &ThreadId, first: &Lease) -> Result<(), Failure> {
     let lost = kind(trial.renew(alpha, first.fence, 1_000).await);
     same(
         "renewing a lease at its end",
