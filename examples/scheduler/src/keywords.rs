@@ -47,7 +47,7 @@ impl Said {
 /// Reads a request.
 pub fn said(text: &str) -> Said {
     let text = text.to_lowercase();
-    let any = |list: &[String]| list.iter().any(|phrase| text.contains(phrase.as_str()));
+    let any = |list: &[String]| list.iter().any(|phrase| says(&text, phrase));
     let reorder = if any(&LISTS.reorder_forbidden) {
         Some(false)
     } else {
@@ -61,6 +61,22 @@ pub fn said(text: &str) -> Said {
         place_all: any(&LISTS.place_all),
         quick_note: any(&LISTS.quick_note),
     }
+}
+
+/// Whether the text has this phrase, not within a longer word: who wants everything rearranged
+/// does not ask to arrange everything. Chinese is written without spaces between words.
+fn says(text: &str, phrase: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphanumeric();
+    text.match_indices(phrase).any(|(at, _)| {
+        let before = text.get(..at).and_then(|text| text.chars().next_back());
+        let after = text
+            .get(at + phrase.len()..)
+            .and_then(|text| text.chars().next());
+        let within = |outer: Option<char>, inner: Option<char>| {
+            outer.is_some_and(is_letter) && inner.is_some_and(is_letter)
+        };
+        !within(before, phrase.chars().next()) && !within(after, phrase.chars().next_back())
+    })
 }
 
 #[cfg(test)]
@@ -77,6 +93,15 @@ mod tests {
         );
         assert_eq!(said("请不要打乱").reorder, Some(false));
         assert_eq!(said("hello").reorder, None);
+        assert_eq!(said("move it in order to free Friday").reorder, None);
+    }
+
+    #[test]
+    fn sch_30_a_phrase_is_made_of_whole_words() {
+        assert!(said("arrange everything").place_all);
+        assert!(!said("rearrange everything").place_all);
+        assert!(!said("place allotments").place_all);
+        assert!(said("请把任务都排一下吧").place_all);
     }
 
     #[test]

@@ -60,8 +60,8 @@ pub struct Stages {
     pub chat: Profile,
     /// Planning, quickly.
     pub plan: Profile,
-    /// Planning once more, when the request is complex.
-    pub deep_plan: Profile,
+    /// Planning once more, when the request is complex; none to plan in one call always.
+    pub deep_plan: Option<Profile>,
     /// Deciding what to do next.
     pub execute: Profile,
     /// Summing up.
@@ -79,7 +79,7 @@ impl Default for Stages {
         Self {
             chat: stage(0.7, 800, Thinking::Off),
             plan: stage(0.2, 1600, Thinking::Off),
-            deep_plan: stage(0.2, 3200, Thinking::On),
+            deep_plan: Some(stage(0.2, 3200, Thinking::On)),
             execute: stage(0.3, 1200, Thinking::On),
             deliver: stage(0.5, 800, Thinking::Off),
         }

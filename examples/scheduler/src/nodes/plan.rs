@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use fugato::{
     graph::{BoxError, Context, Node, Outcome},
-    llm::{ChatModel, ModelError, visible_text},
+    llm::{ChatModel, ModelError, Profile, visible_text},
 };
 
 use super::{Heard, announce, correct, fall_back, hear, request_text, said};
@@ -55,14 +55,22 @@ impl Plan {
         let Some(model) = self.0.mind.model.as_deref() else {
             return Ok(None);
         };
-        let quick = hear(self.ask(cx, model, false).await, &contract::plan());
+        let stages = &self.0.mind.stages;
+        let quick = hear(
+            self.ask(cx, model, &stages.plan, false).await,
+            &contract::plan(),
+        );
         let is_complex = |plan: &PlanDecision| {
             plan.complexity == Complexity::Complex && plan.action == PlanAction::PlanDone
         };
-        if !matches!(&quick, Heard::Decided(plan, _) if is_complex(plan)) {
+        let profile = match &quick {
+            Heard::Decided(plan, _) if is_complex(plan) => stages.deep_plan.as_ref(),
+            _ => None,
+        };
+        let Some(profile) = profile else {
             return Ok(Some(quick));
-        }
-        match hear(self.ask(cx, model, true).await, &contract::plan()) {
+        };
+        match hear(self.ask(cx, model, profile, true).await, &contract::plan()) {
             // The quick plan is a plan too.
             Heard::Failed(error) => {
                 fall_back(cx, self.0.mind.on_failure, error.into())?;
@@ -94,14 +102,9 @@ impl Plan {
         &self,
         cx: &Context<Agent>,
         model: &dyn ChatModel,
+        profile: &Profile,
         deep: bool,
     ) -> Result<Spoken, ModelError> {
-        let stages = &self.0.mind.stages;
-        let profile = if deep {
-            &stages.deep_plan
-        } else {
-            &stages.plan
-        };
         let tag = decision_tag(cx);
         let messages = prompts::plan(cx.state(), &tag, deep);
         ask(cx, model, request(cx.state(), profile, messages), tag).await

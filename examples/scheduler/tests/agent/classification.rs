@@ -1,0 +1,236 @@
+//! What a request is, and how each stage asks.
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use fugato::{
+    llm::{ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind, Thinking},
+    store::MemoryLog,
+};
+use fugato_testkit::{Reply as Said, Scripted};
+use futures::StreamExt as _;
+use scheduler::{
+    agent::{Agent, Mode, Phase, ROUGH_BUILD_DONE, Reply, Request, Update},
+    contract::{Intent, IntentKind},
+    rules,
+};
+use serde_json::{Value, json};
+
+use crate::common::{Stage, deps, ends, look, plan, strict, task, week};
+use fugato::state::State as _;
+
+#[tokio::test]
+async fn sch_27_what_cannot_be_classified_is_a_task() {
+    let broken = || Said::error(ModelError::new(ModelErrorKind::Other, "no answer"));
+    let prose = || Said::text("What a lovely day.");
+    let planned = || Said::text(plan(["Look"]).to_string());
+    for script in [
+        vec![broken(), planned()],
+        vec![prose(), prose(), prose(), planned()],
+        vec![Said::text(task().to_string()), planned()],
+    ] {
+        let model = Scripted::new(script);
+        let deps = deps(week()).mind(strict(model.clone()));
+        let stage = Stage::with(&deps, model, Arc::new(MemoryLog::default()), 30);
+        let scene = stage.ask("Hello").await;
+        assert_eq!(scene.card().summary, "1. Look (done when: it is so)");
+        assert_eq!(stage.model.left(), 0);
+    }
+}
+
+/// Opens its answers with the tag that the request asks for, as a good model does.
+struct Tagging(Mutex<Vec<(Value, &'static str)>>);
+
+#[async_trait]
+impl ChatModel for Tagging {
+    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        let (decision, text) = self.0.lock().unwrap().remove(0);
+        let system = &request.messages[0].content;
+        let at = system
+            .find("<decision nonce=")
+            .expect("the prompt names the tag");
+        let end = at + system[at..].find('>').expect("the tag is closed");
+        let tag = &system[at..=end];
+        let answer = format!("{tag}{decision}</decision>\n{text}");
+        let pieces: Vec<_> = answer
+            .chars()
+            .map(|c| Ok(ChatDelta::text(c.to_string())))
+            .collect();
+        Ok(futures::stream::iter(pieces).boxed())
+    }
+
+    fn name(&self) -> &'static str {
+        "tagging"
+    }
+}
+
+fn tagging(script: Vec<(Value, &'static str)>) -> Stage {
+    let deps = deps(week()).mind(strict(Tagging(Mutex::new(script))));
+    Stage::with(
+        &deps,
+        Scripted::new([""; 0]),
+        Arc::new(MemoryLog::default()),
+        30,
+    )
+}
+
+#[tokio::test]
+async fn sch_49_what_streams_is_shown_once_and_without_the_decision() {
+    let talk = tagging(vec![(
+        json!({ "intent": "chat", "reply": "Hi." }),
+        "Good morning to you.",
+    )]);
+    let scene = talk.ask("Hello").await;
+    assert_eq!(scene.texts(), ["Good morning to you."]);
+    assert_eq!(
+        scene.agent().conversation.history[1].content,
+        "Good morning to you."
+    );
+
+    let work = tagging(vec![
+        (task(), ""),
+        (plan(["Look"]), "Two looks will do."),
+        (look("get_overview", json!({})), "I look at everything."),
+        (
+            json!({ "action": "ask_user", "speak": "Which week?" }),
+            "Which week do you mean?",
+        ),
+    ]);
+    let asked = work.ask("Look").await;
+    assert_eq!(asked.texts(), ["Two looks will do."]);
+    let asked = work.reply(asked.open(), &Reply::approve()).await;
+    assert_eq!(
+        asked.texts(),
+        ["I look at everything.", "Which week do you mean?"]
+    );
+    let card = asked.card();
+    assert_eq!(
+        (&*card.summary, card.streamed),
+        ("Which week do you mean?", true)
+    );
+}
+
+#[tokio::test]
+async fn sch_29_each_stage_asks_with_its_parameters() {
+    let complex = {
+        let mut plan = plan(["Look"]);
+        plan["complexity"] = json!("complex");
+        plan
+    };
+    let stage = Stage::new([
+        task(),
+        complex,
+        plan(["Look"]),
+        look("get_overview", json!({})),
+        ends("done"),
+        json!("Done."),
+    ]);
+    let scene = stage.request(Request::new("Look").always_execute()).await;
+    assert!(scene.is_finished(), "{:?}", scene.end);
+    let asked: Vec<_> = stage
+        .model
+        .requests()
+        .iter()
+        .map(|request| {
+            (
+                request.sampling.temperature,
+                request.sampling.max_tokens,
+                request.thinking,
+            )
+        })
+        .collect();
+    assert_eq!(
+        asked,
+        [
+            (Some(0.7), Some(800), Thinking::Off),
+            (Some(0.2), Some(1600), Thinking::Off),
+            (Some(0.2), Some(3200), Thinking::On),
+            (Some(0.3), Some(1200), Thinking::On),
+            (Some(0.3), Some(1200), Thinking::On),
+            (Some(0.5), Some(800), Thinking::Off),
+        ]
+    );
+    // A request may force thinking off.
+    let mut off = Request::new("Look").always_execute();
+    off.thinking = Some(false);
+    for said in [
+        task(),
+        plan(["Look"]),
+        look("get_overview", json!({})),
+        ends("done"),
+        json!("Done."),
+    ] {
+        stage.says(&said);
+    }
+    stage.request(off).await;
+    let rest = stage.model.requests().split_off(6);
+    assert!(rest.iter().all(|request| request.thinking == Thinking::Off));
+}
+
+fn route(agent: &Agent, text: &str) -> scheduler::agent::Routed {
+    let intent = Intent {
+        intent: IntentKind::Task,
+        reply: String::new(),
+    };
+    rules::route(agent, &intent, text)
+}
+
+fn about_revision() -> Agent {
+    let mut agent = Agent::default();
+    agent.apply(Update::Requested(Request::new("Hello").classes([1])));
+    agent.apply(Update::Loaded(Arc::new(week())));
+    agent
+}
+
+#[test]
+fn sch_31_a_second_rough_build_needs_a_wish() {
+    let mut agent = about_revision();
+    let first = route(&agent, "place everything");
+    assert_eq!(
+        (first.phase, first.rough_build, first.refine),
+        (Phase::Executing, true, true)
+    );
+    let draft = route(&agent, "place everything, draft only");
+    assert_eq!((draft.rough_build, draft.refine), (true, false));
+    agent.pin(ROUGH_BUILD_DONE, "done".into());
+    let second = route(&agent, "place everything");
+    assert_eq!((second.phase, second.rough_build), (Phase::Planning, false));
+    assert!(route(&agent, "redo the rough build").rough_build);
+    assert!(route(&agent, "重新粗排").rough_build);
+}
+
+#[tokio::test]
+async fn sch_31_a_plan_cannot_wish_for_a_second_rough_build() {
+    let mut wish = plan(["Place everything"]);
+    wish["needs_rough_build"] = json!(true);
+    let script = [
+        task(),
+        json!({ "action": "abort", "abort": { "user_message": "no" } }),
+        json!("Over."),
+        task(),
+        wish,
+    ];
+    let stage = Stage::new(script);
+    stage.ask("place everything").await;
+    let again = stage.ask("Now the rest").await;
+    assert!(again.agent().has_step());
+    assert!(!again.agent().run.needs_rough_build);
+}
+
+#[test]
+fn sch_32_the_mode_follows_from_the_request() {
+    let agent = about_revision();
+    let modes = [
+        "place everything",
+        "rearrange everything",
+        "整体重排",
+        "swap gym and choir",
+    ];
+    let modes = modes.map(|text| route(&agent, text).mode);
+    use Mode::{FirstFull, GlobalReopt, LocalAdjust};
+    assert_eq!(modes, [FirstFull, GlobalReopt, GlobalReopt, LocalAdjust]);
+    // Without classes there is nothing to build.
+    assert_eq!(
+        route(&Agent::default(), "place everything").mode,
+        LocalAdjust
+    );
+}

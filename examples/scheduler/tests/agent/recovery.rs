@@ -1,0 +1,227 @@
+//! Crashes and competition: nothing is lost, nothing is done twice.
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, AtomicUsize, Ordering},
+};
+
+use async_trait::async_trait;
+use fugato::{
+    graph::{RunErrorKind, RunnerOptions, Standing},
+    llm::{ChatModel, ChatRequest, DeltaStream, ModelError},
+    sqlite::SqliteLog,
+    state::{Seq, ThreadId},
+    store::{
+        Appended, Commit, Head, LeaseRequest, Leased, MemoryLog, Record, Snapshot, Snapshots,
+        StoreError, StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
+    },
+};
+use fugato_testkit::{Reply as Said, Scripted};
+use scheduler::{
+    agent::{Reply, Request},
+    schedule::Slot,
+    service::Service,
+};
+use serde_json::json;
+use tokio::sync::Notify;
+
+use crate::common::{
+    FIRST, Stage, assert_paired, deps, lies, place, plan, strict, task, watch, week,
+};
+
+/// A log that fails every append after the first few, as a process that dies does.
+struct Dying {
+    log: Arc<MemoryLog>,
+    left: AtomicUsize,
+}
+
+#[async_trait]
+impl ThreadLog for Dying {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+        let left = |n: usize| n.checked_sub(1);
+        if self
+            .left
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, left)
+            .is_err()
+        {
+            return Err(StoreError::new(StoreErrorKind::Unavailable, "append"));
+        }
+        self.log.append(thread, commit).await
+    }
+
+    async fn read(
+        &self,
+        thread: &ThreadId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<(Seq, Record)>, StoreError> {
+        self.log.read(thread, from, limit).await
+    }
+
+    async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
+        self.log.head(thread).await
+    }
+
+    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+        self.log.lease(request).await
+    }
+}
+
+#[async_trait]
+impl Snapshots for Dying {
+    async fn put(&self, thread: &ThreadId, snapshot: Snapshot) -> Result<(), StoreError> {
+        self.log.put(thread, snapshot).await
+    }
+
+    async fn latest_at(&self, thread: &ThreadId, seq: Seq) -> Result<Option<Snapshot>, StoreError> {
+        self.log.latest_at(thread, seq).await
+    }
+
+    async fn delete(&self, thread: &ThreadId, seq: Seq) -> Result<(), StoreError> {
+        self.log.delete(thread, seq).await
+    }
+}
+
+#[async_trait]
+impl ThreadAdmin for Dying {
+    async fn list(&self, filter: ThreadFilter) -> Result<Vec<ThreadSummary>, StoreError> {
+        self.log.list(filter).await
+    }
+
+    async fn fork(
+        &self,
+        new: &ThreadId,
+        base: Snapshot,
+        commit: &Commit,
+    ) -> Result<Appended, StoreError> {
+        self.log.fork(new, base, commit).await
+    }
+
+    async fn compact(&self, thread: &ThreadId, base: Snapshot) -> Result<(), StoreError> {
+        self.log.compact(thread, base).await
+    }
+
+    async fn remove(&self, thread: &ThreadId) -> Result<(), StoreError> {
+        self.log.remove(thread).await
+    }
+}
+
+/// Whatever append the process dies at between the acceptance and the end, the accepted write is
+/// made exactly once.
+#[tokio::test]
+async fn sch_w5_an_accepted_write_survives_a_crash_and_is_made_once() {
+    for survived in 0..6 {
+        let now = Arc::new(AtomicI64::new(0));
+        let clock = now.clone();
+        let log = Arc::new(MemoryLog::with_clock(move || clock.load(Ordering::SeqCst)));
+        let rest = [json!({ "action": "ask_user", "speak": "Well?" })];
+        let script = [task(), plan(["Place it"]), place(FIRST, 1, 3)]
+            .into_iter()
+            .chain(rest);
+        let model = Scripted::new(script.map(|said| Said::text(said.to_string())));
+        let deps = deps(week()).mind(strict(model.clone()));
+        let stage = Stage::with(&deps, model.clone(), log.clone(), 30);
+        let asked = stage.ask("Place it").await;
+        let asked = stage.reply(asked.open(), &Reply::approve()).await;
+
+        let dying = Arc::new(Dying {
+            log: log.clone(),
+            left: AtomicUsize::new(survived),
+        });
+        let doomed = Stage::with(&deps, model.clone(), dying, 30);
+        let crashed = doomed
+            .reply(asked.open(), &Reply::approve())
+            .await
+            .end
+            .is_err();
+        // What the model had said was lost with the process, and it says it again.
+        if crashed && stage.model.left() == 0 {
+            stage.says(&json!({ "action": "ask_user", "speak": "Well?" }));
+        }
+        // The lease of the dead process runs out.
+        now.fetch_add(60_000, Ordering::SeqCst);
+        let options = RunnerOptions::default();
+        let stage = Stage {
+            service: Service::new(&deps, log, options, 30).unwrap(),
+            ..stage
+        };
+        match stage
+            .service
+            .runner()
+            .standing(&stage.thread)
+            .await
+            .unwrap()
+        {
+            Standing::Unfinished => {
+                let scene = watch(stage.service.recover(&stage.thread)).await;
+                assert_eq!(scene.card().summary, "Well?", "after {survived} appends");
+            }
+            Standing::Waiting(open) if survived == 0 => {
+                // Not even the answer was written: the card is still open.
+                assert_eq!(open[0].id, asked.open().id);
+                stage.reply(asked.open(), &Reply::approve()).await;
+            }
+            standing => assert!(!crashed, "after {survived} appends: {standing:?}"),
+        }
+        let agent = stage.state().await;
+        assert_eq!(
+            lies(&agent, FIRST),
+            [Slot::new(1, 3, 4)],
+            "after {survived} appends"
+        );
+        let placed = agent.conversation.history.iter();
+        let placed = placed
+            .filter(|message| message.content.contains("placed task 3"))
+            .count();
+        assert_eq!(
+            (placed, agent.calls, &agent.wanted),
+            (1, 1, &None),
+            "after {survived} appends"
+        );
+        assert_paired(&agent);
+    }
+}
+
+/// Says nothing until it may.
+struct Gated(Arc<Notify>, Arc<Notify>, Scripted);
+
+#[async_trait]
+impl ChatModel for Gated {
+    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        self.0.notify_one();
+        self.1.notified().await;
+        self.2.stream(request).await
+    }
+
+    fn name(&self) -> &'static str {
+        "gated"
+    }
+}
+
+#[tokio::test]
+async fn sch_w14_of_two_requests_at_once_one_is_busy() {
+    let (asked, may) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let script = Scripted::new([json!({ "intent": "chat", "reply": "Hi." })
+        .to_string()
+        .as_str()]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("threads.db");
+    let model = Gated(asked.clone(), may.clone(), script.clone());
+    let deps = deps(week()).mind(strict(model));
+    let first = Stage::with(
+        &deps,
+        script.clone(),
+        Arc::new(SqliteLog::open(&path).unwrap()),
+        30,
+    );
+    let second = Stage::with(&deps, script, Arc::new(SqliteLog::open(&path).unwrap()), 30);
+    let run = first.service.request(&first.thread, Request::new("Hello"));
+    asked.notified().await;
+    let refused = second.ask("Me too").await.end.unwrap_err();
+    assert!(
+        matches!(refused.kind, RunErrorKind::Busy { .. }),
+        "{refused:?}"
+    );
+    may.notify_one();
+    let scene = watch(run).await;
+    assert_eq!(scene.agent().conversation.history.len(), 2);
+}

@@ -1,0 +1,366 @@
+//! A small week, a scripted model, and an agent over a log, for tests.
+#![allow(dead_code, reason = "each test binary uses a part of this")]
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use fugato::{
+    graph::{BoxError, Ended, RunError, RunnerOptions},
+    llm::{ChatModel, ChatRequest},
+    state::{Interrupt, ThreadId},
+    store::{MemoryLog, ThreadStore},
+    stream::{Event, EventKind},
+};
+use fugato_testkit::{Reply as Said, Scripted};
+use futures::StreamExt as _;
+use scheduler::{
+    agent::{Agent, Card, Reply, Request},
+    deps::{Deps, ScheduleProvider},
+    mind::{Mind, OnFailure},
+    schedule::{
+        DayMapping, EventType, Level, ScheduleState, Slot, Source, Strategy, SubjectType, Task,
+        TaskClass, TaskStatus, Window,
+    },
+    service::Service,
+};
+use serde_json::{Value, json};
+
+pub(crate) const ALGEBRA: u32 = 1;
+pub(crate) const SEMINAR: u32 = 2;
+pub(crate) const FIRST: u32 = 3;
+pub(crate) const SECOND: u32 = 4;
+pub(crate) const GYM: u32 = 5;
+pub(crate) const CHOIR: u32 = 6;
+pub(crate) const LECTURE: u32 = 7;
+
+/// Two weeks from Monday, 14 September 2026 on. A course, a seminar that allows a guest, two
+/// pending items in order, and two suggested items, beside the second of which a lecture overlaps.
+pub(crate) fn week() -> ScheduleState {
+    let days = (1..=14).map(|day_index| DayMapping {
+        day_index,
+        week: (day_index - 1) / 7 + 1,
+        day_of_week: u8::try_from((day_index - 1) % 7 + 1).expect("at most 7"),
+        date: format!("2026-09-{}", 13 + day_index),
+    });
+    let event = |id, name: &str, slot| Task {
+        source: Source::Event,
+        source_id: format!("event-{id}"),
+        status: TaskStatus::Existing,
+        locked: true,
+        task_class_id: None,
+        task_order: 0,
+        event_type: EventType::Course,
+        ..item(id, name, 0, 0, Some(slot))
+    };
+    let mut seminar = event(SEMINAR, "Seminar", Slot::new(2, 3, 4));
+    (seminar.locked, seminar.can_embed) = (false, true);
+    ScheduleState {
+        window: Window {
+            days: days.collect(),
+        },
+        tasks: vec![
+            event(ALGEBRA, "Algebra", Slot::new(1, 1, 2)),
+            seminar,
+            item(FIRST, "Chapter 1", 1, 1, None),
+            item(SECOND, "Chapter 2", 1, 2, None),
+            item(GYM, "Gym", 2, 0, Some(Slot::new(3, 1, 2))),
+            item(CHOIR, "Choir", 3, 0, Some(Slot::new(4, 5, 6))),
+            event(LECTURE, "Lecture", Slot::new(4, 6, 7)),
+        ],
+        task_classes: vec![class(1, "Revision"), class(2, "Sport"), class(3, "Music")],
+    }
+}
+
+fn item(id: u32, name: &str, class: u32, order: u32, slot: Option<Slot>) -> Task {
+    Task {
+        state_id: id,
+        source: Source::TaskItem,
+        source_id: format!("item-{id}"),
+        name: name.into(),
+        category: name.into(),
+        status: slot.map_or(TaskStatus::Pending, |_| TaskStatus::Suggested),
+        locked: false,
+        slots: slot.into_iter().collect(),
+        duration: 2,
+        task_class_id: Some(class),
+        task_order: order,
+        can_embed: false,
+        embedded_by: None,
+        embed_host: None,
+        event_type: EventType::Task,
+    }
+}
+
+fn class(id: u32, name: &str) -> TaskClass {
+    TaskClass {
+        id,
+        name: name.into(),
+        strategy: Strategy::Steady,
+        total_slots: 0,
+        allow_filler_course: true,
+        excluded_slots: vec![],
+        excluded_days_of_week: vec![],
+        start_date: None,
+        end_date: None,
+        subject_type: Some(SubjectType::Mixed),
+        difficulty_level: Some(Level::Low),
+        cognitive_intensity: Some(Level::Low),
+    }
+}
+
+/// Gives the same schedule to everybody.
+#[derive(Debug, Clone)]
+pub(crate) struct Fixed(pub(crate) ScheduleState);
+
+#[async_trait]
+impl ScheduleProvider for Fixed {
+    async fn load(&self, _: &ThreadId) -> Result<ScheduleState, BoxError> {
+        Ok(self.0.clone())
+    }
+}
+
+/// A mind that asks this model, and fails with it.
+pub(crate) fn strict(model: impl ChatModel + 'static) -> Mind {
+    Mind {
+        model: Some(Arc::new(model)),
+        on_failure: OnFailure::Error,
+        ..Mind::default()
+    }
+}
+
+/// The agent of a test, and the thread that it is about.
+pub(crate) struct Stage {
+    pub(crate) model: Scripted,
+    pub(crate) service: Service,
+    pub(crate) thread: ThreadId,
+}
+
+/// How a request ended, and what was shown meanwhile.
+pub(crate) struct Scene {
+    pub(crate) end: Result<Ended<Agent>, RunError>,
+    pub(crate) events: Vec<Event>,
+}
+
+impl Stage {
+    /// Scripted, in memory, about [`week`].
+    pub(crate) fn new(script: impl IntoIterator<Item = Value>) -> Self {
+        Self::about(week(), script)
+    }
+
+    pub(crate) fn about(schedule: ScheduleState, script: impl IntoIterator<Item = Value>) -> Self {
+        let model = Scripted::new(script.into_iter().map(|said| Said::text(said.to_string())));
+        let deps = deps(schedule).mind(strict(model.clone()));
+        Self::with(&deps, model, Arc::new(MemoryLog::default()), 30)
+    }
+
+    pub(crate) fn with<T: ThreadStore + 'static>(
+        deps: &Deps,
+        model: Scripted,
+        store: Arc<T>,
+        max_rounds: u64,
+    ) -> Self {
+        let service = Service::new(deps, store, RunnerOptions::default(), max_rounds)
+            .expect("the wiring is checked");
+        let thread = ThreadId::new("test").expect("a name");
+        Self {
+            model,
+            service,
+            thread,
+        }
+    }
+
+    pub(crate) fn says(&self, said: &Value) {
+        self.model.push(Said::text(said.to_string()));
+    }
+
+    pub(crate) async fn request(&self, request: Request) -> Scene {
+        watch(self.service.request(&self.thread, request)).await
+    }
+
+    pub(crate) async fn ask(&self, text: &str) -> Scene {
+        self.request(Request::new(text).classes([1])).await
+    }
+
+    pub(crate) async fn reply(&self, card: &Interrupt, reply: &Reply) -> Scene {
+        let run = self.service.reply(&self.thread, &card.id, reply);
+        watch(run.expect("a reply is JSON")).await
+    }
+
+    /// The stored state.
+    pub(crate) async fn state(&self) -> Agent {
+        let state = self.service.runner().state(&self.thread).await;
+        (*state.expect("a readable log").expect("a thread")).clone()
+    }
+
+    /// How many records the log has.
+    pub(crate) async fn records(&self) -> usize {
+        let history = self.service.runner().history(&self.thread, 1, 10_000).await;
+        history.expect("a readable log").len()
+    }
+}
+
+/// Follows a run to its end.
+pub(crate) async fn watch(mut run: fugato::graph::Run<Agent>) -> Scene {
+    let mut events = vec![];
+    while let Some(event) = run.next().await {
+        events.push(event);
+    }
+    Scene {
+        end: run.await,
+        events,
+    }
+}
+
+impl Scene {
+    pub(crate) fn agent(&self) -> &Agent {
+        self.end.as_ref().expect("the run came to rest").state()
+    }
+
+    /// The only open question.
+    pub(crate) fn open(&self) -> &Interrupt {
+        let open = self
+            .end
+            .as_ref()
+            .expect("the run came to rest")
+            .interrupts();
+        assert_eq!(open.len(), 1, "{open:?}");
+        open.first().expect("one")
+    }
+
+    pub(crate) fn card(&self) -> Card {
+        serde_json::from_value(self.open().question.prompt.clone()).expect("a card")
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        matches!(self.end, Ok(Ended::Finished { .. }))
+    }
+
+    /// The whole chain of causes.
+    pub(crate) fn error(&self) -> String {
+        let error = self.end.as_ref().expect_err("the run failed");
+        let mut text = error.to_string();
+        let mut cause = std::error::Error::source(error);
+        while let Some(next) = cause {
+            text += &format!(": {next}");
+            cause = next.source();
+        }
+        text
+    }
+
+    pub(crate) fn statuses(&self) -> Vec<&str> {
+        let codes = self.events.iter().filter_map(|event| match &event.kind {
+            EventKind::Status { code, .. } => Some(code.as_str()),
+            _ => None,
+        });
+        codes.collect()
+    }
+
+    /// Everything that was shown as text, block by block.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        let mut blocks: Vec<(String, String)> = vec![];
+        for event in &self.events {
+            match &event.kind {
+                EventKind::TextStarted { block } => blocks.push((block.clone(), String::new())),
+                EventKind::TextDelta { block, text } => {
+                    let open = blocks.iter_mut().rfind(|(id, _)| id == block);
+                    open.expect("an open block").1.push_str(text);
+                }
+                _ => {}
+            }
+        }
+        blocks.into_iter().map(|(_, text)| text).collect()
+    }
+
+    /// The tools that ended, and how.
+    pub(crate) fn tools(&self) -> Vec<(String, fugato::stream::ToolStatus)> {
+        let tool = |event: &Event| match &event.kind {
+            EventKind::ToolFinished { name, status, .. } => Some((name.clone(), *status)),
+            _ => None,
+        };
+        self.events.iter().filter_map(tool).collect()
+    }
+
+    pub(crate) fn corrections(&self) -> Vec<&str> {
+        let found = self.events.iter().filter_map(|event| match &event.kind {
+            EventKind::Correction { message } => Some(message.as_str()),
+            _ => None,
+        });
+        found.collect()
+    }
+
+    pub(crate) fn customs(&self, name: &str) -> usize {
+        let is = |event: &&Event| matches!(&event.kind, EventKind::Custom { name: of, .. } if of == name);
+        self.events.iter().filter(is).count()
+    }
+}
+
+pub(crate) fn deps(schedule: ScheduleState) -> Deps {
+    Deps::new()
+        .expect("the tools are well-formed")
+        .provider(Fixed(schedule))
+}
+
+// What a model says.
+
+pub(crate) fn task() -> Value {
+    json!({ "intent": "task" })
+}
+
+pub(crate) fn plan<const N: usize>(steps: [&str; N]) -> Value {
+    let steps = steps.map(|content| json!({ "content": content, "done_when": "it is so" }));
+    json!({ "action": "plan_done", "speak": "Here is the plan.", "plan_steps": steps.to_vec() })
+}
+
+pub(crate) fn look(name: &str, arguments: Value) -> Value {
+    call("continue", name, arguments)
+}
+
+pub(crate) fn write(name: &str, arguments: Value) -> Value {
+    call("confirm", name, arguments)
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it reads better where it is called"
+)]
+pub(crate) fn call(action: &str, name: &str, arguments: Value) -> Value {
+    json!({ "action": action, "tool_call": { "name": name, "arguments": arguments } })
+}
+
+pub(crate) fn place(task: u32, day: u16, slot: u8) -> Value {
+    write(
+        "place",
+        json!({ "task_id": task, "day": day, "slot_start": slot }),
+    )
+}
+
+pub(crate) fn ends(action: &str) -> Value {
+    json!({ "action": action, "goal_check": "the result shows it" })
+}
+
+/// Where a task lies.
+pub(crate) fn lies(agent: &Agent, task: u32) -> Vec<Slot> {
+    let schedule = agent.schedule.as_ref().expect("a loaded schedule");
+    schedule.task(task).expect("a known task").slots.clone()
+}
+
+/// Every call has exactly one result behind it.
+pub(crate) fn assert_paired(agent: &Agent) {
+    let history = &agent.conversation.history;
+    let calls = history
+        .iter()
+        .flat_map(|m| m.tool_calls.iter().map(|call| &call.id));
+    let calls: Vec<_> = calls.map(ToString::to_string).collect();
+    let results = history.iter().filter_map(|m| m.tool_call_id.as_ref());
+    let results: Vec<_> = results.map(ToString::to_string).collect();
+    assert_eq!(calls, results);
+}
+
+/// What a request told the model, all messages in one text.
+pub(crate) fn told(request: &ChatRequest) -> String {
+    let texts = request
+        .messages
+        .iter()
+        .map(|message| message.content.as_str());
+    texts.collect::<Vec<_>>().join("\n---\n")
+}

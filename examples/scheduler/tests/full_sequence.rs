@@ -1,0 +1,162 @@
+//! SCH-T2: from the request to the summary, each request in a process of its own.
+//!
+//! The test runs its own binary again for each part; a variable of the environment says which.
+mod common;
+
+use std::{path::Path, process::Command, sync::Arc};
+
+use common::{
+    FIRST, Scene, Stage, assert_paired, deps, ends, lies, look, place, strict, task, week,
+};
+use fugato::{graph::Standing, sqlite::SqliteLog};
+use fugato_testkit::{Reply as Said, Scripted};
+use scheduler::{
+    agent::{Agent, Phase, Reply, Request, Topic},
+    calendar::Lang,
+    schedule::Slot,
+};
+use serde_json::{Value, json};
+
+const PART: &str = "FULL_SEQUENCE_PART";
+const FOLDER: &str = "FULL_SEQUENCE_FOLDER";
+const CHILD: &str = "a_part_runs_in_its_own_process";
+const ASKED: [(Lang, &str); 2] = [
+    (Lang::Zh, "帮我安排下周的复习"),
+    (Lang::En, "Arrange next week's revision"),
+];
+
+fn plan() -> Value {
+    json!({
+        "action": "plan_done",
+        "plan_steps": [
+            { "content": "Look for free time", "done_when": "free ranges are known" },
+            { "content": "Place chapter 1 next week", "done_when": "it has a place" },
+        ],
+    })
+}
+
+/// An agent that has only what the folder holds, and the rest of the script.
+fn stage(folder: &Path, script: impl IntoIterator<Item = Value>) -> Stage {
+    let model = Scripted::new(script.into_iter().map(|said| Said::text(said.to_string())));
+    let store = Arc::new(SqliteLog::open(folder.join("threads.db")).unwrap());
+    Stage::with(&deps(week()).mind(strict(model.clone())), model, store, 30)
+}
+
+async fn approve(stage: &Stage) -> Scene {
+    let standing = stage
+        .service
+        .runner()
+        .standing(&stage.thread)
+        .await
+        .unwrap();
+    let Standing::Waiting(open) = standing else {
+        panic!("{standing:?}")
+    };
+    stage.reply(open.first().unwrap(), &Reply::approve()).await
+}
+
+async fn first(folder: &Path, text: &str) {
+    let stage = stage(folder, [task(), plan()]);
+    let asked = stage.request(Request::new(text).classes([1])).await;
+    let card = asked.card();
+    assert_eq!((card.topic, card.summary.lines().count()), (Topic::Plan, 2));
+    assert_eq!(stage.model.left(), 0);
+}
+
+async fn second(folder: &Path) {
+    let looks = [
+        look("get_overview", json!({})),
+        look("find_free", json!({ "duration": 2 })),
+        ends("next_plan"),
+    ];
+    let stage = stage(folder, looks.into_iter().chain([place(FIRST, 8, 3)]));
+    let asked = approve(&stage).await;
+    let tools: Vec<_> = asked.tools().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(tools, ["get_overview", "find_free"]);
+    assert_eq!(asked.card().topic, Topic::Tool);
+    assert_eq!(
+        (stage.model.left(), lies(asked.agent(), FIRST)),
+        (0, vec![])
+    );
+}
+
+async fn third(folder: &Path) {
+    let stage = stage(folder, [ends("next_plan"), json!("All done.")]);
+    let done = approve(&stage).await;
+    assert!(done.is_finished(), "{:?}", done.end);
+    // The accepted call ran before the model was asked for the first time.
+    let seen = common::told(stage.model.requests().first().unwrap());
+    assert!(seen.contains("placed task 3"), "{seen}");
+    let tools: Vec<_> = done.tools().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(tools, ["place"]);
+    assert_eq!(stage.model.left(), 0);
+}
+
+async fn fourth(folder: &Path, lang: Lang) {
+    let stage = stage(folder, []);
+    let standing = stage
+        .service
+        .runner()
+        .standing(&stage.thread)
+        .await
+        .unwrap();
+    assert_eq!(standing, Standing::Idle);
+    let agent: Agent = stage.state().await;
+    assert_eq!(lies(&agent, FIRST), [Slot::new(8, 3, 4)]);
+    assert_eq!(
+        (agent.phase, agent.lang, &agent.run.outcome),
+        (Phase::Done, lang, &None)
+    );
+    assert_eq!(
+        (agent.plan.current, &agent.wanted, &agent.pending),
+        (2, &None, &None)
+    );
+    let said = agent
+        .conversation
+        .history
+        .iter()
+        .any(|m| m.content == "\"All done.\"");
+    assert!(said, "{:?}", agent.conversation.history);
+    assert_paired(&agent);
+}
+
+/// Runs a part if this process was started for one.
+#[tokio::test]
+async fn a_part_runs_in_its_own_process() {
+    let (Ok(part), Some(folder)) = (std::env::var(PART), std::env::var_os(FOLDER)) else {
+        return;
+    };
+    let (lang, text) = ASKED[usize::from(part.ends_with('e'))];
+    let folder = Path::new(&folder);
+    match &part[..1] {
+        "1" => first(folder, text).await,
+        "2" => second(folder).await,
+        "3" => third(folder).await,
+        _ => fourth(folder, lang).await,
+    }
+}
+
+fn run(part: &str, folder: &Path) {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", CHILD, "--nocapture"])
+        .env(PART, part)
+        .env(FOLDER, folder)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "part {part}: {said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn sch_t2_a_week_is_planned_in_three_processes() {
+    for language in ["z", "e"] {
+        let folder = tempfile::tempdir().unwrap();
+        for part in ["1", "2", "3", "4"] {
+            run(&format!("{part}{language}"), folder.path());
+        }
+    }
+}
