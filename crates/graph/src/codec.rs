@@ -15,6 +15,9 @@ use crate::{
 /// The version that this program writes.
 pub(crate) const VERSION: u8 = 1;
 
+/// What a record takes beside its updates, in bytes, if it has few routes and no notes.
+const FRAME: usize = 160;
+
 #[derive(Serialize)]
 struct Writing<F> {
     at: Millis,
@@ -51,8 +54,13 @@ pub(crate) fn encode(
     run: RunId,
     names: &Names,
 ) -> Result<Record, RunError> {
+    let payload = match &fact {
+        Fact::Stepped { updates, .. } | Fact::Finished { updates, .. } => updates.as_ref(),
+        _ => None,
+    };
+    let size = FRAME + payload.map_or(0, |updates| updates.get().len());
     let fact = fact.map(&mut |path| Ok::<_, serde_json::Error>(Shown(path, names)))?;
-    let mut body = Vec::with_capacity(256);
+    let mut body = Vec::with_capacity(size);
     body.push(VERSION);
     serde_json::to_writer(&mut body, &Writing { at, run, fact })?;
     Ok(Record(body))

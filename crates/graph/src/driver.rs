@@ -92,7 +92,7 @@ impl<S: State> Driver<S> {
         {
             self.flush().await?;
         }
-        if self.machine.steps() % 64 == 63 {
+        if self.machine.steps() % STEPS_PER_YIELD == STEPS_PER_YIELD - 1 {
             tokio::task::yield_now().await;
         }
         if self.machine.frontier().len() == 1 {
@@ -150,19 +150,21 @@ impl<S: State> Driver<S> {
         let solo = self
             .solo
             .take()
-            .and_then(|solo| Some((solo, self.machine.task(0)?.path)));
+            .zip(self.machine.task(0).map(|task| (task.path, task.attempt)));
         match (routes, solo) {
-            (Ok(routes), Some(((updates, notes), task))) => self.record(Fact::Stepped {
+            (Ok(routes), Some(((updates, notes), (task, attempt)))) => self.record(Fact::Stepped {
                 task,
+                attempt,
                 updates,
                 notes,
                 routes,
             }),
             (Ok(routes), None) => self.record(Fact::Closed { routes }),
             (Err(error), solo) => {
-                if let Some(((updates, notes), task)) = solo {
+                if let Some(((updates, notes), (task, attempt))) = solo {
                     self.record(Fact::Finished {
                         task,
+                        attempt,
                         updates,
                         notes,
                     });
@@ -307,7 +309,8 @@ impl<S: State> Driver<S> {
         updates: Vec<S::Update>,
         notes: Vec<Note>,
     ) -> Result<(), RunError> {
-        let Some(task) = self.machine.task(position).map(|task| task.path) else {
+        let at = self.machine.task(position);
+        let Some((task, attempt)) = at.map(|task| (task.path, task.attempt)) else {
             return Ok(());
         };
         let stored = match self.journal {
@@ -323,6 +326,7 @@ impl<S: State> Driver<S> {
         }
         self.record(Fact::Finished {
             task,
+            attempt,
             updates: stored,
             notes,
         });
@@ -336,7 +340,8 @@ impl<S: State> Driver<S> {
         questions: Vec<Question>,
     ) {
         let name = self.name(position);
-        let Some(task) = self.machine.task(position).map(|task| task.path) else {
+        let at = self.machine.task(position);
+        let Some((task, attempt)) = at.map(|task| (task.path, task.attempt)) else {
             return;
         };
         if let Some(problem) = crate::answer::problem(&questions) {
@@ -354,6 +359,7 @@ impl<S: State> Driver<S> {
         let questions = questions.into_iter().zip(0..).map(interrupt).collect();
         self.record(Fact::Asked {
             task,
+            attempt,
             memo,
             questions,
         });
@@ -438,6 +444,10 @@ impl<S: State> Driver<S> {
             .map_or_else(String::new, |t| self.shared.names.text(t.path))
     }
 }
+
+/// After so many steps the driver lets other tasks of its thread run. Nodes that wait do so anyway;
+/// for those that do not, this is well under a millisecond.
+const STEPS_PER_YIELD: u64 = 512;
 
 /// The key of a pause's only question.
 pub(crate) const ANSWER: &str = "answer";

@@ -205,6 +205,7 @@ impl Machine {
                 task,
                 memo,
                 questions,
+                ..
             } => self.ask(task, memo.as_ref(), questions),
             Fact::Answered { answers } => answers.iter().for_each(|(id, value)| {
                 self.answer(id, Some(value));

@@ -25,8 +25,19 @@ pub(crate) fn events(
     match fact {
         Fact::Started { .. } => whole(EventKind::RunStarted { resumed: false }),
         Fact::Resumed { .. } => whole(EventKind::RunStarted { resumed: true }),
-        Fact::Stepped { task, notes, .. } | Fact::Finished { task, notes, .. } => {
-            let origin = origin(*task, 1, names);
+        Fact::Stepped {
+            task,
+            attempt,
+            notes,
+            ..
+        }
+        | Fact::Finished {
+            task,
+            attempt,
+            notes,
+            ..
+        } => {
+            let origin = origin(*task, *attempt, names);
             let notes = notes.iter().map(|note| event(Some(&origin), note.clone()));
             notes
                 .chain([event(Some(&origin), EventKind::NodeFinished)])
@@ -45,9 +56,12 @@ pub(crate) fn events(
             vec![event(Some(&origin(*task, *attempt, names)), kind)]
         }
         Fact::Asked {
-            task, questions, ..
+            task,
+            attempt,
+            questions,
+            ..
         } => {
-            let origin = origin(*task, 1, names);
+            let origin = origin(*task, *attempt, names);
             let raised = questions.iter().cloned().map(EventKind::InterruptRaised);
             raised.map(|kind| event(Some(&origin), kind)).collect()
         }

@@ -41,6 +41,9 @@ pub enum Fact<P> {
     Stepped {
         /// The task.
         task: P,
+        /// Which attempt of the task it was, from 1.
+        #[serde(default = "first", skip_serializing_if = "is_first")]
+        attempt: u32,
         /// What it changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         updates: Option<Json>,
@@ -55,6 +58,9 @@ pub enum Fact<P> {
     Finished {
         /// The task.
         task: P,
+        /// Which attempt of the task it was, from 1.
+        #[serde(default = "first", skip_serializing_if = "is_first")]
+        attempt: u32,
         /// What it changes when the step closes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         updates: Option<Json>,
@@ -84,6 +90,9 @@ pub enum Fact<P> {
     Asked {
         /// The task.
         task: P,
+        /// Which attempt of the task it was, from 1.
+        #[serde(default = "first", skip_serializing_if = "is_first")]
+        attempt: u32,
         /// What it wants to remember.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         memo: Option<Value>,
@@ -137,6 +146,19 @@ pub enum Fact<P> {
         /// Up to which position.
         seq: Seq,
     },
+}
+
+/// Most tasks need one attempt, so that number is not written.
+fn first() -> u32 {
+    1
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_first(attempt: &u32) -> bool {
+    *attempt == 1
 }
 
 /// Which program wrote what follows.
@@ -215,21 +237,25 @@ impl<P> Fact<P> {
             },
             Self::Stepped {
                 task,
+                attempt,
                 updates,
                 notes,
                 routes,
             } => Fact::Stepped {
                 task: f(task)?,
+                attempt,
                 updates,
                 notes,
                 routes: routes.map(f)?,
             },
             Self::Finished {
                 task,
+                attempt,
                 updates,
                 notes,
             } => Fact::Finished {
                 task: f(task)?,
+                attempt,
                 updates,
                 notes,
             },
@@ -249,10 +275,12 @@ impl<P> Fact<P> {
             },
             Self::Asked {
                 task,
+                attempt,
                 memo,
                 questions,
             } => Fact::Asked {
                 task: f(task)?,
+                attempt,
                 memo,
                 questions,
             },
