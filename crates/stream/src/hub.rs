@@ -85,13 +85,18 @@ impl Hub {
 
     /// Sends one event to every reader.
     pub fn send(&self, event: Event) {
-        self.send_all(vec![event]);
+        self.deliver([event]);
     }
 
     /// Sends the events of one record: a lagging reader gets all of them or none.
     pub fn send_all(&self, events: Vec<Event>) {
+        self.deliver(events);
+    }
+
+    /// An array costs no allocation, and single events are most events.
+    fn deliver(&self, events: impl AsRef<[Event]> + IntoIterator<Item = Event> + Clone) {
         let mut inner = lock(&self.inner);
-        for event in &events {
+        for event in events.as_ref() {
             inner.remember(event);
         }
         self.open.store(!inner.open.is_empty(), Ordering::Relaxed);
@@ -222,7 +227,7 @@ struct Queue {
 }
 
 impl Ring {
-    fn push(&self, events: Vec<Event>) {
+    fn push(&self, events: impl IntoIterator<Item = Event>) {
         let mut queue = lock(&self.queue);
         let idle = queue.events.is_empty() && queue.lagged.is_none();
         // Once an event was dropped, those after it come from the log too, or they would overtake it.
