@@ -102,7 +102,7 @@ pub struct Decision {
     pub goal_check: Option<String>,
     /// The tool to call.
     #[serde(default)]
-    pub tool_call: Option<Calls>,
+    pub tool_call: Option<Call>,
     /// How to give up, with `abort` only.
     #[serde(default)]
     pub abort: Option<Abort>,
@@ -126,16 +126,6 @@ pub enum ActionKind {
     Abort,
 }
 
-/// The tool call of a decision. Several are read, so that they can be refused in words.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Calls {
-    /// One call.
-    One(Call),
-    /// Several calls: never allowed.
-    Many(Vec<Call>),
-}
-
 /// A proposed call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
@@ -144,6 +134,10 @@ pub struct Call {
     /// Its arguments.
     #[serde(default)]
     pub arguments: Map<String, Value>,
+    /// Whether it was the first of a list: a list is read so that it can be refused in words.
+    #[serde(default, skip_serializing)]
+    #[schemars(skip)]
+    pub listed: bool,
 }
 
 /// How to give up.
@@ -162,10 +156,7 @@ pub struct Abort {
 impl Decision {
     /// The only call.
     pub fn call(&self) -> Option<&Call> {
-        match &self.tool_call {
-            Some(Calls::One(call)) => Some(call),
-            _ => None,
-        }
+        self.tool_call.as_ref()
     }
 
     /// A decision without anything but its action.
@@ -183,10 +174,11 @@ impl Decision {
     /// Adds a call.
     #[must_use]
     pub fn calling(mut self, name: &str, arguments: Map<String, Value>) -> Self {
-        self.tool_call = Some(Calls::One(Call {
+        self.tool_call = Some(Call {
             name: name.into(),
             arguments,
-        }));
+            listed: false,
+        });
         self
     }
 }
@@ -227,29 +219,45 @@ pub fn plan() -> Contract<PlanDecision> {
 
 /// The contract of execution. A plan demands that its goals are checked.
 pub fn decision(has_plan: bool) -> Contract<Decision> {
-    Contract::new("decision").check(move |decision: &Decision, object: &mut Objections| {
-        check_call(decision, object);
-        let ends = matches!(decision.action, ActionKind::NextPlan | ActionKind::Done);
-        let checked = decision
-            .goal_check
-            .as_ref()
-            .is_some_and(|text| !text.trim().is_empty());
-        if ends && has_plan && !checked {
-            let name = action_name(decision.action);
-            let message = format!("{name} needs a text that says how the goal was checked");
-            object.push("/goal_check", message);
-        }
-        match (&decision.abort, decision.action) {
-            (None, ActionKind::Abort) => object.push("/abort", "abort needs user_message"),
-            (Some(abort), ActionKind::Abort) if abort.user_message.trim().is_empty() => {
-                object.push("/abort/user_message", "tell the user why, in a sentence");
+    Contract::new("decision").prepare(unlist).check(
+        move |decision: &Decision, object: &mut Objections| {
+            check_call(decision, object);
+            let ends = matches!(decision.action, ActionKind::NextPlan | ActionKind::Done);
+            let checked = decision
+                .goal_check
+                .as_ref()
+                .is_some_and(|text| !text.trim().is_empty());
+            if ends && has_plan && !checked {
+                let name = action_name(decision.action);
+                let message = format!("{name} needs a text that says how the goal was checked");
+                object.push("/goal_check", message);
             }
-            _ => {}
-        }
-        if decision.action == ActionKind::AskUser && decision.speak.trim().is_empty() {
-            object.push("/speak", "ask_user needs the question in speak");
-        }
-    })
+            match (&decision.abort, decision.action) {
+                (None, ActionKind::Abort) => object.push("/abort", "abort needs user_message"),
+                (Some(abort), ActionKind::Abort) if abort.user_message.trim().is_empty() => {
+                    object.push("/abort/user_message", "tell the user why, in a sentence");
+                }
+                _ => {}
+            }
+            if decision.action == ActionKind::AskUser && decision.speak.trim().is_empty() {
+                object.push("/speak", "ask_user needs the question in speak");
+            }
+        },
+    )
+}
+
+/// A list of calls becomes its first one, marked.
+fn unlist(decision: &mut Value) {
+    let Some(call) = decision.get_mut("tool_call") else {
+        return;
+    };
+    if let Value::Array(calls) = call {
+        let first = calls.first().and_then(Value::as_object).cloned();
+        let mut first = first.unwrap_or_default();
+        first.entry("name").or_insert_with(|| "".into());
+        first.insert("listed".into(), true.into());
+        *call = Value::Object(first);
+    }
 }
 
 /// Which actions may, must and must not have a call. `done` may drop its tools on the way out:
@@ -257,11 +265,11 @@ pub fn decision(has_plan: bool) -> Contract<Decision> {
 fn check_call(decision: &Decision, object: &mut Objections) {
     let name = action_name(decision.action);
     match &decision.tool_call {
-        Some(Calls::Many(_)) => object.push(
+        Some(call) if call.listed => object.push(
             "/tool_call",
             "exactly one tool call is allowed in a round; send the first one only, as an object",
         ),
-        Some(Calls::One(call)) => {
+        Some(call) => {
             let dropped =
                 decision.action == ActionKind::Done && call.name == "context_tools_remove";
             let allowed = matches!(decision.action, ActionKind::Continue | ActionKind::Confirm);

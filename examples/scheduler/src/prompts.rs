@@ -41,7 +41,7 @@ fn form(tag: &Tag, outline: &str) -> String {
 /// Classifying a request.
 pub fn chat(agent: &Agent, tag: &Tag) -> Vec<Message> {
     let stage = Stage::new(format!(
-        "You decide whether a request is only talk or something to do. {}\n{}",
+        "You decide whether a request is only talk or something to do.\n{}\n{}",
         bullets([
             (
                 "chat",
@@ -61,7 +61,7 @@ pub fn chat(agent: &Agent, tag: &Tag) -> Vec<Message> {
 /// Planning.
 pub fn plan(agent: &Agent, tag: &Tag, deep: bool) -> Vec<Message> {
     let stage = Stage::new(format!(
-        "You plan how to carry out the request, in a few steps that each can be checked. {}\n{}",
+        "You plan how to carry out the request, in a few steps that each can be checked.\n{}\n{}",
         bullets([
             ("plan_done", "the plan is ready; only then are there steps"),
             (
@@ -89,7 +89,7 @@ pub fn plan(agent: &Agent, tag: &Tag, deep: bool) -> Vec<Message> {
 pub fn execute(agent: &Agent, tag: &Tag, catalogue: &str) -> Vec<Message> {
     let contract = contract::decision(agent.has_step());
     let stage = Stage::new(format!(
-        "You carry out the work, one action a round. {}\n{}",
+        "You carry out the work, one action a round.\n{}\n{}",
         bullets([
             (
                 "continue",

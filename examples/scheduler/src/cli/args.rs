@@ -9,13 +9,29 @@ use scheduler::calendar::Lang;
 const THREAD: &str = "default";
 const DIR: &str = "scheduler-data";
 
+const EXAMPLES: &str = "\
+Examples:
+  scheduler                       schedule the sample, and ask before anything is kept
+  scheduler --yes                 the same, and agree to everything
+  scheduler --lang zh             the same in Chinese
+  scheduler --courses my.ics --tasks my.toml --thread spring
+                                  schedule your own weeks, as a conversation named spring
+  scheduler --thread spring --request 'rearrange everything'
+                                  ask for more
+  scheduler chat                  talk about it
+  scheduler history               list what happened; `show` and `fork` take its numbers
+  OPENAI_API_KEY=… scheduler chat --base-url https://api.example.com/v1 --model NAME
+                                  let a model decide; where it fails, rules do
+
+The weeks are written to schedule.ics and schedule.svg in the folder of the conversation.";
+
 /// Places what you want to do around what you have to attend.
 ///
 /// Without a command, the sample is scheduled: items are placed by rule, the result is diagnosed
 /// and refined, and you are asked whether to keep it. Everything is stored as it happens: whatever
 /// stops the program, the next start goes on.
 #[derive(Debug, Parser)]
-#[command(name = "scheduler", version)]
+#[command(name = "scheduler", version, after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,

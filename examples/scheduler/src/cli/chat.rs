@@ -6,7 +6,7 @@ use fugato::{
 };
 use scheduler::agent::{Agent, Card, Reply, Request};
 
-use super::{desk::Desk, drive::follow, screen::Screen};
+use super::{desk::Desk, drive::insist, screen::Screen};
 
 pub(crate) async fn chat(desk: &Desk, screen: &mut Screen) -> Result<()> {
     screen.lang = desk.lang;
@@ -34,12 +34,12 @@ pub(crate) async fn chat(desk: &Desk, screen: &mut Screen) -> Result<()> {
         let ended = if let Some(card) = open.first() {
             let reply = reply_to(card, &said);
             let start = || Ok(desk.service.reply(&desk.thread, &card.id, &reply)?);
-            follow(screen, start).await
+            insist(screen, start).await
         } else {
             let classes = desk.intake.state.task_classes.iter().map(|class| class.id);
             let request = Request::new(&said).classes(classes);
             let start = || Ok(desk.service.request(&desk.thread, request.clone()));
-            follow(screen, start).await
+            insist(screen, start).await
         };
         open = match ended {
             Ok(ended) => interrupts(&ended),
@@ -57,7 +57,7 @@ async fn go_on(desk: &Desk, screen: &mut Screen) -> Result<Vec<Interrupt>> {
     Ok(match desk.service.runner().standing(&desk.thread).await? {
         Standing::Waiting(interrupts) => interrupts,
         Standing::Unfinished => {
-            interrupts(&follow(screen, || Ok(desk.service.recover(&desk.thread))).await?)
+            interrupts(&insist(screen, || Ok(desk.service.recover(&desk.thread))).await?)
         }
         _ => vec![],
     })

@@ -2,7 +2,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use fugato::graph::{Ended, Run, RunError, RunErrorKind};
+use fugato::graph::{AnswerError, Ended, Run, RunError, RunErrorKind};
 use futures::StreamExt as _;
 use scheduler::agent::Agent;
 
@@ -10,45 +10,72 @@ use super::screen::Screen;
 
 /// How often a conversation that another process holds is tried again, and how long to wait for it:
 /// longer than the lease of a process that died.
-const TRIES: u32 = 20;
+const TRIES: u32 = 24;
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Shows a run as it goes. A conversation that another process has just left is waited for.
+/// Waits for another process that holds the conversation.
+#[derive(Debug, Default)]
+pub(crate) struct Patience(u32);
+
+impl Patience {
+    /// Waits a little; false when it took too long. That somebody holds it is told once.
+    pub(crate) async fn wait(&mut self, error: &RunError, screen: &mut Screen) -> bool {
+        self.0 += 1;
+        if self.0 > TRIES {
+            return false;
+        }
+        if let (1, RunErrorKind::Busy { owner, .. }) = (self.0, &error.kind) {
+            let waiting = screen.lang.pick(
+                format!("waiting for {owner} to let go of the conversation"),
+                format!("等待 {owner} 释放会话"),
+            );
+            screen.progress(&waiting);
+        }
+        tokio::time::sleep(PAUSE).await;
+        true
+    }
+}
+
+/// Shows a run as it goes.
 pub(crate) async fn follow(
+    screen: &mut Screen,
+    mut run: Run<Agent>,
+) -> Result<Ended<Agent>, RunError> {
+    while let Some(event) = run.next().await {
+        // The event of a request that was refused before anything ran bears no run.
+        if event.run.0 != 0 {
+            screen.event(&event);
+        }
+    }
+    run.await
+}
+
+/// The same, and a conversation that another process has just left is waited for.
+pub(crate) async fn insist(
     screen: &mut Screen,
     mut start: impl FnMut() -> Result<Run<Agent>>,
 ) -> Result<Ended<Agent>> {
-    for tried in 0.. {
-        let mut run = start()?;
-        let mut held = false;
-        while let Some(event) = run.next().await {
-            // That somebody holds the conversation is told once, below.
-            held = held || is_held(&event);
-            if !held {
-                screen.event(&event);
-            }
-        }
-        match run.await {
-            Err(RunError {
-                kind: RunErrorKind::Busy { owner, .. },
-                ..
-            }) if tried < TRIES => {
-                if tried == 0 {
-                    let waiting = screen.lang.pick(
-                        format!("waiting for {owner} to let go of the conversation"),
-                        format!("等待 {owner} 释放会话"),
-                    );
-                    screen.progress(&waiting);
+    let mut patience = Patience::default();
+    loop {
+        match follow(screen, start()?).await {
+            Err(error) if matches!(error.kind, RunErrorKind::Busy { .. }) => {
+                if !patience.wait(&error, screen).await {
+                    return Err(error.into());
                 }
-                tokio::time::sleep(PAUSE).await;
             }
             ended => return Ok(ended?),
         }
     }
-    anyhow::bail!("the conversation is held by another process")
 }
 
-/// The event of a request that was refused before anything ran bears no run.
-fn is_held(event: &fugato::stream::Event) -> bool {
-    event.run.0 == 0
+/// Whether another process was faster: how the conversation stands has to be looked at anew.
+pub(crate) fn is_overtaken(error: &RunError) -> bool {
+    matches!(
+        error.kind,
+        RunErrorKind::Busy { .. }
+            | RunErrorKind::Waiting { .. }
+            | RunErrorKind::Unfinished
+            | RunErrorKind::NothingToDo
+            | RunErrorKind::Answer(AnswerError::Unknown { .. } | AnswerError::NothingAsked)
+    )
 }

@@ -1,7 +1,9 @@
 //! The whole job: place, refine, ask, keep, show, write files.
+use std::sync::Arc;
+
 use anyhow::{Context as _, Result, bail};
 use fugato::{
-    graph::{Ended, Standing},
+    graph::{Ended, RunError, Standing},
     state::Interrupt,
 };
 use jiff::Timestamp;
@@ -11,7 +13,13 @@ use scheduler::{
     schedule::ScheduleState,
 };
 
-use super::{args::Job, chat::reply_to, desk::Desk, drive::follow, screen::Screen};
+use super::{
+    args::Job,
+    chat::reply_to,
+    desk::Desk,
+    drive::{Patience, follow, is_overtaken},
+    screen::Screen,
+};
 
 /// The answer that the command line gives, checked before anything begins.
 pub(crate) fn answer(job: &Job) -> Result<Option<Reply>> {
@@ -38,31 +46,17 @@ pub(crate) async fn run(
         let text = remark.say(desk.lang);
         screen.progress(&text);
     }
-    let mut ended = begin(desk, job, screen).await?;
-    let mut read = false;
-    while let Some(card) = ended
-        .as_ref()
-        .and_then(|ended| ended.interrupts().first())
-        .cloned()
-    {
-        screen.card(&card, std::mem::replace(&mut read, true));
-        let Some(reply) = reply(desk, job, &mut answer, &card, screen).await? else {
-            park(desk, &card, screen);
-            return Ok(());
-        };
-        let next = follow(screen, || {
-            Ok(desk.service.reply(&desk.thread, &card.id, &reply)?)
-        });
-        ended = Some(next.await?);
-    }
-    let agent = match ended {
-        Some(ended) => Some(ended.state().clone()),
-        None => desk
-            .service
-            .runner()
-            .state(&desk.thread)
-            .await?
-            .map(|agent| (*agent).clone()),
+    let mut patience = Patience::default();
+    let agent = loop {
+        match work(desk, job, &mut answer, screen).await {
+            Ok(Rest::Parked) => return Ok(()),
+            Ok(Rest::Ended(agent)) => break agent,
+            Err(error) => match error.downcast::<RunError>() {
+                Ok(error) if is_overtaken(&error) && patience.wait(&error, screen).await => {}
+                Ok(error) => return Err(error.into()),
+                Err(error) => return Err(error),
+            },
+        }
     };
     if answer.is_some() {
         let unused = desk.lang.pick(
@@ -75,6 +69,42 @@ pub(crate) async fn run(
         Some(agent) => finish(desk, &agent, screen),
         None => Ok(()),
     }
+}
+
+/// How the conversation came to rest.
+enum Rest {
+    /// It waits for an answer that nobody is there to give.
+    Parked,
+    /// Nothing is left to do.
+    Ended(Option<Arc<Agent>>),
+}
+
+/// Goes on from where the conversation stands, card by card.
+async fn work(
+    desk: &Desk,
+    job: &Job,
+    answer: &mut Option<Reply>,
+    screen: &mut Screen,
+) -> Result<Rest> {
+    let mut ended = begin(desk, job, screen).await?;
+    let mut read = false;
+    while let Some(card) = ended
+        .as_ref()
+        .and_then(|ended| ended.interrupts().first())
+        .cloned()
+    {
+        screen.card(&card, std::mem::replace(&mut read, true));
+        let Some(reply) = reply(desk, job, answer.clone(), &card, screen).await? else {
+            park(desk, &card, screen);
+            return Ok(Rest::Parked);
+        };
+        let run = desk.service.reply(&desk.thread, &card.id, &reply)?;
+        ended = Some(follow(screen, run).await?);
+        *answer = None;
+    }
+    Ok(Rest::Ended(
+        desk.service.runner().state(&desk.thread).await?,
+    ))
 }
 
 /// Begins, or goes on where the conversation stands; none if there is nothing to go on with.
@@ -93,55 +123,48 @@ async fn begin(desk: &Desk, job: &Job, screen: &mut Screen) -> Result<Option<End
     let go_on = desk
         .lang
         .pick("going on where it was left", "从上次中断处继续");
-    Ok(match standing {
-        Standing::New => {
-            let request = request(words.unwrap_or_else(|| wanted.into()));
-            Some(
-                follow(screen, || {
-                    Ok(desk.service.request(&desk.thread, request.clone()))
-                })
-                .await?,
-            )
-        }
+    let runner = desk.service.runner();
+    let run = match standing {
+        Standing::New => desk.service.request(
+            &desk.thread,
+            request(words.unwrap_or_else(|| wanted.into())),
+        ),
         Standing::Waiting(_) if words.is_some() => bail!(
             "the conversation waits for an answer, and cannot take a --request before; `{}` shows the card",
             desk.again
         ),
         Standing::Waiting(interrupts) => {
             screen.progress(go_on);
-            let state = desk.service.runner().state(&desk.thread).await?;
-            state.map(|state| Ended::parked(state, interrupts))
+            let state = runner.state(&desk.thread).await?;
+            return Ok(state.map(|state| Ended::parked(state, interrupts)));
         }
         Standing::Unfinished => {
             screen.progress(go_on);
-            Some(follow(screen, || Ok(desk.service.recover(&desk.thread))).await?)
+            desk.service.recover(&desk.thread)
         }
         Standing::Failed { error } => {
             screen.progress(&error);
             screen.progress(desk.lang.pick("trying again what failed", "重试失败的步骤"));
-            Some(follow(screen, || Ok(desk.service.runner().retry(&desk.thread))).await?)
+            runner.retry(&desk.thread)
         }
         _ => match words {
-            Some(words) => {
-                let request = request(words);
-                let run = || Ok(desk.service.request(&desk.thread, request.clone()));
-                Some(follow(screen, run).await?)
-            }
-            None => None,
+            Some(words) => desk.service.request(&desk.thread, request(words)),
+            None => return Ok(None),
         },
-    })
+    };
+    Ok(Some(follow(screen, run).await?))
 }
 
 /// The answer to a card; none if nobody is there to give one.
 async fn reply(
     desk: &Desk,
     job: &Job,
-    answer: &mut Option<Reply>,
+    answer: Option<Reply>,
     card: &Interrupt,
     screen: &mut Screen,
 ) -> Result<Option<Reply>> {
-    if let Some(reply) = answer.take() {
-        return Ok(Some(reply));
+    if answer.is_some() {
+        return Ok(answer);
     }
     if job.yes {
         return Ok(Some(Reply::approve()));

@@ -1,0 +1,82 @@
+//! A folder, and the program run in it.
+use std::{
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+};
+
+pub(crate) struct Work(tempfile::TempDir);
+
+impl Work {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_scheduler"));
+        command
+            .current_dir(self.0.path())
+            .args(args)
+            .env("TZ", "UTC")
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// What a run says that ends well.
+    pub(crate) fn ok(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{args:?}: {out}{err}");
+        assert_eq!(err, "", "{args:?}");
+        out
+    }
+
+    /// What a run complains about that ends badly.
+    pub(crate) fn err(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(!output.status.success(), "{args:?}: {out}");
+        assert!(!err.contains("panicked"), "{args:?}: {err}");
+        err
+    }
+
+    /// The events of the calendar file without the time at which it was made.
+    pub(crate) fn placed(&self) -> Vec<String> {
+        let ics = self.read("scheduler-data/default/schedule.ics");
+        let lines = ics.lines().filter(|line| !line.starts_with("DTSTAMP"));
+        lines.map(str::to_owned).collect()
+    }
+
+    /// The position of the last line of the history.
+    pub(crate) fn last(&self) -> String {
+        let history = self.ok(&["history"]);
+        let line = history.lines().last().unwrap().trim();
+        line.split(['*', ' ']).next().unwrap().to_owned()
+    }
+
+    /// What lies where, as it is stored.
+    pub(crate) fn schedule(&self) -> serde_json::Value {
+        let state: serde_json::Value =
+            serde_json::from_str(&self.ok(&["show", &self.last()])).unwrap();
+        state["schedule"].clone()
+    }
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
