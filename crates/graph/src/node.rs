@@ -10,8 +10,9 @@ use crate::{BoxError, Context, IntoOutcome, Outcome};
 /// *Contract*
 /// - **reads a snapshot**: `cx.state()` is the state at the start of the step; what siblings do
 ///   is not in it.
-/// - **may run again**: after a crash, a node without a recorded outcome runs again. What must not
-///   happen twice belongs into an effect.
+/// - **may run again**: after a crash, a node without a recorded outcome runs again. What it does
+///   to the outside world must bear that, for instance by a key that the other side recognises:
+///   `cx.thread()` and `cx.task()` together are the same in every attempt.
 /// - **does not route**: where the thread goes next is the wiring's business.
 ///
 /// Wrong: looping inside a node until the model is content. A loop in the graph can be stored,

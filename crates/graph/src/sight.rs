@@ -104,3 +104,24 @@ fn origin(task: Path, attempt: u32, names: &Names) -> Arc<Origin> {
         attempt,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k22_a_durable_event_names_the_attempt() {
+        let written = r#"{"finished":{"task":"think#1","attempt":2}}"#;
+        let fact: Fact<String> = serde_json::from_str(written).unwrap();
+        assert_eq!(serde_json::to_string(&fact).unwrap(), written);
+        let mut names = Arc::new(Names::default());
+        let fact = fact.map(&mut |text| names.path(&text)).unwrap();
+        let thread = ThreadId::new("t").unwrap();
+        let events = events(&fact, &names, &thread, RunId(1), Some(7));
+        let attempts: Vec<_> = events
+            .iter()
+            .filter_map(|event| Some(event.origin.as_ref()?.attempt))
+            .collect();
+        assert_eq!(attempts, [2]);
+    }
+}
