@@ -218,6 +218,7 @@ async fn sch_31_a_plan_cannot_wish_for_a_second_rough_build() {
 
 #[test]
 fn sch_32_the_mode_follows_from_the_request() {
+    use Mode::{FirstFull, GlobalReopt, LocalAdjust};
     let agent = about_revision();
     let modes = [
         "place everything",
@@ -226,7 +227,6 @@ fn sch_32_the_mode_follows_from_the_request() {
         "swap gym and choir",
     ];
     let modes = modes.map(|text| route(&agent, text).mode);
-    use Mode::{FirstFull, GlobalReopt, LocalAdjust};
     assert_eq!(modes, [FirstFull, GlobalReopt, GlobalReopt, LocalAdjust]);
     // Without classes there is nothing to build.
     assert_eq!(

@@ -117,7 +117,7 @@ async fn sch_58_each_class_of_error_is_corrected() {
             "no valid JSON object",
         ),
         (String::new(), "it is empty"),
-        ("[NEXT_PLAN]".to_owned(), "list"),
+        ("[NEXT_PLAN]".to_owned(), "no valid JSON object"),
         (json!({ "action": "explode" }).to_string(), "action"),
         (json!({ "action": "next_plan" }).to_string(), "/goal_check"),
         (json!({ "action": "confirm" }).to_string(), "/tool_call"),

@@ -40,17 +40,24 @@ fn killed_at_any_moment_and_started_again_the_job_comes_to_the_same_end() {
             if n % 2 == 0 {
                 kill_after(&work, 4 + n / 2);
             }
-            work.ok(&["--yes"]);
+            let said = work.ok(&["--yes"]);
             assert_eq!(
                 (work.placed(), work.schedule()),
                 expected,
                 "killed after {n} lines"
             );
+            said.contains("going on where it was left")
         })
     });
-    for trial in killed.collect::<Vec<_>>() {
-        trial.join().unwrap();
-    }
+    let killed: Vec<_> = killed.collect();
+    let went_on: Vec<bool> = killed
+        .into_iter()
+        .map(|trial| trial.join().unwrap())
+        .collect();
+    assert!(
+        went_on.contains(&true),
+        "no process was killed in the middle"
+    );
 }
 
 #[test]

@@ -241,7 +241,8 @@ impl Scene {
         let mut text = error.to_string();
         let mut cause = std::error::Error::source(error);
         while let Some(next) = cause {
-            text += &format!(": {next}");
+            text.push_str(": ");
+            text.push_str(&next.to_string());
             cause = next.source();
         }
         text
