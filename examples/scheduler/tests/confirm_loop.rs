@@ -52,7 +52,7 @@ async fn sch_t1_a_plan_is_rejected() {
     let again = stage
         .reply(asked.open(), &Reply::reject(Some("just look".into())))
         .await;
-    assert_eq!(again.statuses(), ["planning", "rejected", "plan_confirm"]);
+    assert_eq!(again.statuses(), ["rejected", "planning", "plan_confirm"]);
     assert_eq!(again.card().summary, "1. Only look (done when: it is so)");
     // The planner saw the reason, and the old plan was gone when it planned anew.
     let seen = common::told(stage.model.requests().last().unwrap());

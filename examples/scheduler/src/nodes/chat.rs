@@ -20,12 +20,12 @@ pub struct Chat(pub Deps);
 #[async_trait]
 impl Node<Agent> for Chat {
     async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+        let mut updates = announce(&cx);
         status(
             &cx,
             "accepted",
             cx.state().lang.pick("reading the request", "正在理解请求"),
         );
-        let mut updates = announce(&cx);
         let text = request_text(cx.state());
         let (intent, spoken) = match self.classify(&cx).await {
             Some(Heard::Decided(intent, spoken)) => (intent, spoken),

@@ -21,12 +21,12 @@ pub struct Deliver(pub Deps);
 impl Node<Agent> for Deliver {
     async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
         let agent = cx.state();
+        let mut updates = announce(&cx);
         status(
             &cx,
             "summarizing",
             agent.lang.pick("summing up", "正在总结"),
         );
-        let mut updates = announce(&cx);
         let facts = report::summary(agent);
         let text = self.summed_up(&cx, &facts).await?.unwrap_or(facts);
         updates.push(said(text));

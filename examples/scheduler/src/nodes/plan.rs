@@ -21,12 +21,12 @@ pub struct Plan(pub Deps);
 #[async_trait]
 impl Node<Agent> for Plan {
     async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+        let mut updates = announce(&cx);
         status(
             &cx,
             "planning",
             cx.state().lang.pick("making a plan", "正在制定计划"),
         );
-        let mut updates = announce(&cx);
         let (decision, spoken) = match self.think(&cx).await? {
             Some(Heard::Decided(decision, spoken)) => (decision, spoken),
             Some(Heard::Rejected(rejected)) => {

@@ -18,12 +18,12 @@ impl Node<Agent> for RoughBuild {
     async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
         let agent = cx.state();
         let lang = agent.lang;
+        let mut updates = announce(&cx);
         status(
             &cx,
             "rough_building",
             lang.pick("placing everything pending", "正在粗排"),
         );
-        let mut updates = announce(&cx);
         let Some(provider) = &self.0.provider else {
             return Err("a rough build needs a schedule, and no provider was injected".into());
         };
