@@ -156,6 +156,10 @@ fn unexpected(answer: &Answer) -> StoreError {
     StoreError::new(StoreErrorKind::Other, "write").because(format!("answered {answer:?}"))
 }
 
+/// How many records are read without making room for other tasks: they lie together, most of them
+/// in pages that are in memory, and moving to another thread takes longer than reading them.
+const AT_ONCE: usize = 1024;
+
 #[async_trait]
 impl ThreadLog for SqliteLog {
     async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
@@ -170,11 +174,14 @@ impl ThreadLog for SqliteLog {
         limit: usize,
     ) -> Result<Vec<(Seq, Record)>, StoreError> {
         let name = thread.clone();
-        self.read_with(move |shared| {
+        let read = move |shared: &Shared| {
             let read = shared.readers.read(&name, from, limit);
             read.map_err(|refused| refused.into_store("read").on(&name))
-        })
-        .await
+        };
+        if limit <= AT_ONCE {
+            return read(&self.shared);
+        }
+        self.read_with(read).await
     }
 
     async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
@@ -198,12 +205,9 @@ impl Snapshots for SqliteLog {
     }
 
     async fn latest_at(&self, thread: &ThreadId, seq: Seq) -> Result<Option<Snapshot>, StoreError> {
-        let name = thread.clone();
-        self.read_with(move |shared| {
-            let latest = shared.readers.latest_at(&name, seq);
-            latest.map_err(|refused| refused.into_store("read a snapshot of").on(&name))
-        })
-        .await
+        // One row: not worth another thread.
+        let latest = self.shared.readers.latest_at(thread, seq);
+        latest.map_err(|refused| refused.into_store("read a snapshot of").on(thread))
     }
 
     async fn delete(&self, thread: &ThreadId, seq: Seq) -> Result<(), StoreError> {
