@@ -45,9 +45,10 @@ pub fn text_files(root: &Path) -> io::Result<Vec<TextFile>> {
     Ok(files)
 }
 
-const NOT_OURS: [&str; 6] = [
+const NOT_OURS: [&str; 7] = [
     ".git",
     "target",
+    "scheduler-data",
     "node_modules",
     "__pycache__",
     ".venv",
@@ -87,8 +88,10 @@ pub fn not_allowed_at_the_top<'a>(entries: impl IntoIterator<Item = &'a str>) ->
         "README.md",
         "LICENSE",
     ];
-    // What is built lies there too, but is never kept.
-    let allowed = |name: &str| ALLOWED.contains(&name) || name.starts_with('.') || name == "target";
+    // What is built, and what the scheduler writes when it is run here, is never kept.
+    const MADE: [&str; 2] = ["target", "scheduler-data"];
+    let allowed =
+        |name: &str| ALLOWED.contains(&name) || MADE.contains(&name) || name.starts_with('.');
     let entries = entries.into_iter().filter(|name| !allowed(name));
     entries.map(str::to_owned).collect()
 }
