@@ -2,7 +2,7 @@ use std::{error::Error, fmt};
 
 use fugato_state::{Millis, Seq, ThreadId};
 
-use crate::Fence;
+use crate::{DocKey, Fence, Namespace, Version};
 
 /// What a store could not do, and whether trying again can help.
 #[derive(Debug)]
@@ -13,6 +13,8 @@ pub struct StoreError {
     pub operation: &'static str,
     /// The thread it was done to, if it was one.
     pub thread: Option<ThreadId>,
+    /// The document it was done to, if it was one.
+    pub document: Option<(Namespace, DocKey)>,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
@@ -26,6 +28,11 @@ pub enum StoreErrorKind {
         head: Seq,
         /// The fence of the newest lease.
         fence: Fence,
+    },
+    /// The document is another by now; nothing was written.
+    Changed {
+        /// The version that is there; none if there is no document.
+        version: Option<Version>,
     },
     /// Somebody else holds the lease.
     Busy {
@@ -54,6 +61,8 @@ pub enum StoreErrorKind {
     Invalid(String),
     /// What is stored cannot be read: unknown, newer, or damaged.
     Corrupt(String),
+    /// The store has nothing for it.
+    Unsupported,
     /// The disk or server is full.
     Full,
     /// The store did not answer, or not in time: trying again can help.
@@ -69,6 +78,7 @@ impl StoreError {
             kind,
             operation,
             thread: None,
+            document: None,
             source: None,
         }
     }
@@ -77,6 +87,13 @@ impl StoreError {
     #[must_use]
     pub fn on(mut self, thread: &ThreadId) -> Self {
         self.thread = Some(thread.clone());
+        self
+    }
+
+    /// Names the document.
+    #[must_use]
+    pub fn on_document(mut self, space: &Namespace, key: &DocKey) -> Self {
+        self.document = Some((space.clone(), key.clone()));
         self
     }
 
@@ -89,7 +106,10 @@ impl StoreError {
 
     /// Whether another writer was first.
     pub fn is_conflict(&self) -> bool {
-        matches!(self.kind, StoreErrorKind::Conflict { .. })
+        matches!(
+            self.kind,
+            StoreErrorKind::Conflict { .. } | StoreErrorKind::Changed { .. }
+        )
     }
 
     /// Whether the same request may succeed later.
@@ -103,15 +123,14 @@ impl StoreError {
 
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.thread {
-            Some(thread) => write!(
-                f,
-                "cannot {} thread {:?}: ",
-                self.operation,
-                thread.as_str()
-            )?,
-            None => write!(f, "cannot {}: ", self.operation)?,
+        write!(f, "cannot {}", self.operation)?;
+        if let Some(thread) = &self.thread {
+            write!(f, " thread {:?}", thread.as_str())?;
         }
+        if let Some((space, key)) = &self.document {
+            write!(f, " document {:?} of {space}", key.as_str())?;
+        }
+        f.write_str(": ")?;
         match &self.kind {
             StoreErrorKind::Conflict { head, fence } => {
                 write!(
@@ -119,6 +138,10 @@ impl fmt::Display for StoreError {
                     "another writer was first; its head is {head}, its fence {fence}"
                 )
             }
+            StoreErrorKind::Changed { version: Some(_) } => {
+                f.write_str("another version is there by now")
+            }
+            StoreErrorKind::Changed { version: None } => f.write_str("it is not there"),
             StoreErrorKind::Busy { owner, until } => {
                 write!(f, "{owner} holds its lease until {until} ms")
             }
@@ -132,6 +155,7 @@ impl fmt::Display for StoreError {
             }
             StoreErrorKind::Invalid(what) => write!(f, "invalid request: {what}"),
             StoreErrorKind::Corrupt(what) => write!(f, "unreadable: {what}"),
+            StoreErrorKind::Unsupported => f.write_str("this store has nothing for it"),
             StoreErrorKind::Full => f.write_str("no space is left"),
             StoreErrorKind::Unavailable => f.write_str("the store did not answer"),
             StoreErrorKind::Other => f.write_str("the store failed"),

@@ -1,12 +1,17 @@
 #![doc = include_str!("../README.md")]
 
 mod commit;
+mod doc;
 mod error;
 mod lease;
 mod log;
 mod memory;
 
 pub use commit::{Appended, Commit, Expect, Head, Record, Snapshot, Status};
+pub use doc::{
+    Doc, DocEntry, DocFilter, DocHit, DocKey, DocQuery, DocSearch, DocStore, DocStoreExt, DocWrite,
+    InvalidName, MemoryDocs, Namespace, Precondition, Version,
+};
 pub use error::{StoreError, StoreErrorKind};
 pub use lease::{Fence, Lease, LeaseRequest, Leased, Signal};
 pub use log::{Snapshots, ThreadAdmin, ThreadFilter, ThreadLog, ThreadStore, ThreadSummary};

@@ -48,7 +48,7 @@ impl Default for MemoryLog {
 }
 
 /// The clock of this machine, in milliseconds since the Unix epoch.
-fn system_clock() -> Millis {
+pub(crate) fn system_clock() -> Millis {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

@@ -1,0 +1,139 @@
+use std::collections::BTreeSet;
+
+use fugato_state::Millis;
+use serde_json::Value;
+
+use super::{Doc, DocKey, Namespace, Version};
+use crate::{StoreError, StoreErrorKind};
+
+/// What is done to one document. Made by [`put`](Self::put) or [`delete`](Self::delete).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DocWrite {
+    /// Where it lives.
+    pub space: Namespace,
+    /// Its name.
+    pub key: DocKey,
+    /// What it is from now on; none to delete it.
+    pub value: Option<Value>,
+    /// For how long it lasts, in milliseconds of the store's clock; for ever if not said.
+    pub ttl: Option<Millis>,
+    /// What must be there.
+    pub expect: Precondition,
+}
+
+/// What must be there for a document to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Precondition {
+    /// Anything or nothing.
+    #[default]
+    Any,
+    /// Nothing.
+    Absent,
+    /// This version.
+    Version(Version),
+}
+
+impl Precondition {
+    /// Whether this is so, given the version that is there; otherwise `Changed`.
+    pub fn check(self, there: Option<Version>) -> Result<(), StoreErrorKind> {
+        let holds = match self {
+            Self::Any => true,
+            Self::Absent => there.is_none(),
+            Self::Version(expected) => there == Some(expected),
+        };
+        if holds {
+            Ok(())
+        } else {
+            Err(StoreErrorKind::Changed { version: there })
+        }
+    }
+}
+
+impl DocWrite {
+    /// The most writes of a batch.
+    pub const MAX_BATCH: usize = 1000;
+    /// The largest batch, the JSON text of all values together, in bytes.
+    pub const MAX_BATCH_BYTES: usize = 16 << 20;
+
+    /// Puts a value in the place of whatever is there.
+    pub fn put(space: &Namespace, key: &DocKey, value: Value) -> Self {
+        Self {
+            space: space.clone(),
+            key: key.clone(),
+            value: Some(value),
+            ttl: None,
+            expect: Precondition::Any,
+        }
+    }
+
+    /// Deletes whatever is there.
+    pub fn delete(space: &Namespace, key: &DocKey) -> Self {
+        Self {
+            space: space.clone(),
+            key: key.clone(),
+            value: None,
+            ttl: None,
+            expect: Precondition::Any,
+        }
+    }
+
+    /// Only if this is there.
+    #[must_use]
+    pub fn only_if(mut self, expect: Precondition) -> Self {
+        self.expect = expect;
+        self
+    }
+
+    /// For this long, in milliseconds.
+    #[must_use]
+    pub fn lasting(mut self, ttl: Millis) -> Self {
+        self.ttl = Some(ttl);
+        self
+    }
+
+    /// Checks a batch as every store does before it writes, and gives its values as JSON text,
+    /// which is what the limits are about.
+    pub fn encode(batch: &[Self]) -> Result<Vec<Option<String>>, StoreError> {
+        let refused = |kind| StoreError::new(kind, "write");
+        let (count, most) = (batch.len(), Self::MAX_BATCH);
+        if count == 0 || count > most {
+            let what = format!("a batch has 1 to {most} writes; this one has {count}");
+            return Err(refused(StoreErrorKind::Invalid(what)));
+        }
+        let (mut seen, mut texts, mut whole) = (BTreeSet::new(), Vec::with_capacity(count), 0);
+        for write in batch {
+            let on = |error: StoreError| error.on_document(&write.space, &write.key);
+            if !seen.insert((&write.space, &write.key)) {
+                let what = "a batch writes a document once".to_owned();
+                return Err(on(refused(StoreErrorKind::Invalid(what))));
+            }
+            let text = write.encode_one().map_err(refused).map_err(on)?;
+            whole += text.as_ref().map_or(0, String::len);
+            texts.push(text);
+        }
+        if whole > Self::MAX_BATCH_BYTES {
+            return Err(refused(StoreErrorKind::TooLarge {
+                bytes: whole,
+                limit: Self::MAX_BATCH_BYTES,
+            }));
+        }
+        Ok(texts)
+    }
+
+    fn encode_one(&self) -> Result<Option<String>, StoreErrorKind> {
+        if let Some(ttl) = self.ttl.filter(|ttl| *ttl < 1) {
+            let what = format!("a time to live of {ttl} ms; 1 and more are allowed");
+            return Err(StoreErrorKind::Invalid(what));
+        }
+        let Some(value) = &self.value else {
+            return Ok(None);
+        };
+        let text = value.to_string();
+        let (bytes, limit) = (text.len(), Doc::MAX_VALUE);
+        if bytes > limit {
+            return Err(StoreErrorKind::TooLarge { bytes, limit });
+        }
+        Ok(Some(text))
+    }
+}
