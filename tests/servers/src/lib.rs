@@ -1,0 +1,21 @@
+//! Private database servers for tests: each in a folder of its own, on a free port of the loopback
+//! interface, and gone when the test program is, however it ends.
+//!
+//! A server whose program is not installed is none: on a developer's machine one line says what to
+//! install, and the tests that need it pass. Where the variable `CI` is set they fail.
+//!
+//! ```
+//! # use servers::Postgres;
+//! let Some(server) = Postgres::start() else { return };
+//! println!("connect to {}", server.url());
+//! server.kill9();
+//! server.restart();
+//! ```
+
+mod find;
+mod guard;
+mod postgres;
+mod server;
+
+pub use postgres::Postgres;
+pub use server::Server;
