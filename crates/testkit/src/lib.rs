@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod doc;
 pub mod kernel;
 pub mod log;
 mod model;
