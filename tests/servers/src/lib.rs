@@ -14,8 +14,14 @@
 
 mod find;
 mod guard;
+mod mariadb;
 mod postgres;
+mod redis;
 mod server;
+mod wire;
 
+pub use mariadb::MariaDb;
 pub use postgres::Postgres;
+pub use redis::Redis;
 pub use server::Server;
+pub use wire::Wire;

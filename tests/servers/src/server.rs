@@ -54,6 +54,10 @@ impl Server {
         &self.recipe.url
     }
 
+    pub(crate) fn port(&self) -> u16 {
+        self.recipe.port
+    }
+
     /// What belongs to the server, until it is dropped.
     pub fn folder(&self) -> &Path {
         &self.recipe.folder
@@ -131,9 +135,15 @@ pub(crate) fn folder(name: &str) -> PathBuf {
 
 /// A port on which nobody listens now.
 pub(crate) fn free_port() -> u16 {
+    listener().1
+}
+
+/// A listener on a port that was free.
+pub(crate) fn listener() -> (TcpListener, u16) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
-    address.port()
+    let port = address.port();
+    (listener, port)
 }
 
 /// A path as an argument of a command.
