@@ -5,6 +5,8 @@ pub use fugato_llm as llm;
 #[cfg(feature = "openai")]
 pub use fugato_openai as openai;
 pub use fugato_prompt as prompt;
+#[cfg(feature = "redis")]
+pub use fugato_redis as redis;
 #[cfg(feature = "sqlite")]
 pub use fugato_sqlite as sqlite;
 pub use fugato_state as state;
@@ -22,6 +24,8 @@ pub use fugato_llm::{ChatModel, ChatModelExt, ChatRequest, Contract, DecideOptio
 #[cfg(feature = "openai")]
 pub use fugato_openai::OpenAi;
 pub use fugato_prompt::{PromptBuilder, Stage};
+#[cfg(feature = "redis")]
+pub use fugato_redis::RedisLog;
 #[cfg(feature = "sqlite")]
 pub use fugato_sqlite::SqliteLog;
 pub use fugato_state::{

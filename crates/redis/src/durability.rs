@@ -1,0 +1,75 @@
+use std::fmt;
+
+/// What a server promises of commits that it acknowledged, the least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Durability {
+    /// `appendonly no`: they live in the memory of the server. When its process dies, everything
+    /// since its last dump is lost.
+    Memory,
+    /// `appendfsync no`, or a setting that the server does not tell: the operating system writes
+    /// them when it wants. A power failure may undo the newest ones.
+    System,
+    /// `appendfsync everysec`: a power failure may undo those of about the last two seconds.
+    Second,
+    /// `appendfsync always`: they are on the disk before they are acknowledged.
+    Disk,
+}
+
+impl Durability {
+    /// What the settings of a server amount to. `sync` lists names and values in turn.
+    pub(crate) fn of(append_only: bool, sync: Option<&[String]>) -> Self {
+        if !append_only {
+            return Self::Memory;
+        }
+        let value = |name: &str| {
+            let mut pairs = sync.unwrap_or_default().chunks_exact(2);
+            let pair = pairs.find(|pair| pair.first().is_some_and(|own| own == name));
+            pair.and_then(|pair| pair.get(1)).map(String::as_str)
+        };
+        // While the log is rewritten, the server would not wait for the disk.
+        let always_waits = value("no-appendfsync-on-rewrite") == Some("no");
+        match value("appendfsync") {
+            Some("always") if always_waits => Self::Disk,
+            Some("everysec") if always_waits => Self::Second,
+            _ => Self::System,
+        }
+    }
+}
+
+impl fmt::Display for Durability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Memory => "memory",
+            Self::System => "system",
+            Self::Second => "second",
+            Self::Disk => "disk",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Durability::{self, Disk, Memory, Second, System};
+
+    #[test]
+    fn only_what_the_server_tells_is_declared() {
+        let told = |sync: &str, rewrite: &str| {
+            let told = ["appendfsync", sync, "no-appendfsync-on-rewrite", rewrite];
+            Durability::of(true, Some(&told.map(ToOwned::to_owned)))
+        };
+        let declared = [
+            told("always", "no"),
+            told("always", "yes"),
+            told("everysec", "no"),
+            told("everysec", "yes"),
+            told("no", "no"),
+            Durability::of(true, Some(&[])),
+            Durability::of(true, None),
+            Durability::of(false, None),
+        ];
+        let expected = [Disk, System, Second, System, System, System, System, Memory];
+        assert_eq!(declared, expected);
+        assert!(Memory < System && System < Second && Second < Disk);
+    }
+}

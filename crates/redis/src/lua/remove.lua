@@ -1,0 +1,4 @@
+local now = clock()
+remove(name)
+remember(now)
+return { 'ok' }

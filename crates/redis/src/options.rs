@@ -1,0 +1,100 @@
+use std::{fmt, sync::Arc, time::Duration};
+
+use fugato_state::Millis;
+use fugato_store::StoreErrorKind;
+
+use crate::Durability;
+
+/// How a server is used.
+#[derive(Clone)]
+#[must_use]
+pub struct RedisOptions {
+    pub(crate) prefix: String,
+    pub(crate) timeout: Duration,
+    pub(crate) at_least: Durability,
+    pub(crate) keep_threads: Option<Duration>,
+    pub(crate) keep_snapshots: Option<Duration>,
+    pub(crate) clock: Option<Arc<dyn Fn() -> Millis + Send + Sync>>,
+}
+
+impl RedisOptions {
+    /// What all keys begin with, so that several stores can share a database; `fugato` if not said.
+    /// It has 1 to 100 bytes, no braces and no control characters.
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
+    /// How long a request may take, connecting included; ten seconds if not said. What takes longer
+    /// fails with [`Unavailable`](StoreErrorKind::Unavailable).
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Refuses servers that promise less; every server will do if not said. It is asked of each new
+    /// connection.
+    pub fn at_least(mut self, durability: Durability) -> Self {
+        self.at_least = durability;
+        self
+    }
+
+    /// Removes threads that nothing will wake, so `Idle` or `Waiting` without end, when nobody
+    /// wrote or leased them for this long. They are kept if not said.
+    pub fn keep_threads(mut self, time: Duration) -> Self {
+        self.keep_threads = Some(time);
+        self
+    }
+
+    /// Removes snapshots this long after they were put, but those that stand for compacted records
+    /// or came with a commit. They are kept as long as their threads if not said.
+    pub fn keep_snapshots(mut self, time: Duration) -> Self {
+        self.keep_snapshots = Some(time);
+        self
+    }
+
+    /// Where time comes from, in milliseconds since the Unix epoch; the clock of the server if not
+    /// said. The store never lets it run backwards.
+    pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
+        self.clock = Some(Arc::new(clock));
+        self
+    }
+
+    /// Braces would end the part of a key that says on which server it lies.
+    pub(crate) fn check(&self) -> Result<(), StoreErrorKind> {
+        let wrong = |char: char| char.is_control() || matches!(char, '{' | '}');
+        if (1..=100).contains(&self.prefix.len()) && !self.prefix.contains(wrong) {
+            return Ok(());
+        }
+        let what = format!(
+            "prefix {:?}: 1 to 100 bytes without braces and control characters are allowed",
+            self.prefix
+        );
+        Err(StoreErrorKind::Invalid(what))
+    }
+}
+
+impl Default for RedisOptions {
+    fn default() -> Self {
+        Self {
+            prefix: "fugato".into(),
+            timeout: Duration::from_secs(10),
+            at_least: Durability::Memory,
+            keep_threads: None,
+            keep_snapshots: None,
+            clock: None,
+        }
+    }
+}
+
+impl fmt::Debug for RedisOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisOptions")
+            .field("prefix", &self.prefix)
+            .field("timeout", &self.timeout)
+            .field("at_least", &self.at_least)
+            .field("keep_threads", &self.keep_threads)
+            .field("keep_snapshots", &self.keep_snapshots)
+            .finish_non_exhaustive()
+    }
+}
