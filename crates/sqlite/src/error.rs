@@ -10,6 +10,8 @@ use rusqlite::{Error, ErrorCode};
 pub(crate) enum Refusal {
     /// The request itself: nothing was written for it, and the others of its group go on.
     Request(StoreErrorKind),
+    /// The same, said in full.
+    Said(StoreError),
     /// The database: the whole group must be undone.
     Database(Error),
 }
@@ -26,10 +28,17 @@ impl From<StoreErrorKind> for Refusal {
     }
 }
 
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Self::Said(error)
+    }
+}
+
 impl Refusal {
     pub(crate) fn into_store(self, operation: &'static str) -> StoreError {
         match self {
             Self::Request(kind) => StoreError::new(kind, operation),
+            Self::Said(error) => error,
             Self::Database(error) => store_error(&Arc::new(error), operation),
         }
     }

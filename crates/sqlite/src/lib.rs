@@ -2,6 +2,7 @@
 
 mod blocking;
 mod clock;
+mod docs;
 mod error;
 mod group;
 mod log;
@@ -13,5 +14,6 @@ mod row;
 mod schema;
 mod writer;
 
+pub use docs::SqliteDocs;
 pub use log::SqliteLog;
 pub use options::{SqliteOptions, Synchronous};

@@ -33,14 +33,14 @@ const MOST_IN_A_GROUP: usize = 512;
 /// Dropping the last clone closes the file; nothing that was acknowledged waits for it.
 #[derive(Debug, Clone)]
 pub struct SqliteLog {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
-struct Shared {
+pub(crate) struct Shared {
     group: Group<Request, Outcome>,
     writer: Mutex<Writer>,
-    readers: Readers,
+    pub(crate) readers: Readers,
     /// Whether a commit waits until the disk has it.
     waits_for_disk: bool,
 }
@@ -85,7 +85,15 @@ impl SqliteLog {
         self.read_with(|shared| shared.readers.check()).await
     }
 
-    async fn write(&self, request: Request) -> Outcome {
+    /// Writes a copy of the database as it is now to a new file, which may be opened like this one.
+    /// Others may read and write meanwhile. `Invalid` if the file exists.
+    pub async fn copy_to(&self, path: impl AsRef<Path>) -> Result<(), StoreError> {
+        let path = absolute(path.as_ref())?;
+        self.read_with(move |shared| shared.readers.copy_to(&path))
+            .await
+    }
+
+    pub(crate) async fn write(&self, request: Request) -> Outcome {
         let operation = request.operation();
         let thread = request.thread().cloned();
         // Whether it was done is unknown then; the nonce of a commit makes repeating it safe.
@@ -113,7 +121,7 @@ impl SqliteLog {
         }
     }
 
-    async fn read_with<T: Send + 'static>(
+    pub(crate) async fn read_with<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Shared) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -135,7 +143,7 @@ impl SqliteLog {
         }
     }
 
-    async fn done(&self, request: Request) -> Result<(), StoreError> {
+    pub(crate) async fn done(&self, request: Request) -> Result<(), StoreError> {
         match self.write(request).await? {
             Answer::Done => Ok(()),
             other => Err(unexpected(&other)),
@@ -152,7 +160,7 @@ impl Shared {
     }
 }
 
-fn unexpected(answer: &Answer) -> StoreError {
+pub(crate) fn unexpected(answer: &Answer) -> StoreError {
     StoreError::new(StoreErrorKind::Other, "write").because(format!("answered {answer:?}"))
 }
 

@@ -15,7 +15,7 @@ use crate::{
     error::kind_of,
     options::SqliteOptions,
     row::{number, stored},
-    schema::{APPLICATION_ID, TABLES, VERSION},
+    schema::{APPLICATION_ID, TABLES, VERSION, from_version_1, tables},
 };
 
 /// Databases up to this many pages are read whole when they are opened.
@@ -83,7 +83,9 @@ fn prepare(
         return Err(StoreError::new(StoreErrorKind::Invalid(what), "open"));
     }
     make_tables(connection).map_err(refuse)?;
-    check_tables(path, connection)?;
+    if check_tables(path, connection)? != VERSION {
+        migrate(connection).map_err(refuse)?;
+    }
     configure(connection, options).map_err(refuse)?;
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)
@@ -138,7 +140,7 @@ fn field(header: &[u8], at: usize) -> Option<i32> {
 }
 
 fn check_version(path: &Path, version: i32) -> Result<(), StoreError> {
-    if version == VERSION {
+    if (1..=VERSION).contains(&version) {
         return Ok(());
     }
     let what = format!("its tables have version {version}; versions 1 to {VERSION} are known");
@@ -152,26 +154,48 @@ fn make_tables(connection: &Connection) -> Result<(), Error> {
         return Ok(());
     }
     connection.pragma_update(None, "page_size", PAGE)?;
-    connection.execute_batch("BEGIN IMMEDIATE")?;
-    let made = has_tables(connection).and_then(|made| {
-        if !made {
-            connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-            connection.pragma_update(None, "user_version", VERSION)?;
-            for (_, sql) in TABLES {
+    whole(connection, || {
+        if has_tables(connection)? {
+            return Ok(());
+        }
+        connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+        connection.pragma_update(None, "user_version", VERSION)?;
+        for (_, sql) in TABLES {
+            connection.execute_batch(sql)?;
+        }
+        let sql = "INSERT INTO store (id, clock, fence) VALUES (1, ?1, 0)";
+        connection.execute(sql, [i64::MIN])?;
+        Ok(())
+    })
+}
+
+/// Makes the tables of an older version those of today.
+fn migrate(connection: &Connection) -> Result<(), Error> {
+    whole(connection, || {
+        // Another process may have been first.
+        if version(connection)? == 1 {
+            for sql in from_version_1() {
                 connection.execute_batch(sql)?;
             }
-            connection.execute(
-                "INSERT INTO store (id, clock, fence) VALUES (1, ?1, 0)",
-                [i64::MIN],
-            )?;
+            connection.pragma_update(None, "user_version", VERSION)?;
         }
-        connection.execute_batch("COMMIT")
-    });
-    if made.is_err() && !connection.is_autocommit() {
+        Ok(())
+    })
+}
+
+/// Does all of it or nothing.
+fn whole(connection: &Connection, work: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let done = work().and_then(|()| connection.execute_batch("COMMIT"));
+    if done.is_err() && !connection.is_autocommit() {
         // The error that matters is the first.
         let _ = connection.execute_batch("ROLLBACK");
     }
-    made
+    done
+}
+
+fn version(connection: &Connection) -> Result<i32, Error> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
 fn has_tables(connection: &Connection) -> Result<bool, Error> {
@@ -181,16 +205,17 @@ fn has_tables(connection: &Connection) -> Result<bool, Error> {
 }
 
 /// Checks what the header of the file cannot tell, because the newest pages may still lie in the
-/// write-ahead log.
-fn check_tables(path: &Path, connection: &Connection) -> Result<(), StoreError> {
+/// write-ahead log, and returns the version of the tables.
+fn check_tables(path: &Path, connection: &Connection) -> Result<i32, StoreError> {
     let refuse = |error| refuse(path, error);
-    let version = connection.pragma_query_value(None, "user_version", |row| row.get(0));
-    check_version(path, version.map_err(refuse)?)?;
-    for (name, sql) in TABLES {
+    let version = version(connection).map_err(refuse)?;
+    check_version(path, version)?;
+    for (name, sql) in tables(version) {
         let query = "SELECT sql FROM sqlite_schema WHERE name = ?1";
-        let found: Result<String, _> = connection.query_row(query, [name], |row| row.get(0));
+        let found: Result<String, _> = connection.query_row(query, [&name], |row| row.get(0));
         match found {
-            Ok(found) if found == sql => {}
+            // SQLite quotes the name of a table that was renamed.
+            Ok(found) if found.replace('"', "") == sql => {}
             Ok(found) => {
                 return Err(corrupt(
                     path,
@@ -203,7 +228,8 @@ fn check_tables(path: &Path, connection: &Connection) -> Result<(), StoreError> 
             Err(error) => return Err(refuse(error)),
         }
     }
-    check_pages(path, connection)
+    check_pages(path, connection)?;
+    Ok(version)
 }
 
 /// Small files are read whole, and those of which the log holds the end.

@@ -1,11 +1,17 @@
 //! Connections that only read, so that reading never waits for a writer's disk.
+mod doc;
+mod record;
+
 use std::{
-    path::PathBuf,
+    fs::{self, File},
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use fugato_state::{Seq, ThreadId};
-use fugato_store::{Head, Record, Snapshot, StoreErrorKind, ThreadFilter, ThreadSummary};
+use fugato_store::{
+    Head, Record, Snapshot, StoreError, StoreErrorKind, ThreadFilter, ThreadSummary,
+};
 use rusqlite::{Connection, Error, OptionalExtension, params};
 
 use crate::{
@@ -14,7 +20,7 @@ use crate::{
     open::open_reader,
     options::SqliteOptions,
     row::{ThreadRow, damaged, number, status, stored},
-    schema::{MAX_SEQ, key, seq_of},
+    schema::{MAX_SEQ, seq_of},
 };
 
 /// How many idle connections are kept.
@@ -98,13 +104,7 @@ impl Readers {
             if from > MAX_SEQ {
                 return Ok(vec![]);
             }
-            let sql = "SELECT at, body FROM record WHERE at BETWEEN ?1 AND ?2 ORDER BY at LIMIT ?3";
-            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            let mut statement = connection.prepare_cached(sql)?;
-            let range = params![key(id, from), key(id, MAX_SEQ), limit];
-            let records =
-                statement.query_map(range, |row| Ok((seq_of(row.get(0)?), Record(row.get(1)?))))?;
-            Ok(records.collect::<Result<_, _>>()?)
+            Ok(record::range(connection, id, from, limit)?)
         })
     }
 
@@ -127,9 +127,11 @@ impl Readers {
 
     pub(crate) fn list(&self, filter: &ThreadFilter) -> Result<Vec<ThreadSummary>, Refusal> {
         self.with(|connection| {
-            let sql = "SELECT t.name, t.status, t.until, coalesce(
-                           (SELECT max(at) FROM record
-                            WHERE at BETWEEN t.id << 32 AND t.id << 32 | 4294967295), t.base)
+            let sql = "SELECT t.name, t.status, t.until, max(t.base, coalesce(
+                           (SELECT max(at) FROM record_by_thread
+                            WHERE at BETWEEN t.id << 32 AND t.id << 32 | 4294967295), 0), coalesce(
+                           (SELECT max(at) FROM record_by_arrival
+                            WHERE at BETWEEN t.id << 32 AND t.id << 32 | 4294967295), 0))
                        FROM thread t
                        WHERE t.name > ?1 AND t.name >= ?2 AND substr(t.name, 1, length(?2)) = ?2
                            AND t.status IS NOT NULL
@@ -155,9 +157,35 @@ impl Readers {
     }
 
     /// Reads every page.
-    pub(crate) fn check(&self) -> Result<(), fugato_store::StoreError> {
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
         let connection = open_reader(&self.path, &self.options)
             .map_err(|error: Error| Refusal::from(error).into_store("verify"))?;
         crate::open::check_whole(&self.path, &connection)
+    }
+
+    /// Writes a copy of the database to a new file, and waits until the disk has it.
+    pub(crate) fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
+        let failed = |error| Refusal::from(error).into_store("copy");
+        let invalid = |what: String| StoreError::new(StoreErrorKind::Invalid(what), "copy");
+        let name = path
+            .to_str()
+            .ok_or_else(|| invalid(format!("{} is no text", path.display())))?;
+        // SQLite would fill an empty file that is there.
+        File::create_new(path)
+            .map_err(|error| invalid(format!("cannot make {name}")).because(error))?;
+        let copied = open_reader(&self.path, &self.options)
+            .and_then(|connection| connection.execute("VACUUM INTO ?1", [name]))
+            .map_err(failed)
+            .and_then(|_| {
+                let synced = File::open(path).and_then(|file| file.sync_all());
+                synced.map_err(|error| {
+                    StoreError::new(StoreErrorKind::Unavailable, "copy").because(error)
+                })
+            });
+        if copied.is_err() {
+            // A part of a copy is of no use; the error that matters is the first.
+            let _ = fs::remove_file(path);
+        }
+        copied
     }
 }

@@ -1,6 +1,8 @@
 //! What the writer is asked to do.
 use fugato_state::{Seq, ThreadId};
-use fugato_store::{Appended, Commit, LeaseRequest, Leased, Snapshot, StoreError};
+use fugato_store::{
+    Appended, Commit, DocWrite, LeaseRequest, Leased, Namespace, Snapshot, StoreError, Version,
+};
 
 #[derive(Debug)]
 pub(crate) enum Request {
@@ -11,12 +13,16 @@ pub(crate) enum Request {
     Fork(ThreadId, Snapshot, Commit),
     Compact(ThreadId, Snapshot),
     Remove(ThreadId),
+    /// A checked batch, and its values as text.
+    Write(Vec<DocWrite>, Vec<Option<String>>),
+    Clear(Namespace),
 }
 
 #[derive(Debug)]
 pub(crate) enum Answer {
     Appended(Appended),
     Leased(Leased),
+    Written(Vec<Option<Version>>),
     Done,
 }
 
@@ -34,7 +40,8 @@ impl Request {
             Self::Delete(..) => "delete a snapshot of",
             Self::Fork(..) => "fork",
             Self::Compact(..) => "compact",
-            Self::Remove(..) => "remove",
+            Self::Remove(..) | Self::Clear(..) => "remove",
+            Self::Write(..) => "write",
         }
     }
 
@@ -52,7 +59,7 @@ impl Request {
                 | LeaseRequest::Release { thread, .. }
                 | LeaseRequest::Signal { thread, .. },
             ) => Some(thread),
-            Self::Lease(LeaseRequest::Claim { .. }) => None,
+            Self::Lease(LeaseRequest::Claim { .. }) | Self::Write(..) | Self::Clear(..) => None,
         }
     }
 
@@ -65,7 +72,12 @@ impl Request {
     /// told that the run will stop.
     pub(crate) fn must_survive_power_failure(&self) -> bool {
         match self {
-            Self::Append(..) | Self::Fork(..) | Self::Compact(..) | Self::Remove(..) => true,
+            Self::Append(..)
+            | Self::Fork(..)
+            | Self::Compact(..)
+            | Self::Remove(..)
+            | Self::Write(..)
+            | Self::Clear(..) => true,
             Self::Lease(request) => matches!(request, LeaseRequest::Signal { .. }),
             Self::Put(..) | Self::Delete(..) => false,
         }

@@ -27,28 +27,37 @@ pub(crate) struct ThreadRow {
     pub(crate) has_signals: bool,
 }
 
-macro_rules! select_thread {
-    ($condition:literal) => {
-        concat!(
-            "SELECT t.id, t.status, t.until, t.due, t.base, coalesce(r.nonce, t.nonce), r.at,
-                    r.time, t.fence, t.lease_until, t.signals IS NOT NULL
-             FROM thread t LEFT JOIN record r ON r.at = (
-                 SELECT max(at) FROM record
+const SELECT_THREAD: &str = "SELECT t.id, t.status, t.until, t.due, t.base, t.nonce,
+                    a.at, a.nonce, a.time, b.at, b.nonce, b.time,
+                    t.fence, t.lease_until, t.signals IS NOT NULL
+             FROM thread t
+             LEFT JOIN record_by_thread a ON a.at = (
+                 SELECT max(at) FROM record_by_thread
                  WHERE at BETWEEN t.id << 32 AND t.id << 32 | 4294967295)
-             WHERE ",
-            $condition
-        )
-    };
-}
+             LEFT JOIN record_by_arrival b ON b.at = (
+                 SELECT max(at) FROM record_by_arrival
+                 WHERE at BETWEEN t.id << 32 AND t.id << 32 | 4294967295)
+             WHERE t.name = ?1";
 
 impl ThreadRow {
-    pub(crate) fn by_id(connection: &Connection, id: i64) -> Result<Option<Self>> {
-        let mut statement = connection.prepare_cached(select_thread!("t.id = ?1"))?;
-        statement.query_row([id], Self::from_row).optional()
+    /// A thread that was just made.
+    pub(crate) fn empty(id: i64) -> Self {
+        Self {
+            id,
+            status: None,
+            due: None,
+            base: 0,
+            head: 0,
+            nonce: None,
+            time: Millis::MIN,
+            fence: 0,
+            lease_until: 0,
+            has_signals: false,
+        }
     }
 
     pub(crate) fn by_name(connection: &Connection, name: &ThreadId) -> Result<Option<Self>> {
-        let mut statement = connection.prepare_cached(select_thread!("t.name = ?1"))?;
+        let mut statement = connection.prepare_cached(SELECT_THREAD)?;
         statement
             .query_row([name.as_str()], Self::from_row)
             .optional()
@@ -57,18 +66,28 @@ impl ThreadRow {
     /// A thread whose columns come in the order of the statement above.
     fn from_row(row: &Row<'_>) -> Result<Self> {
         let base = number(row.get(4)?)?;
-        let last: Option<i64> = row.get(6)?;
+        // The newer of the last records of both tables.
+        let lasts: [Option<i64>; 2] = [row.get(6)?, row.get(9)?];
+        let [_, by_arrival] = lasts;
+        let last = lasts.into_iter().flatten().max();
+        let first = match last {
+            None => 5,
+            Some(_) if last == by_arrival => 10,
+            Some(_) => 7,
+        };
+        let nonce: Option<[u8; 16]> = row.get(first)?;
+        let time = last.map(|_| row.get(first + 1)).transpose()?;
         Ok(Self {
             id: row.get(0)?,
             status: status(row.get(1)?, row.get(2)?)?,
             due: row.get(3)?,
             base,
             head: last.map_or(base, seq_of),
-            nonce: row.get::<_, Option<[u8; 16]>>(5)?.map(u128::from_be_bytes),
-            time: row.get::<_, Option<_>>(7)?.unwrap_or(Millis::MIN),
-            fence: number(row.get(8)?)?,
-            lease_until: row.get(9)?,
-            has_signals: row.get(10)?,
+            nonce: nonce.map(u128::from_be_bytes),
+            time: time.flatten().unwrap_or(Millis::MIN),
+            fence: number(row.get(12)?)?,
+            lease_until: row.get(13)?,
+            has_signals: row.get(14)?,
         })
     }
 

@@ -4,11 +4,16 @@ use fugato_state::Seq;
 /// Marks a database as ours: the letters `fgto`.
 pub(crate) const APPLICATION_ID: i32 = 0x6667_746f;
 
-/// The version of the tables. 1: the first.
-pub(crate) const VERSION: i32 = 1;
+/// The version of the tables.
+///
+/// - 1: the first.
+/// - 2: what is committed together lies together, in `record_by_arrival`; `record` became
+///   `record_by_thread`, so that a program of version 1 that still has the file open finds nothing
+///   instead of a part; documents.
+pub(crate) const VERSION: i32 = 2;
 
-/// The tables, by name, in the order in which they are made.
-pub(crate) const TABLES: [(&str, &str); 5] = [
+/// The tables and indexes, by name, in the order in which they are made.
+pub(crate) const TABLES: [(&str, &str); 9] = [
     (
         "store",
         "CREATE TABLE store (
@@ -40,8 +45,8 @@ pub(crate) const TABLES: [(&str, &str); 5] = [
         "CREATE INDEX thread_due ON thread (due) WHERE due IS NOT NULL",
     ),
     (
-        "record",
-        "CREATE TABLE record (
+        "record_by_thread",
+        "CREATE TABLE record_by_thread (
             at INTEGER PRIMARY KEY,
             time INTEGER,
             nonce BLOB,
@@ -55,7 +60,59 @@ pub(crate) const TABLES: [(&str, &str); 5] = [
             body BLOB NOT NULL
         ) STRICT",
     ),
+    (
+        "record_by_arrival",
+        "CREATE TABLE record_by_arrival (
+            id INTEGER PRIMARY KEY,
+            at INTEGER NOT NULL,
+            time INTEGER,
+            nonce BLOB,
+            body BLOB NOT NULL
+        ) STRICT",
+    ),
+    (
+        "record_by_arrival_at",
+        "CREATE UNIQUE INDEX record_by_arrival_at ON record_by_arrival (at)",
+    ),
+    (
+        "doc",
+        "CREATE TABLE doc (
+            version INTEGER PRIMARY KEY AUTOINCREMENT,
+            space TEXT NOT NULL,
+            key TEXT NOT NULL,
+            written INTEGER NOT NULL,
+            expires INTEGER,
+            value TEXT NOT NULL,
+            UNIQUE (space, key)
+        ) STRICT",
+    ),
+    (
+        "doc_expires",
+        "CREATE INDEX doc_expires ON doc (expires) WHERE expires IS NOT NULL",
+    ),
 ];
+
+/// How many of the tables there were in version 1.
+const TABLES_1: usize = 5;
+
+/// The tables of a version, by name.
+pub(crate) fn tables(version: i32) -> Vec<(String, String)> {
+    let owned = |(name, sql): &(&str, &str)| ((*name).to_owned(), (*sql).to_owned());
+    if version != 1 {
+        return TABLES.iter().map(owned).collect();
+    }
+    let old = |text: String| text.replace("record_by_thread", "record");
+    let tables = TABLES.iter().take(TABLES_1).map(owned);
+    tables.map(|(name, sql)| (old(name), old(sql))).collect()
+}
+
+/// What makes tables of version 1 those of today.
+pub(crate) fn from_version_1() -> impl Iterator<Item = &'static str> {
+    let rename = "ALTER TABLE record RENAME TO record_by_thread";
+    [rename]
+        .into_iter()
+        .chain(TABLES.iter().skip(TABLES_1).map(|(_, sql)| *sql))
+}
 
 /// The bits of a key that hold the position within its thread.
 const SEQ_BITS: u32 = 32;

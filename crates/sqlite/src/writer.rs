@@ -1,6 +1,7 @@
 //! The one connection that writes.
 mod admin;
 mod append;
+mod doc;
 mod lease;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
@@ -14,12 +15,16 @@ use crate::{
     error::{Refusal, kind_of, on, store_error},
     options::Synchronous,
     request::{Answer, Outcome, Request},
-    row::{ThreadRow, damaged},
+    row::ThreadRow,
     schema::MAX_SEQ,
 };
 
-/// How many thread numbers are remembered.
-const MOST_IDS: usize = 10_000;
+/// How many threads are remembered.
+const MOST_ROWS: usize = 10_000;
+
+/// How many appends in one transaction lie together rather than with their threads: fewer would
+/// write as many pages either way.
+const MANY: usize = 4;
 
 /// How far the stored clock may lag behind commits that write no thread row.
 const CLOCK_LAG: Millis = 1_000;
@@ -34,10 +39,14 @@ pub(crate) struct Writer {
     durable: Synchronous,
     /// What the connection is set to now.
     current: Option<Synchronous>,
-    /// Numbers are never given twice, so that one remembered here is right or unknown.
-    ids: HashMap<ThreadId, i64>,
-    /// The clock as it is stored.
-    stored_clock: Millis,
+    /// Threads as they are in the database, as long as nobody else writes it.
+    rows: HashMap<ThreadId, ThreadRow>,
+    /// The clock as it is stored, as long as nobody else writes it.
+    stored_clock: Option<Millis>,
+    /// What changes when another connection writes.
+    seen: Option<i64>,
+    /// Whether records of this transaction lie together.
+    together: bool,
 }
 
 impl Writer {
@@ -47,15 +56,16 @@ impl Writer {
         clock: Arc<StoreClock>,
         durable: Synchronous,
     ) -> Result<Self, Error> {
-        let (ids, stored_clock) = (HashMap::new(), Millis::MIN);
         let mut writer = Self {
             connection,
             path,
             clock,
             durable,
             current: None,
-            ids,
-            stored_clock,
+            rows: HashMap::new(),
+            stored_clock: None,
+            seen: None,
+            together: false,
         };
         writer.shared_now()?;
         Ok(writer)
@@ -102,7 +112,11 @@ impl Writer {
         self.connection
             .prepare_cached("BEGIN IMMEDIATE")?
             .execute([])?;
-        let done = self.carry_out(requests).and_then(|outcomes| {
+        let appends = |request: &&Request| matches!(request, Request::Append(..));
+        self.together = requests.iter().filter(appends).count() >= MANY;
+        let begun = self.look_for_others();
+        let done = begun.and_then(|()| self.carry_out(requests));
+        let done = done.and_then(|outcomes| {
             self.connection.prepare_cached("COMMIT")?.execute([])?;
             Ok(outcomes)
         });
@@ -112,10 +126,27 @@ impl Writer {
         done
     }
 
+    /// Forgets what is remembered if another connection has written since.
+    fn look_for_others(&mut self) -> Result<(), Error> {
+        let mut statement = self.connection.prepare_cached("PRAGMA data_version")?;
+        let seen = Some(statement.query_row([], |row| row.get(0))?);
+        drop(statement);
+        if self.seen != seen {
+            self.forget();
+            self.seen = seen;
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        self.rows.clear();
+        self.stored_clock = None;
+        self.seen = None;
+    }
+
     /// Whatever went wrong, the next group finds no transaction open and nothing half-known.
     fn roll_back(&mut self) {
-        self.ids.clear();
-        self.stored_clock = Millis::MIN;
+        self.forget();
         if !self.connection.is_autocommit()
             && let Err(error) = self.connection.execute_batch("ROLLBACK")
         {
@@ -149,6 +180,8 @@ impl Writer {
             }
             Request::Compact(thread, base) => self.compact(thread, base).map(|()| Answer::Done),
             Request::Remove(thread) => self.remove(thread).map(|()| Answer::Done),
+            Request::Write(batch, texts) => self.write_docs(batch, texts).map(Answer::Written),
+            Request::Clear(space) => Ok(self.clear_docs(space).map(|()| Answer::Done)?),
         }
     }
 
@@ -162,15 +195,12 @@ impl Writer {
     }
 
     fn find(&mut self, name: &ThreadId) -> Result<Option<ThreadRow>, Error> {
-        if let Some(id) = self.ids.get(name) {
-            if let Some(found) = ThreadRow::by_id(&self.connection, *id)? {
-                return Ok(Some(found));
-            }
-            self.ids.remove(name);
+        if let Some(row) = self.rows.get(name) {
+            return Ok(Some(row.clone()));
         }
         let found = ThreadRow::by_name(&self.connection, name)?;
         if let Some(found) = &found {
-            self.remember(name, found.id);
+            self.remember(name, found.clone());
         }
         Ok(found)
     }
@@ -184,36 +214,41 @@ impl Writer {
         self.connection
             .prepare_cached(sql)?
             .execute([name.as_str()])?;
-        let id = self.connection.last_insert_rowid();
-        self.remember(name, id);
-        let missing = || damaged(format!("thread {id} is not where it was put"));
-        ThreadRow::by_id(&self.connection, id)?.ok_or_else(missing)
+        let made = ThreadRow::empty(self.connection.last_insert_rowid());
+        self.remember(name, made.clone());
+        Ok(made)
     }
 
-    fn remember(&mut self, name: &ThreadId, id: i64) {
-        if self.ids.len() >= MOST_IDS {
-            self.ids.clear();
+    fn remember(&mut self, name: &ThreadId, row: ThreadRow) {
+        if let Some(known) = self.rows.get_mut(name) {
+            *known = row;
+            return;
         }
-        self.ids.insert(name.clone(), id);
+        if self.rows.len() >= MOST_ROWS {
+            self.rows.clear();
+        }
+        self.rows.insert(name.clone(), row);
     }
 
     /// The time for a request that grants or ends something: not before what any process has seen.
     fn shared_now(&mut self) -> Result<Millis, Error> {
-        let sql = "SELECT clock FROM store";
-        let stored = self
-            .connection
-            .prepare_cached(sql)?
-            .query_row([], |row| row.get(0))?;
+        let stored = if let Some(stored) = self.stored_clock {
+            stored
+        } else {
+            let mut statement = self.connection.prepare_cached("SELECT clock FROM store")?;
+            statement.query_row([], |row| row.get(0))?
+        };
+        self.stored_clock = Some(stored);
         self.clock.at_least(stored);
         Ok(self.clock.now())
     }
 
     /// Stores what time it is, for processes to come and for those beside this one.
     fn store_clock(&mut self, now: Millis) -> Result<(), Error> {
-        if now > self.stored_clock {
+        if self.stored_clock.is_none_or(|stored| now > stored) {
             let sql = "UPDATE store SET clock = ?1 WHERE clock < ?1";
             self.connection.prepare_cached(sql)?.execute([now])?;
-            self.stored_clock = now;
+            self.stored_clock = Some(now);
         }
         Ok(())
     }
@@ -221,7 +256,8 @@ impl Writer {
     /// The same for commits that would write one page more for it: now and then is enough for
     /// them, because each record bears its time.
     fn store_clock_lazily(&mut self, now: Millis) -> Result<(), Error> {
-        if now.saturating_sub(self.stored_clock) >= CLOCK_LAG {
+        let stored = self.stored_clock.unwrap_or(Millis::MIN);
+        if now.saturating_sub(stored) >= CLOCK_LAG {
             self.store_clock(now)
         } else {
             Ok(())

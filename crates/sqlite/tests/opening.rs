@@ -114,8 +114,8 @@ async fn a_newer_version_is_refused() -> Result<(), Box<dyn std::error::Error>> 
     let path = folder.path().join("newer.db");
     fill(&path).await?;
     let newer = Connection::open(&path)?;
-    newer.pragma_update(None, "user_version", 2)?;
-    let expected = ": its tables have version 2; versions 1 to 1 are known";
+    newer.pragma_update(None, "user_version", 3)?;
+    let expected = ": its tables have version 3; versions 1 to 2 are known";
     assert_eq!(
         refused(&path),
         expected,

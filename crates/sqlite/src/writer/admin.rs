@@ -1,6 +1,6 @@
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{Appended, Commit, Snapshot, StoreErrorKind};
-use rusqlite::params;
+use rusqlite::{Error, params};
 
 use super::Writer;
 use crate::{
@@ -55,29 +55,23 @@ impl Writer {
         }
         Self::fits(base.seq, commit.records.len())?;
         commit.check_base(base.seq, base.seq)?;
-        let row = self.find_or_make(name)?;
+        let mut row = self.find_or_make(name)?;
+        row.base = base.seq;
         let sql = "UPDATE thread SET base = ?2 WHERE id = ?1";
         self.connection
             .prepare_cached(sql)?
             .execute(params![row.id, stored(base.seq)])?;
         self.insert_snapshot(row.id, base)?;
-        Ok(self.write(&row, base.seq, commit)?)
+        Ok(self.write(name, row, base.seq, commit)?)
     }
 
     pub(super) fn compact(&mut self, name: &ThreadId, base: &Snapshot) -> Result<(), Refusal> {
-        let row = self.existing(name, base.seq)?;
+        let mut row = self.existing(name, base.seq)?;
         if base.seq < row.base {
             return Err(StoreErrorKind::Compacted { base: row.base }.into());
         }
         let (first, last) = (key(row.id, 0), key(row.id, base.seq));
-        let sql = "DELETE FROM record WHERE at BETWEEN ?1 AND ?2";
-        self.connection
-            .prepare_cached(sql)?
-            .execute([first, last])?;
-        let sql = "DELETE FROM snapshot WHERE at BETWEEN ?1 AND ?2";
-        self.connection
-            .prepare_cached(sql)?
-            .execute([first, last])?;
+        self.delete_between([first, last])?;
         self.insert_snapshot(row.id, base)?;
         // The record that bore the nonce may be gone now.
         let sql = "UPDATE thread SET base = ?2, nonce = ?3 WHERE id = ?1";
@@ -86,6 +80,8 @@ impl Writer {
             .prepare_cached(sql)?
             .execute(params![row.id, stored(base.seq), nonce])?;
         self.clock.at_least(row.time);
+        row.base = base.seq;
+        self.remember(name, row);
         let now = self.clock.now();
         Ok(self.store_clock(now)?)
     }
@@ -94,12 +90,7 @@ impl Writer {
         let Some(row) = self.find(name)? else {
             return Ok(());
         };
-        for sql in [
-            "DELETE FROM record WHERE at BETWEEN ?1 AND ?2",
-            "DELETE FROM snapshot WHERE at BETWEEN ?1 AND ?2",
-        ] {
-            self.connection.prepare_cached(sql)?.execute(row.keys())?;
-        }
+        self.delete_between(row.keys())?;
         self.connection
             .prepare_cached("DELETE FROM thread WHERE id = ?1")?
             .execute([row.id])?;
@@ -107,7 +98,19 @@ impl Writer {
         self.connection
             .prepare_cached(sql)?
             .execute([stored(row.fence)])?;
-        self.ids.remove(name);
+        self.rows.remove(name);
+        Ok(())
+    }
+
+    /// Deletes records and snapshots between two keys.
+    fn delete_between(&self, keys: [i64; 2]) -> Result<(), Error> {
+        for sql in [
+            "DELETE FROM record_by_thread WHERE at BETWEEN ?1 AND ?2",
+            "DELETE FROM record_by_arrival WHERE at BETWEEN ?1 AND ?2",
+            "DELETE FROM snapshot WHERE at BETWEEN ?1 AND ?2",
+        ] {
+            self.connection.prepare_cached(sql)?.execute(keys)?;
+        }
         Ok(())
     }
 

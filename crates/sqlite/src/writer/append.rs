@@ -29,7 +29,7 @@ impl Writer {
             Some(row) => row,
             None => self.find_or_make(name)?,
         };
-        Ok(self.write(&row, head, commit)?)
+        Ok(self.write(name, row, head, commit)?)
     }
 
     /// The answer to a commit whose first answer was lost.
@@ -48,36 +48,46 @@ impl Writer {
     /// Writes a checked commit after `head`.
     pub(super) fn write(
         &mut self,
-        row: &ThreadRow,
+        name: &ThreadId,
+        mut row: ThreadRow,
         head: Seq,
         commit: &Commit,
     ) -> Result<Appended, Error> {
         self.clock.at_least(row.time);
         let now = self.clock.now();
-        let delivered = self.signals_of(row)?;
+        let delivered = self.signals_of(&row)?;
         self.insert_records(row.id, head, commit, now)?;
         if let Some(base) = &commit.base {
             self.insert_snapshot(row.id, base)?;
         }
-        let releases = row.lease_until != 0 && commit.status.releases();
         if row.has_signals {
             self.deliver(row.id, commit.nonce)?;
+            row.has_signals = false;
         }
+        let releases = row.lease_until != 0 && commit.status.releases();
         if row.status != Some(commit.status) || releases {
-            self.set_status(row, commit.status, now)?;
+            self.set_status(&mut row, commit.status, now)?;
             self.store_clock(now)?;
         } else {
             self.store_clock_lazily(now)?;
         }
+        row.head = head + commit.records.len() as Seq;
+        (row.nonce, row.time) = (Some(commit.nonce), now);
+        let head = row.head;
+        self.remember(name, row);
         Ok(Appended {
-            head: head + commit.records.len() as Seq,
+            head,
             now,
             signals: delivered,
         })
     }
 
+    /// Alone, a commit lies with the other records of its thread, and writes one page. Together
+    /// with those of other threads, it lies with them: so all of them write a few pages instead of
+    /// one or more each.
+    ///
     /// The nonce lies with the last record, so that an append that changes nothing else about the
-    /// thread writes one page.
+    /// thread writes nothing else.
     fn insert_records(
         &self,
         thread: i64,
@@ -85,7 +95,11 @@ impl Writer {
         commit: &Commit,
         now: Millis,
     ) -> Result<(), Error> {
-        let sql = "INSERT INTO record (at, time, nonce, body) VALUES (?1, ?2, ?3, ?4)";
+        let sql = if self.together {
+            "INSERT INTO record_by_arrival (at, time, nonce, body) VALUES (?1, ?2, ?3, ?4)"
+        } else {
+            "INSERT INTO record_by_thread (at, time, nonce, body) VALUES (?1, ?2, ?3, ?4)"
+        };
         let mut statement = self.connection.prepare_cached(sql)?;
         let nonce = commit.nonce.to_be_bytes();
         let mut left = commit.records.len();
@@ -107,7 +121,7 @@ impl Writer {
         Ok(())
     }
 
-    fn set_status(&self, row: &ThreadRow, status: Status, now: Millis) -> Result<(), Error> {
+    fn set_status(&self, row: &mut ThreadRow, status: Status, now: Millis) -> Result<(), Error> {
         let (code, until) = ThreadRow::status_columns(status);
         let due = match status {
             // It has been able to go on since it became so, not since its last record.
@@ -120,6 +134,10 @@ impl Writer {
                    WHERE id = ?1";
         let columns = params![row.id, code, until, due, status.releases()];
         self.connection.prepare_cached(sql)?.execute(columns)?;
+        (row.status, row.due) = (Some(status), due);
+        if status.releases() {
+            row.lease_until = 0;
+        }
         Ok(())
     }
 

@@ -21,19 +21,17 @@ impl Writer {
 
     fn acquire(&mut self, name: &ThreadId, owner: &str, ttl: Millis) -> Result<Leased, Refusal> {
         let now = self.shared_now()?;
-        if let Some(row) = self.find(name)?
-            && row.lease_until > now
-        {
+        let row = self.find_or_make(name)?;
+        if row.lease_until > now {
             let sql = "SELECT owner FROM thread WHERE id = ?1";
             let mut statement = self.connection.prepare_cached(sql)?;
             let owner: Option<String> = statement.query_row([row.id], |row| row.get(0))?;
             let (owner, until) = (owner.unwrap_or_default(), row.lease_until);
             return Err(StoreErrorKind::Busy { owner, until }.into());
         }
-        let row = self.find_or_make(name)?;
         Ok(Leased::Granted(vec![self.grant(
             name.clone(),
-            &row,
+            row,
             owner,
             now,
             ttl,
@@ -46,7 +44,7 @@ impl Writer {
         for name in self.claimable(n, now)? {
             let name = ThreadId::new(name).map_err(damaged)?;
             if let Some(row) = self.find(&name)? {
-                granted.push(self.grant(name, &row, owner, now, ttl)?);
+                granted.push(self.grant(name, row, owner, now, ttl)?);
             }
         }
         Ok(Leased::Granted(granted))
@@ -64,7 +62,7 @@ impl Writer {
     fn grant(
         &mut self,
         thread: ThreadId,
-        row: &ThreadRow,
+        mut row: ThreadRow,
         owner: &str,
         now: Millis,
         ttl: Millis,
@@ -80,10 +78,13 @@ impl Writer {
         statement.execute(params![row.id, stored(fence), owner, until])?;
         drop(statement);
         self.store_clock(now)?;
+        (row.fence, row.lease_until) = (fence, until);
+        let head = row.head;
+        self.remember(&thread, row);
         Ok(Lease {
             thread,
             fence,
-            head: row.head,
+            head,
             until,
             now,
         })
@@ -101,7 +102,7 @@ impl Writer {
     fn renew(&mut self, name: &ThreadId, fence: Fence, ttl: Millis) -> Result<Leased, Refusal> {
         let now = self.shared_now()?;
         let held = |row: &ThreadRow| row.fence == fence && row.lease_until > now;
-        let row = self
+        let mut row = self
             .find(name)?
             .filter(held)
             .ok_or(StoreErrorKind::LeaseLost)?;
@@ -111,23 +112,27 @@ impl Writer {
         self.connection
             .prepare_cached(sql)?
             .execute(params![row.id, until])?;
+        (row.lease_until, row.has_signals) = (until, false);
+        self.remember(name, row);
         self.store_clock(now)?;
         Ok(Leased::Renewed { until, signals })
     }
 
     fn release(&mut self, name: &ThreadId, fence: Fence) -> Result<Leased, Refusal> {
-        if let Some(row) = self.find(name)?
+        if let Some(mut row) = self.find(name)?
             && row.fence == fence
             && row.lease_until != 0
         {
             let sql = "UPDATE thread SET owner = NULL, lease_until = 0 WHERE id = ?1";
             self.connection.prepare_cached(sql)?.execute([row.id])?;
+            row.lease_until = 0;
+            self.remember(name, row);
         }
         Ok(Leased::Done)
     }
 
     fn signal(&mut self, name: &ThreadId, signal: &Signal) -> Result<Leased, Refusal> {
-        let row = self.find(name)?.ok_or(StoreErrorKind::NotFound)?;
+        let mut row = self.find(name)?.ok_or(StoreErrorKind::NotFound)?;
         let sql = "SELECT signals FROM thread WHERE id = ?1";
         let text = self
             .connection
@@ -141,6 +146,8 @@ impl Writer {
         self.connection
             .prepare_cached(sql)?
             .execute(params![row.id, text])?;
+        row.has_signals = true;
+        self.remember(name, row);
         Ok(Leased::Done)
     }
 }

@@ -1,0 +1,70 @@
+//! Records of a thread, from the two tables in which they lie.
+use std::cmp::Ordering;
+
+use fugato_state::Seq;
+use fugato_store::Record;
+use rusqlite::{Connection, Result, Rows, params};
+
+use crate::schema::{MAX_SEQ, key, seq_of};
+
+/// Up to `limit` records of a thread from a position on.
+pub(super) fn range(
+    connection: &Connection,
+    thread: i64,
+    from: Seq,
+    limit: usize,
+) -> Result<Vec<(Seq, Record)>> {
+    let most = i64::try_from(limit).unwrap_or(i64::MAX);
+    let range = params![key(thread, from), key(thread, MAX_SEQ), most];
+    let by_thread = "SELECT at, body FROM record_by_thread
+                     WHERE at BETWEEN ?1 AND ?2 ORDER BY at LIMIT ?3";
+    let by_arrival = "SELECT at, body FROM record_by_arrival
+                      WHERE at BETWEEN ?1 AND ?2 ORDER BY at LIMIT ?3";
+    let mut by_thread = connection.prepare_cached(by_thread)?;
+    let mut by_arrival = connection.prepare_cached(by_arrival)?;
+    let mut sides = [
+        Side::new(by_thread.query(range)?)?,
+        Side::new(by_arrival.query(range)?)?,
+    ];
+    let mut found = vec![];
+    while found.len() < limit {
+        let [left, right] = &mut sides;
+        let next = match left.order(right) {
+            Ordering::Greater => right.take()?,
+            _ => left.take()?,
+        };
+        match next {
+            Some((at, body)) => found.push((seq_of(at), Record(body))),
+            None => break,
+        }
+    }
+    Ok(found)
+}
+
+/// The records of one table, in order; the next one is known.
+struct Side<'r> {
+    rows: Rows<'r>,
+    next: Option<(i64, Vec<u8>)>,
+}
+
+impl<'r> Side<'r> {
+    fn new(rows: Rows<'r>) -> Result<Self> {
+        let mut side = Self { rows, next: None };
+        side.take()?;
+        Ok(side)
+    }
+
+    /// Which comes first; a side that is at its end comes last.
+    fn order(&self, other: &Self) -> Ordering {
+        let at = |side: &Self| side.next.as_ref().map_or(i64::MAX, |(at, _)| *at);
+        at(self).cmp(&at(other))
+    }
+
+    fn take(&mut self) -> Result<Option<(i64, Vec<u8>)>> {
+        let taken = self.next.take();
+        if let Some(row) = self.rows.next()? {
+            self.next = Some((row.get(0)?, row.get(1)?));
+        }
+        Ok(taken)
+    }
+}

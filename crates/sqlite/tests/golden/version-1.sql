@@ -1,0 +1,55 @@
+-- A database of version 1: four threads, a snapshot, a lease, a signal, a fork and a compacted log.
+PRAGMA page_size = 2048;
+PRAGMA application_id = 1718056047;
+PRAGMA user_version = 1;
+PRAGMA journal_mode = WAL;
+BEGIN TRANSACTION;
+CREATE TABLE record (
+            at INTEGER PRIMARY KEY,
+            time INTEGER,
+            nonce BLOB,
+            body BLOB NOT NULL
+        ) STRICT;
+INSERT INTO "record" VALUES(4294967297,NULL,NULL,X'61');
+INSERT INTO "record" VALUES(4294967298,NULL,NULL,X'62');
+INSERT INTO "record" VALUES(4294967299,2000000000000,X'00000000000000000000000000000064',X'63');
+INSERT INTO "record" VALUES(4294967300,2000000000000,X'00000000000000000000000000000067',X'64');
+INSERT INTO "record" VALUES(8589934593,2000000000000,X'00000000000000000000000000000064',X'78');
+INSERT INTO "record" VALUES(12884901891,2000000000000,X'00000000000000000000000000000066',X'65');
+INSERT INTO "record" VALUES(17179869187,2000000000000,X'00000000000000000000000000000064',X'33');
+CREATE TABLE snapshot (
+            at INTEGER PRIMARY KEY,
+            body BLOB NOT NULL
+        ) STRICT;
+INSERT INTO "snapshot" VALUES(4294967298,X'6162');
+INSERT INTO "snapshot" VALUES(12884901890,X'6162');
+INSERT INTO "snapshot" VALUES(17179869186,X'3132');
+CREATE TABLE store (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            clock INTEGER NOT NULL,
+            fence INTEGER NOT NULL
+        ) STRICT;
+INSERT INTO "store" VALUES(1,2000000000000,1);
+CREATE TABLE thread (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            name TEXT NOT NULL UNIQUE,
+            status INTEGER,
+            until INTEGER,
+            due INTEGER,
+            base INTEGER NOT NULL DEFAULT 0,
+            nonce BLOB,
+            fence INTEGER NOT NULL DEFAULT 0,
+            owner TEXT,
+            lease_until INTEGER NOT NULL DEFAULT 0,
+            signals TEXT,
+            delivered TEXT,
+            delivered_with BLOB
+        ) STRICT;
+INSERT INTO "thread" VALUES(1,'desk',2,2000000009000,2000000009000,0,NULL,0,NULL,0,NULL,NULL,NULL);
+INSERT INTO "thread" VALUES(2,'held',0,NULL,2000000000000,0,NULL,1,'worker',2000000060000,'[{"cancel":{"by":"reader","why":"enough"}}]',NULL,NULL);
+INSERT INTO "thread" VALUES(3,'fork',3,NULL,NULL,2,NULL,0,NULL,0,NULL,NULL,NULL);
+INSERT INTO "thread" VALUES(4,'short',3,NULL,NULL,2,X'00000000000000000000000000000064',0,NULL,0,NULL,NULL,NULL);
+CREATE INDEX thread_due ON thread (due) WHERE due IS NOT NULL;
+DELETE FROM "sqlite_sequence";
+INSERT INTO "sqlite_sequence" VALUES('thread',5);
+COMMIT;
