@@ -69,7 +69,7 @@ async fn threads_of_version_1_go_on() -> Outcome {
     ];
     assert_eq!(listed, expected);
 
-    let head = Head {
+    let end = Head {
         seq: 4,
         base: 0,
         fence: 0,
@@ -79,7 +79,7 @@ async fn threads_of_version_1_go_on() -> Outcome {
         nonce: 103,
         now: THEN,
     };
-    assert_eq!(log.head(&desk).await?, Some(head));
+    assert_eq!(log.head(&desk).await?, Some(end));
     assert_eq!(log.append(&desk, &commit(4, 0, "e")).await?.head, 5);
     let expected = numbered(1, &["a", "b", "c", "d", "e"]);
     assert_eq!(log.read(&desk, 1, 10).await?, expected);
