@@ -17,7 +17,7 @@ pub struct Package {
 }
 
 /// The arrows between the crates: a crate may need these, and no other crate of ours.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("fugato-state", &[]),
     ("fugato-store", &["state"]),
     ("fugato-stream", &["state"]),
@@ -26,13 +26,14 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("fugato-prompt", &["state", "stream"]),
     ("fugato-graph", &["state", "store", "stream"]),
     ("fugato-openai", &["state", "llm"]),
+    ("fugato-postgres", &["state", "store"]),
     ("fugato-redis", &["state", "store"]),
     ("fugato-sqlite", &["state", "store"]),
     (
         "fugato",
         &[
-            "state", "store", "stream", "llm", "tool", "prompt", "graph", "openai", "redis",
-            "sqlite",
+            "state", "store", "stream", "llm", "tool", "prompt", "graph", "openai", "postgres",
+            "redis", "sqlite",
         ],
     ),
     (

@@ -4,6 +4,8 @@ pub use fugato_graph as graph;
 pub use fugato_llm as llm;
 #[cfg(feature = "openai")]
 pub use fugato_openai as openai;
+#[cfg(feature = "postgres")]
+pub use fugato_postgres as postgres;
 pub use fugato_prompt as prompt;
 #[cfg(feature = "redis")]
 pub use fugato_redis as redis;
@@ -23,6 +25,8 @@ pub use fugato_graph::{
 pub use fugato_llm::{ChatModel, ChatModelExt, ChatRequest, Contract, DecideOptions, decide};
 #[cfg(feature = "openai")]
 pub use fugato_openai::OpenAi;
+#[cfg(feature = "postgres")]
+pub use fugato_postgres::PostgresLog;
 pub use fugato_prompt::{PromptBuilder, Stage};
 #[cfg(feature = "redis")]
 pub use fugato_redis::RedisLog;

@@ -1,0 +1,196 @@
+//! Commits: compare and set, repetition, forks.
+use fugato_state::{Millis, Seq, ThreadId};
+use fugato_store::{Appended, Commit, Snapshot, StoreErrorKind};
+use tokio_postgres::Row;
+
+use crate::{
+    connection::Connection,
+    database::Database,
+    error::{Failed, Refusal},
+    row::{ThreadRow, get, number, signals, status_columns, stored},
+    woken,
+};
+
+/// How often a commit is tried that others passed by between its statements: somebody else made
+/// the thread and removed it again.
+const ATTEMPTS: usize = 5;
+
+/// What a look at a thread says of a commit that did not match it.
+enum Verdict {
+    /// It is there already.
+    Repeats(Appended),
+    Refused(StoreErrorKind),
+    /// It matches now.
+    Again,
+}
+
+/// A commit with what goes into the statement.
+struct Write<'a> {
+    sql: &'a str,
+    /// The position before its first record.
+    first: Seq,
+    snapshots: Vec<&'a Snapshot>,
+    /// What is wrong with it, if the thread is as it expects.
+    wrong: Option<StoreErrorKind>,
+}
+
+impl Database {
+    pub(crate) async fn append(
+        &self,
+        name: &ThreadId,
+        commit: &Commit,
+    ) -> Result<Appended, Refusal> {
+        let expect = commit.expect;
+        let creates = (expect.head, expect.fence) == (0, 0);
+        let write = Write {
+            sql: if creates {
+                &self.sql.create
+            } else {
+                &self.sql.append
+            },
+            first: expect.head,
+            snapshots: commit.base.iter().collect(),
+            // How far a thread that is there was compacted is for the statement to see.
+            wrong: commit.check_base(0, expect.head).err(),
+        };
+        self.commit(name, commit, &write, |row| {
+            let (head, fence, base) = row.map_or((0, 0, 0), |row| (row.head, row.fence, row.base));
+            if (expect.head, expect.fence) != (head, fence) {
+                return Verdict::Refused(StoreErrorKind::Conflict { head, fence });
+            }
+            match commit.check_base(base, head) {
+                Err(wrong) => Verdict::Refused(wrong),
+                Ok(()) => Verdict::Again,
+            }
+        })
+        .await
+    }
+
+    pub(crate) async fn fork(
+        &self,
+        name: &ThreadId,
+        base: &Snapshot,
+        commit: &Commit,
+    ) -> Result<Appended, Refusal> {
+        let own = commit.base.iter();
+        let later = own.clone().any(|own| own.seq == base.seq);
+        let snapshots = own.chain((!later).then_some(base)).collect();
+        let room = i64::MAX as u64 - Commit::MAX_COMMIT as u64;
+        let too_far = (base.seq > room)
+            .then(|| StoreErrorKind::Invalid(format!("no log reaches position {}", base.seq)));
+        let write = Write {
+            sql: if commit.expect.fence == 0 {
+                &self.sql.create
+            } else {
+                &self.sql.adopt
+            },
+            first: base.seq,
+            snapshots,
+            wrong: too_far.or_else(|| commit.check_base(base.seq, base.seq).err()),
+        };
+        self.commit(name, commit, &write, |row| {
+            let (head, fence) = row.map_or((0, 0), |row| (row.head, row.fence));
+            let there = row.is_some_and(|row| row.status.is_some());
+            if there || commit.expect.fence != fence {
+                return Verdict::Refused(StoreErrorKind::Conflict { head, fence });
+            }
+            match &write.wrong {
+                Some(wrong) => Verdict::Refused(wrong.clone()),
+                None => Verdict::Again,
+            }
+        })
+        .await
+    }
+
+    /// One statement if the thread is as expected, else a look at what it is.
+    async fn commit(
+        &self,
+        name: &ThreadId,
+        commit: &Commit,
+        write: &Write<'_>,
+        judge: impl Fn(Option<&ThreadRow>) -> Verdict,
+    ) -> Result<Appended, Refusal> {
+        commit.check_size()?;
+        let mut connection = self.connection().await?;
+        for _ in 0..ATTEMPTS {
+            if write.wrong.is_none()
+                && let Some(row) = self.write(&mut connection, name, commit, write).await?
+            {
+                let (appended, wakes) = self.appended(&row)?;
+                if let Some(due) = wakes {
+                    self.tell(connection, woken::due(due));
+                }
+                return Ok(appended);
+            }
+            let row = self.look(&mut connection, name).await?;
+            let verdict = match &row {
+                Some(row) if row.status.is_some() && row.nonce == Some(commit.nonce) => {
+                    Verdict::Repeats(repeated(row))
+                }
+                row => judge(row.as_ref()),
+            };
+            match verdict {
+                Verdict::Repeats(appended) => return Ok(appended),
+                Verdict::Refused(kind) => return Err(kind.into()),
+                Verdict::Again => {}
+            }
+        }
+        Err(Refusal::restless())
+    }
+
+    async fn write(
+        &self,
+        connection: &mut Connection,
+        name: &ThreadId,
+        commit: &Commit,
+        write: &Write<'_>,
+    ) -> Result<Option<Row>, Failed> {
+        let (instead, seen) = self.clock.parameters();
+        let bodies: Vec<&[u8]> = commit.records.iter().map(|record| &*record.0).collect();
+        let (status, until) = status_columns(commit.status);
+        let folds: Vec<i64> = write
+            .snapshots
+            .iter()
+            .map(|fold| stored(fold.seq))
+            .collect();
+        let folded: Vec<&[u8]> = write.snapshots.iter().map(|fold| &*fold.body).collect();
+        let nonce = commit.nonce.to_be_bytes();
+        connection
+            .maybe(
+                write.sql,
+                &[
+                    &instead,
+                    &seen,
+                    &name.as_str(),
+                    &stored(write.first),
+                    &stored(commit.expect.fence),
+                    &nonce.as_slice(),
+                    &bodies,
+                    &status,
+                    &until,
+                    &folds,
+                    &folded,
+                ],
+            )
+            .await
+    }
+
+    /// The answer, and when others could claim the thread if they can now.
+    fn appended(&self, row: &Row) -> Result<(Appended, Option<Millis>), Failed> {
+        let appended = Appended {
+            head: number(get(row, 0)?)?,
+            now: self.clock.saw(get(row, 1)?),
+            signals: signals(get(row, 2)?)?,
+        };
+        Ok((appended, get(row, 3)?))
+    }
+}
+
+/// The answer to a commit whose first answer was lost.
+fn repeated(row: &ThreadRow) -> Appended {
+    Appended {
+        head: row.head,
+        now: row.now,
+        signals: row.delivered.clone(),
+    }
+}

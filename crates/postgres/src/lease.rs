@@ -1,0 +1,121 @@
+//! Leases, the queue of threads that can go on, and signals.
+use fugato_state::{Millis, ThreadId};
+use fugato_store::{Fence, Lease, LeaseRequest, Leased, Signal, StoreErrorKind};
+use tokio_postgres::Row;
+
+use crate::{
+    database::Database,
+    error::{Failed, Refusal},
+    row::{self, get, signals, stored, text},
+    woken,
+};
+
+/// How often a lease is asked for that was held when it was asked for and free when it was looked
+/// who holds it.
+const ATTEMPTS: usize = 5;
+
+impl Database {
+    pub(crate) async fn lease(&self, request: &LeaseRequest) -> Result<Leased, Refusal> {
+        match request {
+            LeaseRequest::Acquire { thread, owner, ttl } => self.acquire(thread, owner, *ttl).await,
+            LeaseRequest::Claim { n, owner, ttl } => self.claim(*n, owner, *ttl).await,
+            LeaseRequest::Renew { thread, fence, ttl } => self.renew(thread, *fence, *ttl).await,
+            LeaseRequest::Release { thread, fence } => self.release(thread, *fence).await,
+            LeaseRequest::Signal { thread, signal } => self.signal(thread, signal).await,
+        }
+    }
+
+    async fn acquire(&self, name: &ThreadId, owner: &str, ttl: Millis) -> Result<Leased, Refusal> {
+        let mut connection = self.connection().await?;
+        let owner = text(owner);
+        for _ in 0..ATTEMPTS {
+            let (instead, seen) = self.clock.parameters();
+            let taken = connection
+                .maybe(
+                    &self.sql.acquire,
+                    &[&instead, &seen, &name.as_str(), &owner, &ttl],
+                )
+                .await?;
+            if let Some(row) = taken {
+                return Ok(Leased::Granted(vec![self.granted(&row)?]));
+            }
+            let row = self.look(&mut connection, name).await?;
+            if let Some(row) = row.filter(|row| row.lease_until > row.now) {
+                let (owner, until) = (row.owner, row.lease_until);
+                return Err(StoreErrorKind::Busy { owner, until }.into());
+            }
+        }
+        Err(Refusal::restless())
+    }
+
+    async fn claim(&self, n: usize, owner: &str, ttl: Millis) -> Result<Leased, Refusal> {
+        let mut connection = self.connection().await?;
+        let (instead, seen) = self.clock.parameters();
+        let rows = connection
+            .rows(
+                &self.sql.claim,
+                &[&instead, &seen, &stored(n as u64), &text(owner), &ttl],
+            )
+            .await?;
+        let granted: Result<_, Failed> = rows.iter().map(|row| self.granted(row)).collect();
+        Ok(Leased::Granted(granted?))
+    }
+
+    fn granted(&self, row: &Row) -> Result<Lease, Failed> {
+        let lease = row::lease(row)?;
+        self.clock.saw(lease.now);
+        Ok(lease)
+    }
+
+    async fn renew(&self, name: &ThreadId, fence: Fence, ttl: Millis) -> Result<Leased, Refusal> {
+        let mut connection = self.connection().await?;
+        let (instead, seen) = self.clock.parameters();
+        let renewed = connection
+            .maybe(
+                &self.sql.renew,
+                &[&instead, &seen, &name.as_str(), &stored(fence), &ttl],
+            )
+            .await?;
+        let row = renewed.ok_or(StoreErrorKind::LeaseLost)?;
+        self.clock.saw(get(&row, 1)?);
+        Ok(Leased::Renewed {
+            until: get(&row, 0)?,
+            signals: signals(get(&row, 2)?)?,
+        })
+    }
+
+    async fn release(&self, name: &ThreadId, fence: Fence) -> Result<Leased, Refusal> {
+        let mut connection = self.connection().await?;
+        let (instead, seen) = self.clock.parameters();
+        let released = connection
+            .maybe(
+                &self.sql.release,
+                &[&instead, &seen, &name.as_str(), &stored(fence)],
+            )
+            .await?;
+        if let Some(row) = released {
+            self.clock.saw(get(&row, 0)?);
+            if let Some(due) = get(&row, 1)? {
+                self.tell(connection, woken::due(due));
+            }
+        }
+        Ok(Leased::Done)
+    }
+
+    async fn signal(&self, name: &ThreadId, signal: &Signal) -> Result<Leased, Refusal> {
+        let signal = serde_json::to_string(signal)
+            .map_err(|error| StoreErrorKind::Invalid(format!("the signal: {error}")))?;
+        let mut connection = self.connection().await?;
+        let (instead, seen) = self.clock.parameters();
+        let left = connection
+            .maybe(
+                &self.sql.signal,
+                &[&instead, &seen, &name.as_str(), &signal],
+            )
+            .await?;
+        let row = left.ok_or(StoreErrorKind::NotFound)?;
+        self.clock.saw(get(&row, 0)?);
+        self.tell(connection, woken::signalled(name));
+        Ok(Leased::Done)
+    }
+}

@@ -1,0 +1,22 @@
+#![doc = include_str!("../README.md")]
+
+mod append;
+mod clock;
+mod connection;
+mod connector;
+mod database;
+mod error;
+mod lease;
+mod log;
+mod options;
+mod row;
+mod schema;
+mod sql;
+mod threads;
+#[cfg(feature = "tls")]
+mod tls;
+mod woken;
+
+pub use log::PostgresLog;
+pub use options::{PostgresOptions, Synchronous};
+pub use woken::Woken;

@@ -1,0 +1,125 @@
+//! Threads as they lie in the database.
+use fugato_state::{Millis, Seq, ThreadId};
+use fugato_store::{Fence, Head, Lease, Signal, Status};
+use tokio_postgres::{Row, types::FromSql};
+
+use crate::error::Failed;
+
+/// A thread as a look at it returns it.
+#[derive(Debug, Clone)]
+pub(crate) struct ThreadRow {
+    pub(crate) id: i64,
+    /// None if there is only a lease yet.
+    pub(crate) status: Option<Status>,
+    pub(crate) head: Seq,
+    pub(crate) base: Seq,
+    pub(crate) fence: Fence,
+    pub(crate) nonce: Option<u128>,
+    /// The signals that its last commit brought its writer.
+    pub(crate) delivered: Vec<Signal>,
+    pub(crate) owner: String,
+    pub(crate) lease_until: Millis,
+    pub(crate) now: Millis,
+}
+
+impl ThreadRow {
+    /// A thread whose columns come in the order of the statement.
+    pub(crate) fn from_row(row: &Row) -> Result<Self, Failed> {
+        Ok(Self {
+            id: get(row, 0)?,
+            status: status(get(row, 1)?, get(row, 2)?)?,
+            head: number(get(row, 3)?)?,
+            base: number(get(row, 4)?)?,
+            fence: number(get(row, 5)?)?,
+            nonce: nonce(get(row, 6)?)?,
+            delivered: signals(get(row, 7)?)?,
+            owner: get(row, 8)?,
+            lease_until: get(row, 9)?,
+            now: get(row, 10)?,
+        })
+    }
+
+    pub(crate) fn head(&self) -> Option<Head> {
+        Some(Head {
+            seq: self.head,
+            base: self.base,
+            fence: self.fence,
+            status: self.status?,
+            nonce: self.nonce.unwrap_or_default(),
+            now: self.now,
+        })
+    }
+}
+
+/// A lease whose columns come in the order of the statements that grant one.
+pub(crate) fn lease(row: &Row) -> Result<Lease, Failed> {
+    Ok(Lease {
+        thread: name(get(row, 0)?)?,
+        fence: number(get(row, 1)?)?,
+        head: number(get(row, 2)?)?,
+        until: get(row, 3)?,
+        now: get(row, 4)?,
+    })
+}
+
+pub(crate) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Failed> {
+    row.try_get(column)
+        .map_err(|error| Failed::Damaged(format!("column {column}: {error}")))
+}
+
+pub(crate) fn name(stored: String) -> Result<ThreadId, Failed> {
+    ThreadId::new(stored).map_err(|error| Failed::Damaged(error.to_string()))
+}
+
+/// The columns `status` and `until`.
+pub(crate) fn status_columns(status: Status) -> (i16, Option<Millis>) {
+    match status {
+        Status::Runnable => (0, None),
+        Status::Sleeping { until } => (1, Some(until)),
+        Status::Waiting { expires } => (2, expires),
+        Status::Idle => (3, None),
+    }
+}
+
+/// A status from its columns.
+pub(crate) fn status(code: Option<i16>, until: Option<Millis>) -> Result<Option<Status>, Failed> {
+    let Some(code) = code else { return Ok(None) };
+    match (code, until) {
+        (0, None) => Ok(Some(Status::Runnable)),
+        (1, Some(until)) => Ok(Some(Status::Sleeping { until })),
+        (2, expires) => Ok(Some(Status::Waiting { expires })),
+        (3, None) => Ok(Some(Status::Idle)),
+        _ => Err(Failed::Damaged(format!("status {code} until {until:?}"))),
+    }
+}
+
+/// Signals from their column.
+pub(crate) fn signals(stored: Option<Vec<String>>) -> Result<Vec<Signal>, Failed> {
+    let texts = stored.unwrap_or_default();
+    let signal = |text: &String| {
+        serde_json::from_str(text).map_err(|error| Failed::Damaged(error.to_string()))
+    };
+    texts.iter().map(signal).collect()
+}
+
+fn nonce(stored: Option<&[u8]>) -> Result<Option<u128>, Failed> {
+    let Some(bytes) = stored else { return Ok(None) };
+    let bytes = <[u8; 16]>::try_from(bytes);
+    let bytes = bytes.map_err(|_| Failed::Damaged("a nonce has not 16 bytes".into()))?;
+    Ok(Some(u128::from_be_bytes(bytes)))
+}
+
+/// A number as it is stored. One past the largest is none that anything can have.
+pub(crate) fn stored(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A number that is never stored below zero.
+pub(crate) fn number(stored: i64) -> Result<u64, Failed> {
+    u64::try_from(stored).map_err(|_| Failed::Damaged(format!("{stored} is below zero")))
+}
+
+/// A text as the server can store it: without the one character that it cannot.
+pub(crate) fn text(of: &str) -> String {
+    of.replace('\0', "\u{fffd}")
+}

@@ -1,0 +1,205 @@
+//! What is stored, and how an older store becomes a newer one. The README explains the tables.
+use fugato_store::{StoreError, StoreErrorKind};
+use tokio_postgres::error::SqlState;
+
+use crate::{connection::Connection, error::Failed};
+
+/// The versions of the tables of a part, oldest first. A store of version n has seen the first n.
+pub(crate) struct Part {
+    /// Its name in the table `version`.
+    pub(crate) name: &'static str,
+    pub(crate) migrations: &'static [&'static str],
+}
+
+/// Threads. 1: the first.
+pub(crate) const THREADS: Part = Part {
+    name: "threads",
+    migrations: &["
+        CREATE SEQUENCE {s}.clock MINVALUE -9223372036854775808 START -9223372036854775808;
+        CREATE SEQUENCE {s}.fence;
+        CREATE TABLE {s}.thread (
+            id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            name text COLLATE \"C\" NOT NULL UNIQUE,
+            head bigint NOT NULL DEFAULT 0,
+            base bigint NOT NULL DEFAULT 0,
+            nonce bytea,
+            status smallint,
+            until bigint,
+            due bigint,
+            time bigint NOT NULL,
+            fence bigint NOT NULL DEFAULT 0,
+            owner text,
+            lease_until bigint NOT NULL DEFAULT -9223372036854775808,
+            signals text[],
+            delivered text[],
+            renewed text[]
+        ) WITH (fillfactor = 70);
+        CREATE INDEX thread_due ON {s}.thread (due, id) WHERE due IS NOT NULL;
+        CREATE TABLE {s}.record (
+            thread bigint NOT NULL,
+            seq bigint NOT NULL,
+            body bytea NOT NULL,
+            PRIMARY KEY (thread, seq)
+        );
+        CREATE TABLE {s}.snapshot (
+            thread bigint NOT NULL,
+            seq bigint NOT NULL,
+            body bytea NOT NULL,
+            PRIMARY KEY (thread, seq)
+        );
+    "],
+};
+
+/// The name of a schema.
+#[derive(Debug, Clone)]
+pub(crate) struct Schema {
+    name: String,
+}
+
+impl Schema {
+    /// The longest name of anything in a database, in bytes.
+    const MAX_BYTES: usize = 63;
+
+    pub(crate) fn new(name: &str) -> Result<Self, StoreError> {
+        let fits = !name.is_empty() && name.len() <= Self::MAX_BYTES && !name.contains('\0');
+        if fits && !name.starts_with("pg_") {
+            let name = name.to_owned();
+            return Ok(Self { name });
+        }
+        let what = format!(
+            "the schema cannot be named {name:?}: 1 to 63 bytes that do not begin with pg_ can"
+        );
+        Err(StoreError::new(StoreErrorKind::Invalid(what), "open"))
+    }
+
+    /// The name as it is, which is also that of the channel on which waiting workers listen.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A name in quotes, so that whatever it holds it remains one name.
+    pub(crate) fn quoted(&self) -> String {
+        format!("\"{}\"", self.name.replace('"', "\"\""))
+    }
+
+    /// Puts the name of the schema into a statement: at `{s}` as a name, at `{'s}` within the
+    /// quotes of a text.
+    pub(crate) fn fill(&self, sql: &str) -> String {
+        let quoted = self.quoted();
+        sql.replace("{'s}", &quoted.replace('\'', "''"))
+            .replace("{s}", &quoted)
+    }
+
+    /// Makes the tables of a part, or brings them up to date.
+    ///
+    /// Of several processes that start at once one does it, and the others wait for it. It happens
+    /// in one transaction: a process that dies leaves the older version.
+    pub(crate) async fn prepare(
+        &self,
+        connection: &mut Connection,
+        part: &Part,
+    ) -> Result<(), StoreError> {
+        let found = self.version(connection, part).await;
+        let found = found.map_err(|failed| failed.into_store("open"))?;
+        if self.check(part, found)? {
+            return Ok(());
+        }
+        let migrated = self.migrate(connection, part).await;
+        let found = migrated.map_err(|failed| self.explain(failed))?;
+        // It is also asked here, because the version of a moment ago may have been another.
+        self.check(part, found).map(|_| ())
+    }
+
+    /// Whether a store of this version needs nothing.
+    fn check(&self, part: &Part, found: usize) -> Result<bool, StoreError> {
+        let known = part.migrations.len();
+        if found <= known {
+            return Ok(found == known);
+        }
+        let (schema, part) = (&self.name, part.name);
+        let what = format!(
+            "the {part} in schema {schema:?} have version {found}; versions 1 to {known} are known"
+        );
+        Err(StoreError::new(StoreErrorKind::Corrupt(what), "open"))
+    }
+
+    /// The version of a part, 0 if there is none of it.
+    async fn version(&self, connection: &mut Connection, part: &Part) -> Result<usize, Failed> {
+        let table = format!("{}.version", self.quoted());
+        let there = connection
+            .row("SELECT to_regclass($1) IS NOT NULL", &[&table])
+            .await?;
+        if !there.try_get::<_, bool>(0)? {
+            return Ok(0);
+        }
+        let sql = self.fill("SELECT max(version) FROM {s}.version WHERE part = $1");
+        let version: Option<i32> = connection.row(&sql, &[&part.name]).await?.try_get(0)?;
+        Ok(usize::try_from(version.unwrap_or(0)).unwrap_or(usize::MAX))
+    }
+
+    /// Carries out what is missing, and returns the version that there is then.
+    async fn migrate(&self, connection: &mut Connection, part: &Part) -> Result<usize, Failed> {
+        connection.begin().await?;
+        // The number is the letters `fgto`, and beside it a number of the name.
+        let lock = "SELECT pg_advisory_xact_lock(1718056047, hashtext($1))";
+        connection.rows(lock, &[&self.name]).await?;
+        let found = self.version(connection, part).await?;
+        let missing = part.migrations.get(found..).unwrap_or_default();
+        if missing.is_empty() {
+            connection.roll_back().await?;
+            return Ok(found);
+        }
+        let there = "SELECT FROM pg_namespace WHERE nspname = $1";
+        if connection.rows(there, &[&self.name]).await?.is_empty() {
+            connection.batch(&self.fill("CREATE SCHEMA {s}")).await?;
+        }
+        let versions = "CREATE TABLE IF NOT EXISTS {s}.version (
+            part text NOT NULL, version integer NOT NULL, PRIMARY KEY (part, version))";
+        connection.batch(&self.fill(versions)).await?;
+        for (number, migration) in (found + 1..).zip(missing) {
+            connection.batch(&self.fill(migration)).await?;
+            let number = i32::try_from(number).unwrap_or(i32::MAX);
+            let note = self.fill("INSERT INTO {s}.version (part, version) VALUES ($1, $2)");
+            connection.rows(&note, &[&part.name, &number]).await?;
+        }
+        connection.commit().await?;
+        Ok(part.migrations.len())
+    }
+
+    fn explain(&self, failed: Failed) -> StoreError {
+        let schema = &self.name;
+        let what = match failed.code() {
+            Some(&SqlState::DUPLICATE_TABLE) => {
+                format!("schema {schema:?} holds tables that this store did not make")
+            }
+            Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
+                format!("this user may not make tables in schema {schema:?}")
+            }
+            _ => return failed.into_store("open"),
+        };
+        failed.into_kind(StoreErrorKind::Invalid(what), "open")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_remains_one_name() -> Result<(), StoreError> {
+        let schema = Schema::new("it's \"x\"; DROP")?;
+        let filled = schema.fill("SELECT setval('{'s}.clock', 1) FROM {s}.thread");
+        let expected =
+            r#"SELECT setval('"it''s ""x""; DROP".clock', 1) FROM "it's ""x""; DROP".thread"#;
+        assert_eq!(filled, expected);
+        Ok(())
+    }
+
+    #[test]
+    fn names_that_no_schema_can_have_are_refused() {
+        for name in ["", "pg_mine", "a\0b", &"x".repeat(64)] {
+            let refused = Schema::new(name).map(|_| ()).map_err(|error| error.kind);
+            assert!(matches!(refused, Err(StoreErrorKind::Invalid(_))), "{name}");
+        }
+    }
+}

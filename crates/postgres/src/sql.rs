@@ -1,0 +1,298 @@
+//! Every statement that threads need.
+//!
+//! A statement that changes a thread compares and sets in the row of the thread: it waits for
+//! whoever changes it now, and then looks at the row as it has become. What belongs to the thread
+//! is written by the same statement, from what that row returned.
+//!
+//! In all of them `$1` is the time to take in place of the server's clock, or null, and `$2` the
+//! newest time that this process has seen.
+use crate::{Synchronous, schema::Schema};
+
+/// What is before every time, so that it means "never held".
+const NEVER: &str = "-9223372036854775808";
+
+/// The time, as part of a statement.
+const CLOCK: &str = "clock AS MATERIALIZED (
+    SELECT greatest(
+        coalesce($1::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint),
+        $2::bigint, last_value) AS now
+    FROM {s}.clock {sync})";
+
+/// The time, which other processes are to know of from now on. A sequence is no table: nobody waits
+/// for others to write it, and old values leave nothing behind.
+const TICK: &str = "clock AS MATERIALIZED (
+    SELECT CASE WHEN seen.now > seen.newest THEN setval('{'s}.clock', seen.now) ELSE seen.newest END
+        AS now
+    FROM (
+        SELECT last_value AS newest, greatest(
+            coalesce($1::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint),
+            $2::bigint, last_value) AS now
+        FROM {s}.clock {sync}) seen)";
+
+/// When others could claim the thread, if this statement made it so that they can.
+const WAKES: &str = "CASE WHEN t.lease_until <= t.time
+        AND (t.status = 1 OR t.status = 0 AND t.due = t.time) THEN t.due END AS wakes";
+
+/// How a changed thread goes on from a commit: `$6` its nonce, `$7` the records, `$8` and `$9` the
+/// status.
+const COMMITTED: &str = "
+    nonce = $6::bytea, status = $8::smallint, until = $9::bigint,
+    due = CASE WHEN $8 <> 0 THEN $9 WHEN t.status = 0 THEN t.due ELSE greatest(c.now, t.time) END,
+    time = greatest(c.now, t.time),
+    owner = CASE WHEN $8 < 2 THEN t.owner END,
+    lease_until = CASE WHEN $8 < 2 THEN t.lease_until ELSE {never} END,
+    delivered = t.signals, signals = NULL";
+
+/// The records `$7` of a commit, and the snapshots `$10` with the bodies `$11`.
+const BELONGINGS: &str = "
+recorded AS (
+    INSERT INTO {s}.record (thread, seq, body)
+    SELECT w.id, w.first + r.n, r.body
+    FROM written w, unnest($7::bytea[]) WITH ORDINALITY AS r (body, n)
+), folded AS (
+    INSERT INTO {s}.snapshot (thread, seq, body)
+    SELECT w.id, f.seq, f.body FROM written w, unnest($10::bigint[], $11::bytea[]) AS f (seq, body)
+    ON CONFLICT (thread, seq) DO UPDATE SET body = excluded.body
+)
+SELECT head, time, delivered, wakes FROM written";
+
+/// The end of a lease of `$ttl` from a time, without leaving the numbers.
+const UNTIL: &str = "least({now}, 9223372036854775807 - greatest({ttl}, 0)) + {ttl}";
+
+/// The statements, with the name of the schema in them.
+#[derive(Debug)]
+pub(crate) struct Sql {
+    /// A commit to a thread that is not there: `$3` name, `$4` what lies before its first record.
+    pub(crate) create: String,
+    /// A commit to a thread: `$3` name, `$4` head, `$5` fence.
+    pub(crate) append: String,
+    /// A first commit to a thread that has a lease: the same.
+    pub(crate) adopt: String,
+    /// A thread `$3`.
+    pub(crate) look: String,
+    /// The same, which nobody else changes until the transaction ends.
+    pub(crate) lock: String,
+    /// Records of `$1` from `$2`, `$3` of them.
+    pub(crate) read: String,
+    /// `$3` name, `$4` owner, `$5` how long.
+    pub(crate) acquire: String,
+    /// `$3` how many, `$4` owner, `$5` how long.
+    pub(crate) claim: String,
+    /// `$3` name, `$4` fence, `$5` how long.
+    pub(crate) renew: String,
+    /// `$3` name, `$4` fence.
+    pub(crate) release: String,
+    /// `$3` name, `$4` signal.
+    pub(crate) signal: String,
+    /// `$3` name, `$4` position, `$5` body.
+    pub(crate) put: String,
+    /// `$1` name, `$2` position.
+    pub(crate) latest_at: String,
+    /// `$1` name, `$2` position.
+    pub(crate) delete: String,
+    /// `$1` prefix, `$2` after, `$3` before, `$4` how many.
+    pub(crate) list: String,
+    /// `$1` number, `$2` position, `$3` body.
+    pub(crate) compact: String,
+    /// `$1` name.
+    pub(crate) remove: String,
+    /// `$1` number.
+    pub(crate) remove_belongings: String,
+}
+
+impl Sql {
+    pub(crate) fn new(schema: &Schema, synchronous: Synchronous) -> Self {
+        // What somebody must be able to rely on waits for the disk at either level.
+        let firm = match synchronous {
+            Synchronous::Full => String::new(),
+            Synchronous::Normal => until_commit("on"),
+        };
+        let lazy = until_commit("off");
+        let fill = |sql: &str, sync: &str| {
+            let sql = sql
+                .replace("{clock}", CLOCK)
+                .replace("{tick}", TICK)
+                .replace("{wakes}", WAKES)
+                .replace("{committed}", COMMITTED)
+                .replace("{belongings}", BELONGINGS)
+                .replace("{never}", NEVER)
+                .replace("{sync}", sync);
+            schema.fill(&sql)
+        };
+        Self {
+            create: fill(CREATE, ""),
+            append: fill(&update(APPEND), ""),
+            adopt: fill(&update(ADOPT), ""),
+            look: fill(&look(""), ""),
+            lock: fill(&look("FOR UPDATE OF t"), ""),
+            read: fill(READ, ""),
+            acquire: fill(&acquire(), &firm),
+            claim: fill(&claim(), &firm),
+            renew: fill(&renew(), &firm),
+            release: fill(RELEASE, &lazy),
+            signal: fill(SIGNAL, &firm),
+            put: fill(PUT, &lazy),
+            latest_at: fill(LATEST_AT, ""),
+            delete: fill(DELETE, ""),
+            list: fill(LIST, ""),
+            compact: fill(COMPACT, ""),
+            remove: fill(REMOVE, ""),
+            remove_belongings: fill(REMOVE_BELONGINGS, ""),
+        }
+    }
+}
+
+/// Whether the transaction of this statement, and of no other, waits for the disk.
+fn until_commit(level: &str) -> String {
+    format!("WHERE set_config('synchronous_commit', '{level}', true) IS NOT NULL")
+}
+
+fn until(now: &str, ttl: &str) -> String {
+    UNTIL.replace("{now}", now).replace("{ttl}", ttl)
+}
+
+const CREATE: &str = "WITH {clock}, written AS (
+    INSERT INTO {s}.thread AS t (name, head, base, nonce, status, until, due, time)
+    SELECT $3::text, $4::bigint + cardinality($7::bytea[]), $4, $6::bytea, $8::smallint, $9::bigint,
+        CASE WHEN $8 = 0 THEN c.now ELSE $9 END, c.now
+    FROM clock c WHERE $5::bigint = 0
+    ON CONFLICT (name) DO NOTHING
+    RETURNING t.id, $4::bigint AS first, t.head, t.time, t.delivered, {wakes}
+), {belongings}";
+
+fn update(thread: &str) -> String {
+    format!(
+        "WITH {{clock}}, written AS (
+            UPDATE {{s}}.thread t SET {{committed}}, {thread}
+            RETURNING t.id, $4::bigint AS first, t.head, t.time, t.delivered, {{wakes}}
+        ), {{belongings}}"
+    )
+}
+
+const APPEND: &str = "head = t.head + cardinality($7::bytea[])
+    FROM clock c
+    WHERE t.name = $3 AND t.head = $4 AND t.fence = $5 AND t.nonce IS DISTINCT FROM $6
+        AND coalesce(($10::bigint[])[1], t.base) BETWEEN t.base AND t.head + cardinality($7::bytea[])";
+
+const ADOPT: &str = "head = $4::bigint + cardinality($7::bytea[]), base = $4
+    FROM clock c
+    WHERE t.name = $3 AND t.fence = $5 AND t.status IS NULL";
+
+fn look(lock: &str) -> String {
+    format!(
+        "WITH {{clock}}
+        SELECT t.id, t.status, t.until, t.head, t.base, t.fence, t.nonce, t.delivered,
+            coalesce(t.owner, ''), t.lease_until, greatest(c.now, t.time)
+        FROM {{s}}.thread t, clock c WHERE t.name = $3 {lock}"
+    )
+}
+
+const READ: &str = "SELECT t.base, r.seq, r.body
+    FROM {s}.thread t LEFT JOIN LATERAL (
+        SELECT seq, body FROM {s}.record WHERE thread = t.id AND seq >= $2 ORDER BY seq LIMIT $3
+    ) r ON true
+    WHERE t.name = $1 ORDER BY r.seq";
+
+/// The fences of all threads come from one sequence, so that a thread which is made anew under the
+/// name of a removed one cannot grant a fence that its former owner still holds.
+fn acquire() -> String {
+    let first = until("c.now", "$5::bigint");
+    let later = until("greatest(excluded.time, t.time)", "$5");
+    format!(
+        "WITH {{tick}}, taken AS (
+            INSERT INTO {{s}}.thread AS t (name, fence, owner, lease_until, time)
+            SELECT $3::text, nextval('{{'s}}.fence'), $4::text, {first}, c.now FROM clock c
+            ON CONFLICT (name) DO UPDATE SET
+                fence = greatest(excluded.fence, t.fence + 1), owner = excluded.owner,
+                lease_until = {later}, time = greatest(excluded.time, t.time)
+            WHERE t.lease_until <= greatest(excluded.time, t.time)
+            RETURNING t.name, t.fence, t.head, t.lease_until, t.time
+        )
+        SELECT name, fence, head, lease_until, time FROM taken"
+    )
+}
+
+fn claim() -> String {
+    let until = until("greatest(c.now, t.time)", "$5::bigint");
+    format!(
+        "WITH {{tick}}, picked AS MATERIALIZED (
+            SELECT t.id, t.due AS since FROM {{s}}.thread t
+            WHERE t.due <= (SELECT now FROM clock) AND t.lease_until <= (SELECT now FROM clock)
+            ORDER BY t.due, t.id LIMIT $3 FOR UPDATE OF t SKIP LOCKED
+        ), taken AS (
+            UPDATE {{s}}.thread t SET
+                fence = greatest(nextval('{{'s}}.fence'), t.fence + 1), owner = $4,
+                lease_until = {until}, time = greatest(c.now, t.time)
+            FROM picked p, clock c WHERE t.id = p.id
+            RETURNING t.name, t.fence, t.head, t.lease_until, t.time, p.since, t.id
+        )
+        SELECT name, fence, head, lease_until, time FROM taken ORDER BY since, id"
+    )
+}
+
+fn renew() -> String {
+    let until = until("greatest(c.now, t.time)", "$5::bigint");
+    format!(
+        "WITH {{tick}}
+        UPDATE {{s}}.thread t SET
+            lease_until = {until}, time = greatest(c.now, t.time),
+            renewed = t.signals, signals = NULL
+        FROM clock c
+        WHERE t.name = $3 AND t.fence = $4 AND t.lease_until > greatest(c.now, t.time)
+        RETURNING t.lease_until, t.time, t.renewed"
+    )
+}
+
+const RELEASE: &str = "WITH {clock}
+    UPDATE {s}.thread t SET owner = NULL, lease_until = {never}, time = greatest(c.now, t.time)
+    FROM clock c
+    WHERE t.name = $3 AND t.fence = $4 AND t.lease_until <> {never}
+    RETURNING t.time, CASE WHEN t.status < 2 THEN t.due END";
+
+const SIGNAL: &str = "WITH {clock}
+    UPDATE {s}.thread t SET signals = array_append(t.signals, $4::text), time = greatest(c.now, t.time)
+    FROM clock c WHERE t.name = $3 RETURNING t.time";
+
+/// The lock keeps compaction and removal from passing between the look and the write.
+const PUT: &str = "WITH {clock}, reached AS MATERIALIZED (
+        SELECT t.id FROM {s}.thread t
+        WHERE t.name = $3 AND t.status IS NOT NULL AND $4::bigint BETWEEN t.base AND t.head
+        FOR SHARE OF t
+    )
+    INSERT INTO {s}.snapshot (thread, seq, body) SELECT r.id, $4, $5 FROM reached r, clock c
+    ON CONFLICT (thread, seq) DO UPDATE SET body = excluded.body
+    RETURNING seq";
+
+const LATEST_AT: &str = "SELECT f.seq, f.body FROM {s}.thread t, LATERAL (
+        SELECT seq, body FROM {s}.snapshot WHERE thread = t.id AND seq <= $2
+        ORDER BY seq DESC LIMIT 1
+    ) f
+    WHERE t.name = $1";
+
+const DELETE: &str = "WITH kept AS MATERIALIZED (
+        SELECT t.id, t.base FROM {s}.thread t WHERE t.name = $1 FOR SHARE OF t
+    ), gone AS (
+        DELETE FROM {s}.snapshot f USING kept k
+        WHERE f.thread = k.id AND f.seq = $2 AND NOT (k.base > 0 AND k.base = f.seq)
+    )
+    SELECT base > 0 AND base = $2 FROM kept";
+
+const LIST: &str = "SELECT name, head, status, until FROM {s}.thread
+    WHERE status IS NOT NULL AND name >= $1 AND starts_with(name, $1)
+        AND ($2::text IS NULL OR name > $2) AND ($3::text IS NULL OR name < $3)
+    ORDER BY name LIMIT $4";
+
+const COMPACT: &str = "WITH records AS (
+        DELETE FROM {s}.record WHERE thread = $1 AND seq <= $2
+    ), older AS (
+        DELETE FROM {s}.snapshot WHERE thread = $1 AND seq < $2
+    ), fold AS (
+        INSERT INTO {s}.snapshot (thread, seq, body) VALUES ($1, $2, $3)
+        ON CONFLICT (thread, seq) DO UPDATE SET body = excluded.body
+    )
+    UPDATE {s}.thread SET base = $2 WHERE id = $1";
+
+const REMOVE: &str = "DELETE FROM {s}.thread WHERE name = $1 RETURNING id";
+
+const REMOVE_BELONGINGS: &str = "WITH records AS (DELETE FROM {s}.record WHERE thread = $1)
+    DELETE FROM {s}.snapshot WHERE thread = $1";
