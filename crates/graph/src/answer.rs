@@ -1,11 +1,11 @@
 //! Answers to open questions, checked before anything changes.
 use std::collections::HashSet;
 
-use fugato_state::{InterruptId, Millis, Question, SchemaError};
+use fugato_state::{Interrupt, InterruptId, Millis, Question, SchemaError};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{AnswerError, machine::Machine};
+use crate::{AnswerError, scope::Sub};
 
 /// Answers to the open questions of a thread.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -70,27 +70,21 @@ impl Answers {
     /// The answers as facts need them, if every one of them may be given now.
     pub(crate) fn check(
         self,
-        machine: &Machine,
+        asked: &[Interrupt],
         now: Millis,
     ) -> Result<Vec<(InterruptId, Value)>, AnswerError> {
-        let open = || {
-            machine
-                .interrupts()
-                .map(|interrupt| interrupt.id.clone())
-                .collect()
-        };
+        let open = || asked.iter().map(|interrupt| interrupt.id.clone()).collect();
         let mut answers = self.by_id;
         if let Some(bare) = self.bare {
-            let mut interrupts = machine.interrupts();
-            match (interrupts.next(), interrupts.next()) {
-                (Some(only), None) => answers.push((only.id.clone(), bare, None)),
-                (None, _) => return Err(AnswerError::NothingAsked),
+            match asked {
+                [only] => answers.push((only.id.clone(), bare, None)),
+                [] => return Err(AnswerError::NothingAsked),
                 _ => return Err(AnswerError::Bare { open: open() }),
             }
         }
         let mut seen = HashSet::new();
         for (id, answer, digest) in &answers {
-            let interrupt = machine.interrupts().find(|interrupt| interrupt.id == *id);
+            let interrupt = asked.iter().find(|interrupt| interrupt.id == *id);
             let Some(interrupt) = interrupt.filter(|_| seen.insert(id)) else {
                 return Err(AnswerError::Unknown {
                     id: id.clone(),
@@ -131,6 +125,15 @@ fn check_one(
         violation,
     };
     question.schema.check(answer).map_err(violation)
+}
+
+/// The questions that are open in a scope and in those under it.
+pub(crate) fn interrupts(scope: &dyn Sub) -> Vec<Interrupt> {
+    let mut open: Vec<_> = scope.machine().interrupts().cloned().collect();
+    for (_, child) in scope.children() {
+        open.extend(interrupts(child));
+    }
+    open
 }
 
 /// What is wrong with the questions that a node asks at once.

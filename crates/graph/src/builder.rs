@@ -5,12 +5,13 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    Graph, IntoNode, IntoTargets, IntoUpdates,
+    BoxError, Entering, Graph, IntoNode, IntoTargets, IntoUpdates, NodePolicy,
     check::{self, Problem},
     graph::{Edge, EdgeKind, Join, Output, Pause, Way, Wire, Wiring, Work},
     machine::{Names, NodeIx},
     pause::{Expiry, FnPause, OnExpiry},
     route::{END, Router, Scatter, items},
+    subgraph::Mapped,
 };
 
 /// A graph in the making. Mistakes are collected, and all of them named by [`build`](Self::build).
@@ -20,6 +21,7 @@ pub struct GraphBuilder<S: State> {
     pub(crate) nodes: Vec<(String, Work<S>)>,
     pub(crate) ways: Vec<Declared<S>>,
     pub(crate) renamed: Vec<(String, String)>,
+    pub(crate) policies: Vec<(String, NodePolicy)>,
     guards: Vec<DeclaredGuard<S>>,
     output: Option<Box<Output<S>>>,
 }
@@ -77,6 +79,7 @@ impl<S: State> Graph<S> {
             nodes: vec![],
             ways: vec![],
             renamed: vec![],
+            policies: vec![],
             guards: vec![],
             output: None,
         }
@@ -90,6 +93,43 @@ impl<S: State> GraphBuilder<S> {
     pub fn node<M>(mut self, name: impl Into<String>, node: impl IntoNode<S, M>) -> Self {
         self.nodes
             .push((name.into(), Work::Node(Arc::new(node.into_node()))));
+        self
+    }
+
+    /// Adds a node that is a graph of its own, with a state of its own: `enter` makes that state,
+    /// and `leave` says what its end changes here. It shares the thread's log under a scope, and
+    /// its questions, events and history appear there.
+    #[must_use]
+    pub fn subgraph<I, E, X, L, R, Shape>(
+        mut self,
+        name: impl Into<String>,
+        graph: &Graph<I>,
+        enter: E,
+        leave: L,
+    ) -> Self
+    where
+        I: State,
+        E: Fn(Entering<'_, S>) -> Result<I, X> + Send + Sync + 'static,
+        X: Into<BoxError> + 'static,
+        L: Fn(&S, &I) -> R + Send + Sync + 'static,
+        R: IntoUpdates<S::Update, Shape> + 'static,
+        Shape: 'static,
+    {
+        let mapped = Mapped {
+            inner: graph.clone(),
+            enter,
+            leave,
+            marker: PhantomData,
+        };
+        self.nodes.push((name.into(), Work::Sub(Box::new(mapped))));
+        self
+    }
+
+    /// How often a node is tried, and how long it may take. Without one it is tried once, and may
+    /// take for ever.
+    #[must_use]
+    pub fn policy(mut self, node: impl Into<String>, policy: NodePolicy) -> Self {
+        self.policies.push((node.into(), policy));
         self
     }
 
@@ -312,11 +352,16 @@ impl<S: State> GraphBuilder<S> {
             .into_iter()
             .next()
             .map(|(to, when)| (find(&to), when));
+        let policies = self.policies;
         let edges = edges(&self.ways, names, guard.as_ref().map(|(to, _)| *to));
         let mut nodes: Vec<_> = self
             .nodes
             .into_iter()
-            .map(|(_, work)| Wire {
+            .map(|(name, work)| Wire {
+                policy: policies
+                    .iter()
+                    .find(|(node, _)| *node == name)
+                    .map(|(_, policy)| Arc::new(policy.clone())),
                 work,
                 way: Way::Edges(vec![]),
                 joins: vec![],
@@ -361,10 +406,13 @@ impl<S: State> GraphBuilder<S> {
             }
         }
         let start = find(&self.start);
-        let picture = crate::draw::mermaid(&edges, names, start, |_| false);
-        let has_pauses = nodes.iter().any(|wire| matches!(wire.work, Work::Pause(_)));
+        let mut picture = crate::draw::mermaid(&edges, names, start, |_| false);
+        for wire in &nodes {
+            if let Work::Sub(sub) = &wire.work {
+                picture.push_str(&sub.picture());
+            }
+        }
         Wiring {
-            has_pauses,
             names: Arc::new(names.clone()),
             nodes,
             start,

@@ -73,6 +73,10 @@ pub enum Problem {
         /// The source that never arrives.
         source_node: String,
     },
+    /// A policy is for something that is not a node, or for a pause or a subgraph, whose tasks have
+    /// their own.
+    #[error("{0:?} cannot have a policy: only a node that runs can, and only one")]
+    BadPolicy(String),
     /// There is more than one guard.
     #[error("a graph has at most one guard")]
     SeveralGuards,
@@ -118,6 +122,14 @@ fn check_names<S: State>(builder: &GraphBuilder<S>, problems: &mut Vec<Problem>)
         }
         if !seen.insert(name) {
             problems.push(Problem::DuplicateNode(name.clone()));
+        }
+    }
+    let mut with_policy = HashSet::new();
+    for (name, _) in &builder.policies {
+        let mut nodes = builder.nodes.iter();
+        let runs = nodes.any(|(node, work)| node == name && matches!(work, Work::Node(_)));
+        if !runs || !with_policy.insert(name) {
+            problems.push(Problem::BadPolicy(name.clone()));
         }
     }
     for (old, new) in &builder.renamed {

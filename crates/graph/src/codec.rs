@@ -1,6 +1,7 @@
 //! A fact at rest: one version byte, then JSON that a person can read.
 //!
-//! Version 1: the first.
+//! Version 2 adds the scope of a fact, effects, budgets and operators. Version 1 has none of them,
+//! and is read as such.
 use std::{fmt, sync::Arc};
 
 use fugato_state::{Millis, RunId};
@@ -13,15 +14,17 @@ use crate::{
 };
 
 /// The version that this program writes.
-pub(crate) const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 2;
 
 /// What a record takes beside its updates, in bytes, if it has few routes and no notes.
 const FRAME: usize = 160;
 
 #[derive(Serialize)]
-struct Writing<F> {
+struct Writing<'a, F> {
     at: Millis,
     run: RunId,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    scope: &'a str,
     fact: F,
 }
 
@@ -29,6 +32,9 @@ struct Writing<F> {
 pub(crate) struct Entry {
     pub(crate) at: Millis,
     pub(crate) run: RunId,
+    /// The subgraph that it happened in; empty for the graph itself.
+    #[serde(default)]
+    pub(crate) scope: String,
     pub(crate) fact: Fact<String>,
 }
 
@@ -52,6 +58,7 @@ pub(crate) fn encode(
     fact: Fact<Path>,
     at: Millis,
     run: RunId,
+    scope: &str,
     names: &Names,
 ) -> Result<Record, RunError> {
     let payload = match &fact {
@@ -62,24 +69,25 @@ pub(crate) fn encode(
     let fact = fact.map(&mut |path| Ok::<_, serde_json::Error>(Shown(path, names)))?;
     let mut body = Vec::with_capacity(size);
     body.push(VERSION);
-    serde_json::to_writer(&mut body, &Writing { at, run, fact })?;
+    let writing = Writing {
+        at,
+        run,
+        scope,
+        fact,
+    };
+    serde_json::to_writer(&mut body, &writing)?;
     Ok(Record(body))
 }
 
 /// Reads a fact as it is at rest.
 pub(crate) fn read(record: &Record) -> Result<Entry, RunError> {
     match record.0.split_first() {
-        Some((&VERSION, body)) => Ok(serde_json::from_slice(body)?),
+        Some((1..=VERSION, body)) => Ok(serde_json::from_slice(body)?),
         Some((other, _)) => Err(unreadable(&format!(
-            "the record has format version {other}; this program reads version {VERSION}"
+            "the record has format version {other}; this program reads versions up to {VERSION}"
         ))),
         None => Err(unreadable("the record is empty")),
     }
-}
-
-/// Reads a fact for the machine. Names that the graph no longer has are added to `names`.
-pub(crate) fn decode(record: &Record, names: &mut Arc<Names>) -> Result<Fact<Path>, RunError> {
-    addressed(read(record)?.fact, names)
 }
 
 /// The same fact, with the addresses that the machine uses.

@@ -1,22 +1,33 @@
 use std::{
     fmt,
-    sync::{Arc, OnceLock},
+    future::Future,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
 };
 
 use fugato_state::{Millis, RunId, State, ThreadId};
 use fugato_stream::{Event, EventKind, Hub, Origin};
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 
-use crate::machine::{Ask, Item, Names, Path};
+use crate::{
+    control::Control,
+    effect::Calls,
+    machine::{Ask, Item, Names, Path},
+    scope::At,
+};
 
 /// What a task is given: a snapshot of the state, its own address, and a way to be heard.
 pub struct Context<S> {
     pub(crate) state: Arc<S>,
     pub(crate) shared: Arc<Shared>,
+    pub(crate) at: At,
     pub(crate) path: Path,
     pub(crate) attempt: u32,
     pub(crate) item: Option<Item>,
     pub(crate) ask: Option<Box<Ask>>,
+    /// Its signs of life, if somebody waits for them.
+    pub(crate) pulse: Option<Arc<Pulse>>,
     /// Where the task's events come from; made when the first is sent.
     pub(crate) origin: OnceLock<Arc<Origin>>,
 }
@@ -31,7 +42,36 @@ pub(crate) struct Shared {
     pub(crate) late_readers: bool,
     /// The clock of the store when the run began, in milliseconds since the Unix epoch.
     pub(crate) now: Millis,
-    pub(crate) since: std::time::Instant,
+    pub(crate) since: Instant,
+    pub(crate) control: Arc<Control>,
+    pub(crate) calls: Calls,
+}
+
+/// The signs of life of a task.
+#[derive(Debug)]
+pub(crate) struct Pulse(Mutex<Instant>);
+
+impl Default for Pulse {
+    fn default() -> Self {
+        Self(Mutex::new(Instant::now()))
+    }
+}
+
+impl Pulse {
+    fn beat(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Waits until there was none for so long.
+    pub(crate) async fn silent_for(&self, idle: Duration) {
+        loop {
+            let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if last.elapsed() >= idle {
+                return;
+            }
+            tokio::time::sleep_until(last + idle).await;
+        }
+    }
 }
 
 impl Shared {
@@ -41,10 +81,17 @@ impl Shared {
         self.now.saturating_add(passed)
     }
 
-    pub(crate) fn origin(&self, path: Path, attempt: u32) -> Origin {
+    /// The names of the nodes of a scope.
+    pub(crate) fn names_of<'a>(&'a self, at: &'a At) -> &'a Names {
+        at.as_ref().map_or(&self.names, |place| &place.names)
+    }
+
+    pub(crate) fn origin(&self, at: &At, path: Path, attempt: u32) -> Origin {
         Origin {
-            scope: "".into(),
-            node: self.names.name(path.node),
+            scope: at
+                .as_ref()
+                .map_or_else(|| "".into(), |place| place.text.clone()),
+            node: self.names_of(at).name(path.node),
             visit: path.visit,
             index: path.index,
             attempt,
@@ -96,9 +143,14 @@ impl<S: State> Context<S> {
         self.shared.run
     }
 
-    /// The address of the task: `node#visit`, or `node#visit[index]` inside a scatter.
+    /// The address of the task: `node#visit`, or `node#visit[index]` inside a scatter; inside a
+    /// subgraph, after the address of the task that the subgraph is and a `/`.
     pub fn task(&self) -> String {
-        self.shared.names.text(self.path)
+        let task = self.shared.names_of(&self.at).text(self.path);
+        match &self.at {
+            Some(place) => format!("{}/{task}", place.text),
+            None => task,
+        }
     }
 
     /// Which try of the task this is, from 1.
@@ -111,6 +163,34 @@ impl<S: State> Context<S> {
         self.shared.now()
     }
 
+    /// Says that the task is alive, to a policy that has an idle time. Every event says so too.
+    pub fn heartbeat(&self) {
+        if let Some(pulse) = &self.pulse {
+            pulse.beat();
+        }
+    }
+
+    /// Whether the run was cancelled. The node's future is dropped then; this is for work that does
+    /// not stop with it, such as a thread of its own.
+    pub fn is_cancelled(&self) -> bool {
+        self.shared.control.is_cancelled()
+    }
+
+    /// Waits until the run is cancelled.
+    pub fn cancelled(&self) -> impl Future<Output = ()> + Send + use<S> {
+        let control = self.shared.control.clone();
+        async move { control.cancelled().await }
+    }
+
+    /// Tells the readers that the task began.
+    pub(crate) fn announce(&self) {
+        if self.is_heard() {
+            let origin = Arc::new(self.shared.origin(&self.at, self.path, self.attempt));
+            let started = self.shared.event(Some(origin), EventKind::NodeStarted);
+            self.shared.hub.send(started);
+        }
+    }
+
     /// Whether anybody reads the events of the run. What is costly to make can be left out if not.
     pub fn is_heard(&self) -> bool {
         self.shared.hub.is_heard()
@@ -119,8 +199,9 @@ impl<S: State> Context<S> {
     /// Tells the readers of the stream something that need not last, such as a text delta.
     /// What must last is a note of the outcome.
     pub fn emit(&self, kind: EventKind) {
+        self.heartbeat();
         if self.is_heard() || (self.shared.late_readers && kind.is_delta()) {
-            let make = || Arc::new(self.shared.origin(self.path, self.attempt));
+            let make = || Arc::new(self.shared.origin(&self.at, self.path, self.attempt));
             let origin = self.origin.get_or_init(make).clone();
             self.shared.hub.send(self.shared.event(Some(origin), kind));
         }
@@ -131,7 +212,7 @@ impl<S> fmt::Debug for Context<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
             .field("thread", &self.shared.thread)
-            .field("task", &self.shared.names.text(self.path))
+            .field("task", &self.shared.names_of(&self.at).text(self.path))
             .field("attempt", &self.attempt)
             .finish_non_exhaustive()
     }

@@ -1,17 +1,18 @@
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use fugato_state::{Millis, State, ThreadId};
 use fugato_stream::Hub;
 
 use crate::{
-    Answers, Ended, Events, Graph, IntoUpdates, RunError, Runner, Saved,
+    Answers, Ended, Events, Graph, IntoUpdates, RunError, Runner, RunnerOptions, Saved,
     context::Shared,
-    driver::Driver,
+    engine::Engine,
     fold::Fold,
-    machine::{Machine, Under},
+    machine::Under,
     open::Opened,
-    request::{self, Request},
+    request::{self, Admitted, Request},
     runner::ended,
+    scope::Scope,
     snapshot,
 };
 
@@ -20,7 +21,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Ephemeral<S: State> {
     graph: Graph<S>,
-    step_limit: u64,
+    options: RunnerOptions,
     hub: Option<Arc<Told>>,
     thread: ThreadId,
 }
@@ -45,7 +46,7 @@ impl<S: State> Runner<S> {
         let thread = ThreadId::new("ephemeral").expect("the name keeps the rules");
         Ephemeral {
             graph,
-            step_limit: 10_000,
+            options: RunnerOptions::default(),
             hub: None,
             thread,
         }
@@ -56,7 +57,14 @@ impl<S: State> Ephemeral<S> {
     /// How many steps a run may close: 10,000 by default.
     #[must_use]
     pub fn step_limit(mut self, steps: u64) -> Self {
-        self.step_limit = steps;
+        self.options.step_limit = steps;
+        self
+    }
+
+    /// Schedule, budgets and limits. What concerns logs and leases means nothing here.
+    #[must_use]
+    pub fn options(mut self, options: RunnerOptions) -> Self {
+        self.options = options;
         self
     }
 
@@ -80,82 +88,66 @@ impl<S: State> Ephemeral<S> {
         state: S,
         input: impl IntoUpdates<S::Update, M>,
     ) -> Result<Ended<S>, RunError> {
-        let opened = self.opened(Machine::default(), Fold::new(state), S::VERSION);
-        self.drive(opened, Request::Start(input.into_updates()))
-            .await
+        let mut scope = Scope::new(&self.graph);
+        scope.fold = Fold::new(state);
+        let updates = input.into_updates();
+        self.drive(
+            scope,
+            Request::Start {
+                updates,
+                key: None,
+                leave: false,
+            },
+        )
+        .await
     }
 
     /// Answers the questions of a run that parked, and goes on, perhaps in another process.
     pub async fn resume(&self, saved: &Saved, answers: Answers) -> Result<Ended<S>, RunError> {
-        let mut names = self.graph.0.names.clone();
-        let (machine, fold, version) = snapshot::load(&saved.0, &mut names)?;
-        let opened = Opened {
-            names,
-            ..self.opened(machine, fold, version)
-        };
-        self.drive(opened, Request::Resume(answers)).await
-    }
-
-    fn opened(&self, machine: Machine, fold: Fold<S>, version: u32) -> Opened<S> {
-        let names = self.graph.0.names.clone();
-        Opened {
-            machine,
-            fold,
-            names,
-            head: 0,
-            version,
-            tail: 0,
-            snapshot: 0,
-        }
+        let scope = snapshot::load(&saved.0, &self.graph)?;
+        self.drive(scope, Request::Resume(answers)).await
     }
 
     async fn drive(
         &self,
-        opened: Opened<S>,
+        scope: Scope<S>,
         request: Request<S::Update>,
     ) -> Result<Ended<S>, RunError> {
-        let mut run = opened.machine.run();
-        if matches!(request, Request::Start(_)) {
+        let mut run = scope.machine.run();
+        if matches!(request, Request::Start { .. }) {
             run.0 += 1;
         }
+        let (calls, heard) = tokio::sync::mpsc::unbounded_channel();
+        let hub = self.hub.as_ref().map(|told| told.0.clone());
         let shared = Arc::new(Shared {
             thread: self.thread.clone(),
             run,
-            names: opened.names.clone(),
-            hub: self
-                .hub
-                .as_ref()
-                .map(|told| told.0.clone())
-                .unwrap_or_default(),
+            names: scope.names.clone(),
+            hub: hub.unwrap_or_default(),
             late_readers: false,
             now: system_now(),
-            since: Instant::now(),
+            since: tokio::time::Instant::now(),
+            control: Arc::default(),
+            calls,
         });
         let under = Under {
             graph: self.graph.0.fingerprint.clone(),
             state: S::VERSION,
         };
-        let mut driver = request::admit(&self.graph, opened, shared, None, request, &under)?;
-        driver.step_limit = self.step_limit;
-        driver
-            .drive()
-            .await
-            .map_err(|error| error.on(None, driver.machine.steps()))?;
-        parked(ended(&driver), &driver)
+        let engine = Engine::new(shared, heard, None, self.options.clone());
+        let opened = Opened::new(scope);
+        let mut driver = match request::admit(opened, engine, request, &under, 0)? {
+            Admitted::Run(driver) => driver,
+            Admitted::Already(ended) => return Ok(ended),
+        };
+        let driven = driver.drive().await;
+        driven.map_err(|error| error.on(None, driver.root.machine.steps()))?;
+        let mut end = ended(&driver);
+        if let Ended::Parked { saved, .. } = &mut end {
+            *saved = Some(Saved(snapshot::save(&driver.root)?));
+        }
+        Ok(end)
     }
-}
-
-fn parked<S: State>(mut end: Ended<S>, driver: &Driver<S>) -> Result<Ended<S>, RunError> {
-    if let Ended::Parked { saved, .. } = &mut end {
-        let Driver {
-            machine,
-            fold,
-            shared,
-            ..
-        } = driver;
-        *saved = Some(Saved(snapshot::save(machine, fold, &shared.names)?));
-    }
-    Ok(end)
 }
 
 fn system_now() -> Millis {

@@ -1,7 +1,9 @@
-use std::{error::Error, fmt};
+use std::{error::Error, fmt, time::Duration};
 
 use fugato_state::{InterruptId, MigrateError, SchemaError, ThreadId};
 use fugato_store::{StoreError, StoreErrorKind};
+
+use crate::machine::Meter;
 
 /// What a node, a router or a question may fail with.
 pub type BoxError = Box<dyn Error + Send + Sync>;
@@ -53,6 +55,54 @@ pub enum RunErrorKind {
         /// Who had arrived.
         arrived: Vec<String>,
     },
+    /// A node took longer than its policy allows.
+    Timeout {
+        /// The task.
+        task: String,
+        /// How long it may take.
+        after: Duration,
+    },
+    /// A node was silent for longer than its policy allows.
+    Idle {
+        /// The task.
+        task: String,
+        /// How long it may be silent.
+        after: Duration,
+    },
+    /// The run was cancelled. What was finished is kept.
+    Cancelled {
+        /// By whom.
+        by: String,
+        /// Why.
+        why: String,
+    },
+    /// The run stopped between two steps because its process wants to end. It goes on where
+    /// somebody recovers it.
+    HandedOver,
+    /// The run has used up a budget.
+    Budget {
+        /// Which.
+        meter: Meter,
+        /// How much it may use; milliseconds of time.
+        limit: u64,
+    },
+    /// The same request was made before, and its run failed.
+    FailedBefore {
+        /// Why.
+        error: String,
+    },
+    /// The same request key was used with another input.
+    RequestChanged {
+        /// The key.
+        key: String,
+    },
+    /// The thread has no open task of this address.
+    NoSuchTask {
+        /// The address.
+        task: String,
+    },
+    /// An option of the runner makes no sense.
+    Options(String),
     /// The run closed as many steps as it may.
     StepLimit {
         /// The limit.
@@ -212,6 +262,21 @@ impl fmt::Display for RunErrorKind {
                 "the run ended while the join {join} had only arrivals from {}",
                 arrived.join(", ")
             ),
+            Self::Timeout { task, after } => write!(f, "task {task} took longer than {after:?}"),
+            Self::Idle { task, after } => write!(f, "task {task} was silent for {after:?}"),
+            Self::Cancelled { by, why } => write!(f, "the run was cancelled by {by}: {why}"),
+            Self::HandedOver => f.write_str("the run was handed over between two steps"),
+            Self::Budget { meter, limit } => {
+                write!(f, "the run has used up its budget of {limit} {meter}")
+            }
+            Self::FailedBefore { error } => {
+                write!(f, "the same request was made before, and failed: {error}")
+            }
+            Self::RequestChanged { key } => {
+                write!(f, "the request {key:?} was made before with another input")
+            }
+            Self::NoSuchTask { task } => write!(f, "the thread has no open task {task:?}"),
+            Self::Options(why) => f.write_str(why),
             Self::StepLimit { limit } => write!(f, "the run reached its limit of {limit} steps"),
             Self::CrashLimit { task, attempts } => {
                 write!(

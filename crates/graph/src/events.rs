@@ -12,7 +12,7 @@ use fugato_store::ThreadLog;
 use fugato_stream::{Event, Heard, Subscription};
 use futures::{Stream, StreamExt, future::BoxFuture};
 
-use crate::{RunError, codec, machine::Names, sight};
+use crate::{RunError, codec, machine::Names, sight::Sight};
 
 /// The events of a thread: what is durable from the log, what is not while it happens.
 ///
@@ -47,8 +47,13 @@ impl Source {
             for (seq, record) in page {
                 let entry = codec::read(&record)?;
                 let fact = codec::addressed(entry.fact, &mut self.names)?;
-                let (names, thread) = (&self.names, &self.thread);
-                events.extend(sight::events(&fact, names, thread, entry.run, Some(seq)));
+                let sight = Sight {
+                    thread: &self.thread,
+                    run: entry.run,
+                    scope: entry.scope.into(),
+                    names: &self.names,
+                };
+                events.extend(sight.events(&fact, Some(seq)));
                 next = seq + 1;
             }
             if last {

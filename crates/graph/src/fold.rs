@@ -43,6 +43,19 @@ impl<S: State> Fold<S> {
         }
     }
 
+    /// Takes out what a task that leaves the frontier of this size has staged. The last of the
+    /// frontier takes its place.
+    pub(crate) fn leave(&mut self, position: usize, tasks: usize) -> Vec<S::Update> {
+        if self.staged.is_empty() {
+            return vec![];
+        }
+        self.staged.resize_with(tasks, || None);
+        if position >= tasks {
+            return vec![];
+        }
+        self.staged.swap_remove(position).unwrap_or_default()
+    }
+
     /// Forgets what is staged: the step that it belongs to will never close.
     pub(crate) fn discard(&mut self) {
         self.staged.clear();
@@ -64,20 +77,37 @@ impl<S: State> Fold<S> {
         from: u32,
     ) -> Result<(), RunError> {
         match fact {
-            Fact::Created { state, .. } => {
+            Fact::Created { state, .. } | Fact::Entered { state, .. } => {
                 self.state = Arc::new(S::migrate_state(from, serde_json::from_str(state.get())?)?);
             }
-            Fact::Started { updates, .. } | Fact::Stepped { updates, .. } => {
+            Fact::Started { updates, .. } => {
                 self.staged.clear();
                 self.apply(read_updates::<S>(updates.as_ref(), from)?);
             }
-            Fact::Finished { task, updates, .. } => {
+            Fact::Stepped { task, updates, .. } => {
+                if let Some(position) = machine.position(task) {
+                    let staged = self.leave(position, machine.frontier().len());
+                    self.apply(staged);
+                }
+                self.apply(read_updates::<S>(updates.as_ref(), from)?);
+            }
+            Fact::Amended {
+                updates,
+                task: None,
+                ..
+            } => self.apply(read_updates::<S>(updates.as_ref(), from)?),
+            Fact::Finished { task, updates, .. }
+            | Fact::Amended {
+                task: Some(task),
+                updates,
+                ..
+            } => {
                 if let Some(position) = machine.position(task) {
                     self.stage(position, read_updates::<S>(updates.as_ref(), from)?);
                 }
             }
-            Fact::Closed { .. } => self.close(),
-            Fact::Cancelled { .. } => self.staged.clear(),
+            // What a cancelled step had finished is kept.
+            Fact::Closed { .. } | Fact::Cancelled { .. } => self.close(),
             _ => {}
         }
         Ok(())

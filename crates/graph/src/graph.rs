@@ -4,9 +4,10 @@ use fugato_state::{Question, State};
 use serde_json::Value;
 
 use crate::{
-    BoxError, Node,
+    BoxError, Node, NodePolicy,
     machine::{Json, Names, NodeIx},
     route::{Router, Scatter},
+    scope::Subgraph,
 };
 
 /// A graph that was checked: nodes and edges, immutable, reusable for every thread. Cheap to clone.
@@ -78,8 +79,6 @@ pub(crate) struct Wiring<S: State> {
     pub(crate) initial: Arc<dyn Fn() -> S + Send + Sync>,
     pub(crate) output: Option<Box<Output<S>>>,
     pub(crate) fingerprint: Arc<str>,
-    /// Whether any node asks by wiring, so that a step of a graph without them need not look.
-    pub(crate) has_pauses: bool,
 }
 
 pub(crate) type Guard<S> = (NodeIx, Box<dyn Fn(&S) -> bool + Send + Sync>);
@@ -88,6 +87,7 @@ pub(crate) type Output<S> = dyn Fn(&S) -> Result<Json, BoxError> + Send + Sync;
 /// A node and the way out of it.
 pub(crate) struct Wire<S: State> {
     pub(crate) work: Work<S>,
+    pub(crate) policy: Option<Arc<NodePolicy>>,
     pub(crate) way: Way<S>,
     /// The joins at which it arrives.
     pub(crate) joins: Vec<usize>,
@@ -97,6 +97,7 @@ pub(crate) struct Wire<S: State> {
 pub(crate) enum Work<S: State> {
     Node(Arc<dyn Node<S>>),
     Pause(Box<dyn Pause<S>>),
+    Sub(Box<dyn Subgraph<S>>),
 }
 
 /// Where a thread goes after a node.

@@ -7,6 +7,7 @@ use crate::{
     RunError, RunErrorKind, Runner, codec,
     machine::{Fact, Phase, Todo},
     open::open,
+    scope::Sub,
     snapshot,
 };
 
@@ -19,6 +20,8 @@ pub struct HistoryEntry {
     pub at: Millis,
     /// The run.
     pub run: RunId,
+    /// The subgraph that it happened in, by the address of its task; empty for the graph itself.
+    pub scope: String,
     /// What happened. Tasks are addressed as text.
     pub fact: Fact<String>,
 }
@@ -26,13 +29,16 @@ pub struct HistoryEntry {
 impl HistoryEntry {
     /// Whether the state at this position can be shown and forked.
     pub fn is_checkpoint(&self) -> bool {
-        matches!(
-            self.fact,
-            Fact::Started { .. }
-                | Fact::Stepped { .. }
-                | Fact::Closed { .. }
-                | Fact::RunEnded { .. }
-        )
+        self.scope.is_empty()
+            && matches!(
+                self.fact,
+                Fact::Started { .. }
+                    | Fact::Stepped { .. }
+                    | Fact::Closed { .. }
+                    | Fact::RunEnded { .. }
+                    | Fact::Cancelled { .. }
+                    | Fact::Amended { task: None, .. }
+            )
     }
 }
 
@@ -46,8 +52,19 @@ impl<S: State> Runner<S> {
     ) -> Result<Vec<HistoryEntry>, RunError> {
         let records = self.shop.log.read(thread, from, limit).await?;
         let entry = |(seq, record)| {
-            let codec::Entry { at, run, fact } = codec::read(&record)?;
-            Ok(HistoryEntry { seq, at, run, fact })
+            let codec::Entry {
+                at,
+                run,
+                scope,
+                fact,
+            } = codec::read(&record)?;
+            Ok(HistoryEntry {
+                seq,
+                at,
+                run,
+                scope,
+                fact,
+            })
         };
         records.into_iter().map(entry).collect()
     }
@@ -72,7 +89,7 @@ impl<S: State> Runner<S> {
             seq,
         )
         .await?;
-        Ok(opened.fold.state)
+        Ok(opened.scope.fold.state)
     }
 
     /// The questions that are open in a thread, and whether its run is unfinished.
@@ -82,11 +99,14 @@ impl<S: State> Runner<S> {
         };
         let shop = &self.shop;
         let snapshots = shop.snapshots.as_deref();
-        let opened = open(&shop.graph, &*shop.log, snapshots, thread, head.seq).await?;
-        Ok(match (opened.machine.phase(), opened.machine.todo()) {
+        let mut opened = open(&shop.graph, &*shop.log, snapshots, thread, head.seq).await?;
+        Sub::reflect(&mut opened.scope);
+        let machine = &opened.scope.machine;
+        Ok(match (machine.phase(), machine.todo()) {
             (Phase::Running, Todo::Park) => {
-                Standing::Waiting(opened.machine.interrupts().cloned().collect())
+                Standing::Waiting(crate::answer::interrupts(&opened.scope))
             }
+            (Phase::Running, Todo::Sleep(until)) => Standing::Sleeping { until },
             (Phase::Running, _) => Standing::Unfinished,
             (Phase::Failed { error }, _) => Standing::Failed {
                 error: error.clone(),
@@ -112,14 +132,15 @@ impl<S: State> Runner<S> {
         }
         let run = entry.map_or(RunId(0), |entry| entry.run);
         let snapshots = shop.snapshots.as_deref();
-        let opened = open(&shop.graph, &*shop.log, snapshots, thread, seq).await?;
-        let body = snapshot::save(&opened.machine, &opened.fold, &opened.names)?;
+        let mut opened = open(&shop.graph, &*shop.log, snapshots, thread, seq).await?;
+        Sub::reflect(&mut opened.scope);
+        let body = snapshot::save(&opened.scope)?;
         let head = shop.log.head(thread).await?.map_or(0, |head| head.now);
         let fact = Fact::Forked {
             from: thread.to_string(),
             seq,
         };
-        let record = codec::encode(fact, head, run, &opened.names)?;
+        let record = codec::encode(fact, head, run, "", &opened.scope.names)?;
         let commit = Commit {
             expect: Expect {
                 head: seq,
@@ -127,11 +148,62 @@ impl<S: State> Runner<S> {
             },
             nonce: crate::journal::nonce(),
             records: vec![record],
-            status: crate::journal::status(&opened.machine),
+            status: crate::driver::status(&opened.scope),
             base: None,
         };
         admin.fork(new, Snapshot { seq, body }, &commit).await?;
         Ok(())
+    }
+
+    /// Puts one fold in the place of everything up to a checkpoint, and drops it. What lies after
+    /// keeps every state, and every position: history, [`state_at`](Self::state_at) and
+    /// [`fork`](Self::fork) work from there on; before it they are `Compacted`.
+    ///
+    /// Returns the checkpoint: the last one at or before `upto`. A thread that an older version of
+    /// the state wrote can only be compacted up to where this version took over, or later.
+    pub async fn compact(&self, thread: &ThreadId, upto: Seq) -> Result<Seq, RunError> {
+        let shop = &self.shop;
+        let admin = shop.admin.as_ref();
+        let admin = admin.ok_or(RunErrorKind::Unsupported("administration"));
+        let admin = admin.map_err(RunError::new)?;
+        self.must_exist(thread, upto).await?;
+        let seq = self.checkpoint_before(thread, upto).await?;
+        let snapshots = shop.snapshots.as_deref();
+        let mut opened = open(&shop.graph, &*shop.log, snapshots, thread, seq).await?;
+        if opened.scope.version != S::VERSION {
+            let kind = StoreErrorKind::Invalid(format!(
+                "position {seq} was written by version {} of the state; compact from where version \
+                 {} took over, or later",
+                opened.scope.version,
+                S::VERSION
+            ));
+            return Err(StoreError::new(kind, "compact").on(thread).into());
+        }
+        Sub::reflect(&mut opened.scope);
+        let body = snapshot::save(&opened.scope)?;
+        admin.compact(thread, Snapshot { seq, body }).await?;
+        Ok(seq)
+    }
+
+    async fn checkpoint_before(&self, thread: &ThreadId, upto: Seq) -> Result<Seq, RunError> {
+        let base = self
+            .shop
+            .log
+            .head(thread)
+            .await?
+            .map_or(0, |head| head.base);
+        let mut seq = upto;
+        while seq > base {
+            let entry = self.history(thread, seq, 1).await?.into_iter().next();
+            if entry.is_some_and(|entry| entry.is_checkpoint()) {
+                return Ok(seq);
+            }
+            seq -= 1;
+        }
+        let kind = StoreErrorKind::Invalid(format!(
+            "no checkpoint lies after {base}, where the log begins, and at or before {upto}"
+        ));
+        Err(StoreError::new(kind, "compact").on(thread).into())
     }
 
     async fn must_exist(&self, thread: &ThreadId, seq: Seq) -> Result<(), RunError> {
@@ -152,6 +224,11 @@ pub enum Standing {
     New,
     /// It waits for answers.
     Waiting(Vec<fugato_state::Interrupt>),
+    /// A failed task waits for its next try.
+    Sleeping {
+        /// When that is, in milliseconds of the store's clock.
+        until: Millis,
+    },
     /// A run is under way, here or elsewhere, or was left unfinished by a crash.
     Unfinished,
     /// The last run failed and can be tried again.

@@ -5,18 +5,23 @@ use std::{
         Arc, LazyLock,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
-use fugato_state::{Seq, ThreadId};
+use fugato_state::{Millis, Seq, ThreadId};
 use fugato_store::{
-    Commit, Expect, Fence, Record, Snapshot, Status, StoreError, StoreErrorKind, ThreadLog,
+    Commit, Expect, Fence, LeaseRequest, Leased, Record, Snapshot, Status, StoreError,
+    StoreErrorKind, ThreadLog,
 };
+use tokio::time::Instant;
 
 use crate::{
     RunError, codec,
     context::Shared,
+    control::Control,
     driver::explain,
-    machine::{Fact, Machine, Path, Todo},
+    machine::{Fact, Path},
+    scope::At,
     sight,
 };
 
@@ -26,11 +31,15 @@ pub(crate) struct Journal {
     thread: ThreadId,
     pub(crate) head: Seq,
     fence: Fence,
-    facts: Vec<Fact<Path>>,
+    facts: Vec<(At, Fact<Path>)>,
+    /// When the oldest of them was learned.
+    oldest: Option<Instant>,
     /// A fold that the next commit writes beside its records.
     pub(crate) base: Option<Snapshot>,
     /// Bytes appended since the last snapshot.
     pub(crate) tail: usize,
+    /// Whether it is measured how long facts wait.
+    pub(crate) timed: bool,
 }
 
 impl Journal {
@@ -41,13 +50,45 @@ impl Journal {
             head,
             fence,
             facts: vec![],
+            oldest: None,
             base: None,
             tail: 0,
+            timed: false,
         }
     }
 
-    pub(crate) fn push(&mut self, fact: Fact<Path>) {
-        self.facts.push(fact);
+    pub(crate) fn push(&mut self, at: At, fact: Fact<Path>) {
+        self.facts.push((at, fact));
+        if self.timed {
+            self.oldest.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// Whether anything waits to be stored, and for how long it has; zero unless that is measured.
+    pub(crate) fn waits(&self) -> Option<Duration> {
+        let since = self
+            .oldest
+            .map_or(Duration::ZERO, |oldest| oldest.elapsed());
+        (!self.facts.is_empty()).then_some(since)
+    }
+
+    /// Whether so many facts wait, or one of them for so long.
+    pub(crate) fn is_due(&self, records: usize, delay: Duration) -> bool {
+        self.facts.len() >= records || self.waits().is_some_and(|waits| waits >= delay)
+    }
+
+    /// Asks for more time.
+    pub(crate) async fn renew(&self, ttl: Millis, control: &Control) -> Result<(), RunError> {
+        let renewal = LeaseRequest::Renew {
+            thread: self.thread.clone(),
+            fence: self.fence,
+            ttl,
+        };
+        if let Leased::Renewed { until, signals } = self.log.lease(renewal).await? {
+            control.leased(until);
+            control.signals(signals);
+        }
+        Ok(())
     }
 
     /// Whether a node may start although nothing of this is stored. Only the beginning of a run
@@ -55,20 +96,17 @@ impl Journal {
     pub(crate) fn can_wait(&self) -> bool {
         self.facts
             .iter()
-            .all(|fact| matches!(fact, Fact::Created { .. } | Fact::Started { .. }))
+            .all(|(_, fact)| matches!(fact, Fact::Created { .. } | Fact::Started { .. }))
     }
 
     /// Stores what was learned, in one append, and then shows it.
-    pub(crate) async fn flush(
-        &mut self,
-        machine: &Machine,
-        shared: &Shared,
-    ) -> Result<(), RunError> {
+    pub(crate) async fn flush(&mut self, status: Status, shared: &Shared) -> Result<(), RunError> {
         if self.facts.is_empty() {
             return Ok(());
         }
         let heard = shared.hub.is_heard() || shared.hub.has_open();
         let facts = std::mem::take(&mut self.facts);
+        self.oldest = None;
         let shown = if heard { facts.clone() } else { vec![] };
         let records = Self::encode(facts, shared)?;
         let too_large = |record: &Record| record.0.len() > Commit::MAX_RECORD;
@@ -76,17 +114,21 @@ impl Journal {
             return self.break_off(records, at, shared).await;
         }
         let first = self.head + 1;
-        self.store(records, status(machine)).await?;
-        for (fact, seq) in shown.iter().zip(first..) {
-            let events = sight::events(fact, &shared.names, &self.thread, shared.run, Some(seq));
-            shared.hub.send_all(events);
+        self.store(records, status, shared).await?;
+        for ((at, fact), seq) in shown.iter().zip(first..) {
+            shared
+                .hub
+                .send_all(sight::events(fact, at, shared, Some(seq)));
         }
         Ok(())
     }
 
-    fn encode(facts: Vec<Fact<Path>>, shared: &Shared) -> Result<Vec<Record>, RunError> {
-        let at = shared.now();
-        let encode = |fact| codec::encode(fact, at, shared.run, &shared.names);
+    fn encode(facts: Vec<(At, Fact<Path>)>, shared: &Shared) -> Result<Vec<Record>, RunError> {
+        let now = shared.now();
+        let encode = |(at, fact): (At, _)| {
+            let scope = at.as_ref().map_or("", |place| &place.text);
+            codec::encode(fact, now, shared.run, scope, shared.names_of(&at))
+        };
         facts.into_iter().map(encode).collect()
     }
 
@@ -106,7 +148,10 @@ impl Journal {
         let error = RunError::from(error.on(&self.thread));
         let sent = matches!(
             codec::read(large)?.fact,
-            Fact::Created { .. } | Fact::Started { .. } | Fact::Answered { .. }
+            Fact::Created { .. }
+                | Fact::Started { .. }
+                | Fact::Answered { .. }
+                | Fact::Amended { .. }
         );
         if sent {
             return Err(error);
@@ -115,13 +160,18 @@ impl Journal {
         let failed = Fact::RunFailed {
             error: explain(&error),
         };
-        records.extend(Self::encode(vec![failed], shared)?);
-        self.store(records, Status::Idle).await?;
+        records.extend(Self::encode(vec![(None, failed)], shared)?);
+        self.store(records, Status::Idle, shared).await?;
         Err(error)
     }
 
     /// Stores records, in one append unless they are more than an append may bear.
-    async fn store(&mut self, mut records: Vec<Record>, last: Status) -> Result<(), RunError> {
+    async fn store(
+        &mut self,
+        mut records: Vec<Record>,
+        last: Status,
+        shared: &Shared,
+    ) -> Result<(), RunError> {
         loop {
             let rest = overflow(&mut records);
             self.tail += records.iter().map(|record| record.0.len()).sum::<usize>();
@@ -139,7 +189,7 @@ impl Journal {
                 },
                 base: self.base.take(),
             };
-            self.head = self.append(&commit).await?;
+            self.head = self.append(&commit, shared).await?;
             if rest.is_empty() {
                 return Ok(());
             }
@@ -149,13 +199,14 @@ impl Journal {
 
     /// A store that did not answer may have written: the same commit is tried once more, and its
     /// nonce tells the store whether it was here before.
-    async fn append(&self, commit: &Commit) -> Result<Seq, RunError> {
+    async fn append(&self, commit: &Commit, shared: &Shared) -> Result<Seq, RunError> {
         let appended = match self.log.append(&self.thread, commit).await {
             Err(error) if error.kind == StoreErrorKind::Unavailable => {
                 self.log.append(&self.thread, commit).await?
             }
             other => other?,
         };
+        shared.control.signals(appended.signals);
         Ok(appended.head)
     }
 }
@@ -169,17 +220,6 @@ fn overflow(records: &mut Vec<Record>) -> Vec<Record> {
     });
     let fits = fits.count();
     records.split_off(fits)
-}
-
-/// What a queue of threads must know of this one.
-pub(crate) fn status(machine: &Machine) -> Status {
-    match machine.todo() {
-        Todo::Park => Status::Waiting {
-            expires: machine.expires(),
-        },
-        Todo::Rest => Status::Idle,
-        _ => Status::Runnable,
-    }
 }
 
 /// A number that is used once: random for the process, counted within it.

@@ -6,9 +6,11 @@ use std::{
 };
 
 use fugato_state::{Millis, ThreadId};
-use fugato_store::{Fence, LeaseRequest, ThreadLog};
+use fugato_store::{Fence, LeaseRequest, Leased, StoreErrorKind, ThreadLog};
 
-type Leases = Mutex<HashMap<ThreadId, Fence>>;
+use crate::control::{Control, Stop};
+
+type Leases = Mutex<HashMap<ThreadId, (Fence, Arc<Control>)>>;
 
 /// One task for all leases of a runner: a run costs no timer of its own.
 #[derive(Default)]
@@ -28,11 +30,11 @@ impl Keeper {
     pub(crate) fn hold(
         &self,
         log: &Arc<dyn ThreadLog>,
-        thread: &ThreadId,
-        fence: Fence,
+        (thread, fence): (&ThreadId, Fence),
         ttl: Millis,
+        control: &Arc<Control>,
     ) -> Held {
-        lock(&self.held).insert(thread.clone(), fence);
+        lock(&self.held).insert(thread.clone(), (fence, control.clone()));
         self.running.get_or_init(|| {
             tokio::spawn(keep(Arc::downgrade(&self.held), log.clone(), ttl));
         });
@@ -51,34 +53,64 @@ impl Drop for Held {
         };
         let mut leases = lock(&leases);
         // A later run of the same thread may hold a newer lease under the same name.
-        if leases.get(&self.thread) == Some(&self.fence) {
+        if leases
+            .get(&self.thread)
+            .is_some_and(|(fence, _)| *fence == self.fence)
+        {
             leases.remove(&self.thread);
         }
     }
 }
 
-/// Renews at a third of the time to live. A lease that is lost needs no action here: the next
-/// append of its run fails by the fence.
+/// Renews at a third of the time to live, all leases at the same time: a slow answer for one does
+/// not let another run out.
 async fn keep(held: Weak<Leases>, log: Arc<dyn ThreadLog>, ttl: Millis) {
     let third = Duration::from_millis(u64::try_from(ttl / 3).unwrap_or(1).max(1));
     loop {
         tokio::time::sleep(third).await;
         let Some(leases) = held.upgrade() else { return };
-        let now: Vec<_> = lock(&leases).iter().map(|(t, f)| (t.clone(), *f)).collect();
+        let now: Vec<_> = lock(&leases)
+            .iter()
+            .map(|(thread, (fence, control))| (thread.clone(), *fence, control.clone()))
+            .collect();
         drop(leases);
-        for (thread, fence) in now {
-            let renewal = LeaseRequest::Renew {
-                thread: thread.clone(),
-                fence,
-                ttl,
-            };
-            if let Err(error) = log.lease(renewal).await {
-                tracing::warn!(%thread, fence, %error, "a lease could not be renewed");
-            }
-        }
+        let renewals = now
+            .into_iter()
+            .map(|(thread, fence, control)| renew(&*log, thread, fence, ttl, control));
+        futures::future::join_all(renewals).await;
     }
 }
 
-fn lock(leases: &Leases) -> MutexGuard<'_, HashMap<ThreadId, Fence>> {
+/// A run whose lease is lost is stopped: whatever it did could not be stored any more.
+async fn renew(
+    log: &dyn ThreadLog,
+    thread: ThreadId,
+    fence: Fence,
+    ttl: Millis,
+    control: Arc<Control>,
+) {
+    // The lease outlasts what is under way: renewing must not shorten it.
+    let rest = control.held_until().saturating_sub(control.lease_until());
+    let ttl = ttl.saturating_add(rest.max(0));
+    let renewal = LeaseRequest::Renew {
+        thread: thread.clone(),
+        fence,
+        ttl,
+    };
+    match log.lease(renewal).await {
+        Ok(Leased::Renewed { until, signals }) => {
+            control.leased(until);
+            control.signals(signals);
+        }
+        Ok(_) => {}
+        Err(error) if error.kind == StoreErrorKind::LeaseLost => {
+            tracing::warn!(%thread, fence, "a lease was lost");
+            control.stop(Stop::LeaseLost);
+        }
+        Err(error) => tracing::warn!(%thread, fence, %error, "a lease could not be renewed"),
+    }
+}
+
+fn lock(leases: &Leases) -> MutexGuard<'_, HashMap<ThreadId, (Fence, Arc<Control>)>> {
     leases.lock().unwrap_or_else(PoisonError::into_inner)
 }

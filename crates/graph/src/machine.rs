@@ -4,6 +4,7 @@
 //! [`Machine::todo`], does it, and tells the machine what came out by a [`Fact`]. Replaying the
 //! facts of a log gives the same machine as living through them did.
 
+mod effect;
 mod fact;
 mod path;
 mod saved;
@@ -15,7 +16,8 @@ use fugato_state::{Interrupt, InterruptId, Millis, RunId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use fact::{Fact, Item, Json, Next, Routes, Under};
+pub use effect::{Effect, Keyed, KeyedEnd, Meter, Spent, Stage};
+pub use fact::{Fact, Item, Json, Next, RequestKey, Routes, Under};
 pub use path::{BadPath, Names, NodeIx, Path};
 pub use saved::{SavedMachine, SavedMachineError};
 pub use task::{Ask, Task, TaskState};
@@ -39,6 +41,12 @@ pub struct Machine {
     /// The first failure for good in the open step: the task, and why.
     failure: Option<(Path, String)>,
     output: Option<Json>,
+    birth: u64,
+    /// Effects of the whole thread.
+    effects: Vec<Effect>,
+    spent: Spent,
+    /// The requests that callers named.
+    keys: BTreeMap<String, Keyed>,
 }
 
 /// Where a thread stands.
@@ -69,6 +77,9 @@ pub enum Todo {
     Run,
     /// Wait for an outcome of a running task.
     Wait,
+    /// Wait for the time at which a failed task is tried again, in milliseconds of the store's
+    /// clock.
+    Sleep(Millis),
     /// Every task has an outcome: fold, route, close the step.
     Route,
     /// A task failed for good and the others have settled: record that the run failed.
@@ -88,6 +99,7 @@ impl Machine {
         match self.phase {
             Phase::Running if counts.ready > 0 => Todo::Run,
             Phase::Running if counts.running > 0 => Todo::Wait,
+            Phase::Running if counts.sleeping > 0 => Todo::Sleep(self.wakes().unwrap_or(0)),
             Phase::Running if counts.failed > 0 => Todo::Fail,
             Phase::Running if counts.asking > 0 => Todo::Park,
             Phase::Running if counts.done > 0 => Todo::Route,
@@ -99,6 +111,49 @@ impl Machine {
     /// Where the thread stands.
     pub fn phase(&self) -> &Phase {
         &self.phase
+    }
+
+    /// When the first of the failed tasks is tried again, in milliseconds of the store's clock.
+    pub fn wakes(&self) -> Option<Millis> {
+        let sleeping = self.frontier.iter();
+        let sleeping = sleeping.filter(|task| task.state == TaskState::Sleeping);
+        sleeping.filter_map(|task| task.until).min()
+    }
+
+    /// Lets failed tasks whose time has come be ready. Not a fact: whoever opens the thread later
+    /// sees the same clock.
+    pub fn wake(&mut self, now: Millis) {
+        for position in 0..self.frontier.len() {
+            let due = self.frontier.get(position).is_some_and(|task| {
+                task.state == TaskState::Sleeping && task.until.is_none_or(|until| until <= now)
+            });
+            if due {
+                self.set(position, TaskState::Ready);
+            }
+        }
+    }
+
+    /// A number that no other thread of this name had.
+    pub fn birth(&self) -> u64 {
+        self.birth
+    }
+
+    /// How much the current or last run has used.
+    pub fn spent(&self) -> &Spent {
+        &self.spent
+    }
+
+    /// What became of a request that its caller named.
+    pub fn keyed(&self, key: &str) -> Option<&Keyed> {
+        self.keys.get(key)
+    }
+
+    /// What is known of an effect of a task, or of the whole thread.
+    pub fn effect(&self, task: Option<&Path>, key: &str) -> Option<&Effect> {
+        match task {
+            Some(path) => self.task(self.position(path)?)?.effect(key),
+            None => self.effects.iter().find(|effect| effect.key == key),
+        }
     }
 
     /// The current or last run.
@@ -183,6 +238,45 @@ impl Machine {
         self.set(position, TaskState::Running);
     }
 
+    /// Notes how a task stands that is a subgraph: as what is inside it does.
+    pub(crate) fn mirror(&mut self, position: usize, state: TaskState, until: Option<Millis>) {
+        if let Some(task) = self.frontier.get_mut(position) {
+            task.until = until;
+        }
+        self.set(position, state);
+    }
+
+    /// Whether nothing runs, and nothing is to be tried again.
+    pub(crate) fn is_still(&self) -> bool {
+        self.counts.running == 0 && self.counts.sleeping == 0
+    }
+
+    /// Whether a task is done that no step has closed.
+    pub(crate) fn is_done(&self) -> bool {
+        self.counts.done > 0
+    }
+
+    /// The effects of the whole thread of which nobody knows whether they happened.
+    pub fn doubts(&self) -> impl Iterator<Item = &Effect> {
+        self.effects.iter().filter(|effect| effect.is_in_doubt())
+    }
+
+    /// Whether another task of the same activation is open: the rest of a scatter.
+    pub(crate) fn has_siblings(&self, path: &Path) -> bool {
+        let same = |other: &&Task<Path>| {
+            other.path.node == path.node && other.path.visit == path.visit && other.path != *path
+        };
+        path.index.is_some() && self.frontier.iter().any(|task| same(&task))
+    }
+
+    /// The task of a node that has been routed to and has not begun.
+    pub(crate) fn unbegun(&self, node: NodeIx) -> bool {
+        let same = |task: &Task<Path>| {
+            task.path.node == node && task.state == TaskState::Ready && task.attempt == 1
+        };
+        self.frontier.iter().any(same)
+    }
+
     /// Notes that a task is done before the fact that will say so.
     pub fn settle(&mut self, position: usize) {
         self.set(position, TaskState::Done);
@@ -191,46 +285,74 @@ impl Machine {
     /// Learns a fact. The same facts give the same machine.
     pub fn evolve(&mut self, fact: &Fact<Path>) {
         match fact {
-            Fact::Created { .. } | Fact::Forked { .. } => {}
+            Fact::Created { birth, .. } => self.birth = *birth,
+            Fact::Forked { .. } | Fact::Amended { task: None, .. } => {}
             Fact::Started {
-                run, under, next, ..
-            } => self.start(*run, under, next),
-            Fact::Stepped { routes, .. } | Fact::Closed { routes } => self.close(routes),
-            Fact::Finished { task, .. } => self.set_at(task, TaskState::Done),
-            Fact::Failed { task, error, .. } => {
-                self.failure.get_or_insert_with(|| (*task, error.clone()));
-                self.set_at(task, TaskState::Failed);
+                run,
+                under,
+                key,
+                next,
+                ..
+            } => self.start(*run, under, key.as_ref(), next),
+            Fact::Entered { next, .. } => {
+                self.phase = Phase::Running;
+                self.open(next);
             }
+            Fact::Stepped { task, routes, .. } => self.step(task, routes),
+            Fact::Closed { routes } => self.close(routes),
+            Fact::Finished { task, .. }
+            | Fact::Amended {
+                task: Some(task), ..
+            } => self.finish(task),
+            Fact::Failed {
+                task,
+                error,
+                retry_at,
+                ..
+            } => self.fail(task, error, *retry_at),
             Fact::Asked {
                 task,
                 memo,
                 questions,
                 ..
             } => self.ask(task, memo.as_ref(), questions),
+            Fact::Intended { .. } | Fact::Receipt { .. } | Fact::Undone { .. } => self.act(fact),
+            Fact::Spent { amounts } => {
+                for (meter, amount) in amounts {
+                    let spent = self.spent.entry(*meter).or_default();
+                    *spent = spent.saturating_add(*amount);
+                }
+            }
             Fact::Answered { answers } => answers.iter().for_each(|(id, value)| {
                 self.answer(id, Some(value));
             }),
             Fact::Expired { id } => self.answer(id, None),
             Fact::Resumed { under, tasks } => self.go_on(under, tasks),
             Fact::Migrated { under } => self.under = Some(under.clone()),
-            Fact::RunEnded { output } => {
-                self.output.clone_from(output);
-                self.phase = Phase::Ended;
-            }
-            Fact::RunFailed { error } => {
-                self.phase = Phase::Failed {
-                    error: error.clone(),
-                }
-            }
-            Fact::Cancelled { .. } => {
-                self.phase = Phase::Cancelled;
-                self.joins.clear();
-                self.open(&[]);
+            Fact::RunEnded { .. } | Fact::RunFailed { .. } | Fact::Cancelled { .. } => {
+                self.end(fact);
             }
         }
     }
 
-    fn start(&mut self, run: RunId, under: &Under, next: &[Next<Path>]) {
+    fn start(&mut self, run: RunId, under: &Under, key: Option<&RequestKey>, next: &[Next<Path>]) {
+        if let Some(RequestKey {
+            key,
+            digest,
+            at,
+            until,
+        }) = key
+        {
+            self.keys.retain(|_, known| known.until > *at);
+            let keyed = Keyed {
+                digest: digest.clone(),
+                run: run.0,
+                until: *until,
+                end: None,
+            };
+            self.keys.insert(key.clone(), keyed);
+        }
+        self.spent.clear();
         self.run = run.0;
         self.steps = 0;
         self.phase = Phase::Running;
@@ -240,7 +362,62 @@ impl Machine {
         self.open(next);
     }
 
+    /// How the run came to its end, for whoever repeats its request too.
+    fn end(&mut self, fact: &Fact<Path>) {
+        let end = match fact {
+            Fact::RunEnded { output } => {
+                self.output.clone_from(output);
+                self.phase = Phase::Ended;
+                let output = output.clone();
+                KeyedEnd::Finished { output }
+            }
+            Fact::RunFailed { error } => {
+                let error = error.clone();
+                self.phase = Phase::Failed {
+                    error: error.clone(),
+                };
+                KeyedEnd::Failed { error }
+            }
+            Fact::Cancelled { by, why, .. } => {
+                self.phase = Phase::Cancelled;
+                self.joins.clear();
+                self.open(&[]);
+                KeyedEnd::Cancelled {
+                    by: by.clone(),
+                    why: why.clone(),
+                }
+            }
+            _ => return,
+        };
+        let mut keys = self.keys.values_mut();
+        if let Some(keyed) = keys.find(|keyed| keyed.run == self.run) {
+            keyed.end = Some(end);
+        }
+    }
+
+    /// One task is done and routed. If it was the only one, what follows is the whole frontier.
+    fn step(&mut self, task: &Path, routes: &Routes<Path>) {
+        if self.frontier.len() <= 1 {
+            return self.close(routes);
+        }
+        self.arrive(routes);
+        if let Some(position) = self.position(task) {
+            let task = self.frontier.swap_remove(position);
+            *self.counts.of(task.state) -= 1;
+            self.positions.remove(&task.path);
+            if let Some(moved) = self.frontier.get(position) {
+                self.positions.insert(moved.path, position);
+            }
+        }
+        self.extend(&routes.next);
+    }
+
     fn close(&mut self, routes: &Routes<Path>) {
+        self.arrive(routes);
+        self.open(&routes.next);
+    }
+
+    fn arrive(&mut self, routes: &Routes<Path>) {
         self.steps += 1;
         for (join, from) in &routes.arrived {
             let arrived = self.joins.entry(join.clone()).or_default();
@@ -251,13 +428,18 @@ impl Machine {
         for join in &routes.joined {
             self.joins.remove(join);
         }
-        self.open(&routes.next);
     }
 
     fn open(&mut self, next: &[Next<Path>]) {
         self.failure = None;
         self.frontier.clear();
         self.positions.clear();
+        self.counts = Counts::default();
+        self.extend(next);
+    }
+
+    fn extend(&mut self, next: &[Next<Path>]) {
+        let known = self.frontier.len();
         for Next { task, items } in next {
             if self.visits.len() <= task.node.at() {
                 self.visits.resize(task.node.at() + 1, 0);
@@ -278,14 +460,90 @@ impl Machine {
                 })),
             }
         }
+        self.counts.ready += self.frontier.len() - known;
+        // One task is found without an index; the index is made when there are more.
+        let unlisted = self.positions.len();
         if self.frontier.len() > 1 {
-            let paths = self.frontier.iter().map(|task| task.path);
-            self.positions.extend(paths.zip(0..));
+            let paths = self.frontier.iter().zip(0..).skip(unlisted.min(known));
+            self.positions
+                .extend(paths.map(|(task, at)| (task.path, at)));
         }
-        self.counts = Counts {
-            ready: self.frontier.len(),
-            ..Counts::default()
+    }
+
+    fn finish(&mut self, path: &Path) {
+        if self
+            .failure
+            .as_ref()
+            .is_some_and(|(failed, _)| failed == path)
+        {
+            self.failure = None;
+        }
+        if let Some(task) = self.position(path).and_then(|at| self.frontier.get_mut(at)) {
+            task.until = None;
+            task.ask = None;
+        }
+        self.set_at(path, TaskState::Done);
+    }
+
+    fn fail(&mut self, path: &Path, error: &str, retry_at: Option<Millis>) {
+        let Some(until) = retry_at else {
+            self.failure
+                .get_or_insert_with(|| (*path, error.to_owned()));
+            return self.set_at(path, TaskState::Failed);
         };
+        if let Some(task) = self.position(path).and_then(|at| self.frontier.get_mut(at)) {
+            task.attempt += 1;
+            task.until = Some(until);
+        }
+        self.set_at(path, TaskState::Sleeping);
+    }
+
+    /// What happened to the outside world.
+    fn act(&mut self, fact: &Fact<Path>) {
+        let (Fact::Intended { task, key, .. }
+        | Fact::Receipt { task, key, .. }
+        | Fact::Undone { task, key, .. }) = fact
+        else {
+            return;
+        };
+        let known = match task {
+            None => Some(&mut self.effects),
+            Some(path) => self
+                .position(path)
+                .and_then(|at| self.frontier.get_mut(at))
+                .map(|task| &mut task.effects),
+        };
+        let Some(known) = known else { return };
+        let (digest, stage) = match fact {
+            Fact::Intended {
+                digest,
+                input,
+                not_after,
+                ..
+            } => {
+                let (input, not_after) = (input.clone(), *not_after);
+                (digest.as_str(), Stage::Intended { input, not_after })
+            }
+            Fact::Receipt { digest, value, .. } => {
+                let value = value.clone();
+                (digest.as_str(), Stage::Receipted { value })
+            }
+            _ => ("", Stage::Undone),
+        };
+        let intended = u32::from(matches!(stage, Stage::Intended { .. }));
+        match known.iter_mut().find(|effect| effect.key == *key) {
+            Some(effect) => {
+                effect.intents += intended;
+                digest.clone_into(&mut effect.digest);
+                effect.stage = stage;
+            }
+            None => known.push(Effect {
+                key: key.clone(),
+                digest: digest.into(),
+                intents: intended,
+                stage,
+            }),
+        }
     }
 
     fn ask(&mut self, task: &Path, memo: Option<&Value>, questions: &[Interrupt]) {
@@ -331,7 +589,10 @@ impl Machine {
                 self.failure = None;
             }
             if let Some(task) = self.position(path).and_then(|at| self.frontier.get_mut(at)) {
+                let crashed = *attempt > task.attempt;
+                task.crashes = if crashed { task.crashes + 1 } else { 0 };
                 task.attempt = *attempt;
+                task.until = None;
             }
             self.set_at(path, TaskState::Ready);
         }

@@ -1,26 +1,14 @@
 //! Opening a thread: the fold of its log, and whether this graph can go on from there.
-use std::sync::Arc;
-
 use fugato_state::{Seq, State, ThreadId};
 use fugato_store::{Snapshots, ThreadLog};
 
-use crate::{
-    Graph, RunError, RunErrorKind, codec,
-    fold::Fold,
-    graph::Work,
-    machine::{Fact, Machine, Names, Path, Phase, TaskState},
-    snapshot,
-};
+use crate::{Graph, RunError, RunErrorKind, codec, scope::Scope, snapshot};
 
 /// A thread as its log tells it.
 pub(crate) struct Opened<S: State> {
-    pub(crate) machine: Machine,
-    pub(crate) fold: Fold<S>,
-    pub(crate) names: Arc<Names>,
+    pub(crate) scope: Scope<S>,
     /// The last position that was read; 0 if the thread does not exist.
     pub(crate) head: Seq,
-    /// The version of the state that wrote last.
-    pub(crate) version: u32,
     /// Bytes read after the snapshot.
     pub(crate) tail: usize,
     /// Bytes of the snapshot.
@@ -38,7 +26,7 @@ pub(crate) async fn open<S: State>(
     upto: Seq,
 ) -> Result<Opened<S>, RunError> {
     if upto == 0 {
-        return Ok(Opened::new(graph));
+        return Ok(Opened::new(Scope::new(graph)));
     }
     let opened = from_snapshot(graph, snapshots, thread, upto).await?;
     follow(opened, log, thread, upto).await
@@ -58,9 +46,9 @@ async fn follow<S: State>(
             if seq > upto {
                 return Ok(opened);
             }
-            let fact = codec::decode(&record, &mut opened.names)?;
+            let entry = codec::read(&record)?;
             opened.tail += record.0.len();
-            opened.follow(&fact)?;
+            opened.scope.follow(&entry.scope, entry.fact)?;
             opened.head = seq;
         }
         if read < PAGE {
@@ -76,23 +64,18 @@ async fn from_snapshot<S: State>(
     thread: &ThreadId,
     upto: Seq,
 ) -> Result<Opened<S>, RunError> {
-    let mut names = graph.0.names.clone();
     let latest = match snapshots {
         Some(snapshots) => snapshots.latest_at(thread, upto).await?,
         None => None,
     };
     if let Some(latest) = latest {
-        match snapshot::load(&latest.body, &mut names) {
-            Ok((machine, fold, version)) => {
+        match snapshot::load(&latest.body, graph) {
+            Ok(scope) => {
                 let (head, snapshot) = (latest.seq, latest.body.len());
                 return Ok(Opened {
-                    machine,
-                    fold,
-                    names,
                     head,
-                    version,
-                    tail: 0,
                     snapshot,
+                    ..Opened::new(scope)
                 });
             }
             Err(error) => {
@@ -100,93 +83,17 @@ async fn from_snapshot<S: State>(
             }
         }
     }
-    Ok(Opened::new(graph))
+    Ok(Opened::new(Scope::new(graph)))
 }
 
 impl<S: State> Opened<S> {
-    /// A thread that does not exist yet.
-    fn new(graph: &Graph<S>) -> Self {
+    /// A thread of which no record was read.
+    pub(crate) fn new(scope: Scope<S>) -> Self {
         Self {
-            machine: Machine::default(),
-            fold: Fold::new((graph.0.initial)()),
-            names: graph.0.names.clone(),
+            scope,
             head: 0,
-            version: S::VERSION,
             tail: 0,
             snapshot: 0,
-        }
-    }
-
-    fn follow(&mut self, fact: &Fact<Path>) -> Result<(), RunError> {
-        match fact {
-            Fact::Created { version, .. } => self.version = *version,
-            Fact::Started { under, .. } | Fact::Resumed { under, .. } => self.version = under.state,
-            _ => {}
-        }
-        if self.version > S::VERSION {
-            return Err(newer::<S>(self.version));
-        }
-        self.fold.follow(fact, &self.machine, self.version)?;
-        self.machine.evolve(fact);
-        if let Fact::Migrated { under } = fact {
-            self.version = under.state;
-        }
-        if self.version > S::VERSION {
-            return Err(newer::<S>(self.version));
-        }
-        Ok(())
-    }
-
-    /// What the thread refers to and the graph no longer has.
-    pub(crate) fn check(&self, graph: &Graph<S>) -> Result<(), RunError> {
-        if !matches!(self.machine.phase(), Phase::Running | Phase::Failed { .. }) {
-            return Ok(());
-        }
-        let mut gone = vec![];
-        for task in self.machine.frontier() {
-            match graph
-                .0
-                .nodes
-                .get(task.path.node.at())
-                .map(|wire| &wire.work)
-            {
-                None => gone.push(format!("node {:?}", &*self.names.name(task.path.node))),
-                Some(Work::Pause(pause)) if task.state == TaskState::Asking => {
-                    let open = task.ask.iter().flat_map(|ask| &ask.open);
-                    let schema = pause.schema();
-                    gone.extend(
-                        open.filter(|interrupt| interrupt.question.schema != schema)
-                            .map(|interrupt| format!("the answer schema of {}", interrupt.id)),
-                    );
-                }
-                Some(_) => {}
-            }
-        }
-        for (join, arrived) in self.machine.half_filled() {
-            let known = graph
-                .0
-                .joins
-                .iter()
-                .find(|known| *graph.0.names.name(known.to) == **join);
-            let from = |name: &String| {
-                let known = known.map(|known| &known.from);
-                known.is_some_and(|from| {
-                    from.iter().any(|from| *graph.0.names.name(*from) == **name)
-                })
-            };
-            if !arrived.iter().all(from) {
-                gone.push(format!(
-                    "the join into {join:?} from {}",
-                    arrived.join(", ")
-                ));
-            }
-        }
-        if gone.is_empty() {
-            Ok(())
-        } else {
-            gone.sort();
-            gone.dedup();
-            Err(RunError::new(RunErrorKind::GraphChanged { gone }))
         }
     }
 }

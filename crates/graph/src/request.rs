@@ -1,89 +1,200 @@
 //! Whether a request may be carried out on a thread as it is, and what it changes first.
-use std::sync::Arc;
-
 use fugato_state::{InterruptId, RunId, State};
 use fugato_store::{Commit, Snapshot, StoreError, StoreErrorKind};
-use serde_json::Value;
 
 use crate::{
-    AnswerError, Answers, Graph, RunError, RunErrorKind,
-    context::Shared,
+    AnswerError, Answers, Ended, RunError, RunErrorKind,
+    answer::interrupts,
+    digest,
     driver::Driver,
+    engine::Engine,
     fold::write_updates,
-    graph::Work,
-    journal::Journal,
-    machine::{Fact, Phase, TaskState, Todo, Under},
+    machine::{Fact, Keyed, KeyedEnd, Phase, RequestKey, Todo, Under},
     open::{Opened, newer},
-    route::{calm, entry},
+    policy::millis,
+    route::entry,
+    scope::{Sub, asker, find},
     snapshot,
 };
 
 /// What somebody wants of a thread.
 pub(crate) enum Request<U> {
-    Start(Vec<U>),
+    Start {
+        updates: Vec<U>,
+        key: Option<String>,
+        /// Whether the run is only begun, and left to others.
+        leave: bool,
+    },
     Resume(Answers),
     Recover,
     Retry,
+    Amend(Amendment<U>),
+    Cancel {
+        by: String,
+        why: String,
+    },
+}
+
+/// What an operator changes in a thread that is parked or has ended.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Amendment<U> {
+    /// What changes.
+    pub updates: Vec<U>,
+    /// The open task that these updates finish, by its address; none if only the state changes.
+    pub task: Option<String>,
+    /// Who does it.
+    pub by: String,
+    /// Why.
+    pub why: String,
+}
+
+impl<U> Amendment<U> {
+    /// Changes the state, and nothing else.
+    pub fn new(
+        updates: impl IntoIterator<Item = U>,
+        by: impl Into<String>,
+        why: impl Into<String>,
+    ) -> Self {
+        Self {
+            updates: updates.into_iter().collect(),
+            task: None,
+            by: by.into(),
+            why: why.into(),
+        }
+    }
+
+    /// Finishes an open task with these updates, on the operator's word: `node#visit`, as history
+    /// and questions name it. The thread goes on from there.
+    #[must_use]
+    pub fn finishing(mut self, task: impl Into<String>) -> Self {
+        self.task = Some(task.into());
+        self
+    }
+}
+
+/// What becomes of a request.
+pub(crate) enum Admitted<S: State> {
+    /// It is carried out.
+    Run(Box<Driver<S>>),
+    /// It was carried out before.
+    Already(Ended<S>),
 }
 
 /// A driver that is ready to go on, or why not. A refused request has changed nothing.
 pub(crate) fn admit<S: State>(
-    graph: &Graph<S>,
     opened: Opened<S>,
-    shared: Arc<Shared>,
-    journal: Option<Journal>,
+    engine: Engine,
     request: Request<S::Update>,
     under: &Under,
-) -> Result<Driver<S>, RunError> {
-    if !matches!(request, Request::Start(_)) {
-        opened.check(graph)?;
+    birth: u64,
+) -> Result<Admitted<S>, RunError> {
+    let Opened {
+        mut scope, head, ..
+    } = opened;
+    let fresh = head == 0;
+    scope.place(None);
+    Sub::reflect(&mut scope);
+    if !matches!(request, Request::Start { .. } | Request::Cancel { .. }) {
+        check(&scope)?;
     }
-    let barrier = barrier(&opened, under)?;
-    let fresh = opened.head == 0;
-    let Opened { machine, fold, .. } = opened;
-    let mut driver = Driver::new(graph.clone(), machine, fold, shared, journal);
-    if let Some(base) = barrier {
-        if let Some(journal) = &mut driver.journal {
+    let base = barrier(&scope, head, under)?;
+    let mut driver = Box::new(Driver::new(scope, engine));
+    if let Some(base) = base {
+        if let Some(journal) = &mut driver.engine.journal {
             journal.base = Some(base);
         }
-        driver.record(Fact::Migrated {
-            under: under.clone(),
-        });
+        let under = under.clone();
+        driver.record(Fact::Migrated { under });
     }
     match request {
-        Request::Start(updates) => start(&mut driver, updates, under, fresh)?,
+        Request::Start {
+            updates,
+            key,
+            leave,
+        } => {
+            if leave {
+                driver
+                    .engine
+                    .shared
+                    .control
+                    .stop(crate::control::Stop::Drain);
+            }
+            if let Some(end) = start(&mut driver, updates, key, under, fresh.then_some(birth))? {
+                return Ok(Admitted::Already(end));
+            }
+        }
         Request::Resume(answers) => resume(&mut driver, answers, under)?,
         Request::Recover => recover(&mut driver, under)?,
         Request::Retry => retry(&mut driver, under)?,
+        Request::Amend(amendment) => amend(&mut driver, amendment, under)?,
+        Request::Cancel { by, why } => {
+            if *driver.root.machine.phase() != Phase::Running {
+                return Err(RunError::new(RunErrorKind::NothingToDo));
+            }
+            let stop = crate::control::Stop::Cancel { by, why };
+            driver.engine.shared.control.stop(stop);
+        }
     }
-    Ok(driver)
+    Ok(Admitted::Run(driver))
+}
+
+/// Whether the graph still has what the thread refers to.
+fn check(scope: &dyn Sub) -> Result<(), RunError> {
+    let mut gone = vec![];
+    scope.check(&mut gone);
+    if gone.is_empty() {
+        return Ok(());
+    }
+    gone.sort();
+    gone.dedup();
+    Err(RunError::new(RunErrorKind::GraphChanged { gone }))
 }
 
 /// A log of an older version is folded once: what follows starts from this snapshot, which is
 /// written in the same transaction as the first record of the new version.
-fn barrier<S: State>(opened: &Opened<S>, under: &Under) -> Result<Option<Snapshot>, RunError> {
-    if opened.head == 0 || opened.version == under.state {
+fn barrier<S: State>(
+    scope: &crate::scope::Scope<S>,
+    head: u64,
+    under: &Under,
+) -> Result<Option<Snapshot>, RunError> {
+    if head == 0 || scope.version == under.state {
         return Ok(None);
     }
-    if opened.version > under.state {
-        return Err(newer::<S>(opened.version));
+    if scope.version > under.state {
+        return Err(newer::<S>(scope.version));
     }
-    let body = snapshot::save(&opened.machine, &opened.fold, &opened.names)?;
-    Ok(Some(Snapshot {
-        seq: opened.head,
-        body,
-    }))
+    let body = snapshot::save(scope)?;
+    Ok(Some(Snapshot { seq: head, body }))
 }
 
+/// Begins a run, unless the same request was made before.
 fn start<S: State>(
     driver: &mut Driver<S>,
     updates: Vec<S::Update>,
+    key: Option<String>,
     under: &Under,
-    fresh: bool,
-) -> Result<(), RunError> {
-    if *driver.machine.phase() == Phase::Running {
-        let open: Vec<_> = driver.machine.interrupts().map(|i| i.id.clone()).collect();
-        let waits = driver.machine.todo() == Todo::Park;
+    fresh: Option<u64>,
+) -> Result<Option<Ended<S>>, RunError> {
+    let stored = driver.engine.journal.is_some();
+    let written = match stored || key.is_some() {
+        true => write_updates(&updates)?,
+        false => None,
+    };
+    let input = written.as_ref().map_or("", |updates| updates.get());
+    let bytes = input.len();
+    let now = driver.engine.shared.now();
+    let digest = key.as_ref().map(|_| digest::of(input.as_bytes()));
+    if let (Some(key), Some(digest)) = (&key, &digest)
+        && let Some(known) = driver.root.machine.keyed(key)
+        && known.until > now
+    {
+        let known = known.clone();
+        return repeat(driver, key, &known, digest, under);
+    }
+    if *driver.root.machine.phase() == Phase::Running {
+        let open = ids(driver);
+        let waits = driver.root.machine.todo() == Todo::Park;
         let kind = if waits {
             RunErrorKind::Waiting { open }
         } else {
@@ -91,37 +202,73 @@ fn start<S: State>(
         };
         return Err(RunError::new(kind));
     }
-    let stored = driver.journal.is_some();
-    if fresh && stored {
-        let state = serde_json::value::to_raw_value(&*driver.fold.state)?;
+    if let Some(birth) = fresh.filter(|_| stored) {
+        let state = serde_json::value::to_raw_value(&*driver.root.fold.state)?;
         driver.record(Fact::Created {
             version: S::VERSION,
             state,
+            birth,
         });
     }
-    let written = if stored {
-        write_updates(&updates)?
-    } else {
-        None
-    };
-    let bytes = written.as_ref().map_or(0, |updates| updates.get().len());
     if bytes > Commit::MAX_RECORD {
         let limit = Commit::MAX_RECORD;
         let kind = StoreErrorKind::TooLarge { bytes, limit };
         return Err(StoreError::new(kind, "start").into());
     }
-    driver.fold.discard();
-    driver.fold.apply(updates);
-    let run = RunId(driver.machine.run().0 + 1);
-    let next = vec![entry(&driver.graph, &driver.machine)];
+    driver.root.fold.discard();
+    driver.root.fold.apply(updates);
+    driver.root.children.clear();
+    let until = now.saturating_add(millis(driver.engine.options.key_age));
+    let key = key.zip(digest).map(|(key, digest)| RequestKey {
+        key,
+        digest,
+        at: now,
+        until,
+    });
+    let run = RunId(driver.root.machine.run().0 + 1);
+    let next = vec![entry(&driver.root.graph, &driver.root.machine)];
     driver.record(Fact::Started {
         run,
         under: under.clone(),
-        key: None,
+        key,
         updates: written,
         next,
     });
-    Ok(())
+    Ok(None)
+}
+
+/// The same request again: what came of it is told, or it goes on.
+fn repeat<S: State>(
+    driver: &mut Driver<S>,
+    key: &str,
+    known: &Keyed,
+    digest: &str,
+    under: &Under,
+) -> Result<Option<Ended<S>>, RunError> {
+    if known.digest != digest {
+        let key = key.to_owned();
+        return Err(RunError::new(RunErrorKind::RequestChanged { key }));
+    }
+    let state = driver.root.fold.state.clone();
+    match &known.end {
+        Some(KeyedEnd::Finished { output }) => {
+            let output = output.as_ref();
+            let output = output.and_then(|json| serde_json::from_str(json.get()).ok());
+            Ok(Some(Ended::Finished { state, output }))
+        }
+        Some(KeyedEnd::Failed { error }) => {
+            let error = error.clone();
+            Err(RunError::new(RunErrorKind::FailedBefore { error }))
+        }
+        Some(KeyedEnd::Cancelled { by, why }) => {
+            let (by, why) = (by.clone(), why.clone());
+            Err(RunError::new(RunErrorKind::Cancelled { by, why }))
+        }
+        None if driver.root.machine.todo() == Todo::Park => {
+            Ok(Some(Ended::parked(state, interrupts(&driver.root))))
+        }
+        None => recover(driver, under).map(|()| None),
+    }
 }
 
 fn resume<S: State>(
@@ -132,125 +279,125 @@ fn resume<S: State>(
     if answers.is_empty() {
         return recover(driver, under);
     }
-    if *driver.machine.phase() != Phase::Running {
+    if *driver.root.machine.phase() != Phase::Running {
         return Err(AnswerError::NothingAsked.into());
     }
-    let answers = answers.check(&driver.machine, driver.shared.now())?;
-    for (id, answer) in &answers {
-        try_out(driver, id, answer)?;
+    let now = driver.engine.shared.now();
+    let answers = answers.check(&interrupts(&driver.root), now)?;
+    let mut by_scope = vec![];
+    for (id, answer) in answers {
+        let trail = asker(&driver.root, &id).unwrap_or_default();
+        let root: &mut dyn Sub = &mut driver.root;
+        if let Some(scope) = root.descend(&trail) {
+            scope.try_out(&id, &answer, now)?;
+        }
+        match by_scope.iter_mut().find(|(known, _)| *known == trail) {
+            Some((_, answers)) => Vec::push(answers, (id, answer)),
+            None => by_scope.push((trail, vec![(id, answer)])),
+        }
     }
     take_over(driver, under);
-    driver.record(Fact::Answered { answers });
-    Ok(())
-}
-
-/// A pause uses an answer before it is accepted: what it cannot use is refused, not failed.
-fn try_out<S: State>(driver: &Driver<S>, id: &InterruptId, answer: &Value) -> Result<(), RunError> {
-    let task = driver
-        .machine
-        .asker(id)
-        .and_then(|position| driver.machine.task(position));
-    let Some(task) = task else { return Ok(()) };
-    let wire = driver.graph.0.nodes.get(task.path.node.at());
-    let Some(Work::Pause(pause)) = wire.map(|wire| &wire.work) else {
-        return Ok(());
-    };
-    let state = &*driver.fold.state;
-    let refused = |error: crate::BoxError| AnswerError::Refused {
-        id: id.clone(),
-        why: error.to_string(),
-    };
-    calm(|| pause.answer(state, answer)).map_err(refused)?;
-    let asked = driver
-        .machine
-        .interrupts()
-        .find(|interrupt| interrupt.id == *id);
-    let asked = asked.and_then(|interrupt| interrupt.question.digest.clone());
-    if let Some(asked) = asked {
-        let now = driver.shared.now();
-        let today = calm(|| pause.question(crate::driver::ANSWER, state, now)).map_err(refused)?;
-        let answered = today.digest.unwrap_or_default();
-        if answered != asked {
-            return Err(AnswerError::Digest {
-                id: id.clone(),
-                asked,
-                answered,
-            }
-            .into());
+    for (trail, answers) in by_scope {
+        let root: &mut dyn Sub = &mut driver.root;
+        if let Some(scope) = root.descend(&trail) {
+            scope.record(Fact::Answered { answers }, &mut driver.engine);
         }
     }
     Ok(())
 }
 
 fn recover<S: State>(driver: &mut Driver<S>, under: &Under) -> Result<(), RunError> {
-    if *driver.machine.phase() != Phase::Running {
+    if *driver.root.machine.phase() != Phase::Running {
         return Err(RunError::new(RunErrorKind::NothingToDo));
     }
-    let now = driver.shared.now();
-    let late = |interrupt: &&fugato_state::Interrupt| {
+    let now = driver.engine.shared.now();
+    let late = |interrupt: &fugato_state::Interrupt| {
         interrupt.question.expires_at.is_some_and(|at| at <= now)
     };
-    let expired: Vec<_> = driver
-        .machine
-        .interrupts()
-        .filter(late)
-        .map(|i| i.id.clone())
-        .collect();
-    if expired.is_empty() && driver.machine.todo() == Todo::Park {
-        let open = driver.machine.interrupts().map(|i| i.id.clone()).collect();
+    let open = interrupts(&driver.root).into_iter();
+    let expired: Vec<_> = open.filter(late).map(|late| late.id).collect();
+    if expired.is_empty() && driver.root.machine.todo() == Todo::Park {
+        let open = ids(driver);
         return Err(RunError::new(RunErrorKind::Waiting { open }));
     }
     take_over(driver, under);
     for id in expired {
-        driver.record(Fact::Expired { id });
+        let trail = asker(&driver.root, &id).unwrap_or_default();
+        let root: &mut dyn Sub = &mut driver.root;
+        if let Some(scope) = root.descend(&trail) {
+            scope.record(Fact::Expired { id }, &mut driver.engine);
+        }
     }
     Ok(())
 }
 
-/// Going on with what somebody else began counts an attempt for each unfinished task. The record
-/// also says that the graph has changed, if it has.
 fn take_over<S: State>(driver: &mut Driver<S>, under: &Under) {
-    let unfinished = driver
-        .machine
-        .frontier()
-        .iter()
-        .filter(|t| t.state == TaskState::Ready);
-    let tasks: Vec<_> = unfinished
-        .map(|task| (task.path, task.attempt + 1))
-        .collect();
-    if tasks.is_empty() && driver.machine.under() == Some(under) {
-        return;
-    }
-    let crashed = tasks
-        .iter()
-        .find(|(_, attempt)| *attempt > driver.crash_limit)
-        .copied();
-    driver.record(Fact::Resumed {
-        under: under.clone(),
-        tasks,
-    });
-    if let Some((path, attempt)) = crashed {
-        let task = driver.shared.names.text(path);
-        let kind = RunErrorKind::CrashLimit {
-            task,
-            attempts: attempt - 1,
-        };
-        driver.fail(RunError::new(kind));
+    driver.root.stir();
+    let crashed = Sub::take_over(&mut driver.root, under, &mut driver.engine);
+    if let Some((task, attempts)) = crashed {
+        driver.fail(RunError::new(RunErrorKind::CrashLimit { task, attempts }));
     }
 }
 
 fn retry<S: State>(driver: &mut Driver<S>, under: &Under) -> Result<(), RunError> {
-    if !matches!(driver.machine.phase(), Phase::Failed { .. }) {
+    if !matches!(driver.root.machine.phase(), Phase::Failed { .. }) {
         return Err(RunError::new(RunErrorKind::NothingToDo));
     }
-    let again = |task: &&crate::machine::Task<_>| {
-        matches!(task.state, TaskState::Failed | TaskState::Ready)
-    };
-    let tasks = driver.machine.frontier().iter().filter(again);
-    let tasks = tasks.map(|task| (task.path, 1)).collect();
-    driver.record(Fact::Resumed {
-        under: under.clone(),
-        tasks,
-    });
+    driver.root.stir();
+    Sub::retry(&mut driver.root, under, &mut driver.engine);
     Ok(())
+}
+
+fn amend<S: State>(
+    driver: &mut Driver<S>,
+    amendment: Amendment<S::Update>,
+    under: &Under,
+) -> Result<(), RunError> {
+    let Amendment {
+        updates,
+        task,
+        by,
+        why,
+    } = amendment;
+    match (driver.root.machine.phase(), driver.root.machine.todo()) {
+        (Phase::New, _) => return Err(RunError::new(RunErrorKind::NothingToDo)),
+        (Phase::Running, todo) if todo != Todo::Park => {
+            return Err(RunError::new(RunErrorKind::Unfinished));
+        }
+        _ => {}
+    }
+    let Some(task) = task else {
+        return driver
+            .root
+            .amend(updates, None, by, why, &mut driver.engine);
+    };
+    let Some((trail, path)) = find(&driver.root, &task) else {
+        return Err(RunError::new(RunErrorKind::NoSuchTask { task }));
+    };
+    if matches!(driver.root.machine.phase(), Phase::Failed { .. }) {
+        let under = under.clone();
+        driver.record(Fact::Resumed {
+            under,
+            tasks: vec![],
+        });
+    }
+    driver.root.stir();
+    let read = updates.into_iter().map(serde_json::to_value);
+    let updates = read.collect::<Result<Vec<_>, _>>()?;
+    let root: &mut dyn Sub = &mut driver.root;
+    match root.descend(&trail) {
+        Some(scope) => scope.finish(path, updates, (by, why), &mut driver.engine),
+        None => Ok(()),
+    }
+}
+
+fn ids<S: State>(driver: &Driver<S>) -> Vec<InterruptId> {
+    let open = interrupts(&driver.root).into_iter();
+    open.map(|interrupt| interrupt.id).collect()
+}
+
+impl<S: State> Driver<S> {
+    fn record(&mut self, fact: Fact<crate::machine::Path>) {
+        self.root.record(fact, &mut self.engine);
+    }
 }

@@ -95,6 +95,30 @@ pub(crate) fn route<S: fugato_state::State>(
     Ok(routing.routes)
 }
 
+/// The routes of one task alone, while others go on. What arrives at a node that has been routed
+/// to and has not begun is one task with it.
+pub(crate) fn route_from<S: fugato_state::State>(
+    graph: &Graph<S>,
+    machine: &Machine,
+    state: &S,
+    node: NodeIx,
+) -> Result<Routes<Path>, RunError> {
+    let mut routing = Routing {
+        graph,
+        machine,
+        state,
+        routes: Routes::default(),
+        passed: vec![],
+    };
+    routing.leave(node)?;
+    routing.pass()?;
+    let mut routes = routing.routes;
+    routes
+        .next
+        .retain(|next| next.items.is_some() || !machine.unbegun(next.task.node));
+    Ok(routes)
+}
+
 /// The routes into the first node of a run.
 pub(crate) fn entry<S: fugato_state::State>(graph: &Graph<S>, machine: &Machine) -> Next<Path> {
     Next {

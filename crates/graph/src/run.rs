@@ -5,11 +5,11 @@ use std::{
     task::{Context, Poll},
 };
 
-use fugato_state::{Interrupt, State};
+use fugato_state::{Interrupt, Millis, State};
 use fugato_stream::Event;
 use futures::{FutureExt, Stream, StreamExt, future::BoxFuture};
 use serde_json::Value;
-use tokio::task::JoinHandle;
+use tokio::task::{AbortHandle, JoinHandle};
 
 use crate::{Events, RunError, RunErrorKind};
 
@@ -23,6 +23,13 @@ pub enum Ended<S> {
         state: Arc<S>,
         /// The graph's output, if it declares one.
         output: Option<Value>,
+    },
+    /// A task is tried again later, and this process does not wait for that.
+    Sleeping {
+        /// The state so far.
+        state: Arc<S>,
+        /// When it is tried again, in milliseconds of the store's clock.
+        until: Millis,
     },
     /// Nothing can go on until questions are answered.
     Parked {
@@ -48,14 +55,16 @@ impl<S> Ended<S> {
     /// The state.
     pub fn state(&self) -> &S {
         match self {
-            Self::Finished { state, .. } | Self::Parked { state, .. } => state,
+            Self::Finished { state, .. }
+            | Self::Parked { state, .. }
+            | Self::Sleeping { state, .. } => state,
         }
     }
 
     /// The questions that are open.
     pub fn interrupts(&self) -> &[Interrupt] {
         match self {
-            Self::Finished { .. } => &[],
+            Self::Finished { .. } | Self::Sleeping { .. } => &[],
             Self::Parked { interrupts, .. } => interrupts,
         }
     }
@@ -77,6 +86,12 @@ pub struct Run<S: State> {
 impl<S: State> Run<S> {
     pub(crate) fn new(events: Events, end: JoinHandle<Result<Ended<S>, RunError>>) -> Self {
         Self { events, end }
+    }
+}
+
+impl<S: State> Run<S> {
+    pub(crate) fn abort_handle(&self) -> AbortHandle {
+        self.end.abort_handle()
     }
 }
 

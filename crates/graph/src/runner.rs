@@ -3,10 +3,10 @@ use std::{
     fmt,
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use fugato_state::{Millis, RunId, Seq, State, ThreadId};
+use fugato_state::{RunId, Seq, State, ThreadId};
 use fugato_store::{
     Fence, Lease, LeaseRequest, Leased, Snapshots, ThreadAdmin, ThreadLog, ThreadStore,
 };
@@ -14,15 +14,18 @@ use fugato_stream::{EventKind, Hub};
 use futures::FutureExt;
 
 use crate::{
-    Answers, Ended, Events, Graph, IntoUpdates, Run, RunError, RunErrorKind,
+    Amendment, Answers, Durability, Ended, Events, Graph, IntoUpdates, Run, RunError, RunErrorKind,
+    RunnerOptions,
     context::Shared,
+    control::{Control, Stop},
     driver::{Driver, explain},
+    engine::Engine,
     events::Source,
     journal::Journal,
     keeper::Keeper,
-    machine::{Phase, Under},
-    open::{Opened, open},
-    request::{self, Request},
+    machine::{Phase, Todo, Under},
+    open::open,
+    request::{self, Admitted, Request},
     route::panic_text,
     snapshot::Snapshotter,
 };
@@ -46,70 +49,15 @@ pub(crate) struct Shop<S: State> {
     pub(crate) log: Arc<dyn ThreadLog>,
     pub(crate) snapshots: Option<Arc<dyn Snapshots>>,
     pub(crate) admin: Option<Arc<dyn ThreadAdmin>>,
-    options: RunnerOptions,
-    hubs: Mutex<HashMap<ThreadId, Weak<Hub>>>,
+    pub(crate) options: RunnerOptions,
+    live: Mutex<HashMap<ThreadId, Live>>,
     keeper: Keeper,
 }
 
-/// How runs behave.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RunnerOptions {
-    /// How many steps a run may close: 10,000 by default.
-    pub step_limit: u64,
-    /// How often a task may be begun, crashes included, before the run fails: 3 by default.
-    pub crash_limit: u32,
-    /// Who holds the leases, for messages to people: the process id by default.
-    pub owner: String,
-    /// How long a lease lasts without renewal: 10 s by default.
-    pub lease: Duration,
-}
-
-impl Default for RunnerOptions {
-    fn default() -> Self {
-        Self {
-            step_limit: 10_000,
-            crash_limit: 3,
-            owner: format!("process {}", std::process::id()),
-            lease: Duration::from_secs(10),
-        }
-    }
-}
-
-impl RunnerOptions {
-    /// How many steps a run may close.
-    #[must_use]
-    pub fn step_limit(mut self, steps: u64) -> Self {
-        self.step_limit = steps;
-        self
-    }
-
-    /// How often a task may be begun, crashes included.
-    #[must_use]
-    pub fn crash_limit(mut self, attempts: u32) -> Self {
-        self.crash_limit = attempts;
-        self
-    }
-
-    /// Who holds the leases, for messages to people.
-    #[must_use]
-    pub fn owner(mut self, owner: impl Into<String>) -> Self {
-        self.owner = owner.into();
-        self
-    }
-
-    /// How long a lease lasts without renewal.
-    #[must_use]
-    pub fn lease(mut self, lease: Duration) -> Self {
-        self.lease = lease;
-        self
-    }
-
-    pub(crate) fn ttl(&self) -> Millis {
-        Millis::try_from(self.lease.as_millis())
-            .unwrap_or(Millis::MAX)
-            .max(1)
-    }
+/// A run under way in this process.
+struct Live {
+    hub: Weak<Hub>,
+    control: Weak<Control>,
 }
 
 impl<S: State> Runner<S> {
@@ -129,7 +77,7 @@ impl<S: State> Runner<S> {
         snapshots: Option<Arc<dyn Snapshots>>,
         admin: Option<Arc<dyn ThreadAdmin>>,
     ) -> Self {
-        let (options, hubs, keeper) = Default::default();
+        let (options, live, keeper) = Default::default();
         Self {
             shop: Arc::new(Shop {
                 graph,
@@ -137,7 +85,7 @@ impl<S: State> Runner<S> {
                 snapshots,
                 admin,
                 options,
-                hubs,
+                live,
                 keeper,
             }),
         }
@@ -160,7 +108,7 @@ impl<S: State> Runner<S> {
                 snapshots: snapshots.clone(),
                 admin: admin.clone(),
                 options,
-                hubs: Mutex::default(),
+                live: Mutex::default(),
                 keeper: Keeper::default(),
             }),
         }
@@ -173,7 +121,35 @@ impl<S: State> Runner<S> {
 
     /// Begins a run with an input. The thread begins too, if it does not exist.
     pub fn start<M>(&self, thread: &ThreadId, input: impl IntoUpdates<S::Update, M>) -> Run<S> {
-        self.spawn(thread, Request::Start(input.into_updates()))
+        let updates = input.into_updates();
+        self.spawn(
+            thread,
+            Request::Start {
+                updates,
+                key: None,
+                leave: false,
+            },
+        )
+    }
+
+    /// Begins a run under a name of the caller's, so that asking again does nothing twice: the end
+    /// of the run is told to every repeat, and a run that is open is gone on with. Repeating it
+    /// with another input is an error. The name is remembered for [`RunnerOptions::key_age`].
+    pub fn start_keyed<M>(
+        &self,
+        thread: &ThreadId,
+        key: impl Into<String>,
+        input: impl IntoUpdates<S::Update, M>,
+    ) -> Run<S> {
+        let (updates, key) = (input.into_updates(), Some(key.into()));
+        self.spawn(
+            thread,
+            Request::Start {
+                updates,
+                key,
+                leave: false,
+            },
+        )
     }
 
     /// Answers open questions, and goes on.
@@ -191,11 +167,62 @@ impl<S: State> Runner<S> {
         self.spawn(thread, Request::Retry)
     }
 
+    /// Changes the state on an operator's word, while the thread is parked or has ended. If the
+    /// amendment finishes a task, the thread goes on from there.
+    pub fn amend(&self, thread: &ThreadId, amendment: Amendment<S::Update>) -> Run<S> {
+        self.spawn(thread, Request::Amend(amendment))
+    }
+
+    /// Cancels the run of a thread. If it runs here or elsewhere, its owner is told, and cancels it
+    /// at once or with its next append or renewal; otherwise it is cancelled before this returns.
+    pub async fn cancel(
+        &self,
+        thread: &ThreadId,
+        by: impl Into<String>,
+        why: impl Into<String>,
+    ) -> Result<(), RunError> {
+        let (by, why) = (by.into(), why.into());
+        let control = lock(&self.shop.live)
+            .get(thread)
+            .and_then(|live| live.control.upgrade());
+        if let Some(control) = control {
+            control.stop(Stop::Cancel { by, why });
+            return Ok(());
+        }
+        let request = Request::Cancel {
+            by: by.clone(),
+            why: why.clone(),
+        };
+        match self.spawn(thread, request).await {
+            Ok(_) => Ok(()),
+            Err(error) => match error.kind {
+                RunErrorKind::Cancelled { .. } => Ok(()),
+                RunErrorKind::Busy { .. } => {
+                    let signal = LeaseRequest::Signal {
+                        thread: thread.clone(),
+                        signal: fugato_store::Signal::Cancel { by, why },
+                    };
+                    self.shop.log.lease(signal).await?;
+                    Ok(())
+                }
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// Asks every run of this process to stop after its step, and to leave its thread to others.
+    pub(crate) fn drain(&self) {
+        for live in lock(&self.shop.live).values() {
+            if let Some(control) = live.control.upgrade() {
+                control.stop(Stop::Drain);
+            }
+        }
+    }
+
     /// The events of a thread after a position: the durable ones from the log, then those of the
     /// run that is under way in this process, if there is one.
     pub fn events(&self, thread: &ThreadId, after: Seq) -> Events {
-        let live = lock(&self.shop.hubs).get(thread).and_then(Weak::upgrade);
-        let live = live.unwrap_or_else(|| {
+        let live = self.shop.hub(thread).unwrap_or_else(|| {
             let silent = Arc::new(Hub::default());
             silent.close();
             silent
@@ -203,12 +230,40 @@ impl<S: State> Runner<S> {
         Events::live(live.subscribe(), Some(self.shop.source(thread))).after(after)
     }
 
+    /// Begins a run and leaves it to others.
+    pub(crate) fn begin(&self, thread: &ThreadId, updates: Vec<S::Update>) -> Run<S> {
+        let (key, leave) = (None, true);
+        self.spawn(
+            thread,
+            Request::Start {
+                updates,
+                key,
+                leave,
+            },
+        )
+    }
+
     fn spawn(&self, thread: &ThreadId, request: Request<S::Update>) -> Run<S> {
+        self.spawn_under(thread, request, None)
+    }
+
+    /// Goes on with a thread under a lease that was claimed.
+    pub(crate) fn go_on(&self, lease: Lease) -> Run<S> {
+        let thread = lease.thread.clone();
+        self.spawn_under(&thread, Request::Recover, Some(lease))
+    }
+
+    fn spawn_under(
+        &self,
+        thread: &ThreadId,
+        request: Request<S::Update>,
+        lease: Option<Lease>,
+    ) -> Run<S> {
         let hub = Arc::new(Hub::default());
         let events = Events::live(hub.subscribe(), Some(self.shop.source(thread)));
         let (shop, thread) = (self.shop.clone(), thread.clone());
         let end = tokio::spawn(async move {
-            let end = shop.clone().run(&thread, request, hub.clone()).await;
+            let end = shop.clone().run(&thread, request, lease, hub.clone()).await;
             shop.forget(&thread, &hub);
             hub.close();
             end
@@ -227,41 +282,65 @@ impl<S: State> Shop<S> {
         }
     }
 
+    fn hub(&self, thread: &ThreadId) -> Option<Arc<Hub>> {
+        lock(&self.live).get(thread)?.hub.upgrade()
+    }
+
     async fn run(
         self: Arc<Self>,
         thread: &ThreadId,
         request: Request<S::Update>,
+        lease: Option<Lease>,
         hub: Arc<Hub>,
     ) -> Result<Ended<S>, RunError> {
-        let lease = match self.acquire(thread).await {
+        let waits = matches!(&request, Request::Start { key: Some(_), .. });
+        let lease = match lease {
+            Some(lease) => Ok(lease),
+            None if waits => self.attach(thread).await,
+            None => self.acquire(thread).await,
+        };
+        let lease = match lease {
             Ok(lease) => lease,
             Err(error) => return Err(refuse(error, thread, &hub)),
         };
+        let control = Arc::new(Control::default());
+        control.leased(lease.until);
+        let ttl = self.options.ttl();
         let held = self
             .keeper
-            .hold(&self.log, thread, lease.fence, self.options.ttl());
-        lock(&self.hubs).insert(thread.clone(), Arc::downgrade(&hub));
-        let ended = match self.prepare(thread, &lease, request, hub.clone()).await {
-            Ok(mut driver) => match AssertUnwindSafe(driver.drive()).catch_unwind().await {
-                Ok(Ok(())) => Ok(ended(&driver)),
-                Ok(Err(error)) if driver.rested => {
-                    Err(error.on(Some(thread), driver.machine.steps()))
-                }
-                Ok(Err(error)) => Err(broken_off(error, thread, &driver)),
-                // Nodes and wiring are called calmly: it was `apply` or a serialiser.
-                Err(panic) => {
-                    let error =
-                        RunError::new(RunErrorKind::Unfinished).because(panic_text(&*panic));
-                    Err(broken_off(error, thread, &driver))
-                }
-            },
+            .hold(&self.log, (thread, lease.fence), ttl, &control);
+        let live = Live {
+            hub: Arc::downgrade(&hub),
+            control: Arc::downgrade(&control),
+        };
+        lock(&self.live).insert(thread.clone(), live);
+        let ended = match self.prepare(thread, &lease, request, (&hub, control)).await {
+            Ok(Admitted::Already(ended)) => {
+                self.release(thread, lease.fence).await;
+                Ok(ended)
+            }
+            Ok(Admitted::Run(driver)) => Self::drive(thread, *driver).await,
             Err(error) => Err(refuse(error, thread, &hub)),
         };
         drop(held);
-        if ended.is_err() {
+        if !matches!(&ended, Ok(Ended::Finished { .. } | Ended::Parked { .. })) {
             self.release(thread, lease.fence).await;
         }
         ended
+    }
+
+    async fn drive(thread: &ThreadId, mut driver: Driver<S>) -> Result<Ended<S>, RunError> {
+        let steps = |driver: &Driver<S>| driver.root.machine.steps();
+        match AssertUnwindSafe(driver.drive()).catch_unwind().await {
+            Ok(Ok(())) => Ok(ended(&driver)),
+            Ok(Err(error)) if driver.rested => Err(error.on(Some(thread), steps(&driver))),
+            Ok(Err(error)) => Err(broken_off(error, thread, &driver)),
+            // Nodes and wiring are called calmly: it was `apply` or a serialiser.
+            Err(panic) => {
+                let error = RunError::new(RunErrorKind::Unfinished).because(panic_text(&*panic));
+                Err(broken_off(error, thread, &driver))
+            }
+        }
     }
 
     async fn prepare(
@@ -269,62 +348,63 @@ impl<S: State> Shop<S> {
         thread: &ThreadId,
         lease: &Lease,
         request: Request<S::Update>,
-        hub: Arc<Hub>,
-    ) -> Result<Driver<S>, RunError> {
+        (hub, control): (&Arc<Hub>, Arc<Control>),
+    ) -> Result<Admitted<S>, RunError> {
+        self.options.check()?;
         let snapshots = self.snapshots.as_deref();
-        let Opened {
-            machine,
-            fold,
-            names,
-            head,
-            version,
-            tail,
-            snapshot,
-        } = open(&self.graph, &*self.log, snapshots, thread, lease.head).await?;
-        let opened = Opened {
-            machine,
-            fold,
-            names,
-            head,
-            version,
-            tail,
-            snapshot,
-        };
-        let mut run = opened.machine.run();
-        if matches!(request, Request::Start(_)) {
+        let opened = open(&self.graph, &*self.log, snapshots, thread, lease.head).await?;
+        let mut run = opened.scope.machine.run();
+        if matches!(request, Request::Start { .. }) {
             run.0 += 1;
         }
+        let (calls, heard) = tokio::sync::mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
             thread: thread.clone(),
             run,
-            names: opened.names.clone(),
-            hub,
+            names: opened.scope.names.clone(),
+            hub: hub.clone(),
             late_readers: true,
             now: lease.now,
-            since: Instant::now(),
+            since: tokio::time::Instant::now(),
+            control,
+            calls,
         });
-        let mut journal = Journal::new(self.log.clone(), thread.clone(), head, lease.fence);
-        journal.tail = tail;
+        let mut journal = Journal::new(self.log.clone(), thread.clone(), opened.head, lease.fence);
+        journal.tail = opened.tail;
+        journal.timed = matches!(self.options.durability, Durability::Batched { .. });
         let under = Under {
             graph: self.graph.fingerprint().into(),
             state: S::VERSION,
         };
-        let mut driver =
-            request::admit(&self.graph, opened, shared, Some(journal), request, &under)?;
-        driver.snapshots = self.snapshots.clone().map(|store| {
-            let thread = thread.clone();
-            Snapshotter {
+        let last = opened.snapshot;
+        let engine = Engine::new(shared, heard, Some(journal), self.options.clone());
+        let mut admitted = request::admit(opened, engine, request, &under, lease.fence)?;
+        if let (Admitted::Run(driver), Some(store)) = (&mut admitted, &self.snapshots) {
+            let (store, thread) = (store.clone(), thread.clone());
+            driver.snapshots = Some(Snapshotter {
                 store,
                 thread,
-                last: snapshot,
-            }
-        });
-        driver.step_limit = self.options.step_limit;
-        driver.crash_limit = self.options.crash_limit;
-        Ok(driver)
+                last,
+            });
+        }
+        Ok(admitted)
     }
 
-    async fn acquire(&self, thread: &ThreadId) -> Result<Lease, RunError> {
+    /// A lease, as soon as nobody else has it: whoever repeats a request waits for its end.
+    async fn attach(&self, thread: &ThreadId) -> Result<Lease, RunError> {
+        let mut wait = Duration::from_millis(10);
+        loop {
+            match self.acquire(thread).await {
+                Err(error) if matches!(error.kind, RunErrorKind::Busy { .. }) => {
+                    tokio::time::sleep(wait).await;
+                    wait = (wait * 2).min(Duration::from_secs(1));
+                }
+                other => return other,
+            }
+        }
+    }
+
+    pub(crate) async fn acquire(&self, thread: &ThreadId) -> Result<Lease, RunError> {
         let (owner, ttl) = (self.options.owner.clone(), self.options.ttl());
         let request = LeaseRequest::Acquire {
             thread: thread.clone(),
@@ -343,7 +423,7 @@ impl<S: State> Shop<S> {
         }
     }
 
-    async fn release(&self, thread: &ThreadId, fence: Fence) {
+    pub(crate) async fn release(&self, thread: &ThreadId, fence: Fence) {
         let release = LeaseRequest::Release {
             thread: thread.clone(),
             fence,
@@ -355,12 +435,12 @@ impl<S: State> Shop<S> {
     }
 
     fn forget(&self, thread: &ThreadId, hub: &Arc<Hub>) {
-        let mut hubs = lock(&self.hubs);
-        if hubs
+        let mut live = lock(&self.live);
+        if live
             .get(thread)
-            .is_some_and(|known| known.as_ptr() == Arc::as_ptr(hub))
+            .is_some_and(|known| known.hub.as_ptr() == Arc::as_ptr(hub))
         {
-            hubs.remove(thread);
+            live.remove(thread);
         }
     }
 }
@@ -372,8 +452,9 @@ fn refuse(error: RunError, thread: &ThreadId, hub: &Hub) -> RunError {
 
 /// A run that could not store how it went on: its log does not tell the readers, so this does.
 fn broken_off<S: State>(error: RunError, thread: &ThreadId, driver: &Driver<S>) -> RunError {
-    let error = error.on(Some(thread), driver.machine.steps());
-    tell(error, driver.shared.run, thread, &driver.shared.hub)
+    let error = error.on(Some(thread), driver.root.machine.steps());
+    let shared = &driver.engine.shared;
+    tell(error, shared.run, thread, &shared.hub)
 }
 
 fn tell(error: RunError, run: RunId, thread: &ThreadId, hub: &Hub) -> RunError {
@@ -390,13 +471,16 @@ fn tell(error: RunError, run: RunId, thread: &ThreadId, hub: &Hub) -> RunError {
 }
 
 pub(crate) fn ended<S: State>(driver: &Driver<S>) -> Ended<S> {
-    let state = driver.fold.state.clone();
-    if *driver.machine.phase() == Phase::Running {
-        return Ended::parked(state, driver.machine.interrupts().cloned().collect());
+    let (state, machine) = (driver.root.fold.state.clone(), &driver.root.machine);
+    match (machine.phase(), machine.todo()) {
+        (Phase::Running, Todo::Sleep(until)) => Ended::Sleeping { state, until },
+        (Phase::Running, _) => Ended::parked(state, crate::answer::interrupts(&driver.root)),
+        _ => {
+            let output = machine.output();
+            let output = output.and_then(|json| serde_json::from_str(json.get()).ok());
+            Ended::Finished { state, output }
+        }
     }
-    let output = driver.machine.output();
-    let output = output.and_then(|json| serde_json::from_str(json.get()).ok());
-    Ended::Finished { state, output }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

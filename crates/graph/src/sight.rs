@@ -4,105 +4,137 @@ use std::sync::Arc;
 use fugato_state::{RunId, Seq, ThreadId};
 use fugato_stream::{Event, EventKind, Origin};
 
-use crate::machine::{Fact, Names, Path};
+use crate::{
+    context::Shared,
+    machine::{Fact, Names, Path},
+    scope::At,
+};
 
-/// The events of one durable fact. All bear its position.
-pub(crate) fn events(
-    fact: &Fact<Path>,
-    names: &Names,
-    thread: &ThreadId,
-    run: RunId,
-    seq: Option<Seq>,
-) -> Vec<Event> {
-    let event = |origin: Option<&Arc<Origin>>, kind| Event {
-        thread: thread.clone(),
-        run,
-        seq,
-        origin: origin.cloned(),
-        kind,
-    };
-    let whole = |kind| vec![event(None, kind)];
-    match fact {
-        Fact::Started { .. } => whole(EventKind::RunStarted { resumed: false }),
-        Fact::Resumed { .. } => whole(EventKind::RunStarted { resumed: true }),
-        Fact::Stepped {
-            task,
-            attempt,
-            notes,
-            ..
-        }
-        | Fact::Finished {
-            task,
-            attempt,
-            notes,
-            ..
-        } => {
-            let origin = origin(*task, *attempt, names);
-            let notes = notes.iter().map(|note| event(Some(&origin), note.clone()));
-            notes
-                .chain([event(Some(&origin), EventKind::NodeFinished)])
-                .collect()
-        }
-        Fact::Failed {
-            task,
-            attempt,
-            error,
-            retry_at,
-        } => {
-            let kind = EventKind::NodeFailed {
-                error: error.clone(),
-                retry_at: *retry_at,
-            };
-            vec![event(Some(&origin(*task, *attempt, names)), kind)]
-        }
-        Fact::Asked {
-            task,
-            attempt,
-            questions,
-            ..
-        } => {
-            let origin = origin(*task, *attempt, names);
-            let raised = questions.iter().cloned().map(EventKind::InterruptRaised);
-            raised.map(|kind| event(Some(&origin), kind)).collect()
-        }
-        Fact::Answered { answers } => {
-            let answered = answers
-                .iter()
-                .map(|(id, answer)| EventKind::InterruptAnswered {
-                    id: id.clone(),
-                    answer: answer.clone(),
-                });
-            answered.map(|kind| event(None, kind)).collect()
-        }
-        Fact::RunEnded { output } => {
-            let output = output
-                .as_ref()
-                .and_then(|json| serde_json::from_str(json.get()).ok());
-            whole(EventKind::RunFinished { output })
-        }
-        Fact::RunFailed { error } => whole(EventKind::RunFailed {
-            error: error.clone(),
-        }),
-        Fact::Cancelled { by, why } => whole(EventKind::RunCancelled {
-            by: by.clone(),
-            why: why.clone(),
-        }),
-        Fact::Created { .. }
-        | Fact::Closed { .. }
-        | Fact::Expired { .. }
-        | Fact::Migrated { .. }
-        | Fact::Forked { .. } => vec![],
-    }
+/// Where a fact was learned.
+pub(crate) struct Sight<'a> {
+    pub(crate) thread: &'a ThreadId,
+    pub(crate) run: RunId,
+    pub(crate) scope: Arc<str>,
+    pub(crate) names: &'a Names,
 }
 
-fn origin(task: Path, attempt: u32, names: &Names) -> Arc<Origin> {
-    Arc::new(Origin {
-        scope: "".into(),
-        node: names.name(task.node),
-        visit: task.visit,
-        index: task.index,
-        attempt,
-    })
+/// The events of one fact of a run.
+pub(crate) fn events(fact: &Fact<Path>, at: &At, shared: &Shared, seq: Option<Seq>) -> Vec<Event> {
+    let sight = Sight {
+        thread: &shared.thread,
+        run: shared.run,
+        scope: at
+            .as_ref()
+            .map_or_else(|| "".into(), |place| place.text.clone()),
+        names: shared.names_of(at),
+    };
+    sight.events(fact, seq)
+}
+
+impl Sight<'_> {
+    /// The events of one fact. All of a durable one bear its position.
+    pub(crate) fn events(&self, fact: &Fact<Path>, seq: Option<Seq>) -> Vec<Event> {
+        let Self { thread, run, .. } = self;
+        let origin = |task: Path, attempt| self.origin(task, attempt);
+        let event = |origin: Option<&Arc<Origin>>, kind| Event {
+            thread: (*thread).clone(),
+            run: *run,
+            seq,
+            origin: origin.cloned(),
+            kind,
+        };
+        let whole = |kind| vec![event(None, kind)];
+        match fact {
+            Fact::Started { .. } => whole(EventKind::RunStarted { resumed: false }),
+            Fact::Resumed { .. } => whole(EventKind::RunStarted { resumed: true }),
+            Fact::Stepped {
+                task,
+                attempt,
+                notes,
+                ..
+            }
+            | Fact::Finished {
+                task,
+                attempt,
+                notes,
+                ..
+            } => {
+                let origin = origin(*task, *attempt);
+                let notes = notes.iter().map(|note| event(Some(&origin), note.clone()));
+                notes
+                    .chain([event(Some(&origin), EventKind::NodeFinished)])
+                    .collect()
+            }
+            Fact::Failed {
+                task,
+                attempt,
+                error,
+                retry_at,
+            } => {
+                let kind = EventKind::NodeFailed {
+                    error: error.clone(),
+                    retry_at: *retry_at,
+                };
+                vec![event(Some(&origin(*task, *attempt)), kind)]
+            }
+            Fact::Asked {
+                task,
+                attempt,
+                questions,
+                ..
+            } => {
+                let origin = origin(*task, *attempt);
+                let raised = questions.iter().cloned().map(EventKind::InterruptRaised);
+                raised.map(|kind| event(Some(&origin), kind)).collect()
+            }
+            Fact::Answered { answers } => {
+                let answered = answers
+                    .iter()
+                    .map(|(id, answer)| EventKind::InterruptAnswered {
+                        id: id.clone(),
+                        answer: answer.clone(),
+                    });
+                answered.map(|kind| event(None, kind)).collect()
+            }
+            Fact::RunEnded { output } => {
+                let output = output
+                    .as_ref()
+                    .and_then(|json| serde_json::from_str(json.get()).ok());
+                whole(EventKind::RunFinished { output })
+            }
+            Fact::RunFailed { error } => whole(EventKind::RunFailed {
+                error: error.clone(),
+            }),
+            Fact::Cancelled { by, why, .. } => whole(EventKind::RunCancelled {
+                by: by.clone(),
+                why: why.clone(),
+            }),
+            Fact::Expired { id } => whole(EventKind::InterruptExpired { id: id.clone() }),
+            Fact::Intended { key, .. } => whole(EventKind::EffectIntended { key: key.clone() }),
+            Fact::Receipt { key, .. } => whole(EventKind::EffectDone { key: key.clone() }),
+            Fact::Amended { by, why, .. } => whole(EventKind::Amended {
+                by: by.clone(),
+                why: why.clone(),
+            }),
+            Fact::Created { .. }
+            | Fact::Entered { .. }
+            | Fact::Closed { .. }
+            | Fact::Undone { .. }
+            | Fact::Spent { .. }
+            | Fact::Migrated { .. }
+            | Fact::Forked { .. } => vec![],
+        }
+    }
+
+    fn origin(&self, task: Path, attempt: u32) -> Arc<Origin> {
+        Arc::new(Origin {
+            scope: self.scope.clone(),
+            node: self.names.name(task.node),
+            visit: task.visit,
+            index: task.index,
+            attempt,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -117,7 +149,13 @@ mod tests {
         let mut names = Arc::new(Names::default());
         let fact = fact.map(&mut |text| names.path(&text)).unwrap();
         let thread = ThreadId::new("t").unwrap();
-        let events = events(&fact, &names, &thread, RunId(1), Some(7));
+        let sight = Sight {
+            thread: &thread,
+            run: RunId(1),
+            scope: "".into(),
+            names: &names,
+        };
+        let events = sight.events(&fact, Some(7));
         let attempts: Vec<_> = events
             .iter()
             .filter_map(|event| Some(event.origin.as_ref()?.attempt))

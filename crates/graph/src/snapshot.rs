@@ -6,15 +6,15 @@ use fugato_store::{Snapshot, Snapshots};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    RunError, RunErrorKind, digest,
-    fold::{Fold, SavedFold},
+    Graph, RunError, RunErrorKind, digest,
     journal::Journal,
-    machine::{Json, Machine, Names, Phase, SavedMachine, Todo},
+    machine::{Json, Phase, Todo},
+    scope::Scope,
 };
 
 /// A fold at rest, with a digest that notices damage.
 ///
-/// Version 1: the first.
+/// Version 2 adds the scopes of subgraphs. Version 1 has none, and is read as such.
 #[derive(Serialize, Deserialize)]
 struct Envelope {
     version: u32,
@@ -22,25 +22,11 @@ struct Envelope {
     body: Json,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Body {
-    machine: SavedMachine,
-    fold: SavedFold,
-}
+const VERSION: u32 = 2;
 
-const VERSION: u32 = 1;
-
-/// Puts machine and fold to rest, in one value.
-pub(crate) fn save<S: State>(
-    machine: &Machine,
-    fold: &Fold<S>,
-    names: &Names,
-) -> Result<Vec<u8>, RunError> {
-    let body = Body {
-        machine: SavedMachine::of(machine, names),
-        fold: fold.rest()?,
-    };
-    let body: Json = serde_json::value::to_raw_value(&body)?;
+/// Puts a scope to rest, in one value.
+pub(crate) fn save<S: State>(scope: &Scope<S>) -> Result<Vec<u8>, RunError> {
+    let body: Json = serde_json::value::to_raw_value(&scope.save()?)?;
     let digest = digest::of(body.get().as_bytes());
     Ok(serde_json::to_vec(&Envelope {
         version: VERSION,
@@ -49,26 +35,19 @@ pub(crate) fn save<S: State>(
     })?)
 }
 
-/// Wakes machine and fold. The number is the version of the state that wrote them.
-pub(crate) fn load<S: State>(
-    bytes: &[u8],
-    names: &mut Arc<Names>,
-) -> Result<(Machine, Fold<S>, u32), RunError> {
+/// Wakes a scope.
+pub(crate) fn load<S: State>(bytes: &[u8], graph: &Graph<S>) -> Result<Scope<S>, RunError> {
     let envelope: Envelope = serde_json::from_slice(bytes)?;
     let broken = |why: String| RunError::new(RunErrorKind::Format).because(why);
-    if envelope.version != VERSION {
+    if !(1..=VERSION).contains(&envelope.version) {
         let found = envelope.version;
-        let why = format!("the snapshot has version {found}; this program reads {VERSION}");
+        let why = format!("the snapshot has version {found}; this program reads up to {VERSION}");
         return Err(broken(why));
     }
     if digest::of(envelope.body.get().as_bytes()) != envelope.digest {
         return Err(broken("the snapshot does not match its digest".into()));
     }
-    let Body { machine, fold } = serde_json::from_str(envelope.body.get())?;
-    let machine = machine
-        .wake(names)
-        .map_err(|error| broken(error.to_string()))?;
-    Ok((machine, Fold::wake(&fold)?, fold.version))
+    Scope::from_saved(graph, serde_json::from_str(envelope.body.get())?)
 }
 
 /// Takes snapshots in the background, when the tail of the log has grown past a multiple of the
@@ -89,17 +68,16 @@ impl Snapshotter {
     pub(crate) fn consider<S: State>(
         &mut self,
         journal: &mut Journal,
-        machine: &Machine,
-        fold: &Fold<S>,
-        names: &Names,
+        scope: &Scope<S>,
     ) -> Result<(), RunError> {
         let due = MIN_TAIL.max(TAIL_PER_SNAPSHOT * self.last);
         // A failed step may have been folded and not closed: no snapshot may say so.
-        let open = machine.todo() == Todo::Wait || matches!(machine.phase(), Phase::Failed { .. });
+        let open = scope.machine.todo() == Todo::Wait && scope.children.is_empty();
+        let open = open || matches!(scope.machine.phase(), Phase::Failed { .. });
         if journal.tail < due || open {
             return Ok(());
         }
-        let body = save(machine, fold, names)?;
+        let body = save(scope)?;
         self.last = body.len();
         journal.tail = 0;
         self.put(journal.head, body);

@@ -1,23 +1,24 @@
-//! Running the tasks of a step: one inline, several at once.
-use std::{
-    future::Future,
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
-    sync::Arc,
-    task::{Poll, ready},
-};
+//! Running tasks: one inline, several at once.
+use std::{panic::AssertUnwindSafe, task::Poll, time::Duration};
 
 use fugato_state::State;
-use futures::{FutureExt, StreamExt, future::CatchUnwind, stream::FuturesUnordered};
-use tokio::{sync::mpsc, task::JoinSet};
+use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    task::JoinSet,
+};
 
-use crate::{BoxError, Context, Node, Outcome, route::panic_text};
+use crate::{BoxError, Context, Node, Outcome, route::panic_text, scope::Done};
 
 /// What came out of one attempt of a task.
 pub(crate) enum Attempt<U> {
     Outcome(Outcome<U>),
     Failed(BoxError),
     Panicked(BoxError),
+    /// It took longer than this.
+    Late(Duration),
+    /// It gave no sign of life for so long.
+    Silent(Duration),
 }
 
 type Called<U> = Result<Outcome<U>, BoxError>;
@@ -40,15 +41,20 @@ fn attempt<U>(called: Result<Called<U>, Box<dyn std::any::Any + Send>>) -> Attem
     }
 }
 
-/// A task that is ready to run: its position in the frontier, its node, and what it is given.
-pub(crate) type Ready<S> = (usize, Arc<dyn Node<S>>, Context<S>);
+type Batch = Vec<Done>;
 
-type Batch<U> = Vec<(usize, Attempt<U>)>;
+/// The tasks of a run that run at the same time. Dropping it stops them.
+#[derive(Default)]
+pub(crate) struct Tasks {
+    pool: Option<Pool>,
+    /// How many have not ended.
+    open: usize,
+}
 
-/// The tasks of a step that run at the same time. Dropping it stops them.
-pub(crate) struct Tasks<S: State> {
+struct Pool {
     running: JoinSet<()>,
-    results: mpsc::UnboundedReceiver<Batch<S::Update>>,
+    sender: UnboundedSender<Batch>,
+    results: UnboundedReceiver<Batch>,
 }
 
 /// Above this many tasks for each core, a task is not worth a spawn of its own.
@@ -56,62 +62,69 @@ const SPAWNED_PER_CORE: usize = 4;
 /// How many tasks share a spawn then.
 const CHUNK: usize = 16;
 
-impl<S: State> Tasks<S> {
-    pub(crate) fn start(ready: Vec<Ready<S>>) -> Self {
-        let (sender, results) = mpsc::unbounded_channel();
-        let mut running = JoinSet::new();
+impl Tasks {
+    pub(crate) fn start(&mut self, ready: Vec<BoxFuture<'static, Done>>) {
+        let pool = self.pool.get_or_insert_with(|| {
+            let (sender, results) = unbounded_channel();
+            Pool {
+                running: JoinSet::new(),
+                sender,
+                results,
+            }
+        });
+        self.open += ready.len();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let chunk = if ready.len() > SPAWNED_PER_CORE * cores {
-            CHUNK
-        } else {
-            1
-        };
+        let many = ready.len() > SPAWNED_PER_CORE * cores;
+        let chunk = if many { CHUNK } else { 1 };
         let mut ready = ready.into_iter();
         loop {
             let chunk: Vec<_> = ready.by_ref().take(chunk).collect();
             if chunk.is_empty() {
                 break;
             }
-            running.spawn(run_chunk::<S>(chunk, sender.clone()));
+            pool.running.spawn(run_chunk(chunk, pool.sender.clone()));
         }
-        Self { running, results }
     }
 
-    /// The next outcomes, as many as there are.
-    pub(crate) async fn next(&mut self) -> Batch<S::Update> {
-        let mut batch = self.results.recv().await.unwrap_or_default();
-        while let Ok(more) = self.results.try_recv() {
-            batch.extend(more);
-        }
-        batch
-    }
-}
-
-impl<S: State> Drop for Tasks<S> {
-    fn drop(&mut self) {
-        self.running.abort_all();
-    }
-}
-
-async fn run_chunk<S: State>(
-    chunk: Vec<Ready<S>>,
-    sender: mpsc::UnboundedSender<Batch<S::Update>>,
-) {
-    // Nodes come first: they must outlive their futures, which borrow them.
-    let nodes: Vec<_> = chunk.iter().map(|(_, node, _)| node.clone()).collect();
-    let mut done = Vec::with_capacity(chunk.len());
-    let mut pending = FuturesUnordered::new();
-    for ((position, _, cx), node) in chunk.into_iter().zip(&nodes) {
-        // A node written by hand may panic before its future exists.
-        let called = catch_unwind(AssertUnwindSafe(|| node.run(cx)));
-        let called = match called {
-            Ok(called) => AssertUnwindSafe(called).catch_unwind(),
-            Err(panic) => {
-                done.push((position, attempt(Err(panic))));
-                continue;
+    /// The next outcomes, as many as there are; none if a task died outside of its future.
+    pub(crate) async fn next(&mut self) -> Option<Batch> {
+        let pool = self.pool.as_mut()?;
+        let mut batch = loop {
+            tokio::select! {
+                biased;
+                batch = pool.results.recv() => break batch?,
+                Some(ended) = pool.running.join_next() => if ended.is_err() {
+                    return None;
+                },
             }
         };
-        let mut task = Running { position, called };
+        while let Ok(more) = pool.results.try_recv() {
+            batch.extend(more);
+        }
+        self.open = self.open.saturating_sub(batch.len());
+        Some(batch)
+    }
+
+    /// Whether all have ended.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open == 0
+    }
+
+    /// One of them will never end, and nobody waits for it.
+    pub(crate) fn abandon(&mut self) {
+        self.open = self.open.saturating_sub(1);
+    }
+
+    /// Stops them all.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+async fn run_chunk(chunk: Vec<BoxFuture<'static, Done>>, sender: UnboundedSender<Batch>) {
+    let mut done = Vec::with_capacity(chunk.len());
+    let mut pending = FuturesUnordered::new();
+    for mut task in chunk {
         match futures::poll!(&mut task) {
             Poll::Ready(result) => done.push(result),
             Poll::Pending => pending.push(task),
@@ -128,21 +141,5 @@ async fn run_chunk<S: State>(
         while let Some(Some(result)) = pending.next().now_or_never() {
             done.push(result);
         }
-    }
-}
-
-type Boxed<'a, U> = Pin<Box<dyn Future<Output = Called<U>> + Send + 'a>>;
-
-struct Running<'a, U> {
-    position: usize,
-    called: CatchUnwind<AssertUnwindSafe<Boxed<'a, U>>>,
-}
-
-impl<U> Future for Running<'_, U> {
-    type Output = (usize, Attempt<U>);
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
-        let called = ready!(self.called.poll_unpin(cx));
-        Poll::Ready((self.position, attempt(called)))
     }
 }

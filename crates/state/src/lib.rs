@@ -2,6 +2,7 @@
 
 mod budget;
 mod conversation;
+mod effect;
 mod id;
 mod interrupt;
 mod message;
@@ -11,6 +12,7 @@ mod state;
 
 pub use budget::{Budget, BudgetExhausted};
 pub use conversation::{Conversation, ConversationUpdate, PinnedBlock};
+pub use effect::EffectClass;
 pub use id::{InterruptId, InvalidThreadId, Millis, RunId, Seq, ThreadId};
 pub use interrupt::{Interrupt, Question};
 pub use message::{Message, Role, ToolCall};

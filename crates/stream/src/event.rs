@@ -97,6 +97,28 @@ pub enum EventKind {
         /// The answer.
         answer: Value,
     },
+    /// A question expired unanswered.
+    InterruptExpired {
+        /// The interrupt.
+        id: InterruptId,
+    },
+    /// An action on the outside world is about to begin.
+    EffectIntended {
+        /// The key of the effect.
+        key: String,
+    },
+    /// An action on the outside world happened.
+    EffectDone {
+        /// The key of the effect.
+        key: String,
+    },
+    /// An operator changed the state.
+    Amended {
+        /// Who.
+        by: String,
+        /// Why.
+        why: String,
+    },
     /// Text for the person follows.
     TextStarted {
         /// The block.

@@ -36,6 +36,7 @@ pub use preview::preview;
 pub use refusal::Refusal;
 pub use registry::{Admitted, Registry};
 pub use result::{SUMMARY_CHARS, ToolOutput, ToolResult, ToolStatus, clip};
-pub use spec::{Access, EffectClass, ToolSchema, ToolSpec};
+pub use fugato_state::EffectClass;
+pub use spec::{Access, ToolSchema, ToolSpec};
 pub use tool::{NoArguments, Tool};
 pub use visibility::{Visibility, VisibilityUpdate};

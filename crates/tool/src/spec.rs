@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use fugato_state::Schema;
+use fugato_state::{EffectClass, Schema};
 use serde::{Deserialize, Serialize};
 
 /// What calling a tool means for the state that the model works on.
@@ -13,21 +13,6 @@ pub enum Access {
     Write,
     /// It changes which tools are visible, and nothing else. It is visible in every domain.
     Context,
-}
-
-/// What calling a tool does to the outside world: the class of its effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EffectClass {
-    /// Nothing. It may be repeated freely; updates of the state are no effect.
-    Pure,
-    /// Doing it twice is the same as doing it once.
-    Idempotent,
-    /// The other side drops repeats of an idempotency key: see
-    /// [`ToolContext::key`](crate::ToolContext::key).
-    Keyed,
-    /// It must not be done twice.
-    Once,
 }
 
 /// What is known about a tool without calling it.

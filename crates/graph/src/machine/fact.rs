@@ -5,6 +5,8 @@ use fugato_stream::EventKind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
+use super::Spent;
+
 /// JSON that the machine carries and never looks at.
 pub type Json = Box<RawValue>;
 
@@ -21,6 +23,9 @@ pub enum Fact<P> {
         version: u32,
         /// The state before anything happened.
         state: Json,
+        /// A number that no other thread of this name had, so that idempotency keys differ.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        birth: u64,
     },
     /// A run began with an input.
     Started {
@@ -30,14 +35,24 @@ pub enum Fact<P> {
         under: Under,
         /// The caller's own name for the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        key: Option<String>,
+        key: Option<RequestKey>,
         /// The input.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         updates: Option<Json>,
         /// The first frontier.
         next: Vec<Next<P>>,
     },
-    /// A step of one task closed.
+    /// A task that is a subgraph began: the first fact of its scope.
+    Entered {
+        /// The version of the subgraph's state.
+        version: u32,
+        /// The subgraph's state, as the mapping made it.
+        state: Json,
+        /// The first frontier of the subgraph.
+        next: Vec<Next<P>>,
+    },
+    /// One task is done, and where the thread goes from it. In lockstep it was the only task of its
+    /// step; an eager schedule closes every task alone.
     Stepped {
         /// The task.
         task: P,
@@ -99,6 +114,47 @@ pub enum Fact<P> {
         /// What it wants to know.
         questions: Vec<Interrupt>,
     },
+    /// An action that must not be done twice is about to begin.
+    Intended {
+        /// The task; none for an effect of the whole thread.
+        #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
+        task: Option<P>,
+        /// The effect's key.
+        key: String,
+        /// A digest of the input.
+        digest: String,
+        /// The input, for whoever has to find out whether it happened.
+        input: Json,
+        /// After this time of the store's clock the action is no longer under way.
+        not_after: Millis,
+    },
+    /// An action happened.
+    Receipt {
+        /// The task; none for an effect of the whole thread.
+        #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
+        task: Option<P>,
+        /// The effect's key.
+        key: String,
+        /// A digest of the input.
+        digest: String,
+        /// What came out.
+        value: Json,
+    },
+    /// An intended action certainly did not happen.
+    Undone {
+        /// The task; none for an effect of the whole thread.
+        #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
+        task: Option<P>,
+        /// The effect's key.
+        key: String,
+        /// How that is known.
+        why: String,
+    },
+    /// Tasks of the run used something that the run has a budget of.
+    Spent {
+        /// What, and how much.
+        amounts: Spent,
+    },
     /// Questions were answered.
     Answered {
         /// The answers.
@@ -133,6 +189,25 @@ pub enum Fact<P> {
         by: String,
         /// Why.
         why: String,
+        /// The tasks that will never end.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        dropped: Vec<String>,
+        /// The effects of which nobody knows whether they happened.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        in_doubt: Vec<String>,
+    },
+    /// An operator changed the state.
+    Amended {
+        /// What changed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        updates: Option<Json>,
+        /// The open task that these updates finish, if they finish one.
+        #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
+        task: Option<P>,
+        /// Who did it.
+        by: String,
+        /// Why.
+        why: String,
     },
     /// The log was folded under a newer version; later folds start at the snapshot beside it.
     Migrated {
@@ -159,6 +234,27 @@ fn first() -> u32 {
 )]
 fn is_first(attempt: &u32) -> bool {
     *attempt == 1
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// The caller's own name for a request, so that repeating it does nothing twice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestKey {
+    /// The name.
+    pub key: String,
+    /// A digest of the input.
+    pub digest: String,
+    /// The store's clock when the request came.
+    pub at: Millis,
+    /// Until when a repeat is recognised, in milliseconds of the store's clock.
+    pub until: Millis,
 }
 
 /// Which program wrote what follows.
@@ -221,7 +317,65 @@ impl<P> Fact<P> {
     /// The same fact with other addresses.
     pub fn map<Q, E>(self, f: &mut impl FnMut(P) -> Result<Q, E>) -> Result<Fact<Q>, E> {
         Ok(match self {
-            Self::Created { version, state } => Fact::Created { version, state },
+            Self::Created {
+                version,
+                state,
+                birth,
+            } => Fact::Created {
+                version,
+                state,
+                birth,
+            },
+            Self::Entered {
+                version,
+                state,
+                next,
+            } => Fact::Entered {
+                version,
+                state,
+                next: map_next(next, f)?,
+            },
+            Self::Intended {
+                task,
+                key,
+                digest,
+                input,
+                not_after,
+            } => Fact::Intended {
+                task: task.map(f).transpose()?,
+                key,
+                digest,
+                input,
+                not_after,
+            },
+            Self::Receipt {
+                task,
+                key,
+                digest,
+                value,
+            } => Fact::Receipt {
+                task: task.map(f).transpose()?,
+                key,
+                digest,
+                value,
+            },
+            Self::Undone { task, key, why } => Fact::Undone {
+                task: task.map(f).transpose()?,
+                key,
+                why,
+            },
+            Self::Spent { amounts } => Fact::Spent { amounts },
+            Self::Amended {
+                updates,
+                task,
+                by,
+                why,
+            } => Fact::Amended {
+                updates,
+                task: task.map(f).transpose()?,
+                by,
+                why,
+            },
             Self::Started {
                 run,
                 under,
@@ -295,7 +449,17 @@ impl<P> Fact<P> {
             }
             Self::RunEnded { output } => Fact::RunEnded { output },
             Self::RunFailed { error } => Fact::RunFailed { error },
-            Self::Cancelled { by, why } => Fact::Cancelled { by, why },
+            Self::Cancelled {
+                by,
+                why,
+                dropped,
+                in_doubt,
+            } => Fact::Cancelled {
+                by,
+                why,
+                dropped,
+                in_doubt,
+            },
             Self::Migrated { under } => Fact::Migrated { under },
             Self::Forked { from, seq } => Fact::Forked { from, seq },
         })

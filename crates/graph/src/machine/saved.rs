@@ -2,11 +2,15 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::{BadPath, Json, Machine, Names, NodeIx, Path, Phase, Task, TaskState, Under};
+use super::{
+    BadPath, Effect, Json, Keyed, Machine, Names, NodeIx, Path, Phase, Spent, Task, TaskState,
+    Under,
+};
 
 /// A machine at rest: nodes by name, so that it outlives a change of the graph.
 ///
-/// Version 1: the first.
+/// Version 2 adds effects, budgets, named requests and tasks that sleep. Version 1 has none of them,
+/// and is read as such.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SavedMachine {
     version: u32,
@@ -21,11 +25,27 @@ pub struct SavedMachine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<(String, String)>,
     output: Option<Json>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    birth: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    effects: Vec<Effect>,
+    #[serde(default, skip_serializing_if = "Spent::is_empty")]
+    spent: Spent,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    keys: BTreeMap<String, Keyed>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl SavedMachine {
-    /// The version that this program writes.
-    pub const VERSION: u32 = 1;
+    /// The version that this program writes. It reads this one and all before.
+    pub const VERSION: u32 = 2;
 
     /// Puts a machine to rest.
     pub fn of(machine: &Machine, names: &Names) -> Self {
@@ -56,12 +76,16 @@ impl SavedMachine {
                 .as_ref()
                 .map(|(task, error)| (names.text(*task), error.clone())),
             output: machine.output.clone(),
+            birth: machine.birth,
+            effects: machine.effects.clone(),
+            spent: machine.spent.clone(),
+            keys: machine.keys.clone(),
         }
     }
 
     /// Wakes the machine. Names that the graph no longer has are added to `names`.
     pub fn wake(self, names: &mut Arc<Names>) -> Result<Machine, SavedMachineError> {
-        if self.version != Self::VERSION {
+        if !(1..=Self::VERSION).contains(&self.version) {
             return Err(SavedMachineError::Version(self.version));
         }
         let mut machine = Machine {
@@ -82,6 +106,10 @@ impl SavedMachine {
                 .collect(),
             asked: self.asked,
             output: self.output,
+            birth: self.birth,
+            effects: self.effects,
+            spent: self.spent,
+            keys: self.keys,
             ..Machine::default()
         };
         if let Some((task, error)) = self.failure {
@@ -110,7 +138,7 @@ impl SavedMachine {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SavedMachineError {
     /// Another version wrote it.
-    #[error("the machine has version {0}; this program reads version {version}", version = SavedMachine::VERSION)]
+    #[error("the machine has version {0}; this program reads versions up to {version}", version = SavedMachine::VERSION)]
     Version(u32),
     /// A task has no valid address.
     #[error("the machine has a task without a valid address")]

@@ -1,8 +1,8 @@
-use fugato_state::{Interrupt, InterruptId};
+use fugato_state::{Interrupt, InterruptId, Millis};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Item;
+use super::{Effect, Item};
 
 /// One activation of a node in the open step.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -14,8 +14,17 @@ pub struct Task<P> {
     pub item: Option<Item>,
     /// Which try this is, from 1.
     pub attempt: u32,
+    /// How many of these tries ended because their process did.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub crashes: u32,
     /// How it stands.
     pub state: TaskState,
+    /// When it is tried again, in milliseconds of the store's clock, while it sleeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Millis>,
+    /// What it did to the outside world, or was about to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<Effect>,
     /// What it asked and was told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<Box<Ask>>,
@@ -29,6 +38,8 @@ pub enum TaskState {
     Ready,
     /// It was started in this process. Never at rest: a crash makes it ready again.
     Running,
+    /// It failed, and is tried again at its time.
+    Sleeping,
     /// It has its outcome, which is folded when the step closes.
     Done,
     /// It failed for good.
@@ -70,13 +81,39 @@ impl Ask {
     }
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(crashes: &u32) -> bool {
+    *crashes == 0
+}
+
 impl<P> Task<P> {
+    /// How often it was tried, not counting the tries that ended with their process.
+    pub fn tries(&self) -> u32 {
+        self.attempt.saturating_sub(self.crashes)
+    }
+
+    /// What is known of one of its effects.
+    pub fn effect(&self, key: &str) -> Option<&Effect> {
+        self.effects.iter().find(|effect| effect.key == key)
+    }
+
+    /// The effects of which nobody knows whether they happened.
+    pub fn doubts(&self) -> impl Iterator<Item = &Effect> {
+        self.effects.iter().filter(|effect| effect.is_in_doubt())
+    }
+
     pub(super) fn new(path: P, item: Option<Item>) -> Self {
         Self {
             path,
             item,
             attempt: 1,
+            crashes: 0,
             state: TaskState::Ready,
+            until: None,
+            effects: vec![],
             ask: None,
         }
     }
@@ -85,7 +122,10 @@ impl<P> Task<P> {
         let Self {
             item,
             attempt,
+            crashes,
             state,
+            until,
+            effects,
             ask,
             ..
         } = self;
@@ -93,7 +133,10 @@ impl<P> Task<P> {
             path,
             item,
             attempt,
+            crashes,
             state,
+            until,
+            effects,
             ask,
         }
     }
@@ -104,6 +147,7 @@ impl<P> Task<P> {
 pub(super) struct Counts {
     pub(super) ready: usize,
     pub(super) running: usize,
+    pub(super) sleeping: usize,
     pub(super) done: usize,
     pub(super) failed: usize,
     pub(super) asking: usize,
@@ -114,6 +158,7 @@ impl Counts {
         match state {
             TaskState::Ready => &mut self.ready,
             TaskState::Running => &mut self.running,
+            TaskState::Sleeping => &mut self.sleeping,
             TaskState::Done => &mut self.done,
             TaskState::Failed => &mut self.failed,
             TaskState::Asking => &mut self.asking,

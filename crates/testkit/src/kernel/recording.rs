@@ -144,6 +144,7 @@ fn fact(record: &Record) -> String {
     for (_, inner) in under {
         if let Some(inner) = inner.as_object_mut() {
             inner.remove("under");
+            inner.remove("birth");
         }
     }
     fact.to_string()

@@ -190,7 +190,7 @@ pub async fn k16_another_format_is_refused(factory: &dyn LogFactory) -> Result<(
         let body = record.0.split_first();
         let json = body
             .map(|(version, json)| (*version, serde_json::from_slice::<serde_json::Value>(json)));
-        holds(matches!(json, Some((1, Ok(_)))), || {
+        holds(matches!(json, Some((2, Ok(_)))), || {
             format!("a record is {record:?}")
         })?;
     }
@@ -202,7 +202,7 @@ pub async fn k16_another_format_is_refused(factory: &dyn LogFactory) -> Result<(
             fence: head.fence,
         },
         nonce: 7,
-        records: vec![Record(b"\x02{}".to_vec())],
+        records: vec![Record(b"\x03{}".to_vec())],
         status: Status::Idle,
         base: None,
     };
@@ -210,7 +210,7 @@ pub async fn k16_another_format_is_refused(factory: &dyn LogFactory) -> Result<(
     let runner = desk.runner(&graph).options(RunnerOptions::default());
     let error = runner.start(&desk.thread, ()).await.err();
     let error = error.map(|error| whole(&error)).unwrap_or_default();
-    let expected = "the record has format version 2; this program reads version 1";
+    let expected = "the record has format version 3; this program reads versions up to 2";
     holds(error.contains(expected), || format!("got {error:?}"))?;
     same("the head", desk.head().await?, head.seq + 1)
 }

@@ -1,0 +1,111 @@
+//! How a run is told from outside to stop.
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicBool, AtomicI64, Ordering},
+};
+
+use fugato_state::Millis;
+use fugato_store::Signal;
+use tokio::sync::Notify;
+
+/// What a run shares with whoever may stop it: its lease's keeper, its runner, its nodes.
+#[derive(Debug, Default)]
+pub(crate) struct Control {
+    stopping: AtomicBool,
+    stop: Mutex<Option<Stop>>,
+    told: Notify,
+    /// When the lease ends, in milliseconds of the store's clock.
+    until: AtomicI64,
+    /// Until when the lease must last because an action is under way.
+    floor: AtomicI64,
+}
+
+/// Why a run stops.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Somebody cancelled it.
+    Cancel { by: String, why: String },
+    /// Its process wants to end: it goes on elsewhere.
+    Drain,
+    /// The lease is gone: somebody else may run it.
+    LeaseLost,
+}
+
+impl Control {
+    /// Stops the run. The first reason counts, but a cancellation outranks the end of a process.
+    pub(crate) fn stop(&self, stop: Stop) {
+        let mut known = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.is_none() || *known == Some(Stop::Drain) {
+            *known = Some(stop);
+        }
+        drop(known);
+        self.stopping.store(true, Ordering::Release);
+        self.told.notify_waiters();
+        self.told.notify_one();
+    }
+
+    pub(crate) fn signals(&self, signals: Vec<Signal>) {
+        for signal in signals {
+            if let Signal::Cancel { by, why } = signal {
+                self.stop(Stop::Cancel { by, why });
+            }
+        }
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn reason(&self) -> Option<Stop> {
+        let known = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
+        known.clone()
+    }
+
+    /// Whether what the run does is to be thrown away, rather than ended in peace.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.is_stopping() && self.reason() != Some(Stop::Drain)
+    }
+
+    /// Waits until the run is to stop.
+    pub(crate) async fn stopped(&self) {
+        loop {
+            let told = self.told.notified();
+            tokio::pin!(told);
+            told.as_mut().enable();
+            if self.is_stopping() {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    /// Waits until what the run does is to be thrown away.
+    pub(crate) async fn cancelled(&self) {
+        loop {
+            let told = self.told.notified();
+            tokio::pin!(told);
+            told.as_mut().enable();
+            if self.is_cancelled() {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    pub(crate) fn leased(&self, until: Millis) {
+        self.until.store(until, Ordering::Release);
+    }
+
+    pub(crate) fn lease_until(&self) -> Millis {
+        self.until.load(Ordering::Acquire)
+    }
+
+    /// Keeps the lease at least until then.
+    pub(crate) fn hold_until(&self, until: Millis) {
+        self.floor.fetch_max(until, Ordering::AcqRel);
+    }
+
+    pub(crate) fn held_until(&self) -> Millis {
+        self.floor.load(Ordering::Acquire)
+    }
+}

@@ -1,0 +1,303 @@
+//! What tasks ask of their driver while they run: effects, budgets.
+use fugato_state::{EffectClass, Millis, State};
+use fugato_store::Status;
+use tokio::sync::oneshot;
+
+use super::Driver;
+use crate::{
+    RunError,
+    effect::{Begin, Call, Doubt, End, Permit, Who},
+    engine::{Acting, Address},
+    machine::{Effect, Fact, Machine, Path, Stage, TaskState},
+    scope::{At, Sub, doubt_key, trail},
+};
+
+impl<S: State> Driver<S> {
+    /// Takes in what tasks have said, and answers them when what was learned is stored.
+    pub(super) async fn hear(&mut self) -> Result<(), RunError> {
+        while let Ok(call) = self.engine.calls.try_recv() {
+            self.take_call(call).await?;
+        }
+        if !self.engine.replies.is_empty() {
+            self.flush(Status::Runnable).await?;
+            for (task, permit) in self.engine.replies.drain(..) {
+                // A task that no longer waits was dropped.
+                let _ = task.send(permit);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn take_call(&mut self, call: Call) -> Result<(), RunError> {
+        match call {
+            Call::Begin(begin) => self.begin(*begin).await,
+            Call::End {
+                who,
+                key,
+                digest,
+                class,
+                end,
+                reply,
+            } => {
+                let address = Address::of(&who, &key);
+                let waiting = self.no_longer_acting(&address);
+                self.ended(&who, (key, digest, class), end, reply);
+                for begin in waiting {
+                    Box::pin(self.begin(begin)).await?;
+                }
+                Ok(())
+            }
+            Call::AskPerson { who, key, problem } => {
+                self.ask_person(&who, &key, problem);
+                Ok(())
+            }
+            Call::Spend { meter, amount } => {
+                let amounts = [(meter, amount)].into();
+                self.root.record(Fact::Spent { amounts }, &mut self.engine);
+                Ok(())
+            }
+        }
+    }
+
+    fn ask_person(&mut self, who: &Who, key: &str, problem: Option<String>) {
+        if !self.is_wanted(who) {
+            return;
+        }
+        // What is known of an effect of the whole thread is at the root.
+        let whole = match who.whole_thread {
+            true => self.root.machine.effect(None, key).cloned(),
+            false => None,
+        };
+        let root: &mut dyn Sub = &mut self.root;
+        if let Some(scope) = root.descend(trail(&who.at)) {
+            scope.ask_person(who.path, key, whole, problem, &mut self.engine);
+            self.engine.tasks.abandon();
+        }
+    }
+
+    /// May an action begin?
+    async fn begin(&mut self, begin: Begin) -> Result<(), RunError> {
+        if !self.is_wanted(&begin.who) {
+            return Ok(());
+        }
+        let address = Address::of(&begin.who, &begin.key);
+        let mut acting = self.engine.acting.iter_mut();
+        if let Some(same) = acting.find(|acting| acting.address == address) {
+            same.waiting.push(begin);
+            return Ok(());
+        }
+        match self.known(&begin.who, &begin.key) {
+            Some(Effect { digest, stage, .. })
+                if digest != begin.digest && !matches!(stage, Stage::Undone) =>
+            {
+                answer(begin.reply, Permit::Changed { recorded: digest });
+            }
+            Some(Effect {
+                stage: Stage::Receipted { value },
+                ..
+            }) => answer(begin.reply, Permit::Replay(value)),
+            Some(effect) if effect.is_in_doubt() => match self.told(&begin.who, &effect) {
+                Some(Doubt::Happened(value)) => {
+                    let value = serde_json::value::to_raw_value(&value)?;
+                    answer(begin.reply, Permit::Told(value));
+                }
+                Some(Doubt::DidNotHappen) => {
+                    let why = "a person said so".to_owned();
+                    self.undone(&begin.who, begin.key.clone(), why);
+                    return self.grant(begin).await;
+                }
+                None => answer(
+                    begin.reply,
+                    Permit::Doubt {
+                        wait: self.wait_for(&effect),
+                    },
+                ),
+            },
+            _ => return self.grant(begin).await,
+        }
+        Ok(())
+    }
+
+    /// Everything before an action is stored before it begins, whatever the durability.
+    async fn grant(&mut self, begin: Begin) -> Result<(), RunError> {
+        let now = self.engine.shared.now();
+        let not_after = now.saturating_add(begin.timeout).saturating_add(GRACE);
+        let idempotency_key = self.idempotency_key(&begin.who, &begin.key);
+        if begin.class == EffectClass::Once {
+            self.outlive(not_after).await?;
+            let address = Address::of(&begin.who, &begin.key);
+            let intended = Fact::Intended {
+                task: begin.who.task(),
+                key: begin.key,
+                digest: begin.digest,
+                input: begin.input,
+                not_after,
+            };
+            self.record_for(&begin.who, intended);
+            self.engine.acting.push(Acting {
+                address,
+                not_after,
+                waiting: vec![],
+            });
+        }
+        let go = Permit::Go {
+            idempotency_key,
+            not_after,
+        };
+        self.engine.replies.push((begin.reply, go));
+        Ok(())
+    }
+
+    fn ended(
+        &mut self,
+        who: &Who,
+        (key, digest, class): (String, String, EffectClass),
+        end: End,
+        reply: oneshot::Sender<Permit>,
+    ) {
+        match end {
+            End::Happened(value) => {
+                let task = who.task();
+                let receipt = Fact::Receipt {
+                    task,
+                    key,
+                    digest,
+                    value: value.clone(),
+                };
+                self.record_for(who, receipt);
+                match class {
+                    // A receipt of what must not be done twice is stored at once.
+                    EffectClass::Once => self.engine.replies.push((reply, Permit::Replay(value))),
+                    _ => answer(reply, Permit::Replay(value)),
+                }
+            }
+            End::DidNotHappen(why) => {
+                self.undone(who, key, why);
+                answer(reply, Permit::Noted);
+            }
+            End::Unknown => {
+                let wait = std::time::Duration::ZERO;
+                answer(reply, Permit::Doubt { wait });
+            }
+        }
+    }
+
+    fn undone(&mut self, who: &Who, key: String, why: String) {
+        let task = who.task();
+        self.record_for(who, Fact::Undone { task, key, why });
+    }
+
+    fn no_longer_acting(&mut self, address: &Address) -> Vec<Begin> {
+        let mut acting = self.engine.acting.iter();
+        match acting.position(|acting| acting.address == *address) {
+            Some(at) => self.engine.acting.swap_remove(at).waiting,
+            None => vec![],
+        }
+    }
+
+    /// The lease lasts until the action is over for certain.
+    async fn outlive(&mut self, not_after: Millis) -> Result<(), RunError> {
+        let control = self.engine.shared.control.clone();
+        control.hold_until(not_after);
+        match &self.engine.journal {
+            Some(journal) if control.lease_until() < not_after => {
+                let ttl = not_after.saturating_sub(self.engine.shared.now());
+                journal.renew(ttl.saturating_add(GRACE), &control).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn wait_for(&self, effect: &Effect) -> std::time::Duration {
+        let Stage::Intended { not_after, .. } = effect.stage else {
+            return std::time::Duration::ZERO;
+        };
+        let wait = not_after.saturating_sub(self.engine.shared.now()).max(0);
+        std::time::Duration::from_millis(wait.unsigned_abs())
+    }
+
+    /// What a person said about an action in doubt.
+    fn told(&mut self, who: &Who, effect: &Effect) -> Option<Doubt> {
+        let scope = self.scope(&who.at)?;
+        let task = scope.machine().position(&who.path)?;
+        let ask = scope.machine().task(task)?.ask.as_ref()?;
+        let told = ask.answer(&doubt_key(effect))?;
+        serde_json::from_value(told.clone()).ok()
+    }
+
+    fn known(&mut self, who: &Who, key: &str) -> Option<Effect> {
+        let machine = self.machine_of(who)?;
+        machine.effect(who.task().as_ref(), key).cloned()
+    }
+
+    fn machine_of(&mut self, who: &Who) -> Option<&Machine> {
+        if who.whole_thread {
+            return Some(&self.root.machine);
+        }
+        self.scope(&who.at).map(|scope| scope.machine())
+    }
+
+    fn record_for(&mut self, who: &Who, fact: Fact<Path>) {
+        if who.whole_thread {
+            return self.root.record(fact, &mut self.engine);
+        }
+        let root: &mut dyn Sub = &mut self.root;
+        if let Some(scope) = root.descend(trail(&who.at)) {
+            scope.record(fact, &mut self.engine);
+        }
+    }
+
+    fn scope(&mut self, at: &At) -> Option<&mut dyn Sub> {
+        let root: &mut dyn Sub = &mut self.root;
+        root.descend(trail(at))
+    }
+
+    /// Whether the attempt that calls is the one that is running.
+    fn is_wanted(&mut self, who: &Who) -> bool {
+        let Some(scope) = self.scope(&who.at) else {
+            return false;
+        };
+        let machine = scope.machine();
+        let task = machine.position(&who.path).and_then(|at| machine.task(at));
+        task.is_some_and(|task| task.state == TaskState::Running && task.attempt == who.attempt)
+    }
+
+    /// The same whenever this action of this task of this thread is tried.
+    fn idempotency_key(&mut self, who: &Who, key: &str) -> String {
+        let birth = self.root.machine.birth();
+        let thread = self.engine.shared.thread.clone();
+        let task = match who.whole_thread {
+            true => String::new(),
+            false => self
+                .scope(&who.at)
+                .map_or_else(String::new, |scope| scope.name_of(who.path)),
+        };
+        format!("{thread}@{birth}/{task}/{key}")
+    }
+}
+
+/// How much longer than its timeout an action counts as under way, in milliseconds: between the
+/// intent and its beginning lies an append.
+const GRACE: Millis = 2_000;
+
+fn answer(task: oneshot::Sender<Permit>, permit: Permit) {
+    // A task that no longer waits was dropped.
+    let _ = task.send(permit);
+}
+
+impl Who {
+    /// The task that the effect belongs to; none if it is the whole thread's.
+    fn task(&self) -> Option<Path> {
+        (!self.whole_thread).then_some(self.path)
+    }
+}
+
+impl Address {
+    fn of(who: &Who, key: &str) -> Self {
+        let task = who.task().map(|path| (trail(&who.at).to_vec(), path));
+        Self {
+            task,
+            key: key.into(),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! How a run comes to rest.
+use std::time::Duration;
+
+use fugato_state::{Millis, State};
+use fugato_store::{Status, StoreError, StoreErrorKind};
+use fugato_stream::EventKind;
+
+use super::{Driver, explain};
+use crate::{
+    RunError, RunErrorKind,
+    control::Stop,
+    machine::{Fact, Meter, TaskState, Todo},
+    route::calm,
+    scope::Sub,
+};
+
+impl<S: State> Driver<S> {
+    pub(super) fn end(&mut self) {
+        if let Some((join, arrived)) = self.root.machine.half_filled().first_key_value() {
+            let (join, arrived) = (join.clone(), arrived.clone());
+            let kind = RunErrorKind::HalfFilledJoin { join, arrived };
+            return self.fail(RunError::new(kind));
+        }
+        let (output, state) = (self.root.graph.0.output.as_ref(), &self.root.fold.state);
+        match output.map(|output| calm(|| output(state))).transpose() {
+            Ok(output) => self
+                .root
+                .record(Fact::RunEnded { output }, &mut self.engine),
+            Err(error) => {
+                let node = "END".into();
+                self.fail(RunError::new(RunErrorKind::Router { node }).because(error));
+            }
+        }
+    }
+
+    pub(super) fn fail_run(&mut self) {
+        // The failure of a task whose run was taken over is known from the log alone.
+        let told = self.root.machine.failure().map(|(task, error)| {
+            let task = self.root.full_name(task);
+            let kind = RunErrorKind::Node { task };
+            let named = format!("{kind}: ");
+            let cause = error.strip_prefix(&named).unwrap_or(error).to_owned();
+            RunError::new(kind).because(cause)
+        });
+        let error = self.engine.error.take().or(told);
+        self.fail(error.unwrap_or_else(|| RunError::new(RunErrorKind::NothingToDo)));
+    }
+
+    pub(crate) fn fail(&mut self, error: RunError) {
+        let text = explain(&error);
+        self.engine.error = Some(error);
+        let failed = Fact::RunFailed { error: text };
+        self.root.record(failed, &mut self.engine);
+    }
+
+    /// The run fails although tasks could go on: those that run come to their end first.
+    pub(super) async fn give_up(&mut self, error: RunError) -> Result<(), RunError> {
+        self.engine.ready.clear();
+        while !self.engine.tasks.is_empty() && !self.engine.shared.control.is_cancelled() {
+            self.wait().await?;
+        }
+        self.fail(error);
+        Ok(())
+    }
+
+    /// Whether the run is to stop, and can.
+    pub(super) fn stops(&self) -> bool {
+        let control = &self.engine.shared.control;
+        control.is_stopping() && (control.is_cancelled() || self.engine.tasks.is_empty())
+    }
+
+    pub(super) async fn stop(&mut self) -> Result<(), RunError> {
+        match self.engine.shared.control.reason() {
+            Some(Stop::Cancel { by, why }) => {
+                self.cancel(by, why).await?;
+                self.rest().await
+            }
+            Some(Stop::LeaseLost) => {
+                let error = StoreError::new(StoreErrorKind::LeaseLost, "renew");
+                Err(error.on(&self.engine.shared.thread).into())
+            }
+            Some(Stop::Drain) | None => {
+                self.settle_actions().await?;
+                self.flush(Status::Runnable).await?;
+                self.rested = true;
+                Err(RunError::new(RunErrorKind::HandedOver))
+            }
+        }
+    }
+
+    /// Nodes are dropped; an action that must not be done twice is waited for.
+    pub(crate) async fn cancel(&mut self, by: String, why: String) -> Result<(), RunError> {
+        self.engine.ready.clear();
+        self.engine.tasks.clear();
+        self.settle_actions().await?;
+        let (mut dropped, mut in_doubt) = (vec![], vec![]);
+        unfinished(&self.root, &mut dropped, &mut in_doubt);
+        self.root.keep_finished();
+        self.engine.error = Some(RunError::new(RunErrorKind::Cancelled {
+            by: by.clone(),
+            why: why.clone(),
+        }));
+        let cancelled = Fact::Cancelled {
+            by,
+            why,
+            dropped,
+            in_doubt,
+        };
+        self.root.record(cancelled, &mut self.engine);
+        Ok(())
+    }
+
+    /// Waits until no action that must not be done twice is under way.
+    async fn settle_actions(&mut self) -> Result<(), RunError> {
+        self.hear().await?;
+        while let Some(last) = self
+            .engine
+            .acting
+            .iter()
+            .map(|acting| acting.not_after)
+            .max()
+        {
+            let left = last.saturating_sub(self.engine.shared.now()).max(0);
+            let left = Duration::from_millis(left.unsigned_abs());
+            match tokio::time::timeout(left, self.engine.calls.recv()).await {
+                Ok(Some(call)) => self.take_call(call).await?,
+                _ => return Ok(()),
+            }
+            self.hear().await?;
+        }
+        Ok(())
+    }
+
+    /// Whether a wait is so long that the thread is better left to whoever comes by then.
+    pub(super) fn hands_over(&self, until: Millis) -> bool {
+        let options = &self.engine.options;
+        let wait = until.saturating_sub(self.engine.shared.now());
+        self.engine.ready.is_empty()
+            && self.engine.journal.is_some()
+            && options
+                .longest_sleep
+                .is_some_and(|longest| wait > crate::policy::millis(longest))
+    }
+
+    pub(super) async fn rest(&mut self) -> Result<(), RunError> {
+        self.settle_actions().await?;
+        if self.engine.options.budgets.contains_key(&Meter::WallTime) {
+            let amounts = self.engine.wall_time();
+            self.root.record(Fact::Spent { amounts }, &mut self.engine);
+        }
+        let todo = self.root.machine.todo();
+        self.flush(self.status()).await?;
+        // The last append may have brought the wish to stop.
+        if let (Todo::Park, Some(Stop::Cancel { by, why })) =
+            (todo, self.engine.shared.control.reason())
+        {
+            self.cancel(by, why).await?;
+            self.flush(Status::Idle).await?;
+        }
+        self.rested = true;
+        if self.engine.shared.hub.is_heard() && self.root.machine.todo() == Todo::Park {
+            let interrupts = crate::answer::interrupts(&self.root);
+            let parked = self
+                .engine
+                .shared
+                .event(None, EventKind::RunParked { interrupts });
+            self.engine.shared.hub.send(parked);
+        }
+        self.engine.error.take().map_or(Ok(()), Err)
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        status(&self.root)
+    }
+}
+
+/// What a queue of threads must know of this one.
+pub(crate) fn status(scope: &dyn Sub) -> Status {
+    match scope.machine().todo() {
+        Todo::Park => Status::Waiting {
+            expires: expires(scope),
+        },
+        Todo::Rest => Status::Idle,
+        Todo::Sleep(until) => Status::Sleeping { until },
+        _ => Status::Runnable,
+    }
+}
+
+/// When the first open question expires.
+fn expires(scope: &dyn Sub) -> Option<Millis> {
+    let inside = scope.children().filter_map(|(_, child)| expires(child));
+    inside.chain(scope.machine().expires()).min()
+}
+
+/// The tasks that have not ended, and the effects in doubt.
+fn unfinished(scope: &dyn Sub, dropped: &mut Vec<String>, in_doubt: &mut Vec<String>) {
+    for task in scope.machine().frontier() {
+        if task.state != TaskState::Done {
+            dropped.push(scope.name_of(task.path));
+        }
+        let name = |effect: &crate::machine::Effect| {
+            format!("{}: {}", scope.name_of(task.path), effect.key)
+        };
+        in_doubt.extend(task.doubts().map(name));
+    }
+    in_doubt.extend(scope.machine().doubts().map(|effect| effect.key.clone()));
+    for (_, child) in scope.children() {
+        unfinished(child, dropped, in_doubt);
+    }
+}

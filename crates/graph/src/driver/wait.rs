@@ -1,0 +1,150 @@
+//! Waiting: for outcomes, for what tasks say, for a time, or to be stopped.
+use std::{future::Future, time::Duration};
+
+use fugato_state::State;
+use fugato_store::Status;
+
+use super::Driver;
+use crate::{
+    RunError,
+    effect::Call,
+    engine::Engine,
+    machine::{TaskState, Todo},
+    scope::{Done, Sub, trail},
+    tasks::Attempt,
+};
+
+/// What ended a wait.
+enum Heard {
+    Done(Vec<Done>),
+    /// A task died outside of its future.
+    Lost,
+    Call(Call),
+    Time,
+    Stopped,
+}
+
+impl<S: State> Driver<S> {
+    /// Waits until something happens. What was learned before is stored first; what ends meanwhile
+    /// comes next.
+    pub(super) async fn wait(&mut self) -> Result<(), RunError> {
+        if self.engine.store_within() == Some(Duration::ZERO) {
+            let status = match self.root.machine.todo() {
+                Todo::Sleep(until) => Status::Sleeping { until },
+                _ => Status::Runnable,
+            };
+            self.flush(status).await?;
+        }
+        let waits = [self.engine.store_within(), self.engine.wakes_in()];
+        let wait = waits.into_iter().flatten().min();
+        let Engine {
+            tasks,
+            calls,
+            shared,
+            ..
+        } = &mut self.engine;
+        let heard = tokio::select! {
+            biased;
+            () = shared.control.cancelled() => Heard::Stopped,
+            Some(call) = calls.recv() => Heard::Call(call),
+            done = tasks.next(), if !tasks.is_empty() => done.map_or(Heard::Lost, Heard::Done),
+            () = shared.control.stopped(), if tasks.is_empty() => Heard::Stopped,
+            () = pass(wait) => Heard::Time,
+        };
+        match heard {
+            Heard::Done(batch) => {
+                self.hear().await?;
+                for done in batch {
+                    let root: &mut dyn Sub = &mut self.root;
+                    if let Some(scope) = root.descend(trail(&done.at)) {
+                        scope.learn(done, &mut self.engine)?;
+                    }
+                }
+            }
+            Heard::Lost => self.lost()?,
+            Heard::Call(call) => {
+                self.take_call(call).await?;
+                self.hear().await?;
+            }
+            Heard::Time => self.wake(),
+            Heard::Stopped => {}
+        }
+        Ok(())
+    }
+
+    /// Waits for the only task of the step, which runs here. None if it is no longer wanted.
+    pub(super) async fn attend(
+        &mut self,
+        position: usize,
+        running: impl Future<Output = Attempt<S::Update>>,
+    ) -> Result<Option<Attempt<S::Update>>, RunError> {
+        tokio::pin!(running);
+        loop {
+            let strict = self.engine.options.durability == crate::Durability::Strict;
+            let wait = self.engine.store_within().filter(|_| !strict);
+            let Engine { calls, shared, .. } = &mut self.engine;
+            let heard = tokio::select! {
+                biased;
+                () = shared.control.cancelled() => Heard::Stopped,
+                Some(call) = calls.recv() => Heard::Call(call),
+                attempt = &mut running => return Ok(Some(attempt)),
+                () = pass(wait) => Heard::Time,
+            };
+            match heard {
+                Heard::Call(call) => {
+                    self.take_call(call).await?;
+                    self.hear().await?;
+                }
+                Heard::Stopped => return Ok(None),
+                _ => self.flush(Status::Runnable).await?,
+            }
+            let task = self.root.machine.task(position);
+            if task.is_none_or(|task| task.state != TaskState::Running) {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Lets failed tasks be tried again whose time has come.
+    fn wake(&mut self) {
+        let now = self.engine.shared.now();
+        for trail in self.engine.due() {
+            let root: &mut dyn Sub = &mut self.root;
+            if let Some(scope) = root.descend(&trail) {
+                scope.machine_mut().wake(now);
+            }
+        }
+    }
+
+    /// Nothing tells which task it was: all that run are tried again, or fail.
+    fn lost(&mut self) -> Result<(), RunError> {
+        self.engine.tasks.clear();
+        lose(&mut self.root, &mut self.engine)
+    }
+}
+
+fn lose(scope: &mut dyn Sub, engine: &mut Engine) -> Result<(), RunError> {
+    scope.stir();
+    for (_, child) in scope.children_mut() {
+        lose(&mut **child, engine)?;
+    }
+    let inside: Vec<_> = scope.children().map(|(path, _)| path).collect();
+    let running = scope.machine().frontier().iter();
+    let running = running.filter(|task| task.state == TaskState::Running);
+    let lost: Vec<_> = running
+        .filter(|task| !inside.contains(&task.path))
+        .map(|task| (task.path, task.attempt))
+        .collect();
+    for (path, attempt) in lost {
+        scope.lose(path, attempt, engine)?;
+    }
+    Ok(())
+}
+
+/// Waits so long; for ever without a time.
+async fn pass(wait: Option<Duration>) {
+    match wait {
+        Some(wait) => tokio::time::sleep(wait).await,
+        None => std::future::pending().await,
+    }
+}

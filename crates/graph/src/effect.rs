@@ -1,0 +1,551 @@
+//! Actions on the outside world, each done as often as its class allows.
+use std::{error::Error, fmt, future::Future, panic::AssertUnwindSafe, time::Duration};
+
+use fugato_state::{EffectClass, Millis, State};
+use futures::{FutureExt, future::BoxFuture};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use crate::{
+    BoxError, Context,
+    context::Shared,
+    digest,
+    machine::{Json, Meter, Path},
+    policy::millis,
+    route::panic_text,
+    scope::At,
+};
+
+/// How an action on the outside world is to be treated.
+pub struct Effect<T> {
+    class: EffectClass,
+    timeout: Duration,
+    whole_thread: bool,
+    reconcile: Option<Reconcile<T>>,
+}
+
+type Reconcile<T> = Box<dyn FnOnce() -> BoxFuture<'static, Result<Reconciled<T>, BoxError>> + Send>;
+
+/// What looking after an action in doubt has shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reconciled<T> {
+    /// It happened, and this came out.
+    Happened(T),
+    /// It certainly did not happen: it is done now.
+    DidNotHappen,
+    /// It cannot be found out: a person is asked.
+    Unknown,
+}
+
+impl<T> From<EffectClass> for Effect<T> {
+    fn from(class: EffectClass) -> Self {
+        Self {
+            class,
+            timeout: Duration::from_secs(30),
+            whole_thread: false,
+            reconcile: None,
+        }
+    }
+}
+
+impl<T> Effect<T> {
+    /// An action that must not be done twice.
+    pub fn once() -> Self {
+        EffectClass::Once.into()
+    }
+
+    /// An action whose idempotency key the other side recognises.
+    pub fn keyed() -> Self {
+        EffectClass::Keyed.into()
+    }
+
+    /// An action that is the same done twice as done once.
+    pub fn idempotent() -> Self {
+        EffectClass::Idempotent.into()
+    }
+
+    /// How long an action of class [`EffectClass::Once`] may take: 30 s by default. What takes
+    /// longer is dropped, and in doubt.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Lets the whole thread share the key, rather than the attempts of one task: the action is
+    /// done once however many tasks ask for it.
+    #[must_use]
+    pub fn whole_thread(mut self) -> Self {
+        self.whole_thread = true;
+        self
+    }
+
+    /// How to find out whether an action in doubt has happened. Asked only when it can no longer
+    /// be under way.
+    #[must_use]
+    pub fn reconcile<F, Fut, E>(mut self, reconcile: F) -> Self
+    where
+        F: FnOnce() -> Fut + Send + 'static,
+        Fut: Future<Output = Result<Reconciled<T>, E>> + Send + 'static,
+        E: Into<BoxError>,
+    {
+        self.reconcile = Some(Box::new(move || {
+            let asked = reconcile();
+            async move { asked.await.map_err(Into::into) }.boxed()
+        }));
+        self
+    }
+}
+
+impl<T> fmt::Debug for Effect<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Effect")
+            .field("class", &self.class)
+            .field("timeout", &self.timeout)
+            .field("whole_thread", &self.whole_thread)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Wraps the error of an action that certainly did not happen, such as a refused connection. Any
+/// other error of an action of class [`EffectClass::Once`] leaves it in doubt.
+#[derive(Debug)]
+pub struct NotDone(BoxError);
+
+impl NotDone {
+    /// The action did not happen, for this reason.
+    pub fn because(error: impl Into<BoxError>) -> Self {
+        Self(error.into())
+    }
+}
+
+impl fmt::Display for NotDone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "it did not happen: {}", self.0)
+    }
+}
+
+impl Error for NotDone {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// Why an effect has no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EffectError {
+    /// The action failed; it may be tried again.
+    #[error("the effect {key:?} failed")]
+    Failed {
+        /// The effect's key.
+        key: String,
+        /// Why.
+        source: BoxError,
+    },
+    /// The key was used before with another input: an old answer would be wrong.
+    #[error(
+        "the effect {key:?} was done with another input: its digest was {recorded}, now it is {asked}"
+    )]
+    InputChanged {
+        /// The effect's key.
+        key: String,
+        /// The digest of the input that it was done with.
+        recorded: String,
+        /// The digest of the input of this call.
+        asked: String,
+    },
+    /// The input or the result cannot be written or read as JSON.
+    #[error("the input or result of the effect {key:?} cannot be written or read as JSON")]
+    Format {
+        /// The effect's key.
+        key: String,
+        /// Why.
+        source: serde_json::Error,
+    },
+}
+
+/// What a task asks of its driver.
+pub(crate) enum Call {
+    /// May this action begin?
+    Begin(Box<Begin>),
+    /// An action ended.
+    End {
+        who: Who,
+        key: String,
+        digest: String,
+        class: EffectClass,
+        end: End,
+        reply: oneshot::Sender<Permit>,
+    },
+    /// Only a person knows whether this action happened.
+    AskPerson {
+        who: Who,
+        key: String,
+        problem: Option<String>,
+    },
+    /// Something that the run has a budget of was used.
+    Spend { meter: Meter, amount: u64 },
+}
+
+pub(crate) struct Begin {
+    pub(crate) who: Who,
+    pub(crate) key: String,
+    pub(crate) digest: String,
+    pub(crate) class: EffectClass,
+    pub(crate) input: Json,
+    pub(crate) timeout: Millis,
+    pub(crate) reply: oneshot::Sender<Permit>,
+}
+
+/// The attempt of a task that calls.
+#[derive(Clone)]
+pub(crate) struct Who {
+    pub(crate) at: At,
+    pub(crate) path: Path,
+    pub(crate) attempt: u32,
+    pub(crate) whole_thread: bool,
+}
+
+/// How an action ended.
+pub(crate) enum End {
+    Happened(Json),
+    DidNotHappen(String),
+    Unknown,
+}
+
+/// What a task may do now.
+pub(crate) enum Permit {
+    /// Act. The key is the same whenever this action is tried.
+    Go {
+        idempotency_key: String,
+        not_after: Millis,
+    },
+    /// It is known now that it did not happen.
+    Noted,
+    /// It was done before: this came out.
+    Replay(Json),
+    /// A person says that it happened, and that this came out.
+    Told(Json),
+    /// Nobody knows whether it happened. It may be under way for this long.
+    Doubt { wait: Duration },
+    /// The key was used with another input.
+    Changed { recorded: String },
+}
+
+impl<S: State> Context<S> {
+    /// Does something to the outside world, as often as its class allows.
+    ///
+    /// `key` names the action within the task; all attempts of the task share it. What came out is
+    /// kept and returned again, without acting, whenever the task asks again. `act` is given an
+    /// idempotency key that is the same whenever this action is tried.
+    ///
+    /// An action of class [`EffectClass::Once`] is durable as an intent before it begins, and goes
+    /// on when the node is dropped. If it fails other than with [`NotDone`], or its process dies,
+    /// it is in doubt: it is never repeated blindly. [`Effect::reconcile`] is asked, or else a
+    /// person; this call returns when they have answered.
+    pub fn effect<'a, T, E, F, Fut>(
+        &'a self,
+        key: impl Into<String>,
+        effect: impl Into<Effect<T>>,
+        input: &impl Serialize,
+        act: F,
+    ) -> BoxFuture<'a, Result<T, EffectError>>
+    where
+        T: Serialize + DeserializeOwned + Send + 'static,
+        E: Into<BoxError> + Send + 'static,
+        F: FnOnce(String) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        let (key, effect) = (key.into(), effect.into());
+        match serde_json::value::to_raw_value(input) {
+            Ok(input) => Acting {
+                who: self.who(effect.whole_thread),
+                digest: digest::of(input.get().as_bytes()),
+                key,
+                input,
+                class: effect.class,
+                timeout: effect.timeout,
+                shared: &self.shared,
+            }
+            .run(act, effect.reconcile)
+            .boxed(),
+            Err(source) => async move { Err(EffectError::Format { key, source }) }.boxed(),
+        }
+    }
+
+    /// Counts what was used against the run's budgets. A run that has used up a budget fails before
+    /// its next step.
+    pub fn spend(&self, meter: Meter, amount: u64) {
+        // A driver that is gone counts nothing any more.
+        let _ = self.shared.calls.send(Call::Spend { meter, amount });
+    }
+
+    fn who(&self, whole_thread: bool) -> Who {
+        Who {
+            at: self.at.clone(),
+            path: self.path,
+            attempt: self.attempt,
+            whole_thread,
+        }
+    }
+}
+
+/// An effect on its way.
+struct Acting<'a> {
+    who: Who,
+    key: String,
+    digest: String,
+    input: Json,
+    class: EffectClass,
+    timeout: Duration,
+    shared: &'a Shared,
+}
+
+pub(crate) type Calls = tokio::sync::mpsc::UnboundedSender<Call>;
+
+impl Acting<'_> {
+    async fn run<T, E, F, Fut>(
+        self,
+        act: F,
+        mut reconcile: Option<Reconcile<T>>,
+    ) -> Result<T, EffectError>
+    where
+        T: Serialize + DeserializeOwned + Send + 'static,
+        E: Into<BoxError> + Send + 'static,
+        F: FnOnce(String) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        let act = |key| act(key).map(|done| done.map_err(Into::into));
+        if self.class == EffectClass::Pure {
+            return act(String::new()).await.map_err(|error| self.failed(error));
+        }
+        let mut act = Some(act);
+        let mut permit = self.begin().await;
+        loop {
+            permit = match permit {
+                Permit::Noted => return Err(self.failed("it did not happen".into())),
+                Permit::Go {
+                    idempotency_key,
+                    not_after,
+                } => {
+                    let Some(act) = act.take() else {
+                        return Err(self.failed("its only try is over".into()));
+                    };
+                    match self.class {
+                        EffectClass::Once => {
+                            let within = self.within(not_after);
+                            self.act_once(within, act(idempotency_key)).await?
+                        }
+                        _ => return self.act_again(act(idempotency_key)).await,
+                    }
+                }
+                Permit::Replay(value) => return self.read(&value),
+                Permit::Told(value) => match self.read(&value) {
+                    Ok(told) => {
+                        self.end(End::Happened(value)).await;
+                        return Ok(told);
+                    }
+                    Err(error) => self.ask_person(Some(crate::driver::explain(&error))).await,
+                },
+                Permit::Changed { recorded } => return Err(self.changed(recorded)),
+                Permit::Doubt { wait } => match self.look(wait, reconcile.take()).await {
+                    Reconciled::Happened(value) => {
+                        let written = self.write(&value)?;
+                        self.end(End::Happened(written)).await;
+                        return Ok(value);
+                    }
+                    Reconciled::DidNotHappen => {
+                        let why = "looking after it showed so".to_owned();
+                        self.end(End::DidNotHappen(why)).await;
+                        if act.is_none() {
+                            let why = "looking after it showed that it did not happen";
+                            return Err(self.failed(NotDone::because(why).into()));
+                        }
+                        self.begin().await
+                    }
+                    Reconciled::Unknown => self.ask_person(None).await,
+                },
+            }
+        }
+    }
+
+    /// An action that may be repeated: its receipt rides in the next append.
+    async fn act_again<T: Serialize>(
+        &self,
+        act: impl Future<Output = Result<T, BoxError>>,
+    ) -> Result<T, EffectError> {
+        let value = act.await.map_err(|error| self.failed(error))?;
+        self.end(End::Happened(self.write(&value)?)).await;
+        Ok(value)
+    }
+
+    /// The action goes on by itself: a node that is dropped does not break off what it began.
+    async fn act_once<T: Serialize + Send + 'static>(
+        &self,
+        within: Duration,
+        act: impl Future<Output = Result<T, BoxError>> + Send + 'static,
+    ) -> Result<Permit, EffectError> {
+        let (reply, permit) = oneshot::channel();
+        let calls = self.shared.calls.clone();
+        let (who, digest) = (self.who.clone(), self.digest.clone());
+        let (key, class) = (self.key.clone(), self.class);
+        let acting = tokio::spawn(async move {
+            let act = AssertUnwindSafe(act).catch_unwind();
+            let done = match tokio::time::timeout(within, act).await {
+                Ok(Ok(done)) => done,
+                Ok(Err(panic)) => Err(panic_text(&*panic).into()),
+                Err(late) => Err(late.into()),
+            };
+            let (end, failure) = judge(done);
+            let call = Call::End {
+                who,
+                key,
+                digest,
+                class,
+                end,
+                reply,
+            };
+            // A driver that is gone leaves the intent in doubt: whoever comes next looks after it.
+            let _ = calls.send(call);
+            failure
+        });
+        let failure = acting.await.unwrap_or_default();
+        let permit = answer(permit).await;
+        match (failure, permit) {
+            (Some(error), Permit::Noted) => Err(self.failed(error)),
+            (Some(error), permit) => {
+                tracing::warn!(effect = self.key, %error, "an action is in doubt");
+                Ok(permit)
+            }
+            (None, permit) => Ok(permit),
+        }
+    }
+
+    /// Looks after an action that nobody knows to have happened, when it is over for certain.
+    async fn look<T>(&self, wait: Duration, reconcile: Option<Reconcile<T>>) -> Reconciled<T> {
+        tokio::time::sleep(wait).await;
+        let Some(reconcile) = reconcile else {
+            return Reconciled::Unknown;
+        };
+        match AssertUnwindSafe(reconcile()).catch_unwind().await {
+            Ok(Ok(found)) => found,
+            Ok(Err(error)) => {
+                tracing::warn!(effect = self.key, %error, "an action could not be looked after");
+                Reconciled::Unknown
+            }
+            Err(panic) => {
+                let error = panic_text(&*panic);
+                tracing::warn!(
+                    effect = self.key,
+                    error,
+                    "an action could not be looked after"
+                );
+                Reconciled::Unknown
+            }
+        }
+    }
+
+    /// How long the action may take: less than wished if storing its intent took long.
+    fn within(&self, not_after: Millis) -> Duration {
+        let left = not_after.saturating_sub(self.shared.now()).max(0);
+        self.timeout.min(Duration::from_millis(left.unsigned_abs()))
+    }
+
+    async fn begin(&self) -> Permit {
+        let (reply, permit) = oneshot::channel();
+        let begin = Begin {
+            who: self.who.clone(),
+            key: self.key.clone(),
+            digest: self.digest.clone(),
+            class: self.class,
+            input: self.input.clone(),
+            timeout: millis(self.timeout),
+            reply,
+        };
+        // Without a driver there is no answer, and the wait for it never ends.
+        let _ = self.shared.calls.send(Call::Begin(Box::new(begin)));
+        answer(permit).await
+    }
+
+    async fn end(&self, end: End) -> Permit {
+        let (reply, permit) = oneshot::channel();
+        let call = Call::End {
+            who: self.who.clone(),
+            key: self.key.clone(),
+            digest: self.digest.clone(),
+            class: self.class,
+            end,
+            reply,
+        };
+        let _ = self.shared.calls.send(call);
+        answer(permit).await
+    }
+
+    /// The driver lets the task ask, and drops this attempt of it. No catch-all of the node can
+    /// mistake that for an error.
+    async fn ask_person(&self, problem: Option<String>) -> Permit {
+        let (who, key) = (self.who.clone(), self.key.clone());
+        let _ = self
+            .shared
+            .calls
+            .send(Call::AskPerson { who, key, problem });
+        std::future::pending().await
+    }
+
+    fn read<T: DeserializeOwned>(&self, value: &Json) -> Result<T, EffectError> {
+        serde_json::from_str(value.get()).map_err(|source| self.format(source))
+    }
+
+    fn write<T: Serialize>(&self, value: &T) -> Result<Json, EffectError> {
+        serde_json::value::to_raw_value(value).map_err(|source| self.format(source))
+    }
+
+    fn format(&self, source: serde_json::Error) -> EffectError {
+        let key = self.key.clone();
+        EffectError::Format { key, source }
+    }
+
+    fn failed(&self, source: BoxError) -> EffectError {
+        let key = self.key.clone();
+        EffectError::Failed { key, source }
+    }
+
+    fn changed(&self, recorded: String) -> EffectError {
+        EffectError::InputChanged {
+            key: self.key.clone(),
+            recorded,
+            asked: self.digest.clone(),
+        }
+    }
+}
+
+/// What the driver answers. One that is gone answers nothing, and drops this task.
+async fn answer(permit: oneshot::Receiver<Permit>) -> Permit {
+    match permit.await {
+        Ok(permit) => permit,
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// What the end of an action means. A result that cannot be written leaves it in doubt too: it
+/// happened, and nothing could tell so later.
+fn judge<T: Serialize>(done: Result<T, BoxError>) -> (End, Option<BoxError>) {
+    match done.map(|value| serde_json::value::to_raw_value(&value)) {
+        Ok(Ok(value)) => (End::Happened(value), None),
+        Ok(Err(error)) => (End::Unknown, Some(error.into())),
+        Err(error) if error.is::<NotDone>() => (End::DidNotHappen(error.to_string()), Some(error)),
+        Err(error) => (End::Unknown, Some(error)),
+    }
+}
+
+/// What a person answers about an action in doubt.
+#[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Doubt {
+    /// It happened, and this came out.
+    Happened(Value),
+    /// It did not happen: it is done now.
+    DidNotHappen,
+}

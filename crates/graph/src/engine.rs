@@ -1,0 +1,189 @@
+//! What all scopes of a run share: its journal, its tasks, and what bounds it.
+use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc, time::Duration};
+
+use fugato_state::Millis;
+use futures::future::BoxFuture;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{
+    Durability, RunError, RunErrorKind, RunnerOptions, Schedule,
+    context::Shared,
+    effect::{Begin, Call, Permit},
+    journal::Journal,
+    machine::{Fact, Machine, Meter, Path, Spent},
+    scope::{At, Done},
+    sight,
+    tasks::Tasks,
+};
+
+/// What the scopes of a run share.
+pub(crate) struct Engine {
+    pub(crate) shared: Arc<Shared>,
+    /// None for a run without a log.
+    pub(crate) journal: Option<Journal>,
+    pub(crate) options: RunnerOptions,
+    /// Tasks that can start.
+    pub(crate) ready: Vec<(At, usize)>,
+    pub(crate) tasks: Tasks,
+    pub(crate) calls: mpsc::UnboundedReceiver<Call>,
+    /// Actions that must not be done twice and are under way in this process.
+    pub(crate) acting: Vec<Acting>,
+    /// Answers to tasks that wait until what was learned is stored.
+    pub(crate) replies: Vec<(oneshot::Sender<Permit>, Permit)>,
+    /// When failed tasks are tried again, and where.
+    alarms: BinaryHeap<Reverse<(Millis, Vec<Path>)>>,
+    /// The first failure of the run.
+    pub(crate) error: Option<RunError>,
+    /// Why the run ends now although tasks could go on.
+    pub(crate) give_up: Option<RunError>,
+    /// When this part of the run began to count against its time, in milliseconds.
+    counted: Millis,
+}
+
+/// An action under way.
+pub(crate) struct Acting {
+    pub(crate) address: Address,
+    pub(crate) not_after: Millis,
+    /// Others that ask for the same.
+    pub(crate) waiting: Vec<Begin>,
+}
+
+/// What identifies an effect: the scope and task, none for the whole thread, and its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Address {
+    pub(crate) task: Option<(Vec<Path>, Path)>,
+    pub(crate) key: String,
+}
+
+impl Engine {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        calls: mpsc::UnboundedReceiver<Call>,
+        journal: Option<Journal>,
+        options: RunnerOptions,
+    ) -> Self {
+        let counted = shared.now();
+        Self {
+            shared,
+            journal,
+            options,
+            ready: vec![],
+            tasks: Tasks::default(),
+            calls,
+            acting: vec![],
+            replies: vec![],
+            alarms: BinaryHeap::new(),
+            error: None,
+            give_up: None,
+            counted,
+        }
+    }
+
+    pub(crate) fn is_eager(&self) -> bool {
+        self.options.schedule == Schedule::Eager
+    }
+
+    /// Keeps a fact for the log, or shows it at once if there is none.
+    pub(crate) fn note(&mut self, at: &At, fact: Fact<Path>) {
+        match &mut self.journal {
+            Some(journal) => journal.push(at.clone(), fact),
+            None if self.shared.hub.is_heard() => {
+                let events = sight::events(&fact, at, &self.shared, None);
+                self.shared.hub.send_all(events);
+            }
+            None => {}
+        }
+    }
+
+    /// Whether what was learned must be stored before a node may start.
+    pub(crate) fn must_store(&self) -> bool {
+        let Some(journal) = &self.journal else {
+            return false;
+        };
+        match self.options.durability {
+            Durability::Strict => !journal.can_wait(),
+            Durability::Batched {
+                max_records,
+                max_delay,
+            } => journal.is_due(max_records, max_delay),
+            Durability::AtPause => journal.is_due(MAX_UNSTORED, Duration::MAX),
+        }
+    }
+
+    /// How long what was learned may still wait to be stored.
+    pub(crate) fn store_within(&self) -> Option<Duration> {
+        let journal = self.journal.as_ref()?;
+        match self.options.durability {
+            Durability::Strict => journal.waits().map(|_| Duration::ZERO),
+            Durability::Batched { max_delay, .. } => {
+                Some(max_delay.saturating_sub(journal.waits()?))
+            }
+            Durability::AtPause => None,
+        }
+    }
+
+    pub(crate) fn wake_at(&mut self, until: Millis, at: &At) {
+        let trail = crate::scope::trail(at).to_vec();
+        self.alarms.push(Reverse((until, trail)));
+    }
+
+    /// How long until the first failed task is tried again.
+    pub(crate) fn wakes_in(&self) -> Option<Duration> {
+        let Reverse((until, _)) = self.alarms.peek()?;
+        let wait = until.saturating_sub(self.shared.now()).max(0);
+        Some(Duration::from_millis(wait.unsigned_abs()))
+    }
+
+    /// The scopes with failed tasks whose time has come.
+    pub(crate) fn due(&mut self) -> Vec<Vec<Path>> {
+        let now = self.shared.now();
+        let mut due = vec![];
+        while let Some(Reverse((until, _))) = self.alarms.peek()
+            && *until <= now
+        {
+            due.extend(self.alarms.pop().map(|Reverse((_, trail))| trail));
+        }
+        due
+    }
+
+    /// Why no further node may start, if it may not.
+    pub(crate) fn exhausted(&self, machine: &Machine) -> Option<RunError> {
+        let limit = self.options.step_limit;
+        if machine.steps() >= limit {
+            return Some(RunError::new(RunErrorKind::StepLimit { limit }));
+        }
+        None
+    }
+
+    /// Whether a budget is used up, given what the log knows to be used.
+    pub(crate) fn over_budget(&self, spent: &Spent) -> Option<RunError> {
+        let over = self.options.budgets.iter().find(|(meter, limit)| {
+            let here = match meter {
+                Meter::WallTime => self.shared.now() - self.counted,
+                _ => 0,
+            };
+            let here = u64::try_from(here).unwrap_or(0);
+            let known = spent.get(meter).copied().unwrap_or(0);
+            known.saturating_add(here) >= **limit
+        });
+        over.map(|(meter, limit)| {
+            let (meter, limit) = (*meter, *limit);
+            RunError::new(RunErrorKind::Budget { meter, limit })
+        })
+    }
+
+    /// The time since it was last asked for, as something that the run has used.
+    pub(crate) fn wall_time(&mut self) -> Spent {
+        let now = self.shared.now();
+        let passed = u64::try_from(now - self.counted).unwrap_or(0);
+        self.counted = now;
+        [(Meter::WallTime, passed)].into()
+    }
+
+    pub(crate) fn start(&mut self, ready: Vec<BoxFuture<'static, Done>>) {
+        self.tasks.start(ready);
+    }
+}
+
+/// So many records at most wait in memory, in every mode.
+const MAX_UNSTORED: usize = 4096;

@@ -1,0 +1,210 @@
+//! Where tasks live: the graph itself, or a subgraph under a task. Each scope has its machine, the
+//! fold of its state, and the scopes under its tasks.
+mod ask;
+mod place;
+mod replay;
+mod resume;
+mod step;
+mod sub;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fugato_state::State;
+use fugato_stream::EventKind;
+
+pub(crate) use ask::doubt_key;
+pub(crate) use place::At;
+pub(crate) use place::trail;
+pub(crate) use replay::SavedScope;
+pub(crate) use resume::{asker, find};
+pub(crate) use sub::{Done, Sub, Subgraph};
+
+use crate::{
+    Graph, RunError, RunErrorKind,
+    engine::Engine,
+    fold::Fold,
+    machine::{Fact, Json, Machine, Names, Path, TaskState, Todo},
+};
+
+/// A graph at work: what it is doing, and the state that it does it to.
+pub(crate) struct Scope<S: State> {
+    pub(crate) graph: Graph<S>,
+    pub(crate) machine: Machine,
+    pub(crate) fold: Fold<S>,
+    pub(crate) names: std::sync::Arc<Names>,
+    /// None for the graph itself.
+    pub(crate) at: At,
+    /// The version of the state that wrote last.
+    pub(crate) version: u32,
+    pub(crate) children: BTreeMap<Path, Box<dyn Sub>>,
+    /// The children that something happened to.
+    stirred: BTreeSet<Path>,
+    /// Tasks whose subgraph this graph no longer has.
+    lost: BTreeSet<Path>,
+    /// The outcome of a step's only task, which becomes one record with its routes.
+    solo: Option<(Option<Json>, Vec<EventKind>)>,
+}
+
+impl<S: State> Scope<S> {
+    pub(crate) fn new(graph: &Graph<S>) -> Self {
+        Self::woken(graph, Machine::default(), Fold::new((graph.0.initial)()))
+    }
+
+    pub(crate) fn woken(graph: &Graph<S>, machine: Machine, fold: Fold<S>) -> Self {
+        Self {
+            graph: graph.clone(),
+            machine,
+            fold,
+            names: graph.0.names.clone(),
+            at: None,
+            version: S::VERSION,
+            children: BTreeMap::new(),
+            stirred: BTreeSet::new(),
+            lost: BTreeSet::new(),
+            solo: None,
+        }
+    }
+
+    /// Does everything that needs no waiting. Tasks that can start are left with the engine.
+    pub(crate) fn advance(&mut self, engine: &mut Engine) -> Result<Todo, RunError> {
+        loop {
+            while let Some(path) = self.stirred.pop_first() {
+                self.look_into(path, engine)?;
+            }
+            let todo = self.machine.todo();
+            let held = engine.is_eager() && self.machine.failure().is_some();
+            match todo {
+                Todo::Run if held && self.machine.is_still() => return Ok(Todo::Fail),
+                Todo::Run if held => return Ok(Todo::Wait),
+                Todo::Run => self.begin(engine)?,
+                Todo::Wait | Todo::Sleep(_) if engine.is_eager() && self.machine.is_done() => {
+                    self.route_done(engine);
+                }
+                Todo::Park if engine.is_eager() && self.machine.is_done() => {
+                    self.route_done(engine);
+                }
+                Todo::Route if engine.is_eager() => self.route_done(engine),
+                Todo::Route => self.close_step(engine),
+                todo => return Ok(todo),
+            }
+            if engine.give_up.is_some() {
+                return Ok(Todo::Rest);
+            }
+        }
+    }
+
+    /// A subgraph has moved: its task stands as it does.
+    fn look_into(&mut self, path: Path, engine: &mut Engine) -> Result<(), RunError> {
+        let Some(position) = self.machine.position(&path) else {
+            return Ok(());
+        };
+        let Some(child) = self.children.get_mut(&path) else {
+            return Ok(());
+        };
+        let (state, until) = match child.advance(engine)? {
+            Todo::Run | Todo::Wait => (TaskState::Running, None),
+            Todo::Sleep(until) => (TaskState::Sleeping, Some(until)),
+            Todo::Park => (TaskState::Asking, None),
+            Todo::Route | Todo::Rest | Todo::End => return self.leave(position, path, engine),
+            Todo::Fail => return self.give_up(position, path, engine),
+        };
+        self.machine.mirror(position, state, until);
+        Ok(())
+    }
+
+    /// A subgraph has ended: what it means here.
+    fn leave(&mut self, position: usize, path: Path, engine: &mut Engine) -> Result<(), RunError> {
+        let Some(child) = self.children.get(&path) else {
+            return Ok(());
+        };
+        if let Some((join, arrived)) = child.machine().half_filled().first_key_value() {
+            let (join, arrived) = (join.clone(), arrived.clone());
+            let kind = RunErrorKind::HalfFilledJoin { join, arrived };
+            self.give_up_for(position, RunError::new(kind), engine);
+            return Ok(());
+        }
+        let node = self.graph.0.nodes.get(path.node.at());
+        let Some(crate::graph::Work::Sub(sub)) = node.map(|wire| &wire.work) else {
+            return Ok(());
+        };
+        let state = &*self.fold.state;
+        match crate::route::calm(|| sub.leave(state, &**child)) {
+            Ok(updates) => {
+                self.children.remove(&path);
+                self.done(position, updates, vec![], engine)
+            }
+            Err(error) => {
+                let node = self.name(position);
+                self.failed(position, RunErrorKind::Router { node }, error, engine);
+                Ok(())
+            }
+        }
+    }
+
+    /// A task inside a subgraph failed for good, so the subgraph did.
+    fn give_up(
+        &mut self,
+        position: usize,
+        path: Path,
+        engine: &mut Engine,
+    ) -> Result<(), RunError> {
+        let error = self
+            .children
+            .get(&path)
+            .and_then(|child| child.machine().failure())
+            .map_or_else(String::new, |(_, error)| error.to_owned());
+        let Some(attempt) = self.machine.task(position).map(|task| task.attempt) else {
+            return Ok(());
+        };
+        let failed = Fact::Failed {
+            task: path,
+            attempt,
+            error,
+            retry_at: None,
+        };
+        self.record(failed, engine);
+        Ok(())
+    }
+
+    fn give_up_for(&mut self, position: usize, error: RunError, engine: &mut Engine) {
+        let Some((task, attempt)) = self.attempt(position) else {
+            return;
+        };
+        let text = crate::driver::explain(&error);
+        engine.error.get_or_insert(error);
+        self.record(
+            Fact::Failed {
+                task,
+                attempt,
+                error: text,
+                retry_at: None,
+            },
+            engine,
+        );
+    }
+
+    /// The machine learns a fact, and the journal keeps it.
+    pub(crate) fn record(&mut self, fact: Fact<Path>, engine: &mut Engine) {
+        self.machine.evolve(&fact);
+        engine.note(&self.at, fact);
+    }
+
+    fn attempt(&self, position: usize) -> Option<(Path, u32)> {
+        let task = self.machine.task(position)?;
+        Some((task.path, task.attempt))
+    }
+
+    /// The address of a task, its scope included.
+    pub(crate) fn name(&self, position: usize) -> String {
+        let task = self.machine.task(position);
+        task.map_or_else(String::new, |task| self.full_name(task.path))
+    }
+
+    pub(crate) fn full_name(&self, path: Path) -> String {
+        let task = self.names.text(path);
+        match &self.at {
+            Some(place) => format!("{}/{task}", place.text),
+            None => task,
+        }
+    }
+}

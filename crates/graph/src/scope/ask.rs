@@ -1,0 +1,176 @@
+//! What a scope asks people.
+use fugato_state::{Interrupt, InterruptId, Millis, Question, State};
+use serde_json::{Value, json};
+
+use super::Scope;
+use crate::{
+    AnswerError, RunError, RunErrorKind,
+    driver::ANSWER,
+    effect::Doubt,
+    engine::Engine,
+    graph::{Pause, Work},
+    machine::{Effect, Fact, Path, Stage},
+    route::calm,
+};
+
+/// The key of the question whether an effect happened.
+pub(crate) fn doubt_key(effect: &Effect) -> String {
+    format!("in doubt: {} #{}", effect.key, effect.intents)
+}
+
+impl<S: State> Scope<S> {
+    /// A pause asks, or goes on with its answer.
+    pub(super) fn pause(
+        &mut self,
+        position: usize,
+        pause: &dyn Pause<S>,
+        engine: &mut Engine,
+    ) -> Result<(), RunError> {
+        let state = self.fold.state.clone();
+        let task = self.machine.task(position);
+        let ask = task.and_then(|task| task.ask.as_deref());
+        let answer = ask.and_then(|ask| ask.answer(ANSWER)).cloned();
+        let expired = ask.is_some_and(|ask| ask.expired);
+        let outcome = match answer {
+            Some(answer) => calm(|| pause.answer(&state, &answer)).map(Some),
+            None if expired => calm(|| Ok(pause.expired(&state))),
+            None => Ok(None),
+        };
+        drop(state);
+        let error = match outcome {
+            Ok(Some(updates)) => return self.done(position, updates, vec![], engine),
+            Ok(None) => {
+                let now = engine.shared.now();
+                match calm(|| pause.question(ANSWER, &self.fold.state, now)) {
+                    Ok(question) => {
+                        self.asked(position, None, vec![question], engine);
+                        return Ok(());
+                    }
+                    Err(error) => error,
+                }
+            }
+            Err(error) => error,
+        };
+        let node = self.name(position);
+        self.failed(position, RunErrorKind::Router { node }, error, engine);
+        Ok(())
+    }
+
+    pub(super) fn asked(
+        &mut self,
+        position: usize,
+        memo: Option<Value>,
+        questions: Vec<Question>,
+        engine: &mut Engine,
+    ) {
+        let name = self.name(position);
+        let Some((task, attempt)) = self.attempt(position) else {
+            return;
+        };
+        if let Some(problem) = crate::answer::problem(&questions) {
+            let kind = RunErrorKind::Question {
+                task: name,
+                problem: problem.clone(),
+            };
+            return self.failed(position, kind, problem.into(), engine);
+        }
+        let interrupt = |(question, ahead)| Interrupt {
+            id: self.machine.interrupt_id(&name, ahead),
+            task: name.clone(),
+            question,
+        };
+        let questions = questions.into_iter().zip(0..).map(interrupt).collect();
+        self.record(
+            Fact::Asked {
+                task,
+                attempt,
+                memo,
+                questions,
+            },
+            engine,
+        );
+    }
+
+    /// A task ended although nobody knows whether one of its actions happened.
+    pub(super) fn ask_about_doubts(&mut self, position: usize, engine: &mut Engine) {
+        let Some(task) = self.machine.task(position) else {
+            return;
+        };
+        let problem = "the task went on without waiting for its result";
+        let (path, doubt) = (task.path, task.doubts().next().cloned());
+        if let Some(effect) = doubt {
+            self.ask_person(path, &effect, Some(problem.into()), engine);
+        }
+    }
+
+    /// Whether an action in doubt happened, only a person can tell.
+    pub(super) fn ask_person(
+        &mut self,
+        path: Path,
+        known: &Effect,
+        problem: Option<String>,
+        engine: &mut Engine,
+    ) {
+        let Some(position) = self.machine.position(&path) else {
+            return;
+        };
+        let Stage::Intended { input, not_after } = &known.stage else {
+            return;
+        };
+        let input: Option<Value> = serde_json::from_str(input.get()).ok();
+        let asked = doubt_key(known);
+        let prompt = json!({
+            "in_doubt": known.key,
+            "task": self.name(position),
+            "input": input,
+            "not_after": not_after,
+            "problem": problem,
+        });
+        let memo = self
+            .machine
+            .task(position)
+            .and_then(|task| task.ask.as_ref());
+        let memo = memo.and_then(|ask| ask.memo.clone());
+        let question = Question::new::<Doubt>(asked, prompt);
+        self.asked(position, memo, vec![question], engine);
+    }
+
+    /// A pause uses an answer before it is accepted: what it cannot use is refused, not failed.
+    pub(super) fn try_out(
+        &self,
+        id: &InterruptId,
+        answer: &Value,
+        now: Millis,
+    ) -> Result<(), RunError> {
+        let task = self.machine.asker(id);
+        let Some(task) = task.and_then(|position| self.machine.task(position)) else {
+            return Ok(());
+        };
+        let wire = self.graph.0.nodes.get(task.path.node.at());
+        let Some(Work::Pause(pause)) = wire.map(|wire| &wire.work) else {
+            return Ok(());
+        };
+        let state = &*self.fold.state;
+        let refused = |error: crate::BoxError| AnswerError::Refused {
+            id: id.clone(),
+            why: error.to_string(),
+        };
+        calm(|| pause.answer(state, answer)).map_err(refused)?;
+        let mut open = self.machine.interrupts();
+        let asked = open.find(|interrupt| interrupt.id == *id);
+        let Some(asked) = asked.and_then(|interrupt| interrupt.question.digest.clone()) else {
+            return Ok(());
+        };
+        let today = calm(|| pause.question(ANSWER, state, now)).map_err(refused)?;
+        let answered = today.digest.unwrap_or_default();
+        if answered == asked {
+            return Ok(());
+        }
+        Err(AnswerError::Digest {
+            id: id.clone(),
+            asked,
+            answered,
+        }
+        .into())
+    }
+}

@@ -1,0 +1,221 @@
+//! A scope as its log tells it, and at rest.
+use std::collections::BTreeMap;
+
+use fugato_state::State;
+use serde::{Deserialize, Serialize};
+
+use super::{Scope, Sub};
+use crate::{
+    Graph, RunError, RunErrorKind, codec,
+    engine::Engine,
+    fold::{Fold, SavedFold, write_updates},
+    graph::Work,
+    machine::{BadPath, Fact, Path, Phase, SavedMachine, TaskState},
+    open::newer,
+};
+
+/// A scope at rest, with the scopes under its tasks.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SavedScope {
+    machine: SavedMachine,
+    pub(crate) fold: SavedFold,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    children: BTreeMap<String, SavedScope>,
+}
+
+impl<S: State> Scope<S> {
+    /// Learns a fact of the log, of this scope or of one under it.
+    pub(crate) fn follow(&mut self, scope: &str, fact: Fact<String>) -> Result<(), RunError> {
+        let (task, rest) = match scope.split_once('/') {
+            Some((task, rest)) => (task, rest),
+            None if scope.is_empty() => return self.live_through(fact),
+            None => (scope, ""),
+        };
+        let path = self.names.path(task).map_err(unreadable)?;
+        if rest.is_empty() && matches!(fact, Fact::Entered { .. }) {
+            let wire = self.graph.0.nodes.get(path.node.at());
+            let Some(Work::Sub(sub)) = wire.map(|wire| &wire.work) else {
+                self.lost.insert(path);
+                return Ok(());
+            };
+            self.children.insert(path, sub.blank());
+        }
+        match self.children.get_mut(&path) {
+            Some(child) => child.follow(rest, fact),
+            // What is said of a subgraph that this graph no longer has means nothing here.
+            None => Ok(()),
+        }
+    }
+
+    fn live_through(&mut self, fact: Fact<String>) -> Result<(), RunError> {
+        let fact = codec::addressed(fact, &mut self.names)?;
+        match &fact {
+            Fact::Created { version, .. } | Fact::Entered { version, .. } => {
+                self.version = *version;
+            }
+            Fact::Started { under, .. } | Fact::Resumed { under, .. } => self.version = under.state,
+            _ => {}
+        }
+        if self.version > S::VERSION {
+            return Err(newer::<S>(self.version));
+        }
+        self.fold.follow(&fact, &self.machine, self.version)?;
+        self.machine.evolve(&fact);
+        self.bury(&fact);
+        if let Fact::Migrated { under } = &fact {
+            self.version = under.state;
+        }
+        if self.version > S::VERSION {
+            return Err(newer::<S>(self.version));
+        }
+        Ok(())
+    }
+
+    /// A task that is done has no scope any more.
+    fn bury(&mut self, fact: &Fact<Path>) {
+        if self.children.is_empty() && self.lost.is_empty() {
+            return;
+        }
+        match fact {
+            Fact::Stepped { task, .. }
+            | Fact::Finished { task, .. }
+            | Fact::Amended {
+                task: Some(task), ..
+            } => {
+                self.children.remove(task);
+                self.lost.remove(task);
+            }
+            Fact::Closed { .. } | Fact::Started { .. } | Fact::Cancelled { .. } => {
+                self.children.clear();
+                self.lost.clear();
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn save(&self) -> Result<SavedScope, RunError> {
+        let child =
+            |(path, child): (&Path, &Box<dyn Sub>)| Ok((self.names.text(*path), child.save()?));
+        Ok(SavedScope {
+            machine: SavedMachine::of(&self.machine, &self.names),
+            fold: self.fold.rest()?,
+            children: self
+                .children
+                .iter()
+                .map(child)
+                .collect::<Result<_, RunError>>()?,
+        })
+    }
+
+    pub(crate) fn from_saved(graph: &Graph<S>, saved: SavedScope) -> Result<Self, RunError> {
+        let mut names = graph.0.names.clone();
+        let machine = saved.machine.wake(&mut names);
+        let machine =
+            machine.map_err(|error| RunError::new(RunErrorKind::Format).because(error))?;
+        let mut scope = Self::woken(graph, machine, Fold::wake(&saved.fold)?);
+        scope.names = names;
+        scope.version = saved.fold.version;
+        for (task, saved) in saved.children {
+            let path = scope.names.path(&task).map_err(unreadable)?;
+            match graph.0.nodes.get(path.node.at()).map(|wire| &wire.work) {
+                Some(Work::Sub(sub)) => {
+                    let mut child = sub.blank();
+                    child.wake(saved)?;
+                    scope.children.insert(path, child);
+                }
+                _ => {
+                    scope.lost.insert(path);
+                }
+            }
+        }
+        Ok(scope)
+    }
+
+    /// What the thread refers to and the graph no longer has.
+    pub(crate) fn check(&self, gone: &mut Vec<String>) {
+        if !matches!(self.machine.phase(), Phase::Running | Phase::Failed { .. }) {
+            return;
+        }
+        for task in self.machine.frontier() {
+            let wire = self.graph.0.nodes.get(task.path.node.at());
+            match wire.map(|wire| &wire.work) {
+                None => {
+                    let node = &*self.names.name(task.path.node);
+                    gone.push(format!("node {node:?}{}", self.inside()));
+                }
+                Some(Work::Pause(pause)) if task.state == TaskState::Asking => {
+                    let open = task.ask.iter().flat_map(|ask| &ask.open);
+                    let schema = pause.schema();
+                    let other = open.filter(|interrupt| interrupt.question.schema != schema);
+                    gone.extend(other.map(|other| format!("the answer schema of {}", other.id)));
+                }
+                Some(_) if self.lost.contains(&task.path) => {
+                    let node = &*self.names.name(task.path.node);
+                    gone.push(format!("the subgraph of node {node:?}{}", self.inside()));
+                }
+                Some(_) => {}
+            }
+        }
+        self.check_joins(gone);
+        self.children.values().for_each(|child| child.check(gone));
+    }
+
+    fn check_joins(&self, gone: &mut Vec<String>) {
+        let names = &self.graph.0.names;
+        for (join, arrived) in self.machine.half_filled() {
+            let mut joins = self.graph.0.joins.iter();
+            let known = joins.find(|known| *names.name(known.to) == **join);
+            let from = |name: &String| {
+                known.is_some_and(|known| {
+                    let mut from = known.from.iter();
+                    from.any(|from| *names.name(*from) == **name)
+                })
+            };
+            if !arrived.iter().all(from) {
+                let from = arrived.join(", ");
+                gone.push(format!(
+                    "the join into {join:?} from {from}{}",
+                    self.inside()
+                ));
+            }
+        }
+    }
+
+    fn inside(&self) -> String {
+        let place = self.at.as_ref();
+        place.map_or_else(String::new, |place| format!(" in {}", place.text))
+    }
+
+    /// An operator changes the state, and may finish an open task with that.
+    pub(crate) fn amend(
+        &mut self,
+        updates: Vec<S::Update>,
+        task: Option<Path>,
+        by: String,
+        why: String,
+        engine: &mut Engine,
+    ) -> Result<(), RunError> {
+        let written = write_updates(&updates)?;
+        match task {
+            None => self.fold.apply(updates),
+            Some(path) => {
+                if let Some(position) = self.machine.position(&path) {
+                    self.fold.stage(position, updates);
+                    self.children.remove(&path);
+                }
+            }
+        }
+        let amended = Fact::Amended {
+            updates: written,
+            task,
+            by,
+            why,
+        };
+        self.record(amended, engine);
+        Ok(())
+    }
+}
+
+fn unreadable(error: BadPath) -> RunError {
+    RunError::new(RunErrorKind::Format).because(error)
+}

@@ -1,0 +1,339 @@
+//! The steps of a scope: what starts, what comes of it, and where it leads.
+use std::sync::{Arc, OnceLock};
+
+use fugato_state::State;
+use futures::{FutureExt, future::BoxFuture};
+
+use super::{Done, Scope, place};
+use crate::{
+    BoxError, Context, Entering, Node, Note, Outcome, RunError, RunErrorKind,
+    context::Pulse,
+    engine::Engine,
+    fold::write_updates,
+    graph::Work,
+    machine::{Fact, Path, TaskState},
+    route::{calm, route, route_from},
+    tasks::{Attempt, run_one},
+};
+
+/// What one attempt needs: its node, and what the node is given.
+pub(crate) type Ready<S> = (Arc<dyn Node<S>>, Context<S>);
+
+impl<S: State> Scope<S> {
+    /// Begins what is ready: pauses ask, subgraphs are entered, nodes are left with the engine.
+    pub(super) fn begin(&mut self, engine: &mut Engine) -> Result<(), RunError> {
+        for position in 0..self.machine.frontier().len() {
+            let Some(task) = self.machine.task(position) else {
+                continue;
+            };
+            if task.state != TaskState::Ready {
+                continue;
+            }
+            let path = task.path;
+            let graph = self.graph.clone();
+            match graph.0.nodes.get(path.node.at()).map(|wire| &wire.work) {
+                Some(Work::Pause(pause)) => self.pause(position, &**pause, engine)?,
+                Some(Work::Sub(sub)) => self.enter(position, &**sub, engine)?,
+                _ => {
+                    if let Some(error) = engine.exhausted(&self.machine) {
+                        engine.give_up = Some(error);
+                        return Ok(());
+                    }
+                    self.machine.begin(position);
+                    engine.ready.push((self.at.clone(), position));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Enters the subgraph of a task, or goes on with it.
+    fn enter(
+        &mut self,
+        position: usize,
+        sub: &dyn super::Subgraph<S>,
+        engine: &mut Engine,
+    ) -> Result<(), RunError> {
+        let Some(task) = self.machine.task(position) else {
+            return Ok(());
+        };
+        let (path, item) = (task.path, task.item.clone());
+        if !self.children.contains_key(&path) {
+            let entering = Entering {
+                state: &*self.fold.state,
+                item: item.as_ref(),
+            };
+            let mut child = match calm(|| sub.enter(entering)) {
+                Ok(child) => child,
+                Err(error) => {
+                    let node = self.name(position);
+                    self.failed(position, RunErrorKind::Router { node }, error, engine);
+                    return Ok(());
+                }
+            };
+            let names = child.names();
+            child.place(place::under(&self.at, &self.names, path, names));
+            child.enter(engine)?;
+            self.children.insert(path, child);
+        }
+        self.machine.mirror(position, TaskState::Running, None);
+        self.stirred.insert(path);
+        Ok(())
+    }
+
+    /// The node of a task that has begun, and what it is given.
+    pub(crate) fn ready(&self, position: usize, engine: &Engine) -> Option<Ready<S>> {
+        let task = self.machine.task(position)?;
+        let wire = self.graph.0.nodes.get(task.path.node.at())?;
+        let Work::Node(node) = &wire.work else {
+            return None;
+        };
+        let idle = wire.policy.as_ref().and_then(|policy| policy.idle_timeout);
+        let cx = Context {
+            state: self.fold.state.clone(),
+            shared: engine.shared.clone(),
+            at: self.at.clone(),
+            path: task.path,
+            attempt: task.attempt,
+            item: task.item.clone(),
+            ask: task.ask.clone(),
+            pulse: idle.map(|_| Arc::new(Pulse::default())),
+            origin: OnceLock::new(),
+        };
+        cx.announce();
+        Some((node.clone(), cx))
+    }
+
+    /// The attempt of a task, as something to wait for that knows its scope.
+    pub(super) fn attempt_of(
+        &self,
+        position: usize,
+        engine: &Engine,
+    ) -> Option<BoxFuture<'static, Done>> {
+        let (node, cx) = self.ready(position, engine)?;
+        let (at, path, attempt) = (self.at.clone(), cx.path, cx.attempt);
+        let wire = self.graph.0.nodes.get(path.node.at())?;
+        let policy = wire.policy.clone().filter(|policy| policy.is_timed());
+        let done = async move {
+            let result = match policy {
+                Some(policy) => {
+                    let pulse = cx.pulse.clone();
+                    policy.watch(pulse, run_one(&*node, cx)).await
+                }
+                None => run_one(&*node, cx).await,
+            };
+            Done {
+                at,
+                path,
+                attempt,
+                result: Box::new(result),
+            }
+        };
+        Some(done.boxed())
+    }
+
+    /// The position of a task whose outcome of this attempt is still wanted.
+    pub(super) fn wanted(&self, path: Path, attempt: u32) -> Option<usize> {
+        let position = self.machine.position(&path)?;
+        let task = self.machine.task(position)?;
+        (task.state == TaskState::Running && task.attempt == attempt).then_some(position)
+    }
+
+    /// Takes in how an attempt ended.
+    pub(crate) fn take_in(
+        &mut self,
+        position: usize,
+        attempt: Attempt<S::Update>,
+        engine: &mut Engine,
+    ) -> Result<(), RunError> {
+        if let Attempt::Outcome(_) = attempt
+            && self
+                .machine
+                .task(position)
+                .is_some_and(|task| task.doubts().next().is_some())
+        {
+            self.ask_about_doubts(position, engine);
+            return Ok(());
+        }
+        let task = || self.name(position);
+        let (kind, error) = match attempt {
+            Attempt::Outcome(Outcome::Done { updates, notes }) => {
+                return self.done(position, updates, notes, engine);
+            }
+            Attempt::Outcome(Outcome::Ask { memo, questions }) => {
+                self.asked(position, memo, questions, engine);
+                return Ok(());
+            }
+            Attempt::Failed(error) => (RunErrorKind::Node { task: task() }, error),
+            Attempt::Panicked(error) => (RunErrorKind::Panicked { task: task() }, error),
+            Attempt::Late(after) => (
+                RunErrorKind::Timeout {
+                    task: task(),
+                    after,
+                },
+                "it took too long".into(),
+            ),
+            Attempt::Silent(after) => (
+                RunErrorKind::Idle {
+                    task: task(),
+                    after,
+                },
+                "it gave no sign of life".into(),
+            ),
+        };
+        self.failed(position, kind, error, engine);
+        Ok(())
+    }
+
+    pub(super) fn done(
+        &mut self,
+        position: usize,
+        updates: Vec<S::Update>,
+        notes: Vec<Note>,
+        engine: &mut Engine,
+    ) -> Result<(), RunError> {
+        let Some((task, attempt)) = self.attempt(position) else {
+            return Ok(());
+        };
+        let stored = match engine.journal {
+            Some(_) => write_updates(&updates)?,
+            None => None,
+        };
+        self.fold.stage(position, updates);
+        let notes = notes.into_iter().map(|note| note.0).collect();
+        if self.machine.frontier().len() == 1 || engine.is_eager() {
+            self.machine.settle(position);
+            self.solo = Some((stored, notes));
+            if engine.is_eager() {
+                self.close_task(position, engine);
+            }
+            return Ok(());
+        }
+        self.record(
+            Fact::Finished {
+                task,
+                attempt,
+                updates: stored,
+                notes,
+            },
+            engine,
+        );
+        Ok(())
+    }
+
+    pub(super) fn failed(
+        &mut self,
+        position: usize,
+        kind: RunErrorKind,
+        source: BoxError,
+        engine: &mut Engine,
+    ) {
+        let Some(task) = self.machine.task(position) else {
+            return;
+        };
+        let (path, attempt, tries) = (task.path, task.attempt, task.tries());
+        let wire = self.graph.0.nodes.get(path.node.at());
+        let policy = wire.and_then(|wire| wire.policy.as_ref());
+        let now = engine.shared.now();
+        let retry_at = policy.and_then(|policy| policy.again(tries, &source, now));
+        let error = RunError::new(kind).because(source);
+        let text = crate::driver::explain(&error);
+        match retry_at {
+            Some(at) => engine.wake_at(at, &self.at),
+            None => {
+                engine.error.get_or_insert(error);
+            }
+        }
+        self.record(
+            Fact::Failed {
+                task: path,
+                attempt,
+                error: text,
+                retry_at,
+            },
+            engine,
+        );
+    }
+
+    /// A step closes only when its routing succeeded.
+    pub(super) fn close_step(&mut self, engine: &mut Engine) {
+        self.fold.close();
+        let routes = route(&self.graph, &self.machine, &self.fold.state);
+        let solo = self.solo.take().zip(self.attempt(0));
+        match (routes, solo) {
+            (Ok(routes), Some(((updates, notes), (task, attempt)))) => self.record(
+                Fact::Stepped {
+                    task,
+                    attempt,
+                    updates,
+                    notes,
+                    routes,
+                },
+                engine,
+            ),
+            (Ok(routes), None) => self.record(Fact::Closed { routes }, engine),
+            (Err(error), solo) => self.unrouted(error, solo, engine),
+        }
+    }
+
+    /// One task is routed by itself, while others go on.
+    fn close_task(&mut self, position: usize, engine: &mut Engine) {
+        let Some((task, attempt)) = self.attempt(position) else {
+            return;
+        };
+        let solo = self.solo.take();
+        let staged = self.fold.leave(position, self.machine.frontier().len());
+        self.fold.apply(staged);
+        let routes = if self.machine.has_siblings(&task) {
+            Ok(crate::machine::Routes::default())
+        } else {
+            route_from(&self.graph, &self.machine, &self.fold.state, task.node)
+        };
+        match routes {
+            Ok(routes) => {
+                let (updates, notes) = solo.unwrap_or_default();
+                let stepped = Fact::Stepped {
+                    task,
+                    attempt,
+                    updates,
+                    notes,
+                    routes,
+                };
+                self.record(stepped, engine);
+            }
+            Err(error) => self.unrouted(error, solo.zip(Some((task, attempt))), engine),
+        }
+    }
+
+    /// Tasks whose routing failed once are routed anew, and those that an operator finished.
+    pub(super) fn route_done(&mut self, engine: &mut Engine) {
+        let done = |task: &crate::machine::Task<Path>| task.state == TaskState::Done;
+        if let Some(position) = self.machine.frontier().iter().position(done) {
+            self.close_task(position, engine);
+        }
+    }
+
+    /// A step that cannot be routed stays open: what its tasks did is kept.
+    fn unrouted(
+        &mut self,
+        error: RunError,
+        solo: Option<(
+            (Option<crate::machine::Json>, Vec<fugato_stream::EventKind>),
+            (Path, u32),
+        )>,
+        engine: &mut Engine,
+    ) {
+        if let Some(((updates, notes), (task, attempt))) = solo {
+            self.record(
+                Fact::Finished {
+                    task,
+                    attempt,
+                    updates,
+                    notes,
+                },
+                engine,
+            );
+        }
+        engine.give_up = Some(error);
+    }
+}

@@ -1,0 +1,258 @@
+use std::{any::Any, sync::Arc};
+
+use fugato_state::{InterruptId, State};
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use super::{At, SavedScope, Scope, place};
+use crate::{
+    BoxError, RunError,
+    engine::Engine,
+    machine::{Effect, Fact, Machine, Names, Path, Todo, Under},
+    tasks::Attempt,
+};
+
+/// A scope whose state the caller does not know.
+pub(crate) trait Sub: Send {
+    fn machine(&self) -> &Machine;
+    fn machine_mut(&mut self) -> &mut Machine;
+    fn at(&self) -> &At;
+    /// The state, for the mapping that knows its type.
+    fn state(&self) -> &dyn Any;
+    fn advance(&mut self, engine: &mut Engine) -> Result<Todo, RunError>;
+    fn record(&mut self, fact: Fact<Path>, engine: &mut Engine);
+    fn name_of(&self, path: Path) -> String;
+    /// The attempt of a task that is ready, as something to wait for.
+    fn future(&self, position: usize, engine: &Engine) -> Option<BoxFuture<'static, Done>>;
+    /// Takes in how an attempt ended, unless it is no longer wanted.
+    fn learn(&mut self, done: Done, engine: &mut Engine) -> Result<(), RunError>;
+    /// Lets a task ask a person about an action in doubt.
+    fn ask_person(
+        &mut self,
+        path: Path,
+        key: &str,
+        whole_thread: Option<Effect>,
+        problem: Option<String>,
+        engine: &mut Engine,
+    );
+    /// An answer is tried out before it is accepted.
+    fn try_out(&self, id: &InterruptId, answer: &Value, now: i64) -> Result<(), RunError>;
+    /// Finishes a task on somebody's word.
+    fn finish(
+        &mut self,
+        path: Path,
+        updates: Vec<Value>,
+        by: (String, String),
+        engine: &mut Engine,
+    ) -> Result<(), RunError>;
+    /// The scope under these tasks. On the way, each scope is told that its child has moved.
+    fn descend(&mut self, trail: &[Path]) -> Option<&mut dyn Sub>;
+    fn children(&self) -> Box<dyn Iterator<Item = (Path, &dyn Sub)> + '_>;
+    fn children_mut(&mut self) -> Box<dyn Iterator<Item = (Path, &mut Box<dyn Sub>)> + '_>;
+    /// Has every child looked into.
+    fn stir(&mut self);
+    fn place(&mut self, at: At);
+    fn follow(&mut self, scope: &str, fact: Fact<String>) -> Result<(), RunError>;
+    fn save(&self) -> Result<SavedScope, RunError>;
+    fn wake(&mut self, saved: SavedScope) -> Result<(), RunError>;
+    fn names(&self) -> Arc<Names>;
+    /// Begins under the state that it was given.
+    fn enter(&mut self, engine: &mut Engine) -> Result<(), RunError>;
+    /// What the thread refers to and the graph no longer has.
+    fn check(&self, gone: &mut Vec<String>);
+    /// Each task that is a subgraph stands as what is inside it.
+    fn reflect(&mut self);
+    fn take_over(&mut self, under: &Under, engine: &mut Engine) -> Option<(String, u32)>;
+    fn retry(&mut self, under: &Under, engine: &mut Engine);
+    /// A task died outside of its future.
+    fn lose(&mut self, path: Path, attempt: u32, engine: &mut Engine) -> Result<(), RunError>;
+    /// What is staged of finished tasks counts although their step never closes.
+    fn keep_finished(&mut self);
+}
+
+/// How an attempt of a task ended.
+pub(crate) struct Done {
+    pub(crate) at: At,
+    pub(crate) path: Path,
+    pub(crate) attempt: u32,
+    /// An [`Attempt`] of the scope's updates.
+    pub(crate) result: Box<dyn Any + Send>,
+}
+
+impl<S: State> Sub for Scope<S> {
+    fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    fn machine_mut(&mut self) -> &mut Machine {
+        &mut self.machine
+    }
+
+    fn at(&self) -> &At {
+        &self.at
+    }
+
+    fn state(&self) -> &dyn Any {
+        &*self.fold.state
+    }
+
+    fn advance(&mut self, engine: &mut Engine) -> Result<Todo, RunError> {
+        Self::advance(self, engine)
+    }
+
+    fn record(&mut self, fact: Fact<Path>, engine: &mut Engine) {
+        Self::record(self, fact, engine);
+    }
+
+    fn name_of(&self, path: Path) -> String {
+        self.full_name(path)
+    }
+
+    fn future(&self, position: usize, engine: &Engine) -> Option<BoxFuture<'static, Done>> {
+        self.attempt_of(position, engine)
+    }
+
+    fn learn(&mut self, done: Done, engine: &mut Engine) -> Result<(), RunError> {
+        let Some(position) = self.wanted(done.path, done.attempt) else {
+            return Ok(());
+        };
+        match done.result.downcast::<Attempt<S::Update>>() {
+            Ok(attempt) => self.take_in(position, *attempt, engine),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn ask_person(
+        &mut self,
+        path: Path,
+        key: &str,
+        whole_thread: Option<Effect>,
+        problem: Option<String>,
+        engine: &mut Engine,
+    ) {
+        let known = whole_thread.or_else(|| self.machine.effect(Some(&path), key).cloned());
+        if let Some(known) = known {
+            Self::ask_person(self, path, &known, problem, engine);
+        }
+    }
+
+    fn try_out(&self, id: &InterruptId, answer: &Value, now: i64) -> Result<(), RunError> {
+        Self::try_out(self, id, answer, now)
+    }
+
+    fn finish(
+        &mut self,
+        path: Path,
+        updates: Vec<Value>,
+        (by, why): (String, String),
+        engine: &mut Engine,
+    ) -> Result<(), RunError> {
+        let read = updates.iter().cloned().map(serde_json::from_value);
+        let typed = read.collect::<Result<Vec<S::Update>, _>>()?;
+        self.amend(typed, Some(path), by, why, engine)
+    }
+
+    fn descend(&mut self, trail: &[Path]) -> Option<&mut dyn Sub> {
+        match trail.split_first() {
+            None => Some(self),
+            Some((path, rest)) => {
+                let child = self.children.get_mut(path)?;
+                self.stirred.insert(*path);
+                child.descend(rest)
+            }
+        }
+    }
+
+    fn children(&self) -> Box<dyn Iterator<Item = (Path, &dyn Sub)> + '_> {
+        let children = self.children.iter();
+        Box::new(children.map(|(path, child)| (*path, &**child)))
+    }
+
+    fn children_mut(&mut self) -> Box<dyn Iterator<Item = (Path, &mut Box<dyn Sub>)> + '_> {
+        let children = self.children.iter_mut();
+        Box::new(children.map(|(path, child)| (*path, child)))
+    }
+
+    fn stir(&mut self) {
+        self.stirred.extend(self.children.keys());
+        self.children.values_mut().for_each(|child| child.stir());
+    }
+
+    fn place(&mut self, at: At) {
+        self.at = at;
+        for (path, child) in &mut self.children {
+            let names = child.names();
+            child.place(place::under(&self.at, &self.names, *path, names));
+        }
+    }
+
+    fn follow(&mut self, scope: &str, fact: Fact<String>) -> Result<(), RunError> {
+        Self::follow(self, scope, fact)
+    }
+
+    fn save(&self) -> Result<SavedScope, RunError> {
+        Self::save(self)
+    }
+
+    fn wake(&mut self, saved: SavedScope) -> Result<(), RunError> {
+        *self = Self::from_saved(&self.graph, saved)?;
+        Ok(())
+    }
+
+    fn names(&self) -> Arc<Names> {
+        self.names.clone()
+    }
+
+    fn enter(&mut self, engine: &mut Engine) -> Result<(), RunError> {
+        let state = serde_json::value::to_raw_value(&*self.fold.state)?;
+        let next = vec![crate::route::entry(&self.graph, &self.machine)];
+        let entered = Fact::Entered {
+            version: S::VERSION,
+            state,
+            next,
+        };
+        Self::record(self, entered, engine);
+        Ok(())
+    }
+
+    fn check(&self, gone: &mut Vec<String>) {
+        Self::check(self, gone);
+    }
+
+    fn reflect(&mut self) {
+        Self::reflect(self);
+    }
+
+    fn take_over(&mut self, under: &Under, engine: &mut Engine) -> Option<(String, u32)> {
+        Self::take_over(self, under, engine)
+    }
+
+    fn retry(&mut self, under: &Under, engine: &mut Engine) {
+        Self::retry(self, under, engine);
+    }
+
+    fn lose(&mut self, path: Path, attempt: u32, engine: &mut Engine) -> Result<(), RunError> {
+        let lost = Attempt::Panicked("it never said how it ended".into());
+        match self.wanted(path, attempt) {
+            Some(position) => self.take_in(position, lost, engine),
+            None => Ok(()),
+        }
+    }
+
+    fn keep_finished(&mut self) {
+        self.fold.close();
+        self.children.clear();
+    }
+}
+
+/// A subgraph as a node: how its state begins, and what its end means to the state around it.
+pub(crate) trait Subgraph<S: State>: Send + Sync {
+    /// A scope whose state is not known yet.
+    fn blank(&self) -> Box<dyn Sub>;
+    /// A scope that begins under this state.
+    fn enter(&self, entering: crate::Entering<'_, S>) -> Result<Box<dyn Sub>, BoxError>;
+    /// What its end changes around it.
+    fn leave(&self, state: &S, child: &dyn Sub) -> Result<Vec<S::Update>, BoxError>;
+    /// The graph inside, for pictures and fingerprints.
+    fn picture(&self) -> String;
+}

@@ -1,0 +1,74 @@
+//! A graph as a node of another.
+use std::marker::PhantomData;
+
+use fugato_state::State;
+use serde::de::DeserializeOwned;
+
+use crate::{
+    BoxError, Graph, IntoUpdates, ItemError,
+    fold::Fold,
+    machine::{Item, Machine},
+    scope::{Scope, Sub, Subgraph},
+};
+
+/// What a subgraph's state is made of.
+#[derive(Debug)]
+pub struct Entering<'a, S> {
+    pub(crate) state: &'a S,
+    pub(crate) item: Option<&'a Item>,
+}
+
+impl<S> Entering<'_, S> {
+    /// The state around the subgraph, at the start of the step.
+    pub fn state(&self) -> &S {
+        self.state
+    }
+
+    /// The task's item, inside a scatter.
+    pub fn item<T: DeserializeOwned>(&self) -> Result<T, ItemError> {
+        let item = self.item.ok_or(ItemError::NotScattered)?;
+        serde_json::from_str(item.0.get()).map_err(ItemError::Shape)
+    }
+}
+
+/// A graph over `I` as a node of a graph over another state.
+pub(crate) struct Mapped<I: State, E, L, Shape> {
+    pub(crate) inner: Graph<I>,
+    pub(crate) enter: E,
+    pub(crate) leave: L,
+    pub(crate) marker: PhantomData<fn() -> Shape>,
+}
+
+impl<S, I, E, X, L, R, Shape> Subgraph<S> for Mapped<I, E, L, Shape>
+where
+    S: State,
+    I: State,
+    E: Fn(Entering<'_, S>) -> Result<I, X> + Send + Sync,
+    X: Into<BoxError>,
+    L: Fn(&S, &I) -> R + Send + Sync,
+    R: IntoUpdates<S::Update, Shape>,
+{
+    fn blank(&self) -> Box<dyn Sub> {
+        Box::new(Scope::new(&self.inner))
+    }
+
+    fn enter(&self, entering: Entering<'_, S>) -> Result<Box<dyn Sub>, BoxError> {
+        let state = (self.enter)(entering).map_err(Into::into)?;
+        let fold = Fold::new(state);
+        Ok(Box::new(Scope::woken(
+            &self.inner,
+            Machine::default(),
+            fold,
+        )))
+    }
+
+    fn leave(&self, state: &S, child: &dyn Sub) -> Result<Vec<S::Update>, BoxError> {
+        let inner = child.state().downcast_ref::<I>();
+        let inner = inner.ok_or("the scope has the state of another subgraph")?;
+        Ok((self.leave)(state, inner).into_updates())
+    }
+
+    fn picture(&self) -> String {
+        self.inner.fingerprint().to_owned()
+    }
+}

@@ -1,0 +1,187 @@
+use std::{
+    future::{Future, IntoFuture},
+    time::Duration,
+};
+
+use fugato_state::State;
+use fugato_store::{Lease, LeaseRequest, Leased};
+use futures::{StreamExt, stream::FuturesUnordered};
+use tokio::task::AbortHandle;
+
+use crate::{Ended, IntoUpdates, RunError, RunErrorKind, Runner};
+
+/// Runs whatever threads of a log can go on: several workers, in one process or many, share the
+/// work of one log.
+///
+/// A worker claims threads that can run, whose retry is due, or whose question has expired. If it
+/// dies, its threads are claimed by others when its leases run out.
+///
+/// ```
+/// # async fn example<S: fugato_state::State>(
+/// #     runner: fugato_graph::Runner<S>,
+/// #     terminated: impl Future<Output = ()>,
+/// # ) {
+/// use fugato_graph::Worker;
+///
+/// // `terminated` is ready when the process is asked to end, for instance by SIGTERM.
+/// let worked = Worker::new(runner).concurrency(16).run_until(terminated).await;
+/// println!("{} threads came to rest, {} go on elsewhere", worked.rested, worked.handed_over);
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Worker<S: State> {
+    runner: Runner<S>,
+    concurrency: usize,
+    poll: Duration,
+    grace: Duration,
+}
+
+/// What became of the threads that a worker ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Worked {
+    /// Runs that came to an end or a pause.
+    pub rested: u64,
+    /// Runs that failed.
+    pub failed: u64,
+    /// Runs that were left to others between two steps.
+    pub handed_over: u64,
+}
+
+impl<S: State> Worker<S> {
+    /// A worker that runs up to 16 threads at once.
+    pub fn new(runner: Runner<S>) -> Self {
+        Self {
+            runner,
+            concurrency: 16,
+            poll: Duration::from_millis(250),
+            grace: Duration::from_secs(30),
+        }
+    }
+
+    /// How many threads run at once.
+    #[must_use]
+    pub fn concurrency(mut self, threads: usize) -> Self {
+        self.concurrency = threads.max(1);
+        self
+    }
+
+    /// How often it looks for work while there is none: every 250 ms by default.
+    #[must_use]
+    pub fn poll(mut self, every: Duration) -> Self {
+        self.poll = every;
+        self
+    }
+
+    /// How long a step may still take when the worker is to stop: 30 s by default. What takes
+    /// longer is dropped, and begins again elsewhere.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// Works until `stop` is ready, then lets every thread finish its step and leaves it to others.
+    pub async fn run_until(&self, stop: impl Future<Output = ()>) -> Worked {
+        self.run_woken(stop, || std::future::pending::<()>()).await
+    }
+
+    /// Like [`run_until`](Self::run_until), and looks for work at once whenever `woken` is ready.
+    pub async fn run_woken<W: Future<Output = ()>>(
+        &self,
+        stop: impl Future<Output = ()>,
+        mut woken: impl FnMut() -> W,
+    ) -> Worked {
+        tokio::pin!(stop);
+        let (mut running, mut worked) = (FuturesUnordered::new(), Worked::default());
+        let mut aborts: Vec<AbortHandle> = vec![];
+        loop {
+            let room = self.concurrency.saturating_sub(running.len());
+            let claimed = self.claim(room).await;
+            let found = claimed.len();
+            aborts.retain(|abort| !abort.is_finished());
+            for lease in claimed {
+                let run = self.runner.go_on(lease);
+                aborts.push(run.abort_handle());
+                running.push(IntoFuture::into_future(run));
+            }
+            // A full claim means that there may be more.
+            let full = found > 0 && found == room;
+            let idle = async {
+                tokio::select! {
+                    () = tokio::time::sleep(self.poll) => {}
+                    () = woken() => {}
+                }
+            };
+            tokio::select! {
+                biased;
+                () = &mut stop => break,
+                Some(ended) = running.next(), if !running.is_empty() => worked.count(&ended),
+                () = idle, if running.len() < self.concurrency && !full => {}
+                () = std::future::ready(()), if full && running.len() < self.concurrency => {}
+            }
+        }
+        self.runner.drain();
+        let drained = async {
+            while let Some(ended) = running.next().await {
+                worked.count(&ended);
+            }
+        };
+        if tokio::time::timeout(self.grace, drained).await.is_err() {
+            tracing::warn!(
+                left = running.len(),
+                "steps took longer than the grace allows"
+            );
+            aborts.iter().for_each(AbortHandle::abort);
+        }
+        worked
+    }
+
+    async fn claim(&self, n: usize) -> Vec<Lease> {
+        if n == 0 {
+            return vec![];
+        }
+        let shop = &self.runner.shop;
+        let claim = LeaseRequest::Claim {
+            n,
+            owner: shop.options.owner.clone(),
+            ttl: shop.options.ttl(),
+        };
+        match shop.log.lease(claim).await {
+            Ok(Leased::Granted(leases)) => leases,
+            Ok(_) => vec![],
+            Err(error) => {
+                tracing::warn!(%error, "no thread could be claimed");
+                vec![]
+            }
+        }
+    }
+}
+
+impl Worked {
+    fn count<S>(&mut self, ended: &Result<Ended<S>, RunError>) {
+        match ended {
+            Ok(_) => self.rested += 1,
+            Err(error) if error.kind == RunErrorKind::HandedOver => self.handed_over += 1,
+            Err(error) => {
+                tracing::warn!(%error, "a claimed thread did not come to rest");
+                self.failed += 1;
+            }
+        }
+    }
+}
+
+impl<S: State> Runner<S> {
+    /// Begins a run, and leaves it to whichever [`Worker`] claims it: returns when it is stored.
+    pub async fn submit<M>(
+        &self,
+        thread: &fugato_state::ThreadId,
+        input: impl IntoUpdates<S::Update, M>,
+    ) -> Result<(), RunError> {
+        match self.begin(thread, input.into_updates()).await {
+            Err(error) if error.kind == RunErrorKind::HandedOver => Ok(()),
+            Err(error) => Err(error),
+            Ok(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! Effects, retries, subgraphs and the rest of what a run does beside steps, in their simplest form.
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use fugato_graph::{
+    Amendment, Answers, BoxError, Context, Doubt, Durability, END, Effect, EffectClass, Ended,
+    Graph, Meter, NodePolicy, NotDone, Reconciled, RunErrorKind, Runner, RunnerOptions, Schedule,
+};
+use fugato_state::{State, ThreadId};
+use fugato_store::{MemoryLog, Record, ThreadLog};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Lines(Vec<String>);
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Say(String);
+
+impl State for Lines {
+    type Update = Say;
+
+    fn apply(&mut self, Say(line): Say) {
+        self.0.push(line);
+    }
+}
+
+fn say(line: impl Into<String>) -> Say {
+    Say(line.into())
+}
+
+fn thread() -> ThreadId {
+    ThreadId::new("t").expect("the name keeps the rules")
+}
+
+type Count = Arc<AtomicU32>;
+
+fn once(count: &Count) -> Graph<Lines> {
+    let count = count.clone();
+    Graph::<Lines>::starting_at("a")
+        .node("a", async |_: Context<Lines>| say("a"))
+        .node("send", move |cx: Context<Lines>| {
+            let count = count.clone();
+            async move {
+                let sent: String = cx
+                    .effect(
+                        "mail",
+                        EffectClass::Once,
+                        &"to all",
+                        move |key| async move {
+                            count.fetch_add(1, Ordering::SeqCst);
+                            Ok::<_, BoxError>(key)
+                        },
+                    )
+                    .await?;
+                Ok::<_, BoxError>(say(sent))
+            }
+        })
+        .edge("a", "send")
+        .edge("send", END)
+        .build()
+        .expect("the graph is sound")
+}
+
+async fn facts(log: &MemoryLog) -> Vec<String> {
+    let records = log
+        .read(&thread(), 1, 1000)
+        .await
+        .expect("the log is there");
+    let name = |(_, record): &(u64, Record)| {
+        let value: serde_json::Value = serde_json::from_slice(&record.0[1..]).expect("JSON");
+        let fact = value["fact"].as_object().expect("an object");
+        let scope = value["scope"].as_str().unwrap_or_default();
+        let name = fact.keys().next().expect("a name");
+        match scope {
+            "" => name.clone(),
+            scope => format!("{name}@{scope}"),
+        }
+    };
+    records.iter().map(name).collect()
+}
+
+#[tokio::test]
+async fn k10_once_is_intended_and_receipted() -> Result<(), BoxError> {
+    let (log, count) = (Arc::new(MemoryLog::default()), Count::default());
+    let runner = Runner::new(once(&count), log.clone());
+    let ended = runner.start(&thread(), ()).await?;
+    assert_eq!(ended.state().0, ["a", "t@1/send#1/mail"]);
+    assert_eq!(count.load(Ordering::SeqCst), 1);
+    assert_eq!(
+        facts(&log).await,
+        [
+            "created",
+            "started",
+            "stepped",
+            "intended",
+            "receipt",
+            "stepped",
+            "run_ended"
+        ]
+    );
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn k10_in_doubt_asks_a_person_or_reconcile() -> Result<(), BoxError> {
+    for reconcile in [false, true] {
+        let (log, count) = (Arc::new(MemoryLog::default()), Count::default());
+        let tries = count.clone();
+        let graph = Graph::<Lines>::starting_at("send")
+            .node("send", move |cx: Context<Lines>| {
+                let count = tries.clone();
+                async move {
+                    let mut effect = Effect::once();
+                    if reconcile {
+                        effect = effect.reconcile(|| async {
+                            Ok::<_, BoxError>(Reconciled::Happened("found".to_owned()))
+                        });
+                    }
+                    let sent: Result<String, _> = cx
+                        .effect("mail", effect, &(), move |_| async move {
+                            count.fetch_add(1, Ordering::SeqCst);
+                            Err::<String, BoxError>("the connection was lost".into())
+                        })
+                        .await;
+                    // A catch-all cannot swallow the question.
+                    say(sent.unwrap_or_else(|error| error.to_string()))
+                }
+            })
+            .edge("send", END)
+            .build()?;
+        let runner = Runner::new(graph, log.clone());
+        let ended = runner.start(&thread(), ()).await?;
+        if reconcile {
+            assert_eq!(ended.state().0, ["found"]);
+        } else {
+            assert_eq!(ended.interrupts().len(), 1, "{ended:?}");
+            let answer = Doubt::Happened("told".into());
+            let ended = runner.resume(&thread(), Answers::only(answer)?).await?;
+            assert_eq!(ended.state().0, ["told"]);
+        }
+        assert_eq!(count.load(Ordering::SeqCst), 1);
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn k19_retries_wait_and_time_out() -> Result<(), BoxError> {
+    let (log, count) = (Arc::new(MemoryLog::default()), Count::default());
+    let tries = count.clone();
+    let graph = Graph::<Lines>::starting_at("flaky")
+        .node("flaky", move |_: Context<Lines>| {
+            let tries = tries.fetch_add(1, Ordering::SeqCst);
+            async move {
+                match tries {
+                    0 => Err(BoxError::from("boom")),
+                    1 => std::future::pending().await,
+                    _ => Ok(say("at last")),
+                }
+            }
+        })
+        .policy(
+            "flaky",
+            NodePolicy::default()
+                .attempts(3)
+                .timeout(Duration::from_secs(1)),
+        )
+        .edge("flaky", END)
+        .build()?;
+    let ended = Runner::new(graph, log.clone()).start(&thread(), ()).await?;
+    assert_eq!(ended.state().0, ["at last"]);
+    assert_eq!(
+        facts(&log).await,
+        [
+            "created",
+            "started",
+            "failed",
+            "failed",
+            "stepped",
+            "run_ended"
+        ]
+    );
+    Ok(())
+}
+
+fn inner() -> Result<Graph<Lines>, BoxError> {
+    Ok(Graph::<Lines>::starting_at("one")
+        .node("one", async |cx: Context<Lines>| {
+            say(format!("one of {}", cx.task()))
+        })
+        .node("two", async |_: Context<Lines>| say("two"))
+        .pause("ask", |_| "ok?", |_, ok: bool| say(format!("ok: {ok}")))
+        .edge("one", "two")
+        .branch("two", ["ask", END], |lines| {
+            if lines.0[0] == "2" { "ask" } else { END }
+        })
+        .edge("ask", END)
+        .build()?)
+}
+
+fn nested() -> Result<Graph<Lines>, BoxError> {
+    Ok(Graph::<Lines>::starting_at("plan")
+        .node("plan", async |_: Context<Lines>| ())
+        .subgraph(
+            "worker",
+            &inner()?,
+            |at| Ok::<_, BoxError>(Lines(vec![at.item::<u32>()?.to_string()])),
+            |_, inner: &Lines| say(inner.0.join(", ")),
+        )
+        .scatter("plan", "worker", |_| 1..=3)
+        .edge("worker", END)
+        .build()?)
+}
+
+#[tokio::test]
+async fn k21_subgraphs_have_their_own_scope() -> Result<(), BoxError> {
+    for schedule in [Schedule::Lockstep, Schedule::Eager] {
+        let log = Arc::new(MemoryLog::default());
+        let options = RunnerOptions::default().schedule(schedule);
+        let runner = Runner::new(nested()?, log.clone()).options(options.clone());
+        let ended = runner.start(&thread(), ()).await?;
+        assert_eq!(ended.interrupts()[0].task, "worker#1[1]/ask#1", "{ended:?}");
+        // Another process answers.
+        let runner = Runner::new(nested()?, log.clone()).options(options);
+        let ended = runner.resume(&thread(), Answers::only(true)?).await?;
+        let mut lines = ended.state().0.clone();
+        lines.sort();
+        assert_eq!(
+            lines,
+            [
+                "1, one of worker#1[0]/one#1, two",
+                "2, one of worker#1[1]/one#1, two, ok: true",
+                "3, one of worker#1[2]/one#1, two",
+            ]
+        );
+        let again = runner.state(&thread()).await?.expect("it exists");
+        assert_eq!(*again, *ended.state());
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn k15_batches_are_stored_together() -> Result<(), BoxError> {
+    let batched = Durability::Batched {
+        max_records: 100,
+        max_delay: Duration::from_secs(1),
+    };
+    for durability in [Durability::Strict, batched, Durability::AtPause] {
+        let count = Count::default();
+        let options = RunnerOptions::default().durability(durability);
+        let log = Arc::new(MemoryLog::default());
+        let runner = Runner::new(once(&count), log.clone()).options(options);
+        let ended = runner.start(&thread(), ()).await?;
+        assert_eq!(ended.state().0.len(), 2);
+        assert_eq!(facts(&log).await.len(), 7);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn k19_a_run_is_cancelled() -> Result<(), BoxError> {
+    let graph = Graph::<Lines>::starting_at("plan")
+        .node("plan", async |_: Context<Lines>| ())
+        .node("quick", async |_: Context<Lines>| say("quick"))
+        .node("slow", async |_: Context<Lines>| {
+            std::future::pending::<()>().await
+        })
+        .edge("plan", "quick")
+        .edge("plan", "slow")
+        .edge("quick", END)
+        .edge("slow", END)
+        .build()?;
+    let log = Arc::new(MemoryLog::default());
+    let runner = Runner::new(graph, log.clone());
+    let run = runner.start(&thread(), ());
+    let end = tokio::spawn(run.into_future());
+    while facts(&log).await.len() < 4 {
+        tokio::task::yield_now().await;
+    }
+    runner.cancel(&thread(), "Ada", "enough").await?;
+    let error = end.await?.expect_err("it was cancelled");
+    assert!(
+        matches!(error.kind, RunErrorKind::Cancelled { .. }),
+        "{error:?}"
+    );
+    assert_eq!(
+        runner.state(&thread()).await?.expect("it exists").0,
+        ["quick"]
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn k12_a_repeated_request_is_told_its_end() -> Result<(), BoxError> {
+    let (log, count) = (Arc::new(MemoryLog::default()), Count::default());
+    let runner = Runner::new(once(&count), log.clone());
+    for _ in 0..3 {
+        let ended = runner.start_keyed(&thread(), "order-7", say("in")).await?;
+        assert!(matches!(ended, Ended::Finished { .. }));
+    }
+    assert_eq!(count.load(Ordering::SeqCst), 1);
+    let other = runner.start_keyed(&thread(), "order-7", say("other")).await;
+    let kind = other.expect_err("another input").kind;
+    assert!(
+        matches!(kind, RunErrorKind::RequestChanged { .. }),
+        "{kind:?}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn k18_an_operator_amends_and_finishes() -> Result<(), BoxError> {
+    let graph = Graph::<Lines>::starting_at("ask")
+        .pause("ask", |_| "ok?", |_, ok: bool| say(format!("ok: {ok}")))
+        .edge("ask", END)
+        .build()?;
+    let runner = Runner::new(graph, Arc::new(MemoryLog::default()));
+    runner.start(&thread(), ()).await?;
+    let noted = Amendment::new([say("noted")], "Ada", "it was forgotten");
+    let ended = runner.amend(&thread(), noted).await?;
+    assert_eq!(ended.interrupts().len(), 1);
+    let done = Amendment::new([say("done")], "Ada", "by hand").finishing("ask#1");
+    let ended = runner.amend(&thread(), done).await?;
+    assert!(matches!(ended, Ended::Finished { .. }), "{ended:?}");
+    assert_eq!(ended.state().0, ["noted", "done"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn k19_a_budget_has_its_own_error() -> Result<(), BoxError> {
+    let graph = Graph::<Lines>::starting_at("loop")
+        .node("loop", async |cx: Context<Lines>| {
+            cx.spend(Meter::Tokens, 40)
+        })
+        .edge("loop", "loop")
+        .build();
+    let graph = match graph {
+        Ok(graph) => graph,
+        Err(error) => return Err(error.into()),
+    };
+    let options = RunnerOptions::default().budget(Meter::Tokens, 100);
+    let runner = Runner::new(graph, Arc::new(MemoryLog::default())).options(options);
+    let error = runner.start(&thread(), ()).await.expect_err("it loops");
+    let budget = RunErrorKind::Budget {
+        meter: Meter::Tokens,
+        limit: 100,
+    };
+    assert_eq!((error.kind, error.step), (budget, 3));
+    Ok(())
+}
+
+#[tokio::test]
+async fn k10_what_was_not_done_is_tried_again() -> Result<(), BoxError> {
+    let (log, count) = (Arc::new(MemoryLog::default()), Count::default());
+    let tries = count.clone();
+    let graph = Graph::<Lines>::starting_at("send")
+        .node("send", move |cx: Context<Lines>| {
+            let count = tries.clone();
+            async move {
+                let sent: u32 = cx
+                    .effect("mail", EffectClass::Once, &(), move |_| async move {
+                        match count.fetch_add(1, Ordering::SeqCst) {
+                            0 => Err(BoxError::from(NotDone::because("refused"))),
+                            n => Ok(n),
+                        }
+                    })
+                    .await?;
+                Ok::<_, BoxError>(say(sent.to_string()))
+            }
+        })
+        .policy(
+            "send",
+            NodePolicy::default()
+                .attempts(2)
+                .backoff(Duration::ZERO, Duration::ZERO),
+        )
+        .edge("send", END)
+        .build()?;
+    let ended = Runner::new(graph, log.clone()).start(&thread(), ()).await?;
+    assert_eq!(ended.state().0, ["1"]);
+    Ok(())
+}
