@@ -80,9 +80,12 @@ fn what(entry: &HistoryEntry) -> String {
             format!("answered {}", said.join(", "))
         }
         Fact::Resumed { .. } => "taken up again".into(),
+        Fact::Intended { key, .. } => format!("about to do {key}"),
+        Fact::Receipt { key, .. } => format!("did {key}"),
+        Fact::Amended { by, why, .. } => format!("changed by {by}: {why}"),
         Fact::RunEnded { .. } => "the run ended".into(),
         Fact::RunFailed { error } => format!("the run failed: {error}"),
-        Fact::Cancelled { by, why } => format!("cancelled by {by}: {why}"),
+        Fact::Cancelled { by, why, .. } => format!("cancelled by {by}: {why}"),
         Fact::Forked { from, seq } => format!("copied from {from} after {seq}"),
         other => format!("{other:?}"),
     }
