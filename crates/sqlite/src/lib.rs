@@ -12,6 +12,7 @@ mod readers;
 mod request;
 mod row;
 mod schema;
+mod sum;
 mod writer;
 
 pub use docs::SqliteDocs;

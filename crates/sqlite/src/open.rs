@@ -16,6 +16,7 @@ use crate::{
     options::SqliteOptions,
     row::{number, stored},
     schema::{APPLICATION_ID, TABLES, VERSION, from_version_1, tables},
+    sum,
 };
 
 /// Databases up to this many pages are read whole when they are opened.
@@ -177,10 +178,23 @@ fn migrate(connection: &Connection) -> Result<(), Error> {
             for sql in from_version_1() {
                 connection.execute_batch(sql)?;
             }
+            add_sums(connection, "record_by_thread")?;
+            add_sums(connection, "snapshot")?;
             connection.pragma_update(None, "user_version", VERSION)?;
         }
         Ok(())
     })
+}
+
+fn add_sums(connection: &Connection, table: &str) -> Result<(), Error> {
+    let mut rows = connection.prepare(&format!("SELECT at, body FROM {table}"))?;
+    let mut update = connection.prepare(&format!("UPDATE {table} SET sum = ?2 WHERE at = ?1"))?;
+    let mut rows = rows.query([])?;
+    while let Some(row) = rows.next()? {
+        let at = row.get(0)?;
+        update.execute((at, sum::of(at, row.get_ref(1)?.as_blob()?)))?;
+    }
+    Ok(())
 }
 
 /// Does all of it or nothing.
@@ -214,8 +228,7 @@ fn check_tables(path: &Path, connection: &Connection) -> Result<i32, StoreError>
         let query = "SELECT sql FROM sqlite_schema WHERE name = ?1";
         let found: Result<String, _> = connection.query_row(query, [&name], |row| row.get(0));
         match found {
-            // SQLite quotes the name of a table that was renamed.
-            Ok(found) if found.replace('"', "") == sql => {}
+            Ok(found) if bare(&found) == bare(&sql) => {}
             Ok(found) => {
                 return Err(corrupt(
                     path,
@@ -230,6 +243,12 @@ fn check_tables(path: &Path, connection: &Connection) -> Result<i32, StoreError>
     }
     check_pages(path, connection)?;
     Ok(version)
+}
+
+/// What matters of a statement. SQLite quotes the name of a table that was renamed, and puts columns
+/// that were added on a line of its own choice.
+fn bare(sql: &str) -> String {
+    sql.replace(|c: char| c.is_whitespace() || c == '"', "")
 }
 
 /// Small files are read whole, and those of which the log holds the end.
@@ -276,7 +295,7 @@ fn length(path: &Path) -> u64 {
 /// Reads every page.
 pub(crate) fn check_whole(path: &Path, connection: &Connection) -> Result<(), StoreError> {
     let found: Result<String, _> =
-        connection.pragma_query_value(None, "quick_check", |row| row.get(0));
+        connection.pragma_query_value(None, "integrity_check", |row| row.get(0));
     match found {
         Ok(found) if found == "ok" => Ok(()),
         Ok(found) => Err(corrupt(path, &found)),

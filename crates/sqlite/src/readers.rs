@@ -21,6 +21,7 @@ use crate::{
     options::SqliteOptions,
     row::{ThreadRow, damaged, number, status, stored},
     schema::{MAX_SEQ, seq_of},
+    sum,
 };
 
 /// How many idle connections are kept.
@@ -110,16 +111,16 @@ impl Readers {
 
     pub(crate) fn latest_at(&self, name: &ThreadId, seq: Seq) -> Result<Option<Snapshot>, Refusal> {
         self.with(|connection| {
-            let sql = "SELECT s.at, s.body FROM thread t JOIN snapshot s
+            let sql = "SELECT s.at, s.body, s.sum FROM thread t JOIN snapshot s
                        ON s.at BETWEEN t.id << 32 AND (t.id << 32) + ?2
                        WHERE t.name = ?1 ORDER BY s.at DESC LIMIT 1";
             let mut statement = connection.prepare_cached(sql)?;
             let found =
                 statement.query_row(params![name.as_str(), stored(seq.min(MAX_SEQ))], |row| {
-                    Ok(Snapshot {
-                        seq: seq_of(row.get(0)?),
-                        body: row.get(1)?,
-                    })
+                    let (at, body): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
+                    sum::check(at, &body, row.get(2)?)?;
+                    let seq = seq_of(at);
+                    Ok(Snapshot { seq, body })
                 });
             Ok(found.optional()?)
         })

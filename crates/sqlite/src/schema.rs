@@ -9,7 +9,7 @@ pub(crate) const APPLICATION_ID: i32 = 0x6667_746f;
 /// - 1: the first.
 /// - 2: what is committed together lies together, in `record_by_arrival`; `record` became
 ///   `record_by_thread`, so that a program of version 1 that still has the file open finds nothing
-///   instead of a part; documents.
+///   instead of a part; documents; check sums.
 pub(crate) const VERSION: i32 = 2;
 
 /// The tables and indexes, by name, in the order in which they are made.
@@ -50,14 +50,16 @@ pub(crate) const TABLES: [(&str, &str); 9] = [
             at INTEGER PRIMARY KEY,
             time INTEGER,
             nonce BLOB,
-            body BLOB NOT NULL
+            body BLOB NOT NULL,
+            sum INTEGER NOT NULL DEFAULT 0
         ) STRICT",
     ),
     (
         "snapshot",
         "CREATE TABLE snapshot (
             at INTEGER PRIMARY KEY,
-            body BLOB NOT NULL
+            body BLOB NOT NULL,
+            sum INTEGER NOT NULL DEFAULT 0
         ) STRICT",
     ),
     (
@@ -67,7 +69,8 @@ pub(crate) const TABLES: [(&str, &str); 9] = [
             at INTEGER NOT NULL,
             time INTEGER,
             nonce BLOB,
-            body BLOB NOT NULL
+            body BLOB NOT NULL,
+            sum INTEGER NOT NULL
         ) STRICT",
     ),
     (
@@ -83,6 +86,7 @@ pub(crate) const TABLES: [(&str, &str); 9] = [
             written INTEGER NOT NULL,
             expires INTEGER,
             value TEXT NOT NULL,
+            sum INTEGER NOT NULL,
             UNIQUE (space, key)
         ) STRICT",
     ),
@@ -101,15 +105,22 @@ pub(crate) fn tables(version: i32) -> Vec<(String, String)> {
     if version != 1 {
         return TABLES.iter().map(owned).collect();
     }
-    let old = |text: String| text.replace("record_by_thread", "record");
+    let old = |text: String| {
+        let named = text.replace("record_by_thread", "record");
+        named.replace(",\n            sum INTEGER NOT NULL DEFAULT 0", "")
+    };
     let tables = TABLES.iter().take(TABLES_1).map(owned);
     tables.map(|(name, sql)| (old(name), old(sql))).collect()
 }
 
 /// What makes tables of version 1 those of today.
 pub(crate) fn from_version_1() -> impl Iterator<Item = &'static str> {
-    let rename = "ALTER TABLE record RENAME TO record_by_thread";
-    [rename]
+    let altered = [
+        "ALTER TABLE record RENAME TO record_by_thread",
+        "ALTER TABLE record_by_thread ADD COLUMN sum INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE snapshot ADD COLUMN sum INTEGER NOT NULL DEFAULT 0",
+    ];
+    altered
         .into_iter()
         .chain(TABLES.iter().skip(TABLES_1).map(|(_, sql)| *sql))
 }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use futures::{FutureExt, executor::block_on, future::join_all};
 
 use super::*;
@@ -17,7 +19,7 @@ async fn run(group: &Group<u32, u32>, job: u32) -> Option<u32> {
 
 fn leads(turn: Option<Turn<u32, u32>>) -> Option<Vec<u32>> {
     match turn {
-        Some(Turn::Lead(lead)) => Some(lead.jobs.clone()),
+        Some(Turn::Lead(lead)) => Some(lead.jobs().to_vec()),
         _ => None,
     }
 }

@@ -7,13 +7,14 @@ use super::Readers;
 use crate::{
     error::Refusal,
     row::{damaged, number},
+    sum,
 };
 
 impl Readers {
     pub(crate) fn doc(&self, space: &Namespace, key: &DocKey) -> Result<Option<Doc>, Refusal> {
         let now = self.clock.now();
         self.with(|connection| {
-            let sql = "SELECT version, written, expires, value FROM doc
+            let sql = "SELECT version, written, expires, value, sum FROM doc
                        WHERE space = ?1 AND key = ?2 AND (expires IS NULL OR expires > ?3)";
             let mut statement = connection.prepare_cached(sql)?;
             let names = params![space.as_str(), key.as_str(), now];
@@ -36,7 +37,7 @@ impl Readers {
     ) -> Result<Vec<DocEntry>, Refusal> {
         let now: Millis = self.clock.now();
         self.with(|connection| {
-            let sql = "SELECT key, version, written, expires, iif(?5, value, NULL) FROM doc
+            let sql = "SELECT key, version, written, expires, iif(?5, value, NULL), sum FROM doc
                        WHERE space = ?1 AND key >= ?2 AND key > ?3
                            AND (expires IS NULL OR expires > ?4)
                        ORDER BY key";
@@ -73,6 +74,7 @@ impl Readers {
 
 fn value(row: &Row<'_>, column: usize) -> Result<Value, rusqlite::Error> {
     let text = row.get_ref(column)?.as_str()?;
+    sum::check(row.get("written")?, text.as_bytes(), row.get("sum")?)?;
     serde_json::from_str(text).map_err(damaged)
 }
 

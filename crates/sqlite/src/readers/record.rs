@@ -5,7 +5,11 @@ use fugato_state::Seq;
 use fugato_store::Record;
 use rusqlite::{Connection, Result, Rows, params};
 
-use crate::schema::{MAX_SEQ, key, seq_of};
+use crate::{
+    row::damaged,
+    schema::{MAX_SEQ, key, seq_of},
+    sum,
+};
 
 /// Up to `limit` records of a thread from a position on.
 pub(super) fn range(
@@ -16,9 +20,9 @@ pub(super) fn range(
 ) -> Result<Vec<(Seq, Record)>> {
     let most = i64::try_from(limit).unwrap_or(i64::MAX);
     let range = params![key(thread, from), key(thread, MAX_SEQ), most];
-    let by_thread = "SELECT at, body FROM record_by_thread
+    let by_thread = "SELECT at, body, sum FROM record_by_thread
                      WHERE at BETWEEN ?1 AND ?2 ORDER BY at LIMIT ?3";
-    let by_arrival = "SELECT at, body FROM record_by_arrival
+    let by_arrival = "SELECT at, body, sum FROM record_by_arrival
                       WHERE at BETWEEN ?1 AND ?2 ORDER BY at LIMIT ?3";
     let mut by_thread = connection.prepare_cached(by_thread)?;
     let mut by_arrival = connection.prepare_cached(by_arrival)?;
@@ -34,7 +38,13 @@ pub(super) fn range(
             _ => left.take()?,
         };
         match next {
-            Some((at, body)) => found.push((seq_of(at), Record(body))),
+            Some((at, body)) => {
+                let seq = from + found.len() as Seq;
+                if seq_of(at) != seq {
+                    return Err(damaged(format!("the record at {seq} is missing")));
+                }
+                found.push((seq, Record(body)));
+            }
             None => break,
         }
     }
@@ -63,7 +73,9 @@ impl<'r> Side<'r> {
     fn take(&mut self) -> Result<Option<(i64, Vec<u8>)>> {
         let taken = self.next.take();
         if let Some(row) = self.rows.next()? {
-            self.next = Some((row.get(0)?, row.get(1)?));
+            let (at, body): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
+            sum::check(at, &body, row.get(2)?)?;
+            self.next = Some((at, body));
         }
         Ok(taken)
     }

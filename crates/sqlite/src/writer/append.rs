@@ -7,6 +7,7 @@ use crate::{
     error::Refusal,
     row::{ThreadRow, signals},
     schema::key,
+    sum,
 };
 
 impl Writer {
@@ -96,9 +97,9 @@ impl Writer {
         now: Millis,
     ) -> Result<(), Error> {
         let sql = if self.together {
-            "INSERT INTO record_by_arrival (at, time, nonce, body) VALUES (?1, ?2, ?3, ?4)"
+            "INSERT INTO record_by_arrival (at, time, nonce, body, sum) VALUES (?1, ?2, ?3, ?4, ?5)"
         } else {
-            "INSERT INTO record_by_thread (at, time, nonce, body) VALUES (?1, ?2, ?3, ?4)"
+            "INSERT INTO record_by_thread (at, time, nonce, body, sum) VALUES (?1, ?2, ?3, ?4, ?5)"
         };
         let mut statement = self.connection.prepare_cached(sql)?;
         let nonce = commit.nonce.to_be_bytes();
@@ -107,17 +108,21 @@ impl Writer {
             left -= 1;
             let mark = (left == 0).then_some(&nonce[..]);
             let time = mark.map(|_| now);
-            statement.execute(params![key(thread, seq), time, mark, record.0])?;
+            let at = key(thread, seq);
+            let sum = sum::of(at, &record.0);
+            statement.execute(params![at, time, mark, record.0, sum])?;
         }
         Ok(())
     }
 
     pub(super) fn insert_snapshot(&self, thread: i64, snapshot: &Snapshot) -> Result<(), Error> {
-        let sql = "INSERT OR REPLACE INTO snapshot (at, body) VALUES (?1, ?2)";
+        let sql = "INSERT OR REPLACE INTO snapshot (at, body, sum) VALUES (?1, ?2, ?3)";
         let at = key(thread, snapshot.seq);
-        self.connection
-            .prepare_cached(sql)?
-            .execute(params![at, snapshot.body])?;
+        self.connection.prepare_cached(sql)?.execute(params![
+            at,
+            snapshot.body,
+            sum::of(at, &snapshot.body)
+        ])?;
         Ok(())
     }
 

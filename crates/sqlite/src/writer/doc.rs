@@ -3,7 +3,7 @@ use fugato_store::{DocKey, DocWrite, Namespace, StoreError, Version};
 use rusqlite::{Error, OptionalExtension, params};
 
 use super::Writer;
-use crate::{error::Refusal, row::number};
+use crate::{error::Refusal, row::number, sum};
 
 /// How many expired documents a write clears away at most, so that no write waits for all of them.
 const MOST_SWEPT: i64 = 64;
@@ -50,13 +50,14 @@ impl Writer {
 
     /// The row is made anew, so that its number is a version that never was.
     fn put_doc(&self, write: &DocWrite, text: &str, now: Millis) -> Result<Version, Error> {
-        let sql = "INSERT OR REPLACE INTO doc (space, key, written, expires, value)
-                   VALUES (?1, ?2, ?3, ?4, ?5)";
+        let sql = "INSERT OR REPLACE INTO doc (space, key, written, expires, value, sum)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         let expires = write.ttl.map(|ttl| now.saturating_add(ttl));
         let (space, key) = (write.space.as_str(), write.key.as_str());
+        let sum = sum::of(now, text.as_bytes());
         self.connection
             .prepare_cached(sql)?
-            .execute(params![space, key, now, expires, text])?;
+            .execute(params![space, key, now, expires, text, sum])?;
         Ok(Version(number(self.connection.last_insert_rowid())?))
     }
 

@@ -1,0 +1,288 @@
+//! The queue itself. Which locks it uses, the module around it says: those of the standard library,
+//! or in tests those of a scheduler that tries many interleavings.
+use std::{
+    collections::VecDeque,
+    fmt,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, Waker},
+};
+
+use super::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The queue before a writer.
+pub(crate) struct Group<J, R> {
+    queue: Arc<Mutex<Queue<J, R>>>,
+    most: usize,
+}
+
+struct Queue<J, R> {
+    waiting: VecDeque<Arc<Ticket<J, R>>>,
+    /// Whether somebody leads, or was called to.
+    led: bool,
+    /// How many the last leader served.
+    served: usize,
+}
+
+/// How often a new leader lets others run in vain.
+const PATIENCE: u8 = 3;
+
+/// A place in the queue.
+struct Ticket<J, R>(Mutex<Progress<J, R>>);
+
+enum Progress<J, R> {
+    Queued {
+        job: J,
+        waker: Option<Waker>,
+    },
+    Called(J),
+    Taken(Option<Waker>),
+    Done(R),
+    /// The answer was taken, or its leader died before there was one.
+    Gone,
+}
+
+/// What the turn of a caller brings.
+#[derive(Debug)]
+pub(crate) enum Turn<J, R> {
+    /// It leads.
+    Lead(Lead<J, R>),
+    /// A leader has done its job.
+    Done(R),
+    /// A leader died over it; nobody knows whether it was done.
+    Lost,
+}
+
+impl<J, R> Group<J, R> {
+    /// A queue whose leaders take up to `most` jobs at a time.
+    pub(crate) fn new(most: usize) -> Self {
+        let queue = Queue {
+            waiting: VecDeque::new(),
+            led: false,
+            served: 0,
+        };
+        Self {
+            queue: Arc::new(Mutex::new(queue)),
+            most,
+        }
+    }
+
+    /// Queues a job.
+    pub(crate) fn enter(&self, job: J) -> Entered<J, R> {
+        let mut queue = lock(&self.queue);
+        let progress = if queue.led {
+            Progress::Queued { job, waker: None }
+        } else {
+            queue.led = true;
+            Progress::Called(job)
+        };
+        let ticket = Arc::new(Ticket(Mutex::new(progress)));
+        queue.waiting.push_back(Arc::clone(&ticket));
+        Entered {
+            queue: Arc::clone(&self.queue),
+            most: self.most,
+            ticket,
+            seen: 0,
+            patience: PATIENCE,
+        }
+    }
+}
+
+/// A job in the queue: a future of its turn.
+pub(crate) struct Entered<J, R> {
+    queue: Arc<Mutex<Queue<J, R>>>,
+    most: usize,
+    ticket: Arc<Ticket<J, R>>,
+    /// How many were queued when it last looked, as a leader that lets others come.
+    seen: usize,
+    patience: u8,
+}
+
+impl<J, R> Entered<J, R> {
+    /// Whether others are likely to come at once.
+    fn expects_more(&mut self) -> bool {
+        let queue = lock(&self.queue);
+        let (waiting, expected) = (queue.waiting.len(), queue.served.min(self.most));
+        drop(queue);
+        if waiting > self.seen {
+            (self.seen, self.patience) = (waiting, PATIENCE);
+        } else {
+            self.patience = self.patience.saturating_sub(1);
+        }
+        waiting < expected && self.patience > 0
+    }
+}
+
+impl<J, R> Future for Entered<J, R> {
+    type Output = Turn<J, R>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        {
+            let mut progress = lock(&self.ticket.0);
+            match &mut *progress {
+                Progress::Queued { waker, .. } | Progress::Taken(waker) => {
+                    if !waker
+                        .as_ref()
+                        .is_some_and(|waker| waker.will_wake(cx.waker()))
+                    {
+                        *waker = Some(cx.waker().clone());
+                    }
+                    return Poll::Pending;
+                }
+                Progress::Done(_) | Progress::Gone => {
+                    return Poll::Ready(match std::mem::replace(&mut *progress, Progress::Gone) {
+                        Progress::Done(answer) => Turn::Done(answer),
+                        _ => Turn::Lost,
+                    });
+                }
+                Progress::Called(_) => {}
+            }
+        }
+        if self.expects_more() {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(Turn::Lead(lead(&self.queue, self.most)))
+    }
+}
+
+impl<J, R> Drop for Entered<J, R> {
+    fn drop(&mut self) {
+        if !matches!(
+            &*lock(&self.ticket.0),
+            Progress::Queued { .. } | Progress::Called(_)
+        ) {
+            return;
+        }
+        lock(&self.queue)
+            .waiting
+            .retain(|ticket| !Arc::ptr_eq(ticket, &self.ticket));
+        // Only now that it is out of the queue can nobody call it any more.
+        let called = matches!(&*lock(&self.ticket.0), Progress::Called(_));
+        if called {
+            hand_over(&self.queue);
+        }
+    }
+}
+
+/// Takes the jobs of one group; the caller's own is the first.
+fn lead<J, R>(queue: &Arc<Mutex<Queue<J, R>>>, most: usize) -> Lead<J, R> {
+    let mut locked = lock(queue);
+    let size = locked.waiting.len().min(most);
+    let tickets: Vec<_> = locked.waiting.drain(..size).collect();
+    locked.served = size;
+    drop(locked);
+    let jobs = tickets.iter().filter_map(|ticket| ticket.take()).collect();
+    Lead {
+        queue: Arc::clone(queue),
+        tickets,
+        jobs,
+    }
+}
+
+/// The lead over one group. Dropping it tells everyone left that it died, and hands over.
+pub(crate) struct Lead<J, R> {
+    queue: Arc<Mutex<Queue<J, R>>>,
+    tickets: Vec<Arc<Ticket<J, R>>>,
+    jobs: Vec<J>,
+}
+
+impl<J, R> Lead<J, R> {
+    /// What is to be done, the leader's own first.
+    pub(crate) fn jobs(&self) -> &[J] {
+        &self.jobs
+    }
+
+    /// Does the jobs, of which `work` must answer each in order, and returns the leader's own
+    /// answer, if there was one.
+    pub(crate) fn carry_out(self, work: impl FnOnce(&[J]) -> Vec<R>) -> Option<R> {
+        let mut answers = work(&self.jobs).into_iter();
+        let own = answers.next();
+        for (ticket, answer) in self.tickets.iter().skip(1).zip(answers) {
+            ticket.finish(Progress::Done(answer));
+        }
+        own
+    }
+}
+
+impl<J, R> Drop for Lead<J, R> {
+    fn drop(&mut self) {
+        for ticket in &self.tickets {
+            ticket.finish(Progress::Gone);
+        }
+        hand_over(&self.queue);
+    }
+}
+
+/// Calls the first in the queue to lead. It is woken after the locks are free, because a waker may
+/// poll at once.
+fn hand_over<J, R>(queue: &Mutex<Queue<J, R>>) {
+    let mut queue = lock(queue);
+    queue.led = !queue.waiting.is_empty();
+    let waker = queue.waiting.front().and_then(|first| first.call());
+    drop(queue);
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+impl<J, R> Ticket<J, R> {
+    fn call(&self) -> Option<Waker> {
+        let mut progress = lock(&self.0);
+        match std::mem::replace(&mut *progress, Progress::Gone) {
+            Progress::Queued { job, waker } => {
+                *progress = Progress::Called(job);
+                waker
+            }
+            other => {
+                *progress = other;
+                None
+            }
+        }
+    }
+
+    fn take(&self) -> Option<J> {
+        let mut progress = lock(&self.0);
+        let (job, waker) = match std::mem::replace(&mut *progress, Progress::Gone) {
+            Progress::Queued { job, waker } => (job, waker),
+            Progress::Called(job) => (job, None),
+            Progress::Taken(_) | Progress::Done(_) | Progress::Gone => return None,
+        };
+        *progress = Progress::Taken(waker);
+        Some(job)
+    }
+
+    fn finish(&self, outcome: Progress<J, R>) {
+        let mut progress = lock(&self.0);
+        let Progress::Taken(waker) = &mut *progress else {
+            return;
+        };
+        let waker = waker.take();
+        *progress = outcome;
+        drop(progress);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<J, R> fmt::Debug for Group<J, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let waiting = lock(&self.queue).waiting.len();
+        f.debug_struct("Group")
+            .field("waiting", &waiting)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<J, R> fmt::Debug for Lead<J, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lead")
+            .field("jobs", &self.jobs.len())
+            .finish_non_exhaustive()
+    }
+}
