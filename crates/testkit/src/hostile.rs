@@ -1,0 +1,211 @@
+//! Logs that nobody wrote: what a runner makes of records that are nonsense, or that were sound
+//! once.
+//!
+//! Whatever lies in a log, reading it and going on with it ends, in a result or in an error. The
+//! fuzz targets in `tests/fuzz` feed bytes to these functions, and property tests do so everywhere.
+use std::sync::{Arc, OnceLock};
+
+use fugato_graph::{
+    Answers, BoxError, Context, END, Graph, Outcome, RunError, Runner, RunnerOptions, Standing,
+};
+use fugato_state::{Question, State, ThreadId};
+use fugato_store::{Commit, Expect, MemoryLog, Record, Snapshot, Snapshots, Status, ThreadLog};
+use serde::{Deserialize, Serialize};
+
+/// What the graph of this module says.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Lines(Vec<String>);
+
+impl State for Lines {
+    type Update = String;
+
+    fn apply(&mut self, line: String) {
+        self.0.push(line);
+    }
+}
+
+/// The most records that are looked at, so that each look is short.
+const MOST: usize = 200;
+
+/// How many steps a run may take.
+const STEPS: u64 = 50;
+
+async fn say(cx: Context<Lines>) -> Result<String, BoxError> {
+    Ok(format!(
+        "{} {}",
+        cx.task(),
+        cx.item::<u64>().unwrap_or_default()
+    ))
+}
+
+async fn ask(cx: Context<Lines>) -> Result<Outcome<String>, BoxError> {
+    Ok(match cx.answer::<u8>("n")? {
+        Some(n) => Outcome::done([format!("heard {n}")]),
+        None => Outcome::ask(Question::new::<u8>("n", "n?")),
+    })
+}
+
+/// A graph with everything that leaves facts in a log.
+fn graph() -> Graph<Lines> {
+    let built = Graph::<Lines>::starting_at("in")
+        .node("in", say)
+        .node("left", say)
+        .node("right", ask)
+        .node("meet", say)
+        .node("worker", say)
+        .node("gather", say)
+        .pause(
+            "confirm",
+            |lines: &Lines| lines.0.len(),
+            |_: &Lines, ok: bool| format!("confirmed {ok}"),
+        )
+        .edge("in", "left")
+        .edge("in", "right")
+        .join(["left", "right"], "meet")
+        .scatter("meet", "worker", |_: &Lines| 0..3_u64)
+        .edge("worker", "gather")
+        .branch("gather", ["confirm", END], |lines: &Lines| {
+            if lines.0.len() > 20 { END } else { "confirm" }
+        })
+        .edge("confirm", END)
+        .build();
+    built.expect("every node is reached and leads to the end")
+}
+
+fn thread() -> ThreadId {
+    ThreadId::new("hostile").expect("a short name")
+}
+
+fn runner(log: &MemoryLog) -> Runner<Lines> {
+    let options = RunnerOptions::default().step_limit(STEPS);
+    Runner::new(graph(), Arc::new(log.clone())).options(options)
+}
+
+/// The records of a run through the whole graph.
+async fn sound() -> Result<Vec<Record>, RunError> {
+    let (log, thread) = (MemoryLog::default(), thread());
+    let runner = runner(&log);
+    runner.start(&thread, "in".to_owned()).await?;
+    for _ in 0..2 {
+        let Standing::Waiting(open) = runner.standing(&thread).await? else {
+            break;
+        };
+        for interrupt in open {
+            let answer = if interrupt.question.key == "n" {
+                serde_json::json!(7)
+            } else {
+                serde_json::json!(true)
+            };
+            let answers = Answers::none().and(interrupt.id, answer)?;
+            runner.resume(&thread, answers).await?;
+        }
+    }
+    let records = log.read(&thread, 1, MOST).await?;
+    Ok(records.into_iter().map(|(_, record)| record).collect())
+}
+
+/// Records of a sound log, on which a script of edits was carried out: four bytes each, what, which
+/// record, where, and with what.
+pub async fn edited(script: &[u8]) -> Result<Vec<Record>, RunError> {
+    static SOUND: OnceLock<Vec<Record>> = OnceLock::new();
+    if SOUND.get().is_none() {
+        let sound = sound().await?;
+        SOUND.get_or_init(|| sound);
+    }
+    let mut records = SOUND.get().cloned().unwrap_or_default();
+    for edit in script.as_chunks::<4>().0 {
+        edit_one(&mut records, *edit);
+    }
+    Ok(records)
+}
+
+fn edit_one(records: &mut Vec<Record>, [what, which, place, with]: [u8; 4]) {
+    let count = records.len();
+    let Some(which) = usize::from(which).checked_rem(count) else {
+        return;
+    };
+    let bytes = records.get(which).map_or(0, |record| record.0.len());
+    let place = usize::from(place) * bytes / 256;
+    let mut on = |change: &dyn Fn(&mut Vec<u8>)| {
+        if let Some(record) = records.get_mut(which) {
+            change(&mut record.0);
+        }
+    };
+    match what % 8 {
+        0 => on(&|bytes| bytes.truncate(place)),
+        1 => on(&|bytes| bytes.insert(place, with)),
+        2 => on(&|bytes| {
+            let end = (place + usize::from(with)).min(bytes.len());
+            bytes.drain(place..end);
+        }),
+        3 => drop(records.remove(which)),
+        4 if count < MOST => {
+            let copy = records.get(usize::from(with) % count).cloned();
+            records.extend(copy);
+        }
+        5 => records.swap(which, usize::from(with) % count),
+        6 => records.truncate(which),
+        _ => on(&|bytes| {
+            if let Some(byte) = bytes.get_mut(place) {
+                *byte = with;
+            }
+        }),
+    }
+}
+
+/// Records of arbitrary bytes, one a line, each with the version byte of today unless it is empty.
+pub fn raw(bytes: &[u8]) -> Vec<Record> {
+    let lines = bytes.split(|byte| *byte == b'\n').take(MOST);
+    let record = |line: &[u8]| match line {
+        [] => Record(vec![]),
+        line => Record([&[1], line].concat()),
+    };
+    lines.map(record).collect()
+}
+
+/// Reads a log of these records in every way there is, and goes on with it. What comes of it is no
+/// matter; that it ends is.
+pub async fn look(records: Vec<Record>, fold: Option<Vec<u8>>) {
+    let (log, thread) = (MemoryLog::default(), thread());
+    for (head, record) in (0..).zip(records) {
+        let commit = Commit {
+            expect: Expect { head, fence: 0 },
+            nonce: u128::from(head) + 1,
+            records: vec![record],
+            status: Status::Runnable,
+            base: None,
+        };
+        if log.append(&thread, &commit).await.is_err() {
+            // It was too large to be a record.
+            return;
+        }
+    }
+    let head = log
+        .head(&thread)
+        .await
+        .ok()
+        .flatten()
+        .map_or(0, |head| head.seq);
+    if let Some(body) = fold {
+        let seq = head / 2;
+        // A fold of no records is refused, as it should be.
+        drop(log.put(&thread, Snapshot { seq, body }).await);
+    }
+    let runner = runner(&log);
+    drop(runner.history(&thread, 1, MOST).await);
+    for seq in 0..=head {
+        drop(runner.state_at(&thread, seq).await);
+    }
+    drop(runner.state(&thread).await);
+    let standing = runner.standing(&thread).await;
+    drop(runner.recover(&thread).await);
+    drop(runner.retry(&thread).await);
+    if let Ok(Standing::Waiting(open)) = standing {
+        for interrupt in open {
+            if let Ok(answers) = Answers::none().and(interrupt.id, 1) {
+                drop(runner.resume(&thread, answers).await);
+            }
+        }
+    }
+    drop(runner.start(&thread, "again".to_owned()).await);
+}

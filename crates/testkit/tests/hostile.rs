@@ -1,0 +1,62 @@
+//! No log makes a runner panic or go on for ever: what the fuzz targets try for long, tried shortly.
+use fugato_store::Record;
+use fugato_testkit::hostile::{edited, look, raw};
+use proptest::prelude::*;
+use tokio::runtime::{Builder, Runtime};
+
+fn runtime() -> Runtime {
+    let runtime = Builder::new_current_thread().enable_time().build();
+    runtime.expect("a runtime can be made")
+}
+
+fn run(records: Vec<Record>, fold: Option<Vec<u8>>) {
+    runtime().block_on(look(records, fold));
+}
+
+/// Bytes that look like what lies in a log.
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
+    let word = prop_oneof![
+        3 => prop::sample::select(vec![
+            "{", "}", "[", "]", ",", ":", "\"", "\n", "null", "true", "0", "1", "-1", "1e400",
+            "18446744073709551615", "\"at\":", "\"run\":", "\"fact\":", "\"Stepped\"", "\"stepped\"",
+            "\"finished\"", "\"closed\"", "\"started\"", "\"task\":", "\"in#1\"", "\"next\":", "\\u0000",
+        ]).prop_map(|word| word.as_bytes().to_vec()),
+        1 => prop::collection::vec(any::<u8>(), 0..6),
+    ];
+    prop::collection::vec(word, 0..60).prop_map(|words| words.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn k20_records_of_any_bytes_are_read_or_refused(bytes in bytes(), fold in prop::option::of(bytes())) {
+        run(raw(&bytes), fold);
+    }
+
+    #[test]
+    fn k20_an_edited_log_is_read_or_refused(script in prop::collection::vec(any::<u8>(), 0..40)) {
+        let records = runtime().block_on(edited(&script));
+        let records = records.map_err(|error| TestCaseError::fail(error.to_string()))?;
+        run(records, None);
+    }
+}
+
+#[test]
+fn the_log_that_is_edited_is_sound_and_goes_through_the_whole_graph() {
+    let records = runtime()
+        .block_on(edited(&[]))
+        .map_err(|error| error.to_string());
+    let text = records.map(|records| {
+        let texts = records
+            .iter()
+            .map(|record| String::from_utf8_lossy(&record.0).into_owned());
+        texts.collect::<Vec<_>>().join("\n")
+    });
+    for word in ["heard 7", "worker", "confirmed true", "run_ended"] {
+        assert!(
+            text.as_ref().is_ok_and(|text| text.contains(word)),
+            "{word} in {text:?}"
+        );
+    }
+}
