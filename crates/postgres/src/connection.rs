@@ -95,21 +95,31 @@ impl Connection {
 
     /// An answer came. After some of them the connection is of no use any more.
     fn settle<T>(&mut self, answer: Result<T, Error>) -> Result<T, Failed> {
-        let useless = |error: &Error| {
-            // A prepared statement that the server forgot, or plans for a table that has changed.
-            let forgotten = [
-                SqlState::INVALID_SQL_STATEMENT_NAME,
-                SqlState::FEATURE_NOT_SUPPORTED,
-            ];
-            error.code().is_none_or(|code| forgotten.contains(code))
-        };
-        self.pending = answer.as_ref().is_err_and(useless);
+        self.pending = answer.as_ref().is_err_and(leaves_it_useless);
         Ok(answer?)
     }
 
     fn client(&self) -> &Object {
         self.client.as_ref().expect("it is taken only when dropped")
     }
+}
+
+/// Whether a connection is of no use after this.
+fn leaves_it_useless(error: &Error) -> bool {
+    let Some(code) = error.code() else {
+        // It broke, or the two no longer understand each other.
+        return true;
+    };
+    // A prepared statement that the server forgot, or that was prepared for another table.
+    let forgotten = [
+        SqlState::INVALID_SQL_STATEMENT_NAME,
+        SqlState::FEATURE_NOT_SUPPORTED,
+    ];
+    // The server is about to end it: it stops, or an operator said so.
+    let ends = ["08", "57P"]
+        .iter()
+        .any(|class| code.code().starts_with(class));
+    ends || forgotten.contains(code)
 }
 
 impl Drop for Connection {

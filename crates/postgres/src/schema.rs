@@ -125,11 +125,10 @@ impl Schema {
 
     /// The version of a part, 0 if there is none of it.
     async fn version(&self, connection: &mut Connection, part: &Part) -> Result<usize, Failed> {
-        let table = format!("{}.version", self.quoted());
-        let there = connection
-            .row("SELECT to_regclass($1) IS NOT NULL", &[&table])
-            .await?;
-        if !there.try_get::<_, bool>(0)? {
+        // Not by `to_regclass`, whose answer may be from before the wait for another process.
+        let table = "SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = $1 AND c.relname = 'version'";
+        if connection.rows(table, &[&self.name]).await?.is_empty() {
             return Ok(0);
         }
         let sql = self.fill("SELECT max(version) FROM {s}.version WHERE part = $1");

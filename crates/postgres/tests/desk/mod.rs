@@ -1,0 +1,116 @@
+//! Short words for tests that disturb a server.
+#![allow(
+    dead_code,
+    reason = "each test program uses some of it, and none all of it"
+)]
+use std::{
+    error::Error,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use fugato_postgres::{PostgresLog, PostgresOptions};
+use fugato_state::{Seq, ThreadId};
+use fugato_store::{Commit, Expect, Fence, Record, Status, StoreError, StoreErrorKind};
+use servers::Server;
+use tokio_postgres::{Client, NoTls};
+
+pub(crate) type Tested = Result<(), Box<dyn Error>>;
+
+/// A schema that no other test uses.
+pub(crate) fn fresh() -> String {
+    static MADE: AtomicU32 = AtomicU32::new(0);
+    format!("disturbed {}", MADE.fetch_add(1, Ordering::Relaxed))
+}
+
+pub(crate) async fn connect(server: &Server, schema: &str) -> Result<PostgresLog, StoreError> {
+    let options = PostgresOptions::default().schema(schema).pool_size(8);
+    PostgresLog::connect_with(server.url(), options).await
+}
+
+pub(crate) fn name(thread: &str) -> ThreadId {
+    ThreadId::new(thread).expect("a short name")
+}
+
+/// A commit of one record, with a nonce that only its author uses at this head.
+pub(crate) fn commit(head: Seq, fence: Fence, text: &str) -> Commit {
+    let author = text
+        .bytes()
+        .fold(7_u128, |sum, byte| sum.wrapping_mul(31) + u128::from(byte));
+    Commit {
+        expect: Expect { head, fence },
+        nonce: author << 64 | u128::from(head),
+        records: vec![Record(text.as_bytes().to_vec())],
+        status: Status::Runnable,
+        base: None,
+    }
+}
+
+/// The kind of an error, if it is one.
+pub(crate) fn why<T>(outcome: Result<T, StoreError>) -> Option<StoreErrorKind> {
+    outcome.err().map(|error| error.kind)
+}
+
+/// A connection past the store.
+pub(crate) async fn poke(server: &Server) -> Result<Poke, tokio_postgres::Error> {
+    let (client, connection) = tokio_postgres::connect(server.url(), NoTls).await?;
+    tokio::spawn(connection);
+    Ok(Poke { client })
+}
+
+pub(crate) struct Poke {
+    pub(crate) client: Client,
+}
+
+impl Poke {
+    /// Holds the rows of all threads until it is let go.
+    pub(crate) async fn hold(&mut self, schema: &str) -> Result<Hold<'_>, tokio_postgres::Error> {
+        let transaction = self.client.transaction().await?;
+        let sql = format!("SELECT FROM \"{schema}\".thread FOR UPDATE");
+        transaction.batch_execute(&sql).await?;
+        Ok(Hold { transaction })
+    }
+
+    pub(crate) async fn wait_for_records(
+        &mut self,
+        schema: &str,
+        more: i64,
+    ) -> Result<(), tokio_postgres::Error> {
+        let sql = format!("SELECT count(*) FROM \"{schema}\".record");
+        let first: i64 = self.client.query_one(&sql, &[]).await?.get(0);
+        while self.client.query_one(&sql, &[]).await?.get::<_, i64>(0) < first + more {}
+        Ok(())
+    }
+}
+
+pub(crate) struct Hold<'a> {
+    transaction: tokio_postgres::Transaction<'a>,
+}
+
+impl Hold<'_> {
+    /// The processes of the server that wait for what is held, as soon as there is one.
+    pub(crate) async fn who_waits(&self, schema: &str) -> Result<Vec<i32>, tokio_postgres::Error> {
+        let sql = "SELECT pid FROM pg_stat_activity, pg_stat_clear_snapshot()
+            WHERE wait_event_type = 'Lock' AND position($1 in query) > 0
+                AND pid <> pg_backend_pid()";
+        loop {
+            let rows = self.transaction.query(sql, &[&schema]).await?;
+            if !rows.is_empty() {
+                return rows.iter().map(|row| row.try_get(0)).collect();
+            }
+        }
+    }
+
+    /// Ends their connections, and says how many there were.
+    pub(crate) async fn end_who_waits(&self, schema: &str) -> Result<usize, tokio_postgres::Error> {
+        let waiting = self.who_waits(schema).await?;
+        for process in &waiting {
+            let sql = "SELECT pg_terminate_backend($1)";
+            self.transaction.query_one(sql, &[process]).await?;
+        }
+        Ok(waiting.len())
+    }
+
+    pub(crate) async fn let_go(self) -> Result<(), tokio_postgres::Error> {
+        self.transaction.rollback().await
+    }
+}
