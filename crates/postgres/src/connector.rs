@@ -134,6 +134,8 @@ fn settings(options: &PostgresOptions) -> String {
          SET plan_cache_mode = force_generic_plan;
          SET enable_seqscan = off;
          SET enable_bitmapscan = off;
+         SET enable_hashjoin = off;
+         SET enable_mergejoin = off;
          SET jit = off;
          {synchronous}"
     )

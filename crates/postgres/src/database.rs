@@ -1,5 +1,8 @@
 //! A database that was opened: its connections, its statements, its clock.
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, atomic::AtomicU32},
+};
 
 use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
 use fugato_state::ThreadId;
@@ -10,9 +13,10 @@ use crate::{
     clock::StoreClock,
     connection::Connection,
     connector::Connector,
+    docs::DocSql,
     error::Failed,
     row::{ThreadRow, get},
-    schema::{Part, Schema},
+    schema::Schema,
     sql::Sql,
 };
 
@@ -24,17 +28,15 @@ pub(crate) struct Database {
     pub(crate) connector: Connector,
     pub(crate) schema: Schema,
     pub(crate) sql: Sql,
+    pub(crate) doc_sql: DocSql,
+    pub(crate) writes: AtomicU32,
     pub(crate) clock: StoreClock,
     options: PostgresOptions,
 }
 
 impl Database {
-    /// Connects, checks the server, and makes or migrates the tables of a part.
-    pub(crate) async fn open(
-        url: &str,
-        options: PostgresOptions,
-        part: &Part,
-    ) -> Result<Arc<Self>, StoreError> {
+    /// Connects, checks the server, and makes or migrates the tables.
+    pub(crate) async fn open(url: &str, options: PostgresOptions) -> Result<Arc<Self>, StoreError> {
         let schema = Schema::new(&options.schema)?;
         let connector = Connector::new(url, &options)?;
         let manager = Manager::from_connect(
@@ -56,6 +58,8 @@ impl Database {
             pool,
             connector,
             sql: Sql::new(&schema, options.synchronous),
+            doc_sql: DocSql::new(&schema),
+            writes: AtomicU32::new(0),
             schema,
             clock: StoreClock::new(options.clock.clone()),
             options,
@@ -63,7 +67,7 @@ impl Database {
         let connected = database.connection().await;
         let mut connection = connected.map_err(|failed| failed.into_store("open"))?;
         database.check_server(&mut connection).await?;
-        database.schema.prepare(&mut connection, part).await?;
+        database.schema.prepare(&mut connection).await?;
         drop(connection);
         Ok(Arc::new(database))
     }

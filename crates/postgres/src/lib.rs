@@ -5,6 +5,7 @@ mod clock;
 mod connection;
 mod connector;
 mod database;
+mod docs;
 mod error;
 mod lease;
 mod log;
@@ -17,6 +18,7 @@ mod threads;
 mod tls;
 mod woken;
 
+pub use docs::PostgresDocs;
 pub use log::PostgresLog;
 pub use options::{PostgresOptions, Synchronous};
 pub use woken::Woken;

@@ -8,7 +8,7 @@ use fugato_store::{
 };
 use futures::Stream;
 
-use crate::{PostgresOptions, Woken, database::Database, error::Refusal, schema::THREADS};
+use crate::{PostgresOptions, Woken, database::Database, error::Refusal};
 
 /// The logs of many threads in one schema of a `PostgreSQL` database. Cloning shares its
 /// connections.
@@ -19,7 +19,7 @@ use crate::{PostgresOptions, Woken, database::Database, error::Refusal, schema::
 /// closed and not used again.
 #[derive(Debug, Clone)]
 pub struct PostgresLog {
-    database: Arc<Database>,
+    pub(crate) database: Arc<Database>,
 }
 
 impl PostgresLog {
@@ -36,7 +36,7 @@ impl PostgresLog {
 
     /// Connects with options; see [`connect`](Self::connect).
     pub async fn connect_with(url: &str, options: PostgresOptions) -> Result<Self, StoreError> {
-        let database = Database::open(url, options, &THREADS).await?;
+        let database = Database::open(url, options).await?;
         Ok(Self { database })
     }
 

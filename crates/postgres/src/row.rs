@@ -123,3 +123,40 @@ pub(crate) fn number(stored: i64) -> Result<u64, Failed> {
 pub(crate) fn text(of: &str) -> String {
     of.replace('\0', "\u{fffd}")
 }
+
+/// A text after every text that begins with this one, if there is any: its last character that has
+/// a next one, made the next one.
+pub(crate) fn end_of_prefix(prefix: &str) -> Option<String> {
+    let mut end = prefix.to_owned();
+    while let Some(last) = end.pop() {
+        // Between these two lie numbers that are no characters.
+        let next = match last {
+            '\u{d7ff}' => Some('\u{e000}'),
+            last => char::from_u32(u32::from(last) + 1),
+        };
+        if let Some(next) = next {
+            end.push(next);
+            return Some(end);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_ends_before_the_next_text() {
+        let ends = ["", "a", "a/", "\u{d7ff}", "a\u{10ffff}", "\u{10ffff}"].map(end_of_prefix);
+        let expected = [
+            None,
+            Some("b"),
+            Some("a0"),
+            Some("\u{e000}"),
+            Some("b"),
+            None,
+        ];
+        assert_eq!(ends, expected.map(|end| end.map(ToOwned::to_owned)));
+    }
+}

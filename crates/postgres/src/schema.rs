@@ -2,19 +2,11 @@
 use fugato_store::{StoreError, StoreErrorKind};
 use tokio_postgres::error::SqlState;
 
-use crate::{connection::Connection, error::Failed};
+use crate::{connection::Connection, error::Failed, row::get};
 
-/// The versions of the tables of a part, oldest first. A store of version n has seen the first n.
-pub(crate) struct Part {
-    /// Its name in the table `version`.
-    pub(crate) name: &'static str,
-    pub(crate) migrations: &'static [&'static str],
-}
-
-/// Threads. 1: the first.
-pub(crate) const THREADS: Part = Part {
-    name: "threads",
-    migrations: &["
+/// What makes each version of the tables of the one before. 1: threads. 2: documents.
+const MIGRATIONS: [&str; 2] = [
+    "
         CREATE SEQUENCE {s}.clock MINVALUE -9223372036854775808 START -9223372036854775808;
         CREATE SEQUENCE {s}.fence;
         CREATE TABLE {s}.thread (
@@ -47,8 +39,21 @@ pub(crate) const THREADS: Part = Part {
             body bytea NOT NULL,
             PRIMARY KEY (thread, seq)
         );
-    "],
-};
+    ",
+    "
+        CREATE SEQUENCE {s}.document_version;
+        CREATE TABLE {s}.document (
+            space text COLLATE \"C\" NOT NULL,
+            key text COLLATE \"C\" NOT NULL,
+            value text NOT NULL,
+            version bigint NOT NULL,
+            written bigint NOT NULL,
+            expires bigint,
+            PRIMARY KEY (space, key)
+        );
+        CREATE INDEX document_expires ON {s}.document (expires) WHERE expires IS NOT NULL;
+    ",
+];
 
 /// The name of a schema.
 #[derive(Debug, Clone)]
@@ -90,60 +95,55 @@ impl Schema {
             .replace("{s}", &quoted)
     }
 
-    /// Makes the tables of a part, or brings them up to date.
+    /// Makes the tables, or brings them up to date.
     ///
     /// Of several processes that start at once one does it, and the others wait for it. It happens
     /// in one transaction: a process that dies leaves the older version.
-    pub(crate) async fn prepare(
-        &self,
-        connection: &mut Connection,
-        part: &Part,
-    ) -> Result<(), StoreError> {
-        let found = self.version(connection, part).await;
-        let found = found.map_err(|failed| failed.into_store("open"))?;
-        if self.check(part, found)? {
+    pub(crate) async fn prepare(&self, connection: &mut Connection) -> Result<(), StoreError> {
+        let found = self.version(connection).await;
+        if self.is_known(found.map_err(|failed| failed.into_store("open"))?)? {
             return Ok(());
         }
-        let migrated = self.migrate(connection, part).await;
-        let found = migrated.map_err(|failed| self.explain(failed))?;
-        // It is also asked here, because the version of a moment ago may have been another.
-        self.check(part, found).map(|_| ())
+        let migrated = self.migrate(connection).await;
+        // Perhaps another process was first, and is newer.
+        self.is_known(migrated.map_err(|failed| self.explain(failed))?)
+            .map(|_| ())
     }
 
-    /// Whether a store of this version needs nothing.
-    fn check(&self, part: &Part, found: usize) -> Result<bool, StoreError> {
-        let known = part.migrations.len();
+    /// Whether tables of this version need nothing; an error if they are too new.
+    fn is_known(&self, found: usize) -> Result<bool, StoreError> {
+        let known = MIGRATIONS.len();
         if found <= known {
             return Ok(found == known);
         }
-        let (schema, part) = (&self.name, part.name);
+        let schema = &self.name;
         let what = format!(
-            "the {part} in schema {schema:?} have version {found}; versions 1 to {known} are known"
+            "the tables in schema {schema:?} have version {found}; versions 1 to {known} are known"
         );
         Err(StoreError::new(StoreErrorKind::Corrupt(what), "open"))
     }
 
-    /// The version of a part, 0 if there is none of it.
-    async fn version(&self, connection: &mut Connection, part: &Part) -> Result<usize, Failed> {
+    /// The version of the tables, 0 if there are none.
+    async fn version(&self, connection: &mut Connection) -> Result<usize, Failed> {
         // Not by `to_regclass`, whose answer may be from before the wait for another process.
         let table = "SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname = $1 AND c.relname = 'version'";
         if connection.rows(table, &[&self.name]).await?.is_empty() {
             return Ok(0);
         }
-        let sql = self.fill("SELECT max(version) FROM {s}.version WHERE part = $1");
-        let version: Option<i32> = connection.row(&sql, &[&part.name]).await?.try_get(0)?;
+        let sql = self.fill("SELECT max(version) FROM {s}.version");
+        let version: Option<i32> = get(&connection.row(&sql, &[]).await?, 0)?;
         Ok(usize::try_from(version.unwrap_or(0)).unwrap_or(usize::MAX))
     }
 
     /// Carries out what is missing, and returns the version that there is then.
-    async fn migrate(&self, connection: &mut Connection, part: &Part) -> Result<usize, Failed> {
+    async fn migrate(&self, connection: &mut Connection) -> Result<usize, Failed> {
         connection.begin().await?;
         // The number is the letters `fgto`, and beside it a number of the name.
         let lock = "SELECT pg_advisory_xact_lock(1718056047, hashtext($1))";
         connection.rows(lock, &[&self.name]).await?;
-        let found = self.version(connection, part).await?;
-        let missing = part.migrations.get(found..).unwrap_or_default();
+        let found = self.version(connection).await?;
+        let missing = MIGRATIONS.get(found..).unwrap_or_default();
         if missing.is_empty() {
             connection.roll_back().await?;
             return Ok(found);
@@ -152,17 +152,16 @@ impl Schema {
         if connection.rows(there, &[&self.name]).await?.is_empty() {
             connection.batch(&self.fill("CREATE SCHEMA {s}")).await?;
         }
-        let versions = "CREATE TABLE IF NOT EXISTS {s}.version (
-            part text NOT NULL, version integer NOT NULL, PRIMARY KEY (part, version))";
+        let versions = "CREATE TABLE IF NOT EXISTS {s}.version (version integer PRIMARY KEY)";
         connection.batch(&self.fill(versions)).await?;
         for (number, migration) in (found + 1..).zip(missing) {
             connection.batch(&self.fill(migration)).await?;
             let number = i32::try_from(number).unwrap_or(i32::MAX);
-            let note = self.fill("INSERT INTO {s}.version (part, version) VALUES ($1, $2)");
-            connection.rows(&note, &[&part.name, &number]).await?;
+            let note = self.fill("INSERT INTO {s}.version (version) VALUES ($1)");
+            connection.rows(&note, &[&number]).await?;
         }
         connection.commit().await?;
-        Ok(part.migrations.len())
+        Ok(MIGRATIONS.len())
     }
 
     fn explain(&self, failed: Failed) -> StoreError {

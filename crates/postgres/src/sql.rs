@@ -6,13 +6,16 @@
 //!
 //! In all of them `$1` is the time to take in place of the server's clock, or null, and `$2` the
 //! newest time that this process has seen.
+#[cfg(test)]
+mod tests;
+
 use crate::{Synchronous, schema::Schema};
 
 /// What is before every time, so that it means "never held".
 const NEVER: &str = "-9223372036854775808";
 
 /// The time, as part of a statement.
-const CLOCK: &str = "clock AS MATERIALIZED (
+pub(crate) const CLOCK: &str = "clock AS MATERIALIZED (
     SELECT greatest(
         coalesce($1::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint),
         $2::bigint, last_value) AS now
@@ -20,7 +23,7 @@ const CLOCK: &str = "clock AS MATERIALIZED (
 
 /// The time, which other processes are to know of from now on. A sequence is no table: nobody waits
 /// for others to write it, and old values leave nothing behind.
-const TICK: &str = "clock AS MATERIALIZED (
+pub(crate) const TICK: &str = "clock AS MATERIALIZED (
     SELECT CASE WHEN seen.now > seen.newest THEN setval('{'s}.clock', seen.now) ELSE seen.newest END
         AS now
     FROM (
@@ -28,6 +31,11 @@ const TICK: &str = "clock AS MATERIALIZED (
             coalesce($1::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint),
             $2::bigint, last_value) AS now
         FROM {s}.clock {sync}) seen)";
+
+/// The same, in a statement that needs it only if it has rows.
+const TICKED: &str = "(
+    SELECT CASE WHEN k.now > s.last_value THEN setval('{'s}.clock', k.now) END
+    FROM clock k, {s}.clock s)";
 
 /// When others could claim the thread, if this statement made it so that they can.
 const WAKES: &str = "CASE WHEN t.lease_until <= t.time
@@ -112,6 +120,7 @@ impl Sql {
             let sql = sql
                 .replace("{clock}", CLOCK)
                 .replace("{tick}", TICK)
+                .replace("{ticked}", TICKED)
                 .replace("{wakes}", WAKES)
                 .replace("{committed}", COMMITTED)
                 .replace("{belongings}", BELONGINGS)
@@ -143,7 +152,7 @@ impl Sql {
 }
 
 /// Whether the transaction of this statement, and of no other, waits for the disk.
-fn until_commit(level: &str) -> String {
+pub(crate) fn until_commit(level: &str) -> String {
     format!("WHERE set_config('synchronous_commit', '{level}', true) IS NOT NULL")
 }
 
@@ -212,10 +221,11 @@ fn acquire() -> String {
     )
 }
 
+/// Whoever finds nothing writes nothing, not even the time, however often it looks.
 fn claim() -> String {
     let until = until("greatest(c.now, t.time)", "$5::bigint");
     format!(
-        "WITH {{tick}}, picked AS MATERIALIZED (
+        "WITH {{clock}}, picked AS MATERIALIZED (
             SELECT t.id, t.due AS since FROM {{s}}.thread t
             WHERE t.due <= (SELECT now FROM clock) AND t.lease_until <= (SELECT now FROM clock)
             ORDER BY t.due, t.id LIMIT $3 FOR UPDATE OF t SKIP LOCKED
@@ -226,7 +236,7 @@ fn claim() -> String {
             FROM picked p, clock c WHERE t.id = p.id
             RETURNING t.name, t.fence, t.head, t.lease_until, t.time, p.since, t.id
         )
-        SELECT name, fence, head, lease_until, time FROM taken ORDER BY since, id"
+        SELECT name, fence, head, lease_until, time, {{ticked}} FROM taken ORDER BY since, id"
     )
 }
 

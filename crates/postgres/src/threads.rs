@@ -6,7 +6,7 @@ use crate::{
     connection::Connection,
     database::Database,
     error::{Failed, Refusal},
-    row::{ThreadRow, get, name, number, status, stored},
+    row::{ThreadRow, end_of_prefix, get, name, number, status, stored},
 };
 
 /// How often a snapshot is put that the thread had no room for, and then had.
@@ -168,41 +168,4 @@ fn reached(row: Option<ThreadRow>, seq: Seq) -> Result<ThreadRow, StoreErrorKind
         return Err(StoreErrorKind::Compacted { base: row.base });
     }
     Ok(row)
-}
-
-/// A text after every text that begins with this one, if there is any: its last character that has
-/// a next one, made the next one.
-fn end_of_prefix(prefix: &str) -> Option<String> {
-    let mut end = prefix.to_owned();
-    while let Some(last) = end.pop() {
-        // Between these two lie numbers that are no characters.
-        let next = match last {
-            '\u{d7ff}' => Some('\u{e000}'),
-            last => char::from_u32(u32::from(last) + 1),
-        };
-        if let Some(next) = next {
-            end.push(next);
-            return Some(end);
-        }
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_prefix_ends_before_the_next_text() {
-        let ends = ["", "a", "a/", "\u{d7ff}", "a\u{10ffff}", "\u{10ffff}"].map(end_of_prefix);
-        let expected = [
-            None,
-            Some("b"),
-            Some("a0"),
-            Some("\u{e000}"),
-            Some("b"),
-            None,
-        ];
-        assert_eq!(ends, expected.map(|end| end.map(ToOwned::to_owned)));
-    }
 }
