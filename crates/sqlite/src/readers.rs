@@ -45,7 +45,20 @@ impl Readers {
         }
     }
 
-    /// Reads with a connection of its own, as of one moment.
+    /// Reads with several statements, as of one moment.
+    fn at_once<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        self.with(|connection| {
+            connection.prepare_cached("BEGIN")?.execute([])?;
+            let found = read(connection);
+            connection.prepare_cached("COMMIT")?.execute([])?;
+            found
+        })
+    }
+
+    /// Reads with a connection of its own.
     fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Refusal>) -> Result<T, Refusal> {
         let idle = self
             .idle
@@ -56,11 +69,10 @@ impl Readers {
             Some(connection) => connection,
             None => open_reader(&self.path, &self.options)?,
         };
-        connection.prepare_cached("BEGIN")?.execute([])?;
         let found = read(&connection);
-        connection.prepare_cached("COMMIT")?.execute([])?;
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < MOST_IDLE {
+        // One with an open transaction would show the past for ever.
+        if connection.is_autocommit() && idle.len() < MOST_IDLE {
             idle.push(connection);
         }
         found
@@ -87,7 +99,7 @@ impl Readers {
         from: Seq,
         limit: usize,
     ) -> Result<Vec<(Seq, Record)>, Refusal> {
-        self.with(|connection| {
+        self.at_once(|connection| {
             let sql = "SELECT id, base FROM thread WHERE name = ?1";
             let mut statement = connection.prepare_cached(sql)?;
             let found = statement

@@ -7,7 +7,7 @@ mod lease;
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use fugato_state::{Millis, Seq, ThreadId};
-use fugato_store::{StoreError, StoreErrorKind};
+use fugato_store::{Fence, StoreError, StoreErrorKind};
 use rusqlite::{Connection, Error};
 
 use crate::{
@@ -43,6 +43,8 @@ pub(crate) struct Writer {
     rows: HashMap<ThreadId, ThreadRow>,
     /// The clock as it is stored, as long as nobody else writes it.
     stored_clock: Option<Millis>,
+    /// The greatest fence of removed threads, as long as nobody else writes it.
+    lowest_fence: Option<Fence>,
     /// What changes when another connection writes.
     seen: Option<i64>,
     /// Whether records of this transaction lie together.
@@ -64,6 +66,7 @@ impl Writer {
             current: None,
             rows: HashMap::new(),
             stored_clock: None,
+            lowest_fence: None,
             seen: None,
             together: false,
         };
@@ -141,6 +144,7 @@ impl Writer {
     fn forget(&mut self) {
         self.rows.clear();
         self.stored_clock = None;
+        self.lowest_fence = None;
         self.seen = None;
     }
 

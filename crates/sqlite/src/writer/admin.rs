@@ -98,6 +98,7 @@ impl Writer {
         self.connection
             .prepare_cached(sql)?
             .execute([stored(row.fence)])?;
+        self.lowest_fence = None;
         self.rows.remove(name);
         Ok(())
     }

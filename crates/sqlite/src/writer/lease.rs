@@ -21,7 +21,10 @@ impl Writer {
 
     fn acquire(&mut self, name: &ThreadId, owner: &str, ttl: Millis) -> Result<Leased, Refusal> {
         let now = self.shared_now()?;
-        let row = self.find_or_make(name)?;
+        let Some(row) = self.find(name)? else {
+            let lease = self.make_leased(name, owner, now, ttl)?;
+            return Ok(Leased::Granted(vec![lease]));
+        };
         if row.lease_until > now {
             let sql = "SELECT owner FROM thread WHERE id = ?1";
             let mut statement = self.connection.prepare_cached(sql)?;
@@ -36,6 +39,31 @@ impl Writer {
             now,
             ttl,
         )?]))
+    }
+
+    /// Makes a thread that is held from its beginning.
+    fn make_leased(
+        &mut self,
+        name: &ThreadId,
+        owner: &str,
+        now: Millis,
+        ttl: Millis,
+    ) -> Result<Lease, Error> {
+        let (fence, until) = (self.lowest_fence()? + 1, now.saturating_add(ttl));
+        let sql = "INSERT INTO thread (name, fence, owner, lease_until) VALUES (?1, ?2, ?3, ?4)";
+        let columns = params![name.as_str(), stored(fence), owner, until];
+        self.connection.prepare_cached(sql)?.execute(columns)?;
+        let mut row = ThreadRow::empty(self.connection.last_insert_rowid());
+        (row.fence, row.lease_until) = (fence, until);
+        self.remember(name, row);
+        self.store_clock(now)?;
+        Ok(Lease {
+            thread: name.clone(),
+            fence,
+            head: 0,
+            until,
+            now,
+        })
     }
 
     fn claim(&mut self, n: usize, owner: &str, ttl: Millis) -> Result<Leased, Refusal> {
@@ -92,11 +120,14 @@ impl Writer {
 
     /// The greatest fence of threads that were removed: a thread made anew under an old name must
     /// not grant a fence that its former owner still holds.
-    fn lowest_fence(&self) -> Result<Fence, Error> {
-        let sql = "SELECT fence FROM store";
-        self.connection
-            .prepare_cached(sql)?
-            .query_row([], |row| number(row.get(0)?))
+    fn lowest_fence(&mut self) -> Result<Fence, Error> {
+        if let Some(known) = self.lowest_fence {
+            return Ok(known);
+        }
+        let mut statement = self.connection.prepare_cached("SELECT fence FROM store")?;
+        let lowest = statement.query_row([], |row| number(row.get(0)?))?;
+        self.lowest_fence = Some(lowest);
+        Ok(lowest)
     }
 
     fn renew(&mut self, name: &ThreadId, fence: Fence, ttl: Millis) -> Result<Leased, Refusal> {
