@@ -146,8 +146,14 @@ fn kind_of_code(code: &SqlState) -> StoreErrorKind {
 fn kind_of_connection(error: &Error) -> StoreErrorKind {
     let mut cause = std::error::Error::source(error);
     while let Some(found) = cause {
-        if found.is::<std::io::Error>() {
-            return StoreErrorKind::Unavailable;
+        if let Some(error) = found.downcast_ref::<std::io::Error>() {
+            // Trying again does not make a certificate one that is trusted.
+            return match error.kind() {
+                std::io::ErrorKind::InvalidData => {
+                    StoreErrorKind::Invalid("the server cannot be trusted".into())
+                }
+                _ => StoreErrorKind::Unavailable,
+            };
         }
         cause = found.source();
     }
