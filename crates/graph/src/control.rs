@@ -1,12 +1,14 @@
 //! How a run is told from outside to stop.
 use std::sync::{
-    Mutex, PoisonError,
+    Mutex, OnceLock, PoisonError,
     atomic::{AtomicBool, AtomicI64, Ordering},
 };
 
 use fugato_state::Millis;
 use fugato_store::Signal;
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::Instant};
+
+use crate::policy::millis;
 
 /// What a run shares with whoever may stop it: its lease's keeper, its runner, its nodes.
 #[derive(Debug, Default)]
@@ -18,6 +20,8 @@ pub(crate) struct Control {
     until: AtomicI64,
     /// Until when the lease must last because an action is under way.
     floor: AtomicI64,
+    /// The store's clock at some moment of this machine's.
+    clock: OnceLock<(Millis, Instant)>,
 }
 
 /// Why a run stops.
@@ -96,6 +100,20 @@ impl Control {
         self.until.store(until, Ordering::Release);
     }
 
+    /// Sets the store's clock.
+    pub(crate) fn at(&self, now: Millis) {
+        self.clock.get_or_init(|| (now, Instant::now()));
+    }
+
+    /// How long the lease must last from now, in milliseconds, for what is under way to end in it.
+    pub(crate) fn rest(&self) -> Millis {
+        let Some((now, since)) = self.clock.get() else {
+            return 0;
+        };
+        let now = now.saturating_add(millis(since.elapsed()));
+        self.floor.load(Ordering::Acquire).saturating_sub(now)
+    }
+
     pub(crate) fn lease_until(&self) -> Millis {
         self.until.load(Ordering::Acquire)
     }
@@ -103,9 +121,5 @@ impl Control {
     /// Keeps the lease at least until then.
     pub(crate) fn hold_until(&self, until: Millis) {
         self.floor.fetch_max(until, Ordering::AcqRel);
-    }
-
-    pub(crate) fn held_until(&self) -> Millis {
-        self.floor.load(Ordering::Acquire)
     }
 }

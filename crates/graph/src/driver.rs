@@ -101,9 +101,11 @@ impl<S: State> Driver<S> {
             Poll::Pending => {
                 // It was polled just now: polling it again at once would be a busy wait.
                 let mut polled = true;
-                let running = std::future::poll_fn(|cx| match std::mem::take(&mut polled) {
-                    true => Poll::Pending,
-                    false => running.as_mut().poll(cx),
+                let running = std::future::poll_fn(|cx| {
+                    if std::mem::take(&mut polled) {
+                        return Poll::Pending;
+                    }
+                    running.as_mut().poll(cx)
                 });
                 match policy {
                     Some(policy) => self.attend(position, policy.watch(pulse, running)).await?,

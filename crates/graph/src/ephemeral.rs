@@ -140,8 +140,9 @@ impl<S: State> Ephemeral<S> {
             Admitted::Run(driver) => driver,
             Admitted::Already(ended) => return Ok(ended),
         };
-        let driven = driver.drive().await;
-        driven.map_err(|error| error.on(None, driver.root.machine.steps()))?;
+        if let Err(error) = driver.drive().await {
+            return Err(error.on(None, driver.root.machine.steps()));
+        }
         let mut end = ended(&driver);
         if let Ended::Parked { saved, .. } = &mut end {
             *saved = Some(Saved(snapshot::save(&driver.root)?));

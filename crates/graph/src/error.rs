@@ -230,6 +230,20 @@ impl RunError {
         }
     }
 
+    /// Whether the request was refused because of how the thread or the program is, so that
+    /// repeating it changes nothing.
+    pub(crate) fn is_refusal(&self) -> bool {
+        use RunErrorKind as Kind;
+        matches!(
+            self.kind,
+            Kind::GraphChanged { .. }
+                | Kind::Format
+                | Kind::Migrate
+                | Kind::NothingToDo
+                | Kind::Options(_)
+        )
+    }
+
     pub(crate) fn because(mut self, source: impl Into<BoxError>) -> Self {
         self.source = Some(source.into());
         self

@@ -90,8 +90,7 @@ async fn renew(
     control: Arc<Control>,
 ) {
     // The lease outlasts what is under way: renewing must not shorten it.
-    let rest = control.held_until().saturating_sub(control.lease_until());
-    let ttl = ttl.saturating_add(rest.max(0));
+    let ttl = ttl.max(control.rest());
     let renewal = LeaseRequest::Renew {
         thread: thread.clone(),
         fence,

@@ -4,6 +4,7 @@
 //! [`Machine::todo`], does it, and tells the machine what came out by a [`Fact`]. Replaying the
 //! facts of a log gives the same machine as living through them did.
 
+mod address;
 mod effect;
 mod fact;
 mod path;
@@ -47,6 +48,8 @@ pub struct Machine {
     spent: Spent,
     /// The requests that callers named.
     keys: BTreeMap<String, Keyed>,
+    /// Whether the run was left to others between two steps.
+    left: bool,
 }
 
 /// Where a thread stands.
@@ -131,6 +134,11 @@ impl Machine {
                 self.set(position, TaskState::Ready);
             }
         }
+    }
+
+    /// Whether the run was left to others between two steps, so that nothing of it was under way.
+    pub fn was_handed_over(&self) -> bool {
+        self.left
     }
 
     /// A number that no other thread of this name had.
@@ -284,9 +292,10 @@ impl Machine {
 
     /// Learns a fact. The same facts give the same machine.
     pub fn evolve(&mut self, fact: &Fact<Path>) {
+        self.left = matches!(fact, Fact::HandedOver {});
         match fact {
             Fact::Created { birth, .. } => self.birth = *birth,
-            Fact::Forked { .. } | Fact::Amended { task: None, .. } => {}
+            Fact::HandedOver {} | Fact::Forked { .. } | Fact::Amended { task: None, .. } => {}
             Fact::Started {
                 run,
                 under,

@@ -35,6 +35,13 @@ pub(crate) enum Request<U> {
     },
 }
 
+impl<U> Request<U> {
+    /// Whether the caller named the request.
+    pub(crate) fn is_keyed(&self) -> bool {
+        matches!(self, Self::Start { key: Some(_), .. })
+    }
+}
+
 /// What an operator changes in a thread that is parked or has ended.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -177,9 +184,10 @@ fn start<S: State>(
     fresh: Option<u64>,
 ) -> Result<Option<Ended<S>>, RunError> {
     let stored = driver.engine.journal.is_some();
-    let written = match stored || key.is_some() {
-        true => write_updates(&updates)?,
-        false => None,
+    let written = if stored || key.is_some() {
+        write_updates(&updates)?
+    } else {
+        None
     };
     let input = written.as_ref().map_or("", |updates| updates.get());
     let bytes = input.len();
@@ -333,7 +341,8 @@ fn recover<S: State>(driver: &mut Driver<S>, under: &Under) -> Result<(), RunErr
 
 fn take_over<S: State>(driver: &mut Driver<S>, under: &Under) {
     driver.root.stir();
-    let crashed = Sub::take_over(&mut driver.root, under, &mut driver.engine);
+    let begun = !driver.root.machine.was_handed_over();
+    let crashed = Sub::take_over(&mut driver.root, under, begun, &mut driver.engine);
     if let Some((task, attempts)) = crashed {
         driver.fail(RunError::new(RunErrorKind::CrashLimit { task, attempts }));
     }

@@ -260,7 +260,10 @@ impl<S: State> Runner<S> {
         lease: Option<Lease>,
     ) -> Run<S> {
         let hub = Arc::new(Hub::default());
-        let events = Events::live(hub.subscribe(), Some(self.shop.source(thread)));
+        // Whoever repeats a request hears the run that it began.
+        let running = request.is_keyed().then(|| self.shop.hub(thread)).flatten();
+        let heard = running.unwrap_or_else(|| hub.clone());
+        let events = Events::live(heard.subscribe(), Some(self.shop.source(thread)));
         let (shop, thread) = (self.shop.clone(), thread.clone());
         let end = tokio::spawn(async move {
             let end = shop.clone().run(&thread, request, lease, hub.clone()).await;
@@ -293,7 +296,8 @@ impl<S: State> Shop<S> {
         lease: Option<Lease>,
         hub: Arc<Hub>,
     ) -> Result<Ended<S>, RunError> {
-        let waits = matches!(&request, Request::Start { key: Some(_), .. });
+        let waits = request.is_keyed();
+        let claimed = lease.is_some();
         let lease = match lease {
             Some(lease) => Ok(lease),
             None if waits => self.attach(thread).await,
@@ -305,6 +309,7 @@ impl<S: State> Shop<S> {
         };
         let control = Arc::new(Control::default());
         control.leased(lease.until);
+        control.at(lease.now);
         let ttl = self.options.ttl();
         let held = self
             .keeper
@@ -323,6 +328,10 @@ impl<S: State> Shop<S> {
             Err(error) => Err(refuse(error, thread, &hub)),
         };
         drop(held);
+        if claimed && matches!(&ended, Err(error) if error.is_refusal()) {
+            // Claimed again at once it would be refused again: it comes back with its lease's end.
+            return ended;
+        }
         if !matches!(&ended, Ok(Ended::Finished { .. } | Ended::Parked { .. })) {
             self.release(thread, lease.fence).await;
         }

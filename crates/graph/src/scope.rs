@@ -77,10 +77,9 @@ impl<S: State> Scope<S> {
                 Todo::Run if held && self.machine.is_still() => return Ok(Todo::Fail),
                 Todo::Run if held => return Ok(Todo::Wait),
                 Todo::Run => self.begin(engine)?,
-                Todo::Wait | Todo::Sleep(_) if engine.is_eager() && self.machine.is_done() => {
-                    self.route_done(engine);
-                }
-                Todo::Park if engine.is_eager() && self.machine.is_done() => {
+                Todo::Wait | Todo::Sleep(_) | Todo::Park
+                    if engine.is_eager() && self.machine.is_done() =>
+                {
                     self.route_done(engine);
                 }
                 Todo::Route if engine.is_eager() => self.route_done(engine),
@@ -106,7 +105,10 @@ impl<S: State> Scope<S> {
             Todo::Sleep(until) => (TaskState::Sleeping, Some(until)),
             Todo::Park => (TaskState::Asking, None),
             Todo::Route | Todo::Rest | Todo::End => return self.leave(position, path, engine),
-            Todo::Fail => return self.give_up(position, path, engine),
+            Todo::Fail => {
+                self.give_up(position, path, engine);
+                return Ok(());
+            }
         };
         self.machine.mirror(position, state, until);
         Ok(())
@@ -142,28 +144,19 @@ impl<S: State> Scope<S> {
     }
 
     /// A task inside a subgraph failed for good, so the subgraph did.
-    fn give_up(
-        &mut self,
-        position: usize,
-        path: Path,
-        engine: &mut Engine,
-    ) -> Result<(), RunError> {
-        let error = self
-            .children
-            .get(&path)
-            .and_then(|child| child.machine().failure())
-            .map_or_else(String::new, |(_, error)| error.to_owned());
-        let Some(attempt) = self.machine.task(position).map(|task| task.attempt) else {
-            return Ok(());
-        };
-        let failed = Fact::Failed {
-            task: path,
-            attempt,
-            error,
-            retry_at: None,
-        };
-        self.record(failed, engine);
-        Ok(())
+    fn give_up(&mut self, position: usize, path: Path, engine: &mut Engine) {
+        let child = self.children.get(&path);
+        let failure = child.and_then(|child| child.machine().failure());
+        let error = failure.map_or_else(String::new, |(_, error)| error.to_owned());
+        if let Some((task, attempt)) = self.attempt(position) {
+            let failed = Fact::Failed {
+                task,
+                attempt,
+                error,
+                retry_at: None,
+            };
+            self.record(failed, engine);
+        }
     }
 
     fn give_up_for(&mut self, position: usize, error: RunError, engine: &mut Engine) {

@@ -121,6 +121,7 @@ impl Sight<'_> {
             | Fact::Closed { .. }
             | Fact::Undone { .. }
             | Fact::Spent { .. }
+            | Fact::HandedOver {}
             | Fact::Migrated { .. }
             | Fact::Forked { .. } => vec![],
         }

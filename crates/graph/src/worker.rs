@@ -83,7 +83,7 @@ impl<S: State> Worker<S> {
 
     /// Works until `stop` is ready, then lets every thread finish its step and leaves it to others.
     pub async fn run_until(&self, stop: impl Future<Output = ()>) -> Worked {
-        self.run_woken(stop, || std::future::pending::<()>()).await
+        self.run_woken(stop, std::future::pending::<()>).await
     }
 
     /// Like [`run_until`](Self::run_until), and looks for work at once whenever `woken` is ready.

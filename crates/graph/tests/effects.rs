@@ -10,6 +10,7 @@ use std::{
 use fugato_graph::{
     Amendment, Answers, BoxError, Context, Doubt, Durability, END, Effect, EffectClass, Ended,
     Graph, Meter, NodePolicy, NotDone, Reconciled, RunErrorKind, Runner, RunnerOptions, Schedule,
+    Worker,
 };
 use fugato_state::{State, ThreadId};
 use fugato_store::{MemoryLog, Record, ThreadLog};
@@ -72,10 +73,12 @@ async fn facts(log: &MemoryLog) -> Vec<String> {
         .await
         .expect("the log is there");
     let name = |(_, record): &(u64, Record)| {
-        let value: serde_json::Value = serde_json::from_slice(&record.0[1..]).expect("JSON");
-        let fact = value["fact"].as_object().expect("an object");
-        let scope = value["scope"].as_str().unwrap_or_default();
-        let name = fact.keys().next().expect("a name");
+        let body = record.0.get(1..).expect("a body");
+        let value: serde_json::Value = serde_json::from_slice(body).expect("JSON");
+        let fact = value.get("fact").and_then(|fact| fact.as_object());
+        let scope = value.get("scope").and_then(|scope| scope.as_str());
+        let scope = scope.unwrap_or_default();
+        let name = fact.and_then(|fact| fact.keys().next()).expect("a name");
         match scope {
             "" => name.clone(),
             scope => format!("{name}@{scope}"),
@@ -196,7 +199,11 @@ fn inner() -> Result<Graph<Lines>, BoxError> {
         .pause("ask", |_| "ok?", |_, ok: bool| say(format!("ok: {ok}")))
         .edge("one", "two")
         .branch("two", ["ask", END], |lines| {
-            if lines.0[0] == "2" { "ask" } else { END }
+            if lines.0.first().is_some_and(|line| line == "2") {
+                "ask"
+            } else {
+                END
+            }
         })
         .edge("ask", END)
         .build()?)
@@ -223,7 +230,8 @@ async fn k21_subgraphs_have_their_own_scope() -> Result<(), BoxError> {
         let options = RunnerOptions::default().schedule(schedule);
         let runner = Runner::new(nested()?, log.clone()).options(options.clone());
         let ended = runner.start(&thread(), ()).await?;
-        assert_eq!(ended.interrupts()[0].task, "worker#1[1]/ask#1", "{ended:?}");
+        let asking: Vec<_> = ended.interrupts().iter().map(|i| i.task.as_str()).collect();
+        assert_eq!(asking, ["worker#1[1]/ask#1"]);
         // Another process answers.
         let runner = Runner::new(nested()?, log.clone()).options(options);
         let ended = runner.resume(&thread(), Answers::only(true)?).await?;
@@ -267,7 +275,7 @@ async fn k19_a_run_is_cancelled() -> Result<(), BoxError> {
         .node("plan", async |_: Context<Lines>| ())
         .node("quick", async |_: Context<Lines>| say("quick"))
         .node("slow", async |_: Context<Lines>| {
-            std::future::pending::<()>().await
+            std::future::pending::<()>().await;
         })
         .edge("plan", "quick")
         .edge("plan", "slow")
@@ -334,7 +342,7 @@ async fn k18_an_operator_amends_and_finishes() -> Result<(), BoxError> {
 async fn k19_a_budget_has_its_own_error() -> Result<(), BoxError> {
     let graph = Graph::<Lines>::starting_at("loop")
         .node("loop", async |cx: Context<Lines>| {
-            cx.spend(Meter::Tokens, 40)
+            cx.spend(Meter::Tokens, 40);
         })
         .edge("loop", "loop")
         .build();
@@ -382,5 +390,50 @@ async fn k10_what_was_not_done_is_tried_again() -> Result<(), BoxError> {
         .build()?;
     let ended = Runner::new(graph, log.clone()).start(&thread(), ()).await?;
     assert_eq!(ended.state().0, ["1"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn k4_a_run_that_is_handed_over_counts_no_attempt() -> Result<(), BoxError> {
+    let count = Count::default();
+    let log = Arc::new(MemoryLog::default());
+    let runner = Runner::new(once(&count), log.clone());
+    runner.submit(&thread(), ()).await?;
+    assert_eq!(count.load(Ordering::SeqCst), 0);
+    let (done, stop) = tokio::sync::oneshot::channel::<()>();
+    let watched = log.clone();
+    tokio::spawn(async move {
+        while !facts(&watched).await.contains(&"run_ended".to_owned()) {
+            tokio::task::yield_now().await;
+        }
+        let _ = done.send(());
+    });
+    let stop = async { stop.await.unwrap_or_default() };
+    let worked = Worker::new(runner).run_until(stop).await;
+    assert_eq!(
+        (worked.rested, worked.failed, worked.handed_over),
+        (1, 0, 0)
+    );
+    assert_eq!(count.load(Ordering::SeqCst), 1);
+    let expected = [
+        "created",
+        "started",
+        "handed_over",
+        "resumed",
+        "stepped",
+        "intended",
+        "receipt",
+        "stepped",
+        "run_ended",
+    ];
+    assert_eq!(facts(&log).await, expected);
+    let resumed = log.read(&thread(), 4, 1).await?;
+    let resumed = resumed
+        .iter()
+        .map(|(_, record)| record.0.as_slice())
+        .collect::<Vec<_>>()
+        .concat();
+    let resumed = String::from_utf8_lossy(&resumed).into_owned();
+    assert!(resumed.contains("\"tasks\":[]"), "{resumed}");
     Ok(())
 }

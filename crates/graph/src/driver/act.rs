@@ -64,9 +64,10 @@ impl<S: State> Driver<S> {
             return;
         }
         // What is known of an effect of the whole thread is at the root.
-        let whole = match who.whole_thread {
-            true => self.root.machine.effect(None, key).cloned(),
-            false => None,
+        let whole = if who.whole_thread {
+            self.root.machine.effect(None, key).cloned()
+        } else {
+            None
         };
         let root: &mut dyn Sub = &mut self.root;
         if let Some(scope) = root.descend(trail(&who.at)) {
@@ -266,12 +267,8 @@ impl<S: State> Driver<S> {
     fn idempotency_key(&mut self, who: &Who, key: &str) -> String {
         let birth = self.root.machine.birth();
         let thread = self.engine.shared.thread.clone();
-        let task = match who.whole_thread {
-            true => String::new(),
-            false => self
-                .scope(&who.at)
-                .map_or_else(String::new, |scope| scope.name_of(who.path)),
-        };
+        let scope = self.scope(&who.at).filter(|_| !who.whole_thread);
+        let task = scope.map_or_else(String::new, |scope| scope.name_of(who.path));
         format!("{thread}@{birth}/{task}/{key}")
     }
 }

@@ -81,6 +81,7 @@ impl<S: State> Driver<S> {
             }
             Some(Stop::Drain) | None => {
                 self.settle_actions().await?;
+                self.root.record(Fact::HandedOver {}, &mut self.engine);
                 self.flush(Status::Runnable).await?;
                 self.rested = true;
                 Err(RunError::new(RunErrorKind::HandedOver))

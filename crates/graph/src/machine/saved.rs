@@ -33,6 +33,8 @@ pub struct SavedMachine {
     spent: Spent,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     keys: BTreeMap<String, Keyed>,
+    #[serde(default)]
+    left: bool,
 }
 
 #[expect(
@@ -80,6 +82,7 @@ impl SavedMachine {
             effects: machine.effects.clone(),
             spent: machine.spent.clone(),
             keys: machine.keys.clone(),
+            left: machine.left,
         }
     }
 
@@ -110,6 +113,7 @@ impl SavedMachine {
             effects: self.effects,
             spent: self.spent,
             keys: self.keys,
+            left: self.left,
             ..Machine::default()
         };
         if let Some((task, error)) = self.failure {

@@ -99,7 +99,7 @@ impl<S: State> Scope<S> {
         let problem = "the task went on without waiting for its result";
         let (path, doubt) = (task.path, task.doubts().next().cloned());
         if let Some(effect) = doubt {
-            self.ask_person(path, &effect, Some(problem.into()), engine);
+            self.ask_person(path, &effect, Some(problem), engine);
         }
     }
 
@@ -108,7 +108,7 @@ impl<S: State> Scope<S> {
         &mut self,
         path: Path,
         known: &Effect,
-        problem: Option<String>,
+        problem: Option<&str>,
         engine: &mut Engine,
     ) {
         let Some(position) = self.machine.position(&path) else {

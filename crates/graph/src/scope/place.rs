@@ -16,18 +16,18 @@ pub(crate) struct Place {
 }
 
 /// The address of the scope under a task.
-pub(crate) fn under(at: &At, parent: &Names, task: Path, names: Arc<Names>) -> At {
+pub(crate) fn under(at: &At, parent: &Names, task: Path, names: Arc<Names>) -> Arc<Place> {
     let name = parent.text(task);
     let (mut trail, text) = match at {
         Some(place) => (place.trail.to_vec(), format!("{}/{name}", place.text)),
         None => (vec![], name),
     };
     trail.push(task);
-    Some(Arc::new(Place {
+    Arc::new(Place {
         trail: trail.into(),
         text: text.into(),
         names,
-    }))
+    })
 }
 
 /// The tasks under which a scope lies.

@@ -94,14 +94,11 @@ impl<S: State> Scope<S> {
     }
 
     pub(crate) fn save(&self) -> Result<SavedScope, RunError> {
-        let child =
-            |(path, child): (&Path, &Box<dyn Sub>)| Ok((self.names.text(*path), child.save()?));
+        let child = |(path, child): (Path, &dyn Sub)| Ok((self.names.text(path), child.save()?));
         Ok(SavedScope {
             machine: SavedMachine::of(&self.machine, &self.names),
             fold: self.fold.rest()?,
-            children: self
-                .children
-                .iter()
+            children: Sub::children(self)
                 .map(child)
                 .collect::<Result<_, RunError>>()?,
         })

@@ -30,43 +30,39 @@ impl<S: State> Scope<S> {
 
     /// Counts an attempt for each unfinished task, and says that the program has changed, if it
     /// has. Returns the task that crashed once too often, if one did.
+    ///
+    /// A run that was handed over between two steps had begun nothing.
     pub(super) fn take_over(
         &mut self,
         under: &Under,
+        begun: bool,
         engine: &mut Engine,
     ) -> Option<(String, u32)> {
+        let limit = engine.options.crash_limit;
+        let (mut tasks, mut crashed): (Vec<(Path, u32)>, _) = (vec![], None);
         for task in self.machine.frontier() {
-            if let Some(until) = task.until.filter(|_| task.state == TaskState::Sleeping) {
-                engine.wake_at(until, &self.at);
+            match task.state {
+                TaskState::Sleeping => engine.wake_at(task.until.unwrap_or(0), &self.at),
+                TaskState::Ready if begun && !self.children.contains_key(&task.path) => {
+                    tasks.push((task.path, task.attempt + 1));
+                    if task.crashes + 1 >= limit && crashed.is_none() {
+                        crashed = Some((self.full_name(task.path), task.attempt));
+                    }
+                }
+                _ => {}
             }
         }
-        let unfinished = self.machine.frontier().iter().filter(|task| {
-            task.state == TaskState::Ready && !self.children.contains_key(&task.path)
-        });
-        let tasks: Vec<(Path, u32)> = unfinished
-            .map(|task| (task.path, task.attempt + 1))
-            .collect();
-        let limit = engine.options.crash_limit;
-        let crashed = self.machine.frontier().iter().find(|task| {
-            tasks.iter().any(|(path, _)| *path == task.path) && task.crashes + 1 >= limit
-        });
-        let mut crashed = crashed.map(|task| (self.full_name(task.path), task.attempt));
-        let under = self.under(under);
+        let under = Self::under(under);
         let same = match self.at {
-            None => self.machine.under() == Some(&under),
+            None => begun && self.machine.under() == Some(&under),
             Some(_) => self.version == under.state,
         };
         if !(tasks.is_empty() && same) {
-            self.record(
-                Fact::Resumed {
-                    under: under.clone(),
-                    tasks,
-                },
-                engine,
-            );
+            let under = under.clone();
+            self.record(Fact::Resumed { under, tasks }, engine);
         }
         for child in self.children.values_mut() {
-            let inside = child.take_over(&under, engine);
+            let inside = child.take_over(&under, begun, engine);
             crashed = crashed.or(inside);
         }
         crashed
@@ -80,7 +76,7 @@ impl<S: State> Scope<S> {
             .filter(|task| again(task.state))
             .map(|task| (task.path, 1))
             .collect();
-        let under = self.under(under);
+        let under = Self::under(under);
         self.record(
             Fact::Resumed {
                 under: under.clone(),
@@ -93,7 +89,7 @@ impl<S: State> Scope<S> {
         }
     }
 
-    fn under(&self, root: &Under) -> Under {
+    fn under(root: &Under) -> Under {
         Under {
             graph: root.graph.clone(),
             state: S::VERSION,

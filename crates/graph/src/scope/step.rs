@@ -16,6 +16,9 @@ use crate::{
     tasks::{Attempt, run_one},
 };
 
+/// What a task changed, as the log has it, and what it told the reader.
+type Told = (Option<crate::machine::Json>, Vec<fugato_stream::EventKind>);
+
 /// What one attempt needs: its node, and what the node is given.
 pub(crate) type Ready<S> = (Arc<dyn Node<S>>, Context<S>);
 
@@ -72,7 +75,7 @@ impl<S: State> Scope<S> {
                 }
             };
             let names = child.names();
-            child.place(place::under(&self.at, &self.names, path, names));
+            child.place(Some(place::under(&self.at, &self.names, path, names)));
             child.enter(engine)?;
             self.children.insert(path, child);
         }
@@ -199,14 +202,18 @@ impl<S: State> Scope<S> {
             Some(_) => write_updates(&updates)?,
             None => None,
         };
-        self.fold.stage(position, updates);
         let notes = notes.into_iter().map(|note| note.0).collect();
-        if self.machine.frontier().len() == 1 || engine.is_eager() {
+        if engine.is_eager() {
+            self.machine.settle(position);
+            self.fold.apply(updates);
+            self.solo = Some((stored, notes));
+            self.close_task(position, engine);
+            return Ok(());
+        }
+        self.fold.stage(position, updates);
+        if self.machine.frontier().len() == 1 {
             self.machine.settle(position);
             self.solo = Some((stored, notes));
-            if engine.is_eager() {
-                self.close_task(position, engine);
-            }
             return Ok(());
         }
         self.record(
@@ -317,10 +324,7 @@ impl<S: State> Scope<S> {
     fn unrouted(
         &mut self,
         error: RunError,
-        solo: Option<(
-            (Option<crate::machine::Json>, Vec<fugato_stream::EventKind>),
-            (Path, u32),
-        )>,
+        solo: Option<(Told, (Path, u32))>,
         engine: &mut Engine,
     ) {
         if let Some(((updates, notes), (task, attempt))) = solo {

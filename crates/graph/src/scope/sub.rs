@@ -62,7 +62,12 @@ pub(crate) trait Sub: Send {
     fn check(&self, gone: &mut Vec<String>);
     /// Each task that is a subgraph stands as what is inside it.
     fn reflect(&mut self);
-    fn take_over(&mut self, under: &Under, engine: &mut Engine) -> Option<(String, u32)>;
+    fn take_over(
+        &mut self,
+        under: &Under,
+        begun: bool,
+        engine: &mut Engine,
+    ) -> Option<(String, u32)>;
     fn retry(&mut self, under: &Under, engine: &mut Engine);
     /// A task died outside of its future.
     fn lose(&mut self, path: Path, attempt: u32, engine: &mut Engine) -> Result<(), RunError>;
@@ -132,7 +137,7 @@ impl<S: State> Sub for Scope<S> {
     ) {
         let known = whole_thread.or_else(|| self.machine.effect(Some(&path), key).cloned());
         if let Some(known) = known {
-            Self::ask_person(self, path, &known, problem, engine);
+            Self::ask_person(self, path, &known, problem.as_deref(), engine);
         }
     }
 
@@ -182,7 +187,7 @@ impl<S: State> Sub for Scope<S> {
         self.at = at;
         for (path, child) in &mut self.children {
             let names = child.names();
-            child.place(place::under(&self.at, &self.names, *path, names));
+            child.place(Some(place::under(&self.at, &self.names, *path, names)));
         }
     }
 
@@ -223,8 +228,13 @@ impl<S: State> Sub for Scope<S> {
         Self::reflect(self);
     }
 
-    fn take_over(&mut self, under: &Under, engine: &mut Engine) -> Option<(String, u32)> {
-        Self::take_over(self, under, engine)
+    fn take_over(
+        &mut self,
+        under: &Under,
+        begun: bool,
+        engine: &mut Engine,
+    ) -> Option<(String, u32)> {
+        Self::take_over(self, under, begun, engine)
     }
 
     fn retry(&mut self, under: &Under, engine: &mut Engine) {

@@ -1,0 +1,206 @@
+//! The same facts with other addresses: numbers in memory, text at rest.
+use super::{Fact, Next, Routes};
+
+impl<P> Fact<P> {
+    /// The same fact with other addresses.
+    pub fn map<Q, E>(self, f: &mut impl FnMut(P) -> Result<Q, E>) -> Result<Fact<Q>, E> {
+        Ok(match self {
+            Self::Started {
+                run,
+                under,
+                key,
+                updates,
+                next,
+            } => Fact::Started {
+                run,
+                under,
+                key,
+                updates,
+                next: map_next(next, f)?,
+            },
+            Self::Entered {
+                version,
+                state,
+                next,
+            } => Fact::Entered {
+                version,
+                state,
+                next: map_next(next, f)?,
+            },
+            Self::Stepped {
+                task,
+                attempt,
+                updates,
+                notes,
+                routes,
+            } => Fact::Stepped {
+                task: f(task)?,
+                attempt,
+                updates,
+                notes,
+                routes: routes.map(f)?,
+            },
+            Self::Closed { routes } => Fact::Closed {
+                routes: routes.map(f)?,
+            },
+            Self::Resumed { under, tasks } => {
+                let tasks = tasks.into_iter().map(|(task, n)| Ok((f(task)?, n)));
+                Fact::Resumed {
+                    under,
+                    tasks: tasks.collect::<Result<_, E>>()?,
+                }
+            }
+            other => return other.map_task(f),
+        })
+    }
+
+    /// What concerns one task.
+    fn map_task<Q, E>(self, f: &mut impl FnMut(P) -> Result<Q, E>) -> Result<Fact<Q>, E> {
+        Ok(match self {
+            Self::Finished {
+                task,
+                attempt,
+                updates,
+                notes,
+            } => Fact::Finished {
+                task: f(task)?,
+                attempt,
+                updates,
+                notes,
+            },
+            Self::Failed {
+                task,
+                attempt,
+                error,
+                retry_at,
+            } => Fact::Failed {
+                task: f(task)?,
+                attempt,
+                error,
+                retry_at,
+            },
+            Self::Asked {
+                task,
+                attempt,
+                memo,
+                questions,
+            } => Fact::Asked {
+                task: f(task)?,
+                attempt,
+                memo,
+                questions,
+            },
+            Self::Amended {
+                updates,
+                task,
+                by,
+                why,
+            } => Fact::Amended {
+                updates,
+                task: task.map(f).transpose()?,
+                by,
+                why,
+            },
+            other => return other.map_effect(f),
+        })
+    }
+
+    /// What concerns an effect of a task.
+    fn map_effect<Q, E>(self, f: &mut impl FnMut(P) -> Result<Q, E>) -> Result<Fact<Q>, E> {
+        Ok(match self {
+            Self::Intended {
+                task,
+                key,
+                digest,
+                input,
+                not_after,
+            } => Fact::Intended {
+                task: task.map(f).transpose()?,
+                key,
+                digest,
+                input,
+                not_after,
+            },
+            Self::Receipt {
+                task,
+                key,
+                digest,
+                value,
+            } => Fact::Receipt {
+                task: task.map(f).transpose()?,
+                key,
+                digest,
+                value,
+            },
+            Self::Undone { task, key, why } => Fact::Undone {
+                task: task.map(f).transpose()?,
+                key,
+                why,
+            },
+            other => other.unaddressed(),
+        })
+    }
+
+    /// What concerns no task. Whatever does was taken before.
+    fn unaddressed<Q>(self) -> Fact<Q> {
+        match self {
+            Self::Created {
+                version,
+                state,
+                birth,
+            } => Fact::Created {
+                version,
+                state,
+                birth,
+            },
+            Self::Spent { amounts } => Fact::Spent { amounts },
+            Self::Answered { answers } => Fact::Answered { answers },
+            Self::Expired { id } => Fact::Expired { id },
+            Self::RunEnded { output } => Fact::RunEnded { output },
+            Self::RunFailed { error } => Fact::RunFailed { error },
+            Self::Cancelled {
+                by,
+                why,
+                dropped,
+                in_doubt,
+            } => Fact::Cancelled {
+                by,
+                why,
+                dropped,
+                in_doubt,
+            },
+            Self::Migrated { under } => Fact::Migrated { under },
+            Self::Forked { from, seq } => Fact::Forked { from, seq },
+            _ => Fact::HandedOver {},
+        }
+    }
+}
+
+impl<P> Routes<P> {
+    fn map<Q, E>(self, f: &mut impl FnMut(P) -> Result<Q, E>) -> Result<Routes<Q>, E> {
+        let Self {
+            next,
+            arrived,
+            joined,
+        } = self;
+        Ok(Routes {
+            next: map_next(next, f)?,
+            arrived,
+            joined,
+        })
+    }
+}
+
+fn map_next<P, Q, E>(
+    next: Vec<Next<P>>,
+    f: &mut impl FnMut(P) -> Result<Q, E>,
+) -> Result<Vec<Next<Q>>, E> {
+    next.into_iter()
+        .map(|n| {
+            Ok(Next {
+                task: f(n.task)?,
+                items: n.items,
+            })
+        })
+        .collect()
+}
