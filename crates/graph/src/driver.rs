@@ -93,7 +93,7 @@ impl<S: State> Driver<S> {
         let wire = self.root.graph.0.nodes.get(cx.path.node.at());
         let policy = wire.and_then(|wire| wire.policy.clone());
         let policy = policy.filter(|policy| policy.is_timed());
-        let pulse = cx.pulse.clone();
+        let (pulse, path) = (cx.pulse.clone(), cx.path);
         let running = run_one(&*node, cx);
         tokio::pin!(running);
         let attempt = match futures::poll!(running.as_mut()) {
@@ -116,7 +116,10 @@ impl<S: State> Driver<S> {
         // What the task said before it ended comes first.
         self.hear().await?;
         match attempt {
-            Some(attempt) => self.root.take_in(position, attempt, &mut self.engine),
+            Some(attempt) => {
+                self.settle_task(&None, path).await?;
+                self.root.take_in(position, attempt, &mut self.engine)
+            }
             None => Ok(()),
         }
     }

@@ -36,6 +36,8 @@ pub(crate) struct Engine {
     pub(crate) error: Option<RunError>,
     /// Why the run ends now although tasks could go on.
     pub(crate) give_up: Option<RunError>,
+    /// Whether nothing new may begin: what runs comes to its end.
+    pub(crate) closing: bool,
     /// When this part of the run began to count against its time, in milliseconds.
     counted: Millis,
 }
@@ -75,6 +77,7 @@ impl Engine {
             alarms: BinaryHeap::new(),
             error: None,
             give_up: None,
+            closing: false,
             counted,
         }
     }
@@ -178,6 +181,15 @@ impl Engine {
         let passed = u64::try_from(now - self.counted).unwrap_or(0);
         self.counted = now;
         [(Meter::WallTime, passed)].into()
+    }
+
+    /// Whether an action of this task is under way.
+    pub(crate) fn acts(&self, at: &At, path: Path) -> bool {
+        let trail = crate::scope::trail(at);
+        self.acting.iter().any(|acting| {
+            let task = acting.address.task.as_ref();
+            task.is_some_and(|(scope, task)| scope == trail && *task == path)
+        })
     }
 
     pub(crate) fn start(&mut self, ready: Vec<BoxFuture<'static, Done>>) {

@@ -96,6 +96,11 @@ pub enum RunErrorKind {
         /// The key.
         key: String,
     },
+    /// The run came to its end, and nobody knows whether these effects of the whole thread happened.
+    InDoubt {
+        /// Their keys.
+        effects: Vec<String>,
+    },
     /// The thread has no open task of this address.
     NoSuchTask {
         /// The address.
@@ -288,6 +293,13 @@ impl fmt::Display for RunErrorKind {
             }
             Self::RequestChanged { key } => {
                 write!(f, "the request {key:?} was made before with another input")
+            }
+            Self::InDoubt { effects } => {
+                let effects = effects.join(", ");
+                write!(
+                    f,
+                    "the run ended, and nobody knows whether {effects} happened"
+                )
             }
             Self::NoSuchTask { task } => write!(f, "the thread has no open task {task:?}"),
             Self::Options(why) => f.write_str(why),

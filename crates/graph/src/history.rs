@@ -133,12 +133,15 @@ impl<S: State> Runner<S> {
         let run = entry.map_or(RunId(0), |entry| entry.run);
         let snapshots = shop.snapshots.as_deref();
         let mut opened = open(&shop.graph, &*shop.log, snapshots, thread, seq).await?;
+        // What this graph does not know would be lost.
+        crate::request::check(&opened.scope)?;
         Sub::reflect(&mut opened.scope);
         let body = snapshot::save(&opened.scope)?;
         let head = shop.log.head(thread).await?.map_or(0, |head| head.now);
         let fact = Fact::Forked {
             from: thread.to_string(),
             seq,
+            birth: crate::journal::birth(),
         };
         let record = codec::encode(fact, head, run, "", &opened.scope.names)?;
         let commit = Commit {
@@ -179,6 +182,8 @@ impl<S: State> Runner<S> {
             ));
             return Err(StoreError::new(kind, "compact").on(thread).into());
         }
+        // What this graph does not know would be lost.
+        crate::request::check(&opened.scope)?;
         Sub::reflect(&mut opened.scope);
         let body = snapshot::save(&opened.scope)?;
         admin.compact(thread, Snapshot { seq, body }).await?;

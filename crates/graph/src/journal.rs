@@ -222,6 +222,11 @@ fn overflow(records: &mut Vec<Record>) -> Vec<Record> {
     records.split_off(fits)
 }
 
+/// A number that no other thread has, and that is not 0.
+pub(crate) fn birth() -> u64 {
+    RandomState::new().hash_one(nonce()) | 1
+}
+
 /// A number that is used once: random for the process, counted within it.
 pub(crate) fn nonce() -> u128 {
     static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one("fugato"));

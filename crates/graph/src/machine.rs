@@ -294,8 +294,8 @@ impl Machine {
     pub fn evolve(&mut self, fact: &Fact<Path>) {
         self.left = matches!(fact, Fact::HandedOver {});
         match fact {
-            Fact::Created { birth, .. } => self.birth = *birth,
-            Fact::HandedOver {} | Fact::Forked { .. } | Fact::Amended { task: None, .. } => {}
+            Fact::Created { birth, .. } | Fact::Forked { birth, .. } => self.birth = *birth,
+            Fact::HandedOver {} | Fact::Amended { task: None, .. } => {}
             Fact::Started {
                 run,
                 under,

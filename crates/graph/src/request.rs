@@ -147,7 +147,7 @@ pub(crate) fn admit<S: State>(
 }
 
 /// Whether the graph still has what the thread refers to.
-fn check(scope: &dyn Sub) -> Result<(), RunError> {
+pub(crate) fn check(scope: &dyn Sub) -> Result<(), RunError> {
     let mut gone = vec![];
     scope.check(&mut gone);
     if gone.is_empty() {

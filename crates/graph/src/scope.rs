@@ -74,6 +74,7 @@ impl<S: State> Scope<S> {
             let todo = self.machine.todo();
             let held = engine.is_eager() && self.machine.failure().is_some();
             match todo {
+                Todo::Run if engine.closing => return Ok(Todo::Wait),
                 Todo::Run if held && self.machine.is_still() => return Ok(Todo::Fail),
                 Todo::Run if held => return Ok(Todo::Wait),
                 Todo::Run => self.begin(engine)?,

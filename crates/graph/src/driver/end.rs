@@ -9,9 +9,9 @@ use super::{Driver, explain};
 use crate::{
     RunError, RunErrorKind,
     control::Stop,
-    machine::{Fact, Meter, TaskState, Todo},
+    machine::{Fact, Meter, Path, TaskState, Todo},
     route::calm,
-    scope::Sub,
+    scope::{At, Sub},
 };
 
 impl<S: State> Driver<S> {
@@ -20,6 +20,15 @@ impl<S: State> Driver<S> {
             let (join, arrived) = (join.clone(), arrived.clone());
             let kind = RunErrorKind::HalfFilledJoin { join, arrived };
             return self.fail(RunError::new(kind));
+        }
+        let effects: Vec<_> = self
+            .root
+            .machine
+            .doubts()
+            .map(|effect| effect.key.clone())
+            .collect();
+        if !effects.is_empty() {
+            return self.fail(RunError::new(RunErrorKind::InDoubt { effects }));
         }
         let (output, state) = (self.root.graph.0.output.as_ref(), &self.root.fold.state);
         match output.map(|output| calm(|| output(state))).transpose() {
@@ -56,9 +65,12 @@ impl<S: State> Driver<S> {
     /// The run fails although tasks could go on: those that run come to their end first.
     pub(super) async fn give_up(&mut self, error: RunError) -> Result<(), RunError> {
         self.engine.ready.clear();
+        self.engine.closing = true;
         while !self.engine.tasks.is_empty() && !self.engine.shared.control.is_cancelled() {
             self.wait().await?;
+            self.root.advance(&mut self.engine)?;
         }
+        self.engine.give_up = None;
         self.fail(error);
         Ok(())
     }
@@ -108,6 +120,18 @@ impl<S: State> Driver<S> {
             in_doubt,
         };
         self.root.record(cancelled, &mut self.engine);
+        Ok(())
+    }
+
+    /// Waits until no action of a task is under way, although its node has ended.
+    pub(super) async fn settle_task(&mut self, at: &At, path: Path) -> Result<(), RunError> {
+        while self.engine.acts(at, path) {
+            match self.engine.calls.recv().await {
+                Some(call) => self.take_call(call).await?,
+                None => return Ok(()),
+            }
+            self.hear().await?;
+        }
         Ok(())
     }
 

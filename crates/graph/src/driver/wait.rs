@@ -55,6 +55,7 @@ impl<S: State> Driver<S> {
             Heard::Done(batch) => {
                 self.hear().await?;
                 for done in batch {
+                    self.settle_task(&done.at, done.path).await?;
                     let root: &mut dyn Sub = &mut self.root;
                     if let Some(scope) = root.descend(trail(&done.at)) {
                         scope.learn(done, &mut self.engine)?;

@@ -170,7 +170,7 @@ impl<P> Fact<P> {
                 in_doubt,
             },
             Self::Migrated { under } => Fact::Migrated { under },
-            Self::Forked { from, seq } => Fact::Forked { from, seq },
+            Self::Forked { from, seq, birth } => Fact::Forked { from, seq, birth },
             _ => Fact::HandedOver {},
         }
     }

@@ -222,6 +222,9 @@ pub enum Fact<P> {
         from: String,
         /// Up to which position.
         seq: Seq,
+        /// A number that no other thread of this name had.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        birth: u64,
     },
 }
 

@@ -109,7 +109,10 @@ pub(crate) fn asker(scope: &dyn Sub, id: &fugato_state::InterruptId) -> Option<V
 /// The scope and path of an open task.
 pub(crate) fn find(scope: &dyn Sub, name: &str) -> Option<(Vec<Path>, Path)> {
     let mut frontier = scope.machine().frontier().iter();
-    if let Some(task) = frontier.find(|task| scope.name_of(task.path) == name) {
+    let open = |task: &&crate::machine::Task<Path>| {
+        task.state != TaskState::Done && scope.name_of(task.path) == name
+    };
+    if let Some(task) = frontier.find(open) {
         return Some((super::trail(scope.at()).to_vec(), task.path));
     }
     let mut children = scope.children();

@@ -33,18 +33,21 @@ impl<S: State> Scope<S> {
                 continue;
             }
             let path = task.path;
+            let wire = self.graph.0.nodes.get(path.node.at());
+            if wire.is_none_or(|wire| matches!(wire.work, Work::Node(_))) {
+                if let Some(error) = engine.exhausted(&self.machine) {
+                    engine.give_up = Some(error);
+                    return Ok(());
+                }
+                self.machine.begin(position);
+                engine.ready.push((self.at.clone(), position));
+                continue;
+            }
             let graph = self.graph.clone();
             match graph.0.nodes.get(path.node.at()).map(|wire| &wire.work) {
                 Some(Work::Pause(pause)) => self.pause(position, &**pause, engine)?,
                 Some(Work::Sub(sub)) => self.enter(position, &**sub, engine)?,
-                _ => {
-                    if let Some(error) = engine.exhausted(&self.machine) {
-                        engine.give_up = Some(error);
-                        return Ok(());
-                    }
-                    self.machine.begin(position);
-                    engine.ready.push((self.at.clone(), position));
-                }
+                _ => {}
             }
         }
         Ok(())

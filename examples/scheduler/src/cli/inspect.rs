@@ -86,7 +86,7 @@ fn what(entry: &HistoryEntry) -> String {
         Fact::RunEnded { .. } => "the run ended".into(),
         Fact::RunFailed { error } => format!("the run failed: {error}"),
         Fact::Cancelled { by, why, .. } => format!("cancelled by {by}: {why}"),
-        Fact::Forked { from, seq } => format!("copied from {from} after {seq}"),
+        Fact::Forked { from, seq, .. } => format!("copied from {from} after {seq}"),
         other => format!("{other:?}"),
     }
 }
