@@ -76,6 +76,18 @@ impl Message {
     }
 }
 
+/// How a tool ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolStatus {
+    /// It did what it should.
+    Ok,
+    /// A rule did not let it.
+    Blocked,
+    /// It tried and could not.
+    Failed,
+}
+
 /// A call of a tool that a model proposes. Proposing is not executing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {

@@ -1,50 +1,149 @@
+mod sse;
+
 use serde::Deserialize;
 use thiserror::Error;
 
+use self::sse::Lines;
 use crate::Event;
 
-/// Reads the events back from a stream of server-sent events that was encoded with full fidelity:
-/// OpenAI chunks or named events.
+/// Reads the events back from a stream that was encoded with full fidelity, of whatever protocol,
+/// as its bytes come in: cut anywhere, inside a character too.
 ///
-/// Frames without an event, such as the end of the stream, are passed over.
+/// Frames without an event, such as the end of the stream, are passed over. What is kept is at
+/// most one frame, of at most [`Decoder::MOST`] bytes unless it is told otherwise.
+///
+/// ```
+/// use fugato_stream::Decoder;
+///
+/// let wire = "data: {\"ev\":{\"thread\":\"é\",\"run\":1,\"kind\":\"node_started\"}}\n\n";
+/// let (mut decoder, mut events) = (Decoder::new(), vec![]);
+/// for byte in wire.as_bytes() {
+///     decoder.push(&[*byte], &mut events)?;
+/// }
+/// assert_eq!(events.len(), 1);
+/// # Ok::<(), fugato_stream::DecodeError>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Decoder {
+    lines: Lines,
+    frames: usize,
+}
+
+impl Decoder {
+    /// How long a frame may be, in bytes: what a commit of the log may hold.
+    pub const MOST: usize = 16 * 1024 * 1024;
+
+    /// A decoder at the beginning of a stream.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Refuses frames longer than so many bytes.
+    #[must_use]
+    pub fn most(mut self, bytes: usize) -> Self {
+        self.lines.most = bytes;
+        self
+    }
+
+    /// Takes the next bytes of a stream of server-sent events, and appends the events that they
+    /// complete. After an error nothing more can be read.
+    pub fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let Self { lines, frames } = self;
+        let read = lines.push(bytes, &mut |data| {
+            *frames += 1;
+            events.extend(one(data)?);
+            Ok(())
+        });
+        read.map_err(|kind| {
+            let begun = matches!(kind, DecodeErrorKind::TooLong);
+            let frame = self.frames + usize::from(begun);
+            DecodeError { frame, kind }
+        })
+    }
+
+    /// Takes one message of a wire that has messages, such as a WebSocket.
+    pub fn message(&mut self, message: &str) -> Result<Option<Event>, DecodeError> {
+        self.frames += 1;
+        let failed = |kind| DecodeError {
+            frame: self.frames,
+            kind,
+        };
+        if message.len() > self.lines.most {
+            return Err(failed(DecodeErrorKind::TooLong));
+        }
+        one(message.as_bytes()).map_err(failed)
+    }
+}
+
+/// Reads the events back from a whole stream of server-sent events that was encoded with full
+/// fidelity. [`Decoder`] does the same as bytes come in.
 pub fn decode(wire: &str) -> Result<Vec<Event>, DecodeError> {
     let mut events = vec![];
-    for (at, line) in wire.lines().enumerate() {
-        let Some(data) = line.strip_prefix("data:").map(str::trim) else {
-            continue;
-        };
-        if data == "[DONE]" {
-            continue;
-        }
-        let carrier: Carrier = serde_json::from_str(data).map_err(|source| DecodeError {
-            line: at + 1,
-            source,
-        })?;
-        let extension = carrier.extension.and_then(|extension| extension.ev);
-        events.extend(carrier.ev.or(extension).map(|event| *event));
-    }
+    Decoder::new().push(wire.as_bytes(), &mut events)?;
     Ok(events)
 }
 
+fn one(data: &[u8]) -> Result<Option<Event>, DecodeErrorKind> {
+    if data.trim_ascii() == b"[DONE]" {
+        return Ok(None);
+    }
+    let carrier: Carrier = serde_json::from_slice(data).map_err(DecodeErrorKind::Event)?;
+    let part = match carrier.kind.as_deref() {
+        Some("data-ev") => carrier.data,
+        _ => None,
+    };
+    if let Some(part) = part {
+        let event = serde_json::from_str(part.get());
+        return event.map(Some).map_err(DecodeErrorKind::Event);
+    }
+    let inner = |place: Option<Place>| place.and_then(|place| place.ev);
+    let places = [carrier.ext, carrier.extra, carrier.metadata];
+    let found = carrier.ev.or_else(|| places.into_iter().find_map(inner));
+    Ok(found.map(|event| *event))
+}
+
+/// A frame, and the places in which protocols allow something of one's own.
 #[derive(Deserialize)]
-struct Carrier {
+struct Carrier<'a> {
+    #[serde(default, rename = "type", borrow)]
+    kind: Option<std::borrow::Cow<'a, str>>,
+    #[serde(default, borrow)]
+    data: Option<&'a serde_json::value::RawValue>,
     #[serde(default)]
     ev: Option<Box<Event>>,
-    #[serde(default, alias = "ext", alias = "extra")]
-    extension: Option<Extension>,
+    #[serde(default)]
+    ext: Option<Place>,
+    #[serde(default)]
+    extra: Option<Place>,
+    #[serde(default)]
+    metadata: Option<Place>,
 }
 
 #[derive(Deserialize)]
-struct Extension {
+struct Place {
     #[serde(default)]
     ev: Option<Box<Event>>,
 }
 
 /// A stream is not one that these encoders write.
 #[derive(Debug, Error)]
-#[error("line {line} of the stream is not an event")]
+#[error("frame {frame} of the stream cannot be read")]
 pub struct DecodeError {
-    /// The line, from 1.
-    pub line: usize,
-    source: serde_json::Error,
+    /// The frame, from 1.
+    pub frame: usize,
+    /// What is wrong with it.
+    #[source]
+    pub kind: DecodeErrorKind,
+}
+
+/// What is wrong with a frame.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DecodeErrorKind {
+    /// It is not JSON, or what should be an event is none.
+    #[error("it is not an event")]
+    Event(#[source] serde_json::Error),
+    /// It is longer than was allowed.
+    #[error("it is too long")]
+    TooLong,
 }

@@ -3,9 +3,11 @@ use crate::Event;
 /// Turns events into what goes over the wire. Object safe, so that a server can choose by request.
 ///
 /// # Contract
-/// - The same events give the same bytes; an encoder reads no clock.
+/// - The same events give the same bytes; an encoder reads no clock but one that it was given.
 /// - Frames are appended; what is already in `frames` stays.
-/// - [`finish`](Self::finish) is called once, after the last event; nothing is encoded after it.
+/// - [`finish`](Self::finish) is called after the last event. What comes after it, another call
+///   included, adds nothing.
+/// - Text of events never becomes structure: it makes no lines, names or frames of its own.
 pub trait Encoder: Send {
     /// Appends the frames of one event: none, one or several.
     fn encode(&mut self, event: &Event, frames: &mut Frames);
@@ -18,7 +20,15 @@ pub trait Encoder: Send {
 
     /// The media type of the stream.
     fn content_type(&self) -> &'static str;
+
+    /// What the answer to the request must have as headers beside its media type.
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
 }
+
+/// What a client is told when events end and nothing said that the run has.
+pub(crate) const BROKEN_OFF: &str = "the stream ended before the run did";
 
 /// How much an encoder tells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

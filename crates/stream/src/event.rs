@@ -1,8 +1,10 @@
-use std::sync::Arc;
+use std::{fmt::Write as _, sync::Arc};
 
-use fugato_state::{Interrupt, InterruptId, RunId, Seq, ThreadId};
+use fugato_state::{Interrupt, InterruptId, RunId, Seq, ThreadId, ToolStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::Text;
 
 /// One thing that happened in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,6 +40,30 @@ pub struct Origin {
     pub index: Option<u32>,
     /// Which try this is, from 1.
     pub attempt: u32,
+}
+
+impl Origin {
+    /// The address of the task: the scope, `node#visit`, and `[index]` inside a scatter.
+    pub fn task(&self) -> String {
+        let mut task = String::with_capacity(self.scope.len() + self.node.len() + 4);
+        if !self.scope.is_empty() {
+            task.push_str(&self.scope);
+            task.push('/');
+        }
+        // Writing to a String cannot fail.
+        let _ = write!(task, "{}#{}", self.node, self.visit);
+        if let Some(index) = self.index {
+            let _ = write!(task, "[{index}]");
+        }
+        task
+    }
+
+    /// Whether both are the same task, in whatever attempt.
+    pub fn is_same_task(&self, other: &Self) -> bool {
+        (self.visit, self.index) == (other.visit, other.index)
+            && self.node == other.node
+            && self.scope == other.scope
+    }
 }
 
 /// The kinds of events.
@@ -122,36 +148,36 @@ pub enum EventKind {
     /// Text for the person follows.
     TextStarted {
         /// The block.
-        block: String,
+        block: Text,
     },
     /// More text of an open block.
     TextDelta {
         /// The block.
-        block: String,
+        block: Text,
         /// The text to append.
-        text: String,
+        text: Text,
     },
     /// The block of text is complete.
     TextFinished {
         /// The block.
-        block: String,
+        block: Text,
     },
     /// The model's reasoning follows.
     ReasoningStarted {
         /// The block.
-        block: String,
+        block: Text,
     },
     /// More reasoning of an open block.
     ReasoningDelta {
         /// The block.
-        block: String,
+        block: Text,
         /// The text to append.
-        text: String,
+        text: Text,
     },
     /// The block of reasoning is complete.
     ReasoningFinished {
         /// The block.
-        block: String,
+        block: Text,
     },
     /// The model proposes a tool call.
     ToolCallProposed {
@@ -218,16 +244,4 @@ impl EventKind {
     pub fn is_delta(&self) -> bool {
         matches!(self, Self::TextDelta { .. } | Self::ReasoningDelta { .. })
     }
-}
-
-/// How a tool ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolStatus {
-    /// It did what it should.
-    Ok,
-    /// A rule did not let it.
-    Blocked,
-    /// It tried and could not.
-    Failed,
 }

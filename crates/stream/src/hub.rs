@@ -12,7 +12,7 @@ use std::{
 use fugato_state::Seq;
 use futures::{Stream, task::AtomicWaker};
 
-use crate::{Event, EventKind};
+use crate::{Event, EventKind, Text};
 
 /// Hands the events of a run to its readers.
 ///
@@ -147,19 +147,13 @@ impl Inner {
 
 /// Whether two events come from the same task, in whatever attempt.
 fn same_task(one: &Event, other: &Event) -> bool {
-    let task = |event: &Event| {
-        let origin = event.origin.as_ref()?;
-        Some((
-            origin.scope.clone(),
-            origin.node.clone(),
-            origin.visit,
-            origin.index,
-        ))
-    };
-    task(one).is_some_and(|one| task(other) == Some(one))
+    match (&one.origin, &other.origin) {
+        (Some(one), Some(other)) => one.is_same_task(other),
+        _ => false,
+    }
 }
 
-fn delta_block(kind: &EventKind) -> Option<&String> {
+fn delta_block(kind: &EventKind) -> Option<&Text> {
     match kind {
         EventKind::TextDelta { block, .. } | EventKind::ReasoningDelta { block, .. } => Some(block),
         _ => None,

@@ -3,39 +3,67 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+/// Characters that some readers of lines take for the end of one, though JSON lets them through
+/// and server-sent events do not mean them.
+const LINE_ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
+
 /// Appends a string with its quotes.
 pub(crate) fn string(out: &mut String, text: &str) {
     out.push('"');
     let mut from = 0;
     for (at, byte) in text.bytes().enumerate() {
-        let escape = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0..0x20 => "",
+        let (escape, length) = match byte {
+            b'"' => ("\\\"", 1),
+            b'\\' => ("\\\\", 1),
+            b'\n' => ("\\n", 1),
+            b'\r' => ("\\r", 1),
+            b'\t' => ("\\t", 1),
+            0..0x20 => ("", 1),
+            // The first bytes of the line ends that are not ASCII.
+            0xc2 | 0xe2 => match line_end(text, at) {
+                Some((escape, length)) => (escape, length),
+                None => continue,
+            },
             _ => continue,
         };
-        // Escaped bytes are ASCII, so both ends lie between characters.
+        // What is escaped is a whole character, so both ends lie between characters.
         out.push_str(text.get(from..at).unwrap_or_default());
         if escape.is_empty() {
             let _ = write!(out, "\\u{byte:04x}");
         } else {
             out.push_str(escape);
         }
-        from = at + 1;
+        from = at + length;
     }
     out.push_str(text.get(from..).unwrap_or_default());
     out.push('"');
 }
 
+/// How the line end that begins here is escaped, and its length in bytes.
+fn line_end(text: &str, at: usize) -> Option<(&'static str, usize)> {
+    match text.as_bytes().get(at..)? {
+        [0xc2, 0x85, ..] => Some(("\\u0085", 2)),
+        [0xe2, 0x80, 0xa8, ..] => Some(("\\u2028", 3)),
+        [0xe2, 0x80, 0xa9, ..] => Some(("\\u2029", 3)),
+        _ => None,
+    }
+}
+
 /// Appends anything; `null` if it cannot be written.
 pub(crate) fn value<T: Serialize + ?Sized>(out: &mut String, value: &T) {
-    match serde_json::to_string(value) {
-        Ok(json) => out.push_str(&json),
-        Err(_) => out.push_str("null"),
+    let Ok(json) = serde_json::to_string(value) else {
+        out.push_str("null");
+        return;
+    };
+    let mut rest = json.as_str();
+    // These can only lie in strings.
+    while let Some((before, after)) = rest.split_once(LINE_ENDS) {
+        out.push_str(before);
+        let escape = line_end(rest, before.len());
+        out.push_str(escape.map_or("", |(escape, _)| escape));
+        rest = after;
     }
+    out.push_str(rest);
 }
 
 /// An object that is being appended.
@@ -89,11 +117,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_string_reads_back_as_it_was(text in any::<String>()) {
-            let mut out = String::new();
-            super::string(&mut out, &text);
-            prop_assert!(!out.contains(['\n', '\r']));
-            prop_assert_eq!(serde_json::from_str::<String>(&out).unwrap(), text);
+        fn a_string_reads_back_as_it_was(
+            text in prop_oneof![any::<String>(), "[a\"\\\\\n\u{85}\u{86}\u{2027}\u{2028}\u{2029}\u{202a}é]{0,9}"],
+        ) {
+            let (mut quoted, mut value) = (String::new(), String::new());
+            super::string(&mut quoted, &text);
+            super::value(&mut value, &text);
+            for out in [quoted, value] {
+                prop_assert!(!out.contains(['\n', '\r']));
+                prop_assert!(!out.contains(super::LINE_ENDS));
+                prop_assert_eq!(&serde_json::from_str::<String>(&out).unwrap(), &text);
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
-use std::{collections::HashMap, fmt::Write as _};
+use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use crate::{Encoder, Event, EventKind, Fidelity, Frames, Vocabulary, json::Object};
+use crate::{Encoder, Event, EventKind, Fidelity, Frames, Vocabulary, json::Object, sse};
 
 /// Encodes a run as server-sent events with names, by a table of names.
 ///
@@ -15,7 +15,11 @@ pub struct NamedSseEncoder {
     fidelity: Fidelity,
     /// The arguments of calls that were proposed and have not ended.
     proposed: HashMap<String, Value>,
+    finished: bool,
 }
+
+/// How many proposed calls are kept until they are executed.
+const PROPOSED: usize = 256;
 
 impl NamedSseEncoder {
     /// An encoder with these names.
@@ -24,6 +28,7 @@ impl NamedSseEncoder {
             vocabulary,
             fidelity: Fidelity::Strict,
             proposed: HashMap::new(),
+            finished: false,
         }
     }
 
@@ -45,28 +50,20 @@ impl NamedSseEncoder {
         let Some(name) = name.or(full.then_some("event")) else {
             return;
         };
-        frames.frame(|out| {
-            if let Some(seq) = event.seq {
-                // Writing to a String cannot fail.
-                let _ = writeln!(out, "id: {}", seq.saturating_sub(1));
-            }
-            out.push_str("event: ");
-            out.push_str(name);
-            out.push_str("\ndata: ");
-            let mut object = Object::begin(out);
-            fields(&mut object);
+        sse::frame(frames, event.seq, Some(name), |object| {
+            fields(object);
             if let Some(seq) = event.seq {
                 object.value("seq", &seq);
             }
             if full {
                 object.value("ev", event);
             }
-            object.end();
-            out.push_str("\n\n");
         });
     }
 
-    fn run(&self, event: &Event, frames: &mut Frames) {
+    fn run(&mut self, event: &Event, frames: &mut Frames) {
+        // What was proposed in another run is not executed in this one.
+        self.proposed.clear();
         let names = &self.vocabulary;
         match &event.kind {
             EventKind::RunStarted { resumed } => {
@@ -137,7 +134,9 @@ impl NamedSseEncoder {
             EventKind::ToolCallProposed {
                 call, arguments, ..
             } => {
-                self.proposed.insert(call.clone(), arguments.clone());
+                if self.proposed.len() < PROPOSED {
+                    self.proposed.insert(call.clone(), arguments.clone());
+                }
                 self.write(event, frames, None, |_| {});
             }
             EventKind::ToolStarted {
@@ -215,6 +214,9 @@ impl NamedSseEncoder {
 
 impl Encoder for NamedSseEncoder {
     fn encode(&mut self, event: &Event, frames: &mut Frames) {
+        if self.finished {
+            return;
+        }
         match &event.kind {
             EventKind::TextDelta { text, .. } => self.delta(event, frames, text, ""),
             EventKind::ReasoningDelta { text, .. } => self.delta(event, frames, "", text),
@@ -233,13 +235,17 @@ impl Encoder for NamedSseEncoder {
         }
     }
 
-    fn finish(&mut self, _: &mut Frames) {}
+    /// Nothing is appended: a browser whose stream ends before the run comes back by itself, and
+    /// says from where.
+    fn finish(&mut self, _: &mut Frames) {
+        self.finished = true;
+    }
 
     fn keep_alive(&self, frames: &mut Frames) {
-        frames.frame(|out| out.push_str(": ping\n\n"));
+        frames.frame(|out| out.push_str(sse::KEEP_ALIVE));
     }
 
     fn content_type(&self) -> &'static str {
-        "text/event-stream"
+        sse::CONTENT_TYPE
     }
 }

@@ -3,8 +3,12 @@ use serde_json::Value;
 
 use crate::{
     Encoder, Event, EventKind, Fidelity, Frames, ToolStatus,
+    asked::Asked,
+    encoder::BROKEN_OFF,
     json::{self, Object},
+    plan,
     prompt::{CONFIRM, Shown},
+    sse,
 };
 
 /// Encodes a run as a stream of OpenAI chat completion chunks, with what such chunks have no place
@@ -22,8 +26,18 @@ pub struct OpenAiEncoder {
     fidelity: Fidelity,
     include_usage: bool,
     usage: Option<Value>,
-    role_sent: bool,
-    ended: bool,
+    asked: Asked,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The role was not sent.
+    Before,
+    Open,
+    /// The last chunk of the completion was sent.
+    Ended,
+    Finished,
 }
 
 /// The beginning of a chunk's choices, up to the fields of its delta.
@@ -47,8 +61,8 @@ impl OpenAiEncoder {
             fidelity: Fidelity::Strict,
             include_usage: false,
             usage: None,
-            role_sent: false,
-            ended: false,
+            asked: Asked::default(),
+            stage: Stage::Before,
         }
     }
 
@@ -77,7 +91,7 @@ impl OpenAiEncoder {
     /// Appends one chunk: a delta, and an extension for the event.
     fn chunk(
         &mut self,
-        event: &Event,
+        event: Option<&Event>,
         frames: &mut Frames,
         delta: Option<(&str, &str)>,
         end: &str,
@@ -86,8 +100,8 @@ impl OpenAiEncoder {
         frames.frame(|out| {
             out.push_str(&self.head);
             out.push_str(CHOICE);
-            if !self.role_sent {
-                self.role_sent = true;
+            if self.stage == Stage::Before {
+                self.stage = Stage::Open;
                 out.push_str("\"role\":\"assistant\"");
                 out.push_str(if delta.is_some() {
                     ","
@@ -106,13 +120,13 @@ impl OpenAiEncoder {
             out.push(':');
             let mut object = Object::begin(out);
             extension(&mut object);
-            if let Some(origin) = &event.origin {
+            if let Some(origin) = event.and_then(|event| event.origin.as_ref()) {
                 object.string("stage", &origin.node);
             }
-            if let Some(seq) = event.seq {
+            if let Some(seq) = event.and_then(|event| event.seq) {
                 object.value("seq", &seq);
             }
-            if self.fidelity == Fidelity::Full {
+            if let Some(event) = event.filter(|_| self.fidelity == Fidelity::Full) {
                 object.value("ev", event);
             }
             object.end();
@@ -132,7 +146,7 @@ impl OpenAiEncoder {
         if delta.is_none() && self.fidelity == Fidelity::Strict {
             return;
         }
-        self.chunk(event, frames, delta, OPEN, |ext| {
+        self.chunk(Some(event), frames, delta, OPEN, |ext| {
             ext.string("kind", kind)
                 .string("block_id", block)
                 .string("display_mode", "append");
@@ -140,7 +154,7 @@ impl OpenAiEncoder {
     }
 
     fn status(&mut self, event: &Event, frames: &mut Frames, code: &str, summary: &str) {
-        self.chunk(event, frames, None, OPEN, |ext| {
+        self.chunk(Some(event), frames, None, OPEN, |ext| {
             ext.string("kind", "status")
                 .string("display_mode", "replace");
             ext.object("status", |status| {
@@ -156,7 +170,7 @@ impl OpenAiEncoder {
         kind: &str,
         write: impl FnOnce(&mut Object<'_>),
     ) {
-        self.chunk(event, frames, None, OPEN, |ext| {
+        self.chunk(Some(event), frames, None, OPEN, |ext| {
             ext.string("kind", kind)
                 .string("display_mode", "append")
                 .object("tool", write);
@@ -166,7 +180,7 @@ impl OpenAiEncoder {
     fn interrupt(&mut self, event: &Event, frames: &mut Frames, interrupt: &Interrupt) {
         let shown = Shown::of(interrupt);
         let id = interrupt.id.as_str();
-        self.chunk(event, frames, None, OPEN, |ext| {
+        self.chunk(Some(event), frames, None, OPEN, |ext| {
             if shown.kind == CONFIRM {
                 ext.string("kind", "confirm_request")
                     .string("display_mode", "card");
@@ -191,7 +205,7 @@ impl OpenAiEncoder {
             "schedule_completed" | "thinking_summary" => card,
             _ => "business_card",
         };
-        self.chunk(event, frames, None, OPEN, |ext| {
+        self.chunk(Some(event), frames, None, OPEN, |ext| {
             ext.string("kind", kind).string("display_mode", "card");
             ext.object("business_card", |it| {
                 it.string("type", card).value("data", data);
@@ -200,21 +214,16 @@ impl OpenAiEncoder {
     }
 
     /// The chunk after which there is no more text.
-    fn end(&mut self, event: &Event, frames: &mut Frames) {
-        self.ended = true;
-        self.chunk(
-            event,
-            frames,
-            None,
-            "},\"finish_reason\":\"stop\"}]",
-            |ext| {
-                ext.string("kind", "finish");
-            },
-        );
+    fn end(&mut self, event: Option<&Event>, frames: &mut Frames) {
+        let end = "},\"finish_reason\":\"stop\"}]";
+        self.chunk(event, frames, None, end, |ext| {
+            ext.string("kind", "finish");
+        });
+        self.stage = Stage::Ended;
     }
 
     fn error(&mut self, event: Option<&Event>, frames: &mut Frames, message: &str) {
-        self.ended = true;
+        self.stage = Stage::Ended;
         frames.frame(|out| {
             out.push_str("data: ");
             let mut object = Object::begin(out);
@@ -234,7 +243,7 @@ impl OpenAiEncoder {
     /// What `Strict` does not tell of.
     fn other(&mut self, event: &Event, frames: &mut Frames) {
         if self.fidelity == Fidelity::Full {
-            self.chunk(event, frames, None, OPEN, |ext| {
+            self.chunk(Some(event), frames, None, OPEN, |ext| {
                 ext.string("kind", "event");
             });
         }
@@ -243,6 +252,12 @@ impl OpenAiEncoder {
 
 impl Encoder for OpenAiEncoder {
     fn encode(&mut self, event: &Event, frames: &mut Frames) {
+        match self.stage {
+            Stage::Before | Stage::Open => {}
+            // A completion has one end. What comes after it can only be told beside it.
+            Stage::Ended => return self.other(event, frames),
+            Stage::Finished => return,
+        }
         match &event.kind {
             EventKind::TextDelta { block, text } => {
                 self.text(event, frames, ["content", "assistant_text"], block, text);
@@ -251,19 +266,26 @@ impl Encoder for OpenAiEncoder {
                 let names = ["reasoning_content", "reasoning_text"];
                 self.text(event, frames, names, block, text);
             }
-            EventKind::RunStarted { .. } => self.chunk(event, frames, None, OPEN, |ext| {
+            EventKind::RunStarted { .. } => self.chunk(Some(event), frames, None, OPEN, |ext| {
                 ext.string("kind", "start");
             }),
             EventKind::RunFinished { .. }
             | EventKind::RunParked { .. }
-            | EventKind::RunCancelled { .. } => self.end(event, frames),
+            | EventKind::RunCancelled { .. } => self.end(Some(event), frames),
             EventKind::RunFailed { error } => self.error(Some(event), frames, error),
-            EventKind::InterruptRaised(interrupt) => self.interrupt(event, frames, interrupt),
+            EventKind::InterruptRaised(interrupt) => {
+                self.asked.raise(interrupt);
+                self.interrupt(event, frames, interrupt);
+            }
+            EventKind::InterruptAnswered { id, .. } | EventKind::InterruptExpired { id } => {
+                self.asked.answer(id);
+                self.other(event, frames);
+            }
             EventKind::Card { card, data } => self.card(event, frames, card, data),
             EventKind::ToolCallProposed { .. }
             | EventKind::ToolStarted { .. }
             | EventKind::ToolFinished { .. } => self.tool_event(event, frames),
-            EventKind::Custom { name, data } if name == "usage" => {
+            EventKind::Custom { name, data } if name == plan::USAGE => {
                 self.usage = Some(data.clone());
                 self.other(event, frames);
             }
@@ -272,9 +294,13 @@ impl Encoder for OpenAiEncoder {
     }
 
     fn finish(&mut self, frames: &mut Frames) {
-        if !self.ended {
-            self.error(None, frames, "the stream ended before the run did");
+        match self.stage {
+            Stage::Finished => return,
+            Stage::Ended => {}
+            _ if self.asked.open().is_empty() => self.error(None, frames, BROKEN_OFF),
+            _ => self.end(None, frames),
         }
+        self.stage = Stage::Finished;
         if let Some(usage) = self.usage.take().filter(|_| self.include_usage) {
             frames.frame(|out| {
                 out.push_str(&self.head);
@@ -283,15 +309,15 @@ impl Encoder for OpenAiEncoder {
                 out.push_str("}\n\n");
             });
         }
-        frames.frame(|out| out.push_str("data: [DONE]\n\n"));
+        frames.frame(|out| out.push_str(sse::DONE));
     }
 
     fn keep_alive(&self, frames: &mut Frames) {
-        frames.frame(|out| out.push_str(": ping\n\n"));
+        frames.frame(|out| out.push_str(sse::KEEP_ALIVE));
     }
 
     fn content_type(&self) -> &'static str {
-        "text/event-stream"
+        sse::CONTENT_TYPE
     }
 }
 
@@ -348,7 +374,7 @@ impl OpenAiEncoder {
             EventKind::NodeFinished => self.status(event, frames, "node_finished", node),
             EventKind::NodeFailed { error, .. } => self.status(event, frames, "node_failed", error),
             EventKind::Correction { message } => self.status(event, frames, "correction", message),
-            EventKind::Custom { name, data } if is_plan(name) => {
+            EventKind::Custom { name, data } if plan::is_plan(name) => {
                 let summary = data
                     .get("summary")
                     .and_then(Value::as_str)
@@ -358,12 +384,4 @@ impl OpenAiEncoder {
             _ => self.other(event, frames),
         }
     }
-}
-
-/// The custom events of plans, which are progress to people.
-fn is_plan(name: &str) -> bool {
-    matches!(
-        name,
-        "planning" | "plan" | "step_start" | "step_complete" | "replan"
-    )
 }

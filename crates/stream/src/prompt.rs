@@ -4,13 +4,14 @@ use serde_json::Value;
 
 /// The parts of an interrupt's prompt that wires have names for.
 ///
-/// The prompt of a question is either a text, or an object with the fields `type`, `title` and
-/// `summary`, all optional. A question is a confirmation if its type is `confirm`, or if it has no
+/// The prompt of a question is either a text, or an object with the fields `type`, `title`,
+/// `summary` and `call`, the id of the tool call that it is about, all optional. A question is a confirmation if its type is `confirm`, or if it has no
 /// type and a digest; otherwise its type is `ask_user`.
 pub(crate) struct Shown<'a> {
     pub(crate) kind: &'a str,
     pub(crate) title: &'a str,
     pub(crate) summary: &'a str,
+    pub(crate) call: Option<&'a str>,
 }
 
 pub(crate) const CONFIRM: &str = "confirm";
@@ -32,6 +33,16 @@ impl<'a> Shown<'a> {
                 .as_str()
                 .or(field("summary"))
                 .unwrap_or_default(),
+            call: field("call"),
+        }
+    }
+
+    /// A line for people: what it is about, or else what it is called.
+    pub(crate) fn line(&self) -> &'a str {
+        if self.summary.is_empty() {
+            self.title
+        } else {
+            self.summary
         }
     }
 }

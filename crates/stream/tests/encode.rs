@@ -4,10 +4,9 @@ use std::sync::Arc;
 use expect_test::{ExpectFile, expect_file};
 use fugato_state::{Interrupt, InterruptId, Question, RunId, ThreadId};
 use fugato_stream::{
-    Encoder, Event, EventKind, Fidelity, Frames, NamedSseEncoder, OpenAiEncoder, Origin,
-    ToolStatus, Vocabulary, decode,
+    AgUiEncoder, AiSdkEncoder, Encoder, EnvelopeEncoder, Event, EventKind, Fidelity, Frames,
+    NamedSseEncoder, OpenAiEncoder, Origin, Text, ToolStatus, Vocabulary, decode,
 };
-use proptest::{collection::vec, option, prelude::*};
 use serde_json::{Value, json};
 
 fn event(seq: Option<u64>, node: Option<&str>, kind: EventKind) -> Event {
@@ -27,9 +26,9 @@ fn event(seq: Option<u64>, node: Option<&str>, kind: EventKind) -> Event {
     }
 }
 
-fn interrupt(prompt: Value) -> Interrupt {
+fn interrupt(id: &str, prompt: Value) -> Interrupt {
     Interrupt {
-        id: InterruptId::from("i1"),
+        id: InterruptId::from(id),
         task: "confirm#1".to_owned(),
         question: Question::new::<bool>("ok", prompt),
     }
@@ -42,7 +41,7 @@ fn transcript() -> Vec<Event> {
 
 /// What a model says.
 fn thinking() -> Vec<Event> {
-    let block = || "b1".to_owned();
+    let block = || Text::from("b1");
     let think = |kind| event(None, Some("think"), kind);
     let (call, name) = (|| "c1".to_owned(), || "find_free".to_owned());
     vec![
@@ -65,7 +64,7 @@ fn thinking() -> Vec<Event> {
         }),
         think(EventKind::TextDelta {
             block: block(),
-            text: String::new(),
+            text: Text::default(),
         }),
         think(EventKind::TextDelta {
             block: block(),
@@ -138,16 +137,20 @@ fn acting() -> Vec<Event> {
         event(
             Some(4),
             Some("confirm"),
-            EventKind::InterruptRaised(interrupt(json!({
-                "type": "confirm",
-                "title": "Place it?",
-                "summary": "Algebra on day 2",
-            }))),
+            EventKind::InterruptRaised(interrupt(
+                "i1",
+                json!({
+                    "type": "confirm",
+                    "title": "Place it?",
+                    "summary": "Algebra on day 2",
+                    "call": "c1",
+                }),
+            )),
         ),
         event(
             Some(4),
             Some("confirm"),
-            EventKind::InterruptRaised(interrupt(json!("Which week?"))),
+            EventKind::InterruptRaised(interrupt("i2", json!("Which week?"))),
         ),
         event(
             Some(5),
@@ -167,13 +170,17 @@ fn acting() -> Vec<Event> {
     ]
 }
 
-fn encoded(mut encoder: impl Encoder, events: &[Event]) -> String {
-    let mut frames = Frames::new();
+fn encode(mut encoder: impl Encoder, events: &[Event], frames: &mut Frames) {
     for event in events {
-        encoder.encode(event, &mut frames);
+        encoder.encode(event, frames);
     }
-    encoder.finish(&mut frames);
-    encoder.keep_alive(&mut frames);
+    encoder.finish(frames);
+    encoder.keep_alive(frames);
+}
+
+fn encoded(encoder: impl Encoder, events: &[Event]) -> String {
+    let mut frames = Frames::new();
+    encode(encoder, events, &mut frames);
     assert_eq!(frames.iter().collect::<String>(), frames.as_str());
     frames.as_str().to_owned()
 }
@@ -215,6 +222,43 @@ fn pln_18_named_events_of_a_plan() {
     golden(
         NamedSseEncoder::new(Vocabulary::PLANNER),
         &expect_file!["golden/planner_strict.sse"],
+    );
+}
+
+#[test]
+fn trn_13_envelopes() {
+    // 2024-01-02T03:04:05.006Z, whenever it is asked.
+    let envelope = || EnvelopeEncoder::new(|| 1_704_164_645_006);
+    let lines = |encoder| {
+        let mut frames = Frames::new();
+        encode(encoder, &transcript(), &mut frames);
+        let lines: Vec<_> = frames.iter().map(|frame| format!("{frame}\n")).collect();
+        lines.concat()
+    };
+    expect_file!["golden/envelope_strict.jsonl"].assert_eq(&lines(envelope()));
+    expect_file!["golden/envelope_full.jsonl"]
+        .assert_eq(&lines(envelope().fidelity(Fidelity::Full)));
+}
+
+#[test]
+fn l12_events_of_ag_ui() {
+    let ag_ui = || AgUiEncoder::new().named("t-1", "r-1");
+    golden(ag_ui(), &expect_file!["golden/ag_ui_strict.sse"]);
+    golden(
+        ag_ui().fidelity(Fidelity::Full),
+        &expect_file!["golden/ag_ui_full.sse"],
+    );
+}
+
+#[test]
+fn l12_the_stream_of_the_ai_sdk() {
+    golden(
+        AiSdkEncoder::new(),
+        &expect_file!["golden/ai_sdk_strict.sse"],
+    );
+    golden(
+        AiSdkEncoder::new().fidelity(Fidelity::Full),
+        &expect_file!["golden/ai_sdk_full.sse"],
     );
 }
 
@@ -275,122 +319,11 @@ fn a_failed_run_and_a_broken_stream_end_in_an_error() {
     );
 }
 
-fn any_json() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        any::<i64>().prop_map(Value::from),
-        ".{0,6}".prop_map(Value::from),
-    ];
-    leaf.prop_recursive(2, 8, 3, |inner| {
-        prop_oneof![
-            vec(inner.clone(), 0..3).prop_map(Value::from),
-            proptest::collection::btree_map(".{0,4}", inner, 0..3)
-                .prop_map(|map| Value::Object(map.into_iter().collect())),
-        ]
-    })
-}
-
-fn any_kind() -> impl Strategy<Value = EventKind> {
-    let text = || ".{0,9}";
-    let status = prop_oneof![
-        Just(ToolStatus::Ok),
-        Just(ToolStatus::Blocked),
-        Just(ToolStatus::Failed)
-    ];
-    prop_oneof![
-        any::<bool>().prop_map(|resumed| EventKind::RunStarted { resumed }),
-        any_json().prop_map(|json| EventKind::RunFinished {
-            output: Some(json).filter(|json| !json.is_null())
-        }),
-        any_json().prop_map(|json| EventKind::RunParked {
-            interrupts: vec![interrupt(json)]
-        }),
-        text().prop_map(|error| EventKind::RunFailed { error }),
-        (text(), text()).prop_map(|(by, why)| EventKind::RunCancelled { by, why }),
-        Just(EventKind::NodeStarted),
-        Just(EventKind::NodeFinished),
-        (text(), option::of(any::<i64>()))
-            .prop_map(|(error, retry_at)| EventKind::NodeFailed { error, retry_at }),
-        any_json().prop_map(|json| EventKind::InterruptRaised(interrupt(json))),
-        any_json().prop_map(|answer| {
-            let id = InterruptId::from("i1");
-            EventKind::InterruptAnswered { id, answer }
-        }),
-        text().prop_map(|block| EventKind::TextStarted { block }),
-        (text(), text()).prop_map(|(block, text)| EventKind::TextDelta { block, text }),
-        text().prop_map(|block| EventKind::ReasoningFinished { block }),
-        (text(), text()).prop_map(|(block, text)| EventKind::ReasoningDelta { block, text }),
-        (text(), text(), any_json()).prop_map(|(call, name, arguments)| {
-            EventKind::ToolCallProposed {
-                call,
-                name,
-                arguments,
-            }
-        }),
-        (text(), text(), text()).prop_map(|(call, name, preview)| EventKind::ToolStarted {
-            call,
-            name,
-            preview
-        }),
-        (text(), text(), status, any_json()).prop_map(|(call, summary, status, result)| {
-            let (name, result) = ("place".to_owned(), Some(result).filter(|it| !it.is_null()));
-            EventKind::ToolFinished {
-                call,
-                name,
-                status,
-                summary,
-                result,
-            }
-        }),
-        (text(), text()).prop_map(|(code, summary)| EventKind::Status { code, summary }),
-        (text(), any_json()).prop_map(|(card, data)| EventKind::Card { card, data }),
-        text().prop_map(|message| EventKind::Correction { message }),
-        (text(), any_json()).prop_map(|(name, data)| EventKind::Custom { name, data }),
-    ]
-}
-
-prop_compose! {
-    fn any_event()(
-        seq in option::of(any::<u64>()),
-        node in option::of("[a-z]{1,5}"),
-        kind in any_kind(),
-    ) -> Event {
-        event(seq, node.as_deref(), kind)
-    }
-}
-
-proptest! {
-    #[test]
-    fn l12_full_fidelity_decodes_back_to_the_same_events(events in vec(any_event(), 0..8)) {
-        let wires = [
-            encoded(openai().fidelity(Fidelity::Full), &events),
-            encoded(openai().fidelity(Fidelity::Full).extension_as_extra(), &events),
-            encoded(NamedSseEncoder::new(Vocabulary::REACT).fidelity(Fidelity::Full), &events),
-            encoded(NamedSseEncoder::new(Vocabulary::PLANNER).fidelity(Fidelity::Full), &events),
-        ];
-        for wire in wires {
-            prop_assert_eq!(&decode(&wire).unwrap(), &events);
-        }
-    }
-
-    #[test]
-    fn strict_tells_of_no_event_in_full(events in vec(any_event(), 0..8)) {
-        let wires = [
-            encoded(openai(), &events),
-            encoded(NamedSseEncoder::new(Vocabulary::REACT), &events),
-        ];
-        for wire in wires {
-            prop_assert_eq!(&decode(&wire).unwrap(), &[]);
-        }
-    }
-}
-
 #[test]
-fn what_is_not_a_stream_of_events_names_its_line() {
-    let error = decode("data: {}\n\ndata: {\"ev\":{}}\n").unwrap_err();
+fn what_is_not_a_stream_of_events_names_its_frame() {
+    let error = decode("data: {}\n\ndata: {\"ev\":{}}\n\n").unwrap_err();
     assert_eq!(
-        (error.line, error.to_string()),
-        (3, "line 3 of the stream is not an event".into())
+        (error.frame, error.to_string()),
+        (2, "frame 2 of the stream cannot be read".into())
     );
 }

@@ -29,14 +29,14 @@ pub use choice::{ADD, AddTools, ChoiceAction, ChoiceError, ChosenTools, REMOVE, 
 pub use context::ToolContext;
 pub use domains::{Domain, Domains};
 pub use failure::ToolFailure;
-pub use fugato_state::EffectClass;
+pub use fugato_state::{EffectClass, ToolStatus};
 pub use function::{AsyncFunctionTool, FunctionTool, async_tool_fn, tool_fn};
 pub use gate::{ConfirmCard, GateChain, GatePolicy, GatedCall, Verdict, confirm_writes};
 pub use history::{arguments_of, call_pair};
 pub use preview::preview;
 pub use refusal::Refusal;
 pub use registry::{Admitted, Registry};
-pub use result::{SUMMARY_CHARS, ToolOutput, ToolResult, ToolStatus, clip};
+pub use result::{SUMMARY_CHARS, ToolOutput, ToolResult, clip};
 pub use spec::{Access, ToolSchema, ToolSpec};
 pub use tool::{NoArguments, Tool};
 pub use visibility::{Visibility, VisibilityUpdate};

@@ -1,3 +1,4 @@
+use fugato_state::ToolStatus;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -80,18 +81,6 @@ impl<U> From<&str> for ToolOutput<U> {
     fn from(text: &str) -> Self {
         Self::new(text)
     }
-}
-
-/// How a tool ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolStatus {
-    /// It did what it should.
-    Ok,
-    /// A rule did not let it.
-    Blocked,
-    /// It tried and could not.
-    Failed,
 }
 
 /// What came out of a call, whatever it was. Plain data, so that it can be stored as a receipt.

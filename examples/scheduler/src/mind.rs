@@ -14,7 +14,7 @@ use fugato::{
         Thinking, split_tag,
     },
     state::Message,
-    stream::EventKind,
+    stream::{EventKind, Text},
 };
 use futures::StreamExt as _;
 
@@ -164,8 +164,8 @@ pub async fn tell(
 /// The blocks of one answer as they are shown. They are closed also when the answer breaks off.
 struct Shown<'a> {
     cx: &'a Context<Agent>,
-    block: String,
-    thought: String,
+    block: Text,
+    thought: Text,
     open: bool,
     thinking: bool,
 }
@@ -181,8 +181,8 @@ impl<'a> Shown<'a> {
         let answer = block(cx);
         Self {
             cx,
-            block: format!("{answer}/text"),
-            thought: format!("{answer}/reasoning"),
+            block: format!("{answer}/text").into(),
+            thought: format!("{answer}/reasoning").into(),
             open: false,
             thinking: false,
         }
@@ -213,7 +213,7 @@ impl Shown<'_> {
         }
         self.cx.emit(EventKind::ReasoningDelta {
             block: self.thought.clone(),
-            text,
+            text: text.into(),
         });
     }
 
@@ -236,10 +236,10 @@ impl Shown<'_> {
 }
 
 /// The id of a block that no other has: a task may show several, and may be begun again.
-fn block(cx: &Context<Agent>) -> String {
+fn block(cx: &Context<Agent>) -> Text {
     static SHOWN: AtomicU64 = AtomicU64::new(0);
     let n = SHOWN.fetch_add(1, Ordering::Relaxed);
-    format!("{}/{}.{n}", cx.task(), std::process::id())
+    format!("{}/{}.{n}", cx.task(), std::process::id()).into()
 }
 
 /// Shows a text that did not stream.

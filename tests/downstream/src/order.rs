@@ -110,8 +110,8 @@ impl Node<Order> for Clerk {
         let call = ToolCall::new(cx.task(), "price", json!({ "item": cx.state().wish }));
         let result = self.tools.call(&call, ToolContext::new(cx.state())).await;
         cx.emit(EventKind::TextDelta {
-            block: cx.task(),
-            text: result.text.clone(),
+            block: cx.task().into(),
+            text: result.text.as_str().into(),
         });
         let note = EventKind::Status {
             code: "priced".into(),

@@ -2,8 +2,8 @@ use async_trait::async_trait;
 use fugato::{
     graph::{BoxError, Context, Node, Outcome},
     state::ConversationUpdate,
-    stream::{self, EventKind},
-    tool::{Access, ToolContext, ToolResult, ToolStatus, call_pair},
+    stream::EventKind,
+    tool::{Access, ToolContext, ToolResult, call_pair},
 };
 
 use crate::{
@@ -50,7 +50,7 @@ impl Node<Agent> for Act {
         let finished = EventKind::ToolFinished {
             call,
             name,
-            status: shown(result.status),
+            status: result.status,
             summary: result.summary.clone(),
             result: None,
         };
@@ -87,12 +87,4 @@ fn updates(
     }
     updates.push(Update::WantedDone);
     updates
-}
-
-fn shown(status: ToolStatus) -> stream::ToolStatus {
-    match status {
-        ToolStatus::Ok => stream::ToolStatus::Ok,
-        ToolStatus::Blocked => stream::ToolStatus::Blocked,
-        ToolStatus::Failed => stream::ToolStatus::Failed,
-    }
 }

@@ -261,9 +261,9 @@ impl Scene {
         let mut blocks: Vec<(String, String)> = vec![];
         for event in &self.events {
             match &event.kind {
-                EventKind::TextStarted { block } => blocks.push((block.clone(), String::new())),
+                EventKind::TextStarted { block } => blocks.push((block.to_string(), String::new())),
                 EventKind::TextDelta { block, text } => {
-                    let open = blocks.iter_mut().rfind(|(id, _)| id == block);
+                    let open = blocks.iter_mut().rfind(|(id, _)| **id == **block);
                     open.expect("an open block").1.push_str(text);
                 }
                 _ => {}

@@ -1,0 +1,450 @@
+mod wire;
+
+use fugato_state::{Interrupt, RunId};
+use serde_json::Value;
+
+use self::wire::Wire;
+use crate::{
+    Encoder, Event, EventKind, Fidelity, Frames, Text, ToolStatus,
+    asked::Asked,
+    blocks::{Block, Blocks, Holds, Names},
+    encoder::BROKEN_OFF,
+    plan, sse,
+};
+
+/// Encodes runs as events of the AG-UI protocol, version 1.0.
+///
+/// That protocol insists on pairs, and its clients refuse a stream without them. Hence what a
+/// reader missed is made up for: a run that is told of from its middle is begun first, a block
+/// without a beginning gets one, and everything that is open is closed before the run ends. Ids of
+/// messages tell task and attempt apart, and no id is used twice in a run.
+///
+/// A run that waits for answers ends with the outcome `interrupt`, and lists all questions that are
+/// open; [`Resume::ag_ui`](crate::Resume::ag_ui) reads the answers from the next request.
+#[derive(Debug)]
+pub struct AgUiEncoder {
+    fidelity: Fidelity,
+    /// The ids that the request gave to the thread and to the run.
+    named: Option<[String; 2]>,
+    run: Option<Begun>,
+    blocks: Blocks,
+    calls: Names,
+    steps: Vec<String>,
+    asked: Asked,
+    usage: Option<Value>,
+    finished: bool,
+}
+
+/// A run that was begun and has not ended.
+#[derive(Debug)]
+struct Begun {
+    run: RunId,
+    thread_id: String,
+    run_id: String,
+}
+
+/// How a run ends well.
+enum Outcome<'a> {
+    Success(Option<&'a Value>),
+    Interrupt(&'a [Interrupt]),
+    Cancelled,
+}
+
+impl Default for AgUiEncoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl AgUiEncoder {
+    /// An encoder that calls threads and runs by their own names.
+    pub fn new() -> Self {
+        Self {
+            fidelity: Fidelity::Strict,
+            named: None,
+            run: None,
+            blocks: Blocks::default(),
+            calls: Names::default(),
+            steps: vec![],
+            asked: Asked::default(),
+            usage: None,
+            finished: false,
+        }
+    }
+
+    /// Calls the thread and the run by the ids of the request that is answered.
+    #[must_use]
+    pub fn named(mut self, thread_id: impl Into<String>, run_id: impl Into<String>) -> Self {
+        self.named = Some([thread_id.into(), run_id.into()]);
+        self
+    }
+
+    /// Sets how much is told.
+    #[must_use]
+    pub fn fidelity(mut self, fidelity: Fidelity) -> Self {
+        self.fidelity = fidelity;
+        self
+    }
+
+    /// Begins the run of an event, if it is not the one that is open.
+    fn begin(&mut self, event: &Event, wire: &mut Wire<'_>) {
+        match &self.run {
+            Some(open) if open.run == event.run => return,
+            Some(_) => self.give_up(wire),
+            None => {}
+        }
+        let [thread_id, run_id] = self.named.clone().unwrap_or_else(|| {
+            let thread = event.thread.as_str().to_owned();
+            let run_id = format!("{thread}/{}", event.run);
+            [thread, run_id]
+        });
+        wire.send("RUN_STARTED", |it| {
+            it.string("threadId", &thread_id).string("runId", &run_id);
+        });
+        self.run = Some(Begun {
+            run: event.run,
+            thread_id,
+            run_id,
+        });
+    }
+
+    /// Ends a run of which nothing more will be told.
+    fn give_up(&mut self, wire: &mut Wire<'_>) {
+        let asked = std::mem::take(&mut self.asked);
+        if asked.open().is_empty() {
+            self.fail(wire, BROKEN_OFF);
+        } else {
+            self.end(wire, &Outcome::Interrupt(asked.open()));
+        }
+    }
+
+    /// Closes what is open; nothing of it may stay open when a run ends.
+    fn close(&mut self, wire: &mut Wire<'_>) {
+        for block in self.blocks.close_all() {
+            finish(&block, wire);
+        }
+        for step in self.steps.drain(..) {
+            wire.send("STEP_FINISHED", |it| {
+                it.string("stepName", &step);
+            });
+        }
+    }
+
+    /// Lets ids be used again: they are told apart within a run.
+    fn forget(&mut self) {
+        self.run = None;
+        self.blocks.forget();
+        self.calls.clear();
+    }
+
+    fn end(&mut self, wire: &mut Wire<'_>, outcome: &Outcome<'_>) {
+        self.close(wire);
+        let usage = self.usage.take();
+        let Some(run) = &self.run else { return };
+        wire.send("RUN_FINISHED", |it| {
+            it.string("threadId", &run.thread_id)
+                .string("runId", &run.run_id);
+            // What is absent must be left out: the protocol has no null here.
+            if let Outcome::Success(Some(result)) = outcome
+                && !result.is_null()
+            {
+                it.value("result", result);
+            }
+            it.object("outcome", |it| match outcome {
+                Outcome::Interrupt(interrupts) if !interrupts.is_empty() => {
+                    it.string("type", "interrupt");
+                    wire::interrupts(it, interrupts, &self.calls);
+                }
+                Outcome::Cancelled => {
+                    it.string("type", "cancelled");
+                }
+                _ => {
+                    it.string("type", "success");
+                }
+            });
+            if let Some(usage) = &usage {
+                wire::usage(it, usage);
+            }
+        });
+        self.forget();
+    }
+
+    fn fail(&mut self, wire: &mut Wire<'_>, message: &str) {
+        self.close(wire);
+        wire.send("RUN_ERROR", |it| {
+            it.string("message", message);
+        });
+        self.forget();
+    }
+
+    fn run_event(&mut self, event: &Event, wire: &mut Wire<'_>) {
+        self.begin(event, wire);
+        match &event.kind {
+            EventKind::RunFinished { output } => {
+                self.asked = Asked::default();
+                self.end(wire, &Outcome::Success(output.as_ref()));
+            }
+            EventKind::RunParked { interrupts } => {
+                self.asked = Asked::default();
+                self.end(wire, &Outcome::Interrupt(interrupts));
+            }
+            EventKind::RunCancelled { .. } => {
+                self.asked = Asked::default();
+                self.end(wire, &Outcome::Cancelled);
+            }
+            EventKind::RunFailed { error } => {
+                self.asked = Asked::default();
+                self.fail(wire, error);
+            }
+            _ => {}
+        }
+    }
+
+    fn node_event(&mut self, event: &Event, wire: &mut Wire<'_>) {
+        let Some(step) = event.origin.as_ref().map(|origin| origin.task()) else {
+            return;
+        };
+        self.begin(event, wire);
+        let open = self.steps.iter().position(|open| *open == step);
+        if open.is_none() {
+            wire.send("STEP_STARTED", |it| {
+                it.string("stepName", &step);
+            });
+        }
+        if matches!(event.kind, EventKind::NodeStarted) {
+            if open.is_none() {
+                self.steps.push(step);
+            }
+            return;
+        }
+        for block in self.blocks.close_task(event) {
+            finish(&block, wire);
+        }
+        if let EventKind::NodeFailed { error, retry_at } = &event.kind {
+            wire.custom("node_failed", |it| {
+                it.string("stepName", &step).string("error", error);
+                it.value("retrying", &retry_at.is_some());
+            });
+        }
+        if let Some(open) = open {
+            self.steps.remove(open);
+        }
+        wire.send("STEP_FINISHED", |it| {
+            it.string("stepName", &step);
+        });
+    }
+
+    fn start(&mut self, holds: Holds, event: &Event, wire: &mut Wire<'_>, name: &Text) {
+        self.begin(event, wire);
+        if self.blocks.find(holds, event, name).is_none() {
+            begin(holds, self.blocks.open(holds, event, name), wire);
+        }
+    }
+
+    fn delta(
+        &mut self,
+        holds: Holds,
+        event: &Event,
+        wire: &mut Wire<'_>,
+        (name, text): (&Text, &Text),
+    ) {
+        if text.is_empty() {
+            return;
+        }
+        self.start(holds, event, wire, name);
+        let id = self.blocks.find(holds, event, name).unwrap_or_default();
+        let kind = match holds {
+            Holds::Text => "TEXT_MESSAGE_CONTENT",
+            Holds::Reasoning => "REASONING_MESSAGE_CONTENT",
+        };
+        wire.send(kind, |it| {
+            it.string("messageId", id).string("delta", text);
+        });
+    }
+
+    fn tool_event(&mut self, event: &Event, wire: &mut Wire<'_>) {
+        self.begin(event, wire);
+        match &event.kind {
+            EventKind::ToolCallProposed {
+                call,
+                name,
+                arguments,
+            } => {
+                let id = self.calls.fresh(call);
+                wire::call(wire, &id, name, Some(arguments));
+            }
+            EventKind::ToolStarted {
+                call,
+                name,
+                preview,
+            } => {
+                let id = self.calls.last(call).unwrap_or_else(|| call.clone());
+                wire.custom("tool_started", |it| {
+                    it.string("toolCallId", &id).string("toolCallName", name);
+                    it.string("preview", preview);
+                });
+            }
+            EventKind::ToolFinished {
+                call,
+                name,
+                status,
+                summary,
+                result,
+            } => {
+                let id = self.calls.last(call).unwrap_or_else(|| {
+                    // It was proposed before this stream began. Its arguments are known there.
+                    wire::call(wire, call, name, None);
+                    self.calls.fresh(call)
+                });
+                if *status != ToolStatus::Ok {
+                    wire.custom("tool_not_done", |it| {
+                        it.string("toolCallId", &id).value("status", status);
+                        it.string("summary", summary);
+                    });
+                }
+                let message = self.calls.fresh(&format!("{id}/result"));
+                wire::result(wire, [&id, &message], result.as_ref(), summary);
+            }
+            _ => {}
+        }
+    }
+
+    fn other(&mut self, event: &Event, wire: &mut Wire<'_>) {
+        match &event.kind {
+            EventKind::InterruptRaised(interrupt) => {
+                self.begin(event, wire);
+                self.asked.raise(interrupt);
+            }
+            EventKind::InterruptAnswered { id, .. } | EventKind::InterruptExpired { id } => {
+                self.begin(event, wire);
+                self.asked.answer(id);
+            }
+            EventKind::Status { code, summary } => {
+                self.begin(event, wire);
+                wire.custom("status", |it| {
+                    it.string("code", code).string("summary", summary);
+                });
+            }
+            EventKind::Card { card, data } => {
+                self.begin(event, wire);
+                wire.custom("card", |it| {
+                    it.string("card", card).value("data", data);
+                });
+            }
+            EventKind::Correction { message } => {
+                self.begin(event, wire);
+                wire.custom("correction", |it| {
+                    it.string("message", message);
+                });
+            }
+            EventKind::Custom { name, data } if name == plan::USAGE => {
+                self.usage = Some(data.clone());
+            }
+            EventKind::Custom { name, data } if plan::is_plan(name) => {
+                self.begin(event, wire);
+                wire::activity(wire, event.run, name, data);
+            }
+            EventKind::Custom { name, data } => {
+                self.begin(event, wire);
+                wire.custom("custom", |it| {
+                    it.string("name", name).value("data", data);
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Encoder for AgUiEncoder {
+    fn encode(&mut self, event: &Event, frames: &mut Frames) {
+        if self.finished {
+            return;
+        }
+        let wire = &mut Wire::of(frames, event, self.fidelity);
+        match &event.kind {
+            EventKind::TextStarted { block } => self.start(Holds::Text, event, wire, block),
+            EventKind::TextDelta { block, text } => {
+                self.delta(Holds::Text, event, wire, (block, text));
+            }
+            EventKind::ReasoningStarted { block } => {
+                self.start(Holds::Reasoning, event, wire, block);
+            }
+            EventKind::ReasoningDelta { block, text } => {
+                self.delta(Holds::Reasoning, event, wire, (block, text));
+            }
+            EventKind::TextFinished { block } => {
+                if let Some(block) = self.blocks.close(Holds::Text, event, block) {
+                    finish(&block, wire);
+                }
+            }
+            EventKind::ReasoningFinished { block } => {
+                if let Some(block) = self.blocks.close(Holds::Reasoning, event, block) {
+                    finish(&block, wire);
+                }
+            }
+            EventKind::RunStarted { .. }
+            | EventKind::RunFinished { .. }
+            | EventKind::RunParked { .. }
+            | EventKind::RunFailed { .. }
+            | EventKind::RunCancelled { .. } => self.run_event(event, wire),
+            EventKind::NodeStarted | EventKind::NodeFinished | EventKind::NodeFailed { .. } => {
+                self.node_event(event, wire);
+            }
+            EventKind::ToolCallProposed { .. }
+            | EventKind::ToolStarted { .. }
+            | EventKind::ToolFinished { .. } => self.tool_event(event, wire),
+            _ => self.other(event, wire),
+        }
+        if wire.owes() {
+            self.begin(event, wire);
+        }
+        if wire.owes() {
+            wire.custom("event", |_| {});
+        }
+    }
+
+    fn finish(&mut self, frames: &mut Frames) {
+        if std::mem::replace(&mut self.finished, true) {
+            return;
+        }
+        if self.run.is_some() {
+            self.give_up(&mut Wire::last(frames));
+        }
+    }
+
+    fn keep_alive(&self, frames: &mut Frames) {
+        frames.frame(|out| out.push_str(sse::KEEP_ALIVE));
+    }
+
+    fn content_type(&self) -> &'static str {
+        sse::CONTENT_TYPE
+    }
+}
+
+fn begin(holds: Holds, id: &str, wire: &mut Wire<'_>) {
+    match holds {
+        Holds::Text => wire.send("TEXT_MESSAGE_START", |it| {
+            it.string("messageId", id).string("role", "assistant");
+        }),
+        Holds::Reasoning => {
+            wire.send("REASONING_START", |it| {
+                it.string("messageId", id);
+            });
+            wire.send("REASONING_MESSAGE_START", |it| {
+                it.string("messageId", id).string("role", "reasoning");
+            });
+        }
+    }
+}
+
+fn finish(block: &Block, wire: &mut Wire<'_>) {
+    let kinds: &[&str] = match block.holds {
+        Holds::Text => &["TEXT_MESSAGE_END"],
+        Holds::Reasoning => &["REASONING_MESSAGE_END", "REASONING_END"],
+    };
+    for kind in kinds {
+        wire.send(kind, |it| {
+            it.string("messageId", &block.id);
+        });
+    }
+}

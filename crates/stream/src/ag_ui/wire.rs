@@ -1,0 +1,179 @@
+//! Single events of the protocol.
+use fugato_state::{Interrupt, RunId};
+use serde_json::Value;
+
+use crate::{
+    Event, Fidelity, Frames,
+    blocks::Names,
+    json::{self, Object},
+    prompt::Shown,
+    sse,
+    time::iso_8601,
+};
+
+/// Where the frames of one event go. The first of them carries the event itself, if all is told.
+pub(super) struct Wire<'a> {
+    frames: &'a mut Frames,
+    event: Option<&'a Event>,
+    carries: bool,
+}
+
+impl<'a> Wire<'a> {
+    pub(super) fn of(frames: &'a mut Frames, event: &'a Event, fidelity: Fidelity) -> Self {
+        Self {
+            frames,
+            event: Some(event),
+            carries: fidelity == Fidelity::Full,
+        }
+    }
+
+    /// For what no event stands for.
+    pub(super) fn last(frames: &'a mut Frames) -> Self {
+        Self {
+            frames,
+            event: None,
+            carries: false,
+        }
+    }
+
+    /// Whether the event itself still has to be carried.
+    pub(super) fn owes(&self) -> bool {
+        self.carries
+    }
+
+    pub(super) fn send(&mut self, kind: &str, fields: impl FnOnce(&mut Object<'_>)) {
+        let position = self.event.and_then(|event| event.seq);
+        let carried = self.event.filter(|_| self.carries);
+        self.carries = false;
+        sse::frame(self.frames, position, None, |it| {
+            it.string("type", kind);
+            fields(it);
+            if let Some(event) = carried {
+                it.object("metadata", |it| {
+                    it.value("ev", event);
+                });
+            }
+        });
+    }
+
+    /// What the protocol has no event for. Its names have to say whose they are.
+    pub(super) fn custom(&mut self, name: &str, value: impl FnOnce(&mut Object<'_>)) {
+        self.send("CUSTOM", |it| {
+            it.string("name", &format!("fugato.{name}"))
+                .object("value", value);
+        });
+    }
+}
+
+/// A call, with its arguments if they are known.
+pub(super) fn call(wire: &mut Wire<'_>, id: &str, name: &str, arguments: Option<&Value>) {
+    wire.send("TOOL_CALL_START", |it| {
+        it.string("toolCallId", id).string("toolCallName", name);
+    });
+    if let Some(arguments) = arguments {
+        wire.send("TOOL_CALL_ARGS", |it| {
+            it.string("toolCallId", id)
+                .string("delta", &arguments.to_string());
+        });
+    }
+    wire.send("TOOL_CALL_END", |it| {
+        it.string("toolCallId", id);
+    });
+}
+
+/// What came out of a call: the result as it is if it is a text, or else as JSON.
+pub(super) fn result(
+    wire: &mut Wire<'_>,
+    [id, message]: [&str; 2],
+    result: Option<&Value>,
+    summary: &str,
+) {
+    let content = match result {
+        Some(Value::String(text)) => text.clone(),
+        Some(result) => result.to_string(),
+        None => summary.to_owned(),
+    };
+    wire.send("TOOL_CALL_RESULT", |it| {
+        it.string("messageId", message).string("toolCallId", id);
+        it.string("content", &content).string("role", "tool");
+    });
+}
+
+/// The plan as it stands: a message of its own, which is replaced.
+pub(super) fn activity(wire: &mut Wire<'_>, run: RunId, name: &str, data: &Value) {
+    wire.send("ACTIVITY_SNAPSHOT", |it| {
+        it.string("messageId", &format!("{run}/plan"))
+            .string("activityType", "PLAN");
+        it.object("content", |it| {
+            it.string("phase", name).value("data", data);
+        });
+    });
+}
+
+pub(super) fn interrupts(it: &mut Object<'_>, interrupts: &[Interrupt], calls: &Names) {
+    it.field("interrupts", |out| {
+        out.push('[');
+        for (n, interrupt) in interrupts.iter().enumerate() {
+            if n > 0 {
+                out.push(',');
+            }
+            let mut it = Object::begin(out);
+            one(&mut it, interrupt, calls);
+            it.end();
+        }
+        out.push(']');
+    });
+}
+
+fn one(it: &mut Object<'_>, interrupt: &Interrupt, calls: &Names) {
+    let (question, shown) = (&interrupt.question, Shown::of(interrupt));
+    it.string("id", interrupt.id.as_str())
+        .string("reason", shown.kind);
+    if !shown.line().is_empty() {
+        it.string("message", shown.line());
+    }
+    if let Some(call) = shown.call {
+        let id = calls.last(call);
+        it.string("toolCallId", id.as_deref().unwrap_or(call));
+    }
+    let mut schema = String::new();
+    json::value(&mut schema, &question.schema);
+    // A schema may be `true`, for which the protocol has no place.
+    if schema.starts_with('{') {
+        it.field("responseSchema", |out| out.push_str(&schema));
+    }
+    if let Some(at) = question.expires_at {
+        it.string("expiresAt", &iso_8601(at));
+    }
+    it.object("metadata", |it| {
+        it.value("prompt", &question.prompt);
+        if let Some(digest) = &question.digest {
+            it.string("digest", digest);
+        }
+    });
+}
+
+/// What the models used, if it was told in numbers.
+pub(super) fn usage(it: &mut Object<'_>, usage: &Value) {
+    let names = [
+        ("prompt_tokens", "inputTokens"),
+        ("completion_tokens", "outputTokens"),
+        ("total_tokens", "totalTokens"),
+    ];
+    let counts: Vec<_> = names
+        .iter()
+        .filter_map(|(own, theirs)| Some((*theirs, usage.get(own)?.as_u64()?)))
+        .filter(|(_, count)| *count < 1 << 53)
+        .collect();
+    if !counts.is_empty() {
+        it.field("usage", |out| {
+            out.push('[');
+            let mut it = Object::begin(out);
+            for (name, count) in counts {
+                it.value(name, &count);
+            }
+            it.end();
+            out.push(']');
+        });
+    }
+}

@@ -1,0 +1,21 @@
+//! The questions that a reader was told of and that nobody has answered.
+use fugato_state::{Interrupt, InterruptId};
+
+/// The questions that are open.
+#[derive(Debug, Default)]
+pub(crate) struct Asked(Vec<Interrupt>);
+
+impl Asked {
+    pub(crate) fn raise(&mut self, interrupt: &Interrupt) {
+        self.answer(&interrupt.id);
+        self.0.push(interrupt.clone());
+    }
+
+    pub(crate) fn answer(&mut self, id: &InterruptId) {
+        self.0.retain(|open| open.id != *id);
+    }
+
+    pub(crate) fn open(&self) -> &[Interrupt] {
+        &self.0
+    }
+}

@@ -1,0 +1,466 @@
+use std::{fmt, sync::Arc};
+
+use fugato_state::{Interrupt, Millis, ToolStatus};
+use serde_json::Value;
+
+use crate::{
+    Encoder, Event, EventKind, Fidelity, Frames, Origin, Text,
+    asked::Asked,
+    blocks::Holds,
+    encoder::BROKEN_OFF,
+    json::{self, Object},
+    plan,
+    prompt::Shown,
+    time::iso_8601,
+};
+
+/// Encodes a run as messages of a WebSocket: envelopes `{event, data, timestamp}`, one a frame.
+///
+/// Such clients show whole messages, so text is kept until its block is complete. What is said
+/// last in a run is its `final_answer`, unless the run has a text as its output; what is said before
+/// that, and what the model reasons, is `thinking`. What a failed attempt said is dropped.
+///
+/// Beside its three fields, the envelope of something durable has its position in the log, `seq`.
+/// [`Resume::envelope`](crate::Resume::envelope) reads what a client sends: answers, and the last
+/// position that it has seen.
+pub struct EnvelopeEncoder {
+    clock: Box<dyn Fn() -> Millis + Send>,
+    fidelity: Fidelity,
+    open: Vec<Said>,
+    /// A text that is complete, and perhaps the last.
+    said: Option<String>,
+    asked: Asked,
+    calls: Vec<(String, Value)>,
+    ended: bool,
+    finished: bool,
+}
+
+/// A block that is not complete.
+struct Said {
+    holds: Holds,
+    origin: Option<Arc<Origin>>,
+    block: Text,
+    text: String,
+}
+
+/// How many proposed calls are kept until they are executed.
+const CALLS: usize = 256;
+
+/// Where the envelopes of one event go. The first of them carries the event itself, if all is told.
+struct Wire<'a> {
+    frames: &'a mut Frames,
+    event: Option<&'a Event>,
+    carries: bool,
+    now: Millis,
+}
+
+impl Wire<'_> {
+    fn send(&mut self, name: &str, data: impl FnOnce(&mut Object<'_>)) {
+        self.message(name, |out| {
+            let mut object = Object::begin(out);
+            data(&mut object);
+            object.end();
+        });
+    }
+
+    fn message(&mut self, name: &str, data: impl FnOnce(&mut String)) {
+        let seq = self.event.and_then(|event| event.seq);
+        let carried = self.event.filter(|_| self.carries);
+        self.carries = false;
+        let now = self.now;
+        self.frames.frame(|out| {
+            let mut it = Object::begin(out);
+            it.string("event", name).field("data", data);
+            it.string("timestamp", &iso_8601(now));
+            if let Some(seq) = seq {
+                it.value("seq", &seq);
+            }
+            if let Some(event) = carried {
+                it.value("ev", event);
+            }
+            it.end();
+        });
+    }
+
+    fn content(&mut self, name: &str, content: &str) {
+        self.send(name, |it| {
+            it.string("content", content);
+        });
+    }
+
+    fn status(&mut self, code: &str, summary: &str) {
+        self.send("status", |it| {
+            it.string("code", code).string("summary", summary);
+        });
+    }
+
+    fn error(&mut self, message: &str, recoverable: bool) {
+        self.send("error", |it| {
+            it.string("message", message)
+                .value("recoverable", &recoverable);
+        });
+    }
+}
+
+impl EnvelopeEncoder {
+    /// An encoder that takes its timestamps from this clock: milliseconds since the Unix epoch.
+    pub fn new(clock: impl Fn() -> Millis + Send + 'static) -> Self {
+        Self {
+            clock: Box::new(clock),
+            fidelity: Fidelity::Strict,
+            open: vec![],
+            said: None,
+            asked: Asked::default(),
+            calls: vec![],
+            ended: false,
+            finished: false,
+        }
+    }
+
+    /// Sets how much is told.
+    #[must_use]
+    pub fn fidelity(mut self, fidelity: Fidelity) -> Self {
+        self.fidelity = fidelity;
+        self
+    }
+
+    fn delta(&mut self, holds: Holds, event: &Event, block: &Text, text: &str) {
+        let found = self.position(holds, event, block);
+        if let Some(said) = found.and_then(|found| self.open.get_mut(found)) {
+            said.text.push_str(text);
+        } else {
+            self.open.push(Said {
+                holds,
+                origin: event.origin.clone(),
+                block: block.clone(),
+                text: text.to_owned(),
+            });
+        }
+    }
+
+    fn position(&self, holds: Holds, event: &Event, block: &Text) -> Option<usize> {
+        self.open.iter().rposition(|said| {
+            said.holds == holds && said.block == *block && said.origin == event.origin
+        })
+    }
+
+    /// A block is complete. Text waits, because it may be the last; what waited was not.
+    fn complete(&mut self, said: Said, wire: &mut Wire<'_>) {
+        if said.text.is_empty() {
+            return;
+        }
+        self.not_last(wire);
+        if said.holds == Holds::Text {
+            self.said = Some(said.text);
+        } else {
+            wire.content("thinking", &said.text);
+        }
+    }
+
+    fn finish_block(&mut self, holds: Holds, event: &Event, block: &Text, wire: &mut Wire<'_>) {
+        if let Some(found) = self.position(holds, event, block) {
+            let said = self.open.remove(found);
+            self.complete(said, wire);
+        }
+    }
+
+    /// What was said is not the last that is said.
+    fn not_last(&mut self, wire: &mut Wire<'_>) {
+        if let Some(text) = self.said.take() {
+            wire.content("thinking", &text);
+        }
+    }
+
+    fn of_task(&mut self, event: &Event) -> Vec<Said> {
+        let Some(task) = &event.origin else {
+            return vec![];
+        };
+        let of_task = |said: &mut Said| {
+            let origin = said.origin.as_ref();
+            origin.is_some_and(|origin| origin.is_same_task(task))
+        };
+        self.open.extract_if(.., of_task).collect()
+    }
+
+    fn run_event(&mut self, event: &Event, wire: &mut Wire<'_>) {
+        if matches!(event.kind, EventKind::RunStarted { .. }) {
+            self.ended = false;
+            return;
+        }
+        for said in std::mem::take(&mut self.open) {
+            self.complete(said, wire);
+        }
+        self.calls.clear();
+        self.ended = true;
+        match &event.kind {
+            EventKind::RunFinished { output } => self.answer(output.as_ref(), wire),
+            EventKind::RunParked { interrupts } => {
+                if let Some(text) = self.said.take() {
+                    wire.content("final_answer", &text);
+                }
+                let ids: Vec<_> = interrupts.iter().map(|interrupt| &interrupt.id).collect();
+                wire.send("status", |it| {
+                    it.string("code", "parked").string("summary", "");
+                    it.value("interrupts", &ids);
+                });
+            }
+            EventKind::RunFailed { error } => {
+                self.not_last(wire);
+                wire.error(error, false);
+            }
+            EventKind::RunCancelled { by, why } => {
+                self.not_last(wire);
+                wire.send("status", |it| {
+                    it.string("code", "cancelled").string("summary", why);
+                    it.string("by", by);
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// The end of a run: its output if that is a text, or else what was said last.
+    fn answer(&mut self, output: Option<&Value>, wire: &mut Wire<'_>) {
+        let said = self.said.take();
+        let content = match (output, said) {
+            (Some(Value::String(text)), said) => {
+                if let Some(said) = said.filter(|said| said != text) {
+                    wire.content("thinking", &said);
+                }
+                text.clone()
+            }
+            (_, Some(said)) => said,
+            (Some(output), None) if !output.is_null() => output.to_string(),
+            (_, None) => String::new(),
+        };
+        wire.content("final_answer", &content);
+    }
+
+    fn node_event(&mut self, event: &Event, wire: &mut Wire<'_>) {
+        let node = event.origin.as_ref().map_or("", |origin| &*origin.node);
+        match &event.kind {
+            EventKind::NodeStarted => wire.status("node_started", node),
+            EventKind::NodeFailed { error, retry_at } => {
+                // What the attempt said is void.
+                self.of_task(event);
+                wire.error(error, retry_at.is_some());
+            }
+            _ => {
+                for said in self.of_task(event) {
+                    self.complete(said, wire);
+                }
+                wire.status("node_finished", node);
+            }
+        }
+    }
+
+    fn tool_event(&mut self, event: &Event, wire: &mut Wire<'_>) {
+        self.not_last(wire);
+        match &event.kind {
+            EventKind::ToolCallProposed {
+                call, arguments, ..
+            } => {
+                if self.calls.len() == CALLS {
+                    self.calls.remove(0);
+                }
+                self.calls.push((call.clone(), arguments.clone()));
+            }
+            EventKind::ToolStarted {
+                call,
+                name,
+                preview,
+            } => {
+                let known = self.calls.iter().rfind(|(known, _)| known == call);
+                wire.send("tool_call", |it| {
+                    it.string("id", call).string("name", name);
+                    match known {
+                        Some((_, params)) => it.value("params", params),
+                        None => it.object("params", |_| {}),
+                    };
+                    it.string("preview", preview);
+                });
+            }
+            EventKind::ToolFinished {
+                call,
+                name,
+                status,
+                summary,
+                result,
+            } => {
+                self.calls.retain(|(known, _)| known != call);
+                wire.send("tool_result", |it| {
+                    it.value("success", &(*status == ToolStatus::Ok));
+                    match result {
+                        Some(result) => it.value("output", result),
+                        None => it.string("output", summary),
+                    };
+                    it.string("id", call).string("name", name);
+                    it.value("status", status).string("summary", summary);
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn other(&mut self, event: &Event, wire: &mut Wire<'_>) {
+        match &event.kind {
+            EventKind::InterruptRaised(interrupt) => {
+                self.not_last(wire);
+                self.asked.raise(interrupt);
+                ask(interrupt, wire);
+            }
+            EventKind::InterruptAnswered { id, .. } | EventKind::InterruptExpired { id } => {
+                self.ended = false;
+                self.asked.answer(id);
+            }
+            EventKind::Status { code, summary } => wire.status(code, summary),
+            EventKind::Card { card, data } => wire.send("card", |it| {
+                it.string("card", card).value("data", data);
+            }),
+            EventKind::Correction { message } => wire.send("correction", |it| {
+                it.string("message", message);
+            }),
+            EventKind::Custom { name, data } => {
+                if let Some(name) = known(name) {
+                    self.not_last(wire);
+                    custom(name, data, wire);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Encoder for EnvelopeEncoder {
+    fn encode(&mut self, event: &Event, frames: &mut Frames) {
+        if self.finished {
+            return;
+        }
+        let wire = &mut Wire {
+            frames,
+            event: Some(event),
+            carries: self.fidelity == Fidelity::Full,
+            now: (self.clock)(),
+        };
+        match &event.kind {
+            EventKind::TextDelta { block, text } => self.delta(Holds::Text, event, block, text),
+            EventKind::ReasoningDelta { block, text } => {
+                self.delta(Holds::Reasoning, event, block, text);
+            }
+            EventKind::TextFinished { block } => {
+                self.finish_block(Holds::Text, event, block, wire);
+            }
+            EventKind::ReasoningFinished { block } => {
+                self.finish_block(Holds::Reasoning, event, block, wire);
+            }
+            EventKind::RunStarted { .. }
+            | EventKind::RunFinished { .. }
+            | EventKind::RunParked { .. }
+            | EventKind::RunFailed { .. }
+            | EventKind::RunCancelled { .. } => self.run_event(event, wire),
+            EventKind::NodeStarted | EventKind::NodeFinished | EventKind::NodeFailed { .. } => {
+                self.node_event(event, wire);
+            }
+            EventKind::ToolCallProposed { .. }
+            | EventKind::ToolStarted { .. }
+            | EventKind::ToolFinished { .. } => self.tool_event(event, wire),
+            _ => self.other(event, wire),
+        }
+        if wire.carries {
+            wire.send("event", |_| {});
+        }
+    }
+
+    fn finish(&mut self, frames: &mut Frames) {
+        if std::mem::replace(&mut self.finished, true) || self.ended {
+            return;
+        }
+        let wire = &mut Wire {
+            frames,
+            event: None,
+            carries: false,
+            now: (self.clock)(),
+        };
+        for said in std::mem::take(&mut self.open) {
+            self.complete(said, wire);
+        }
+        self.not_last(wire);
+        // Who waits for an answer was told so by the question.
+        if self.asked.open().is_empty() {
+            wire.error(BROKEN_OFF, false);
+        }
+    }
+
+    fn keep_alive(&self, frames: &mut Frames) {
+        let mut wire = Wire {
+            frames,
+            event: None,
+            carries: false,
+            now: (self.clock)(),
+        };
+        wire.send("ping", |_| {});
+    }
+
+    fn content_type(&self) -> &'static str {
+        "application/json"
+    }
+}
+
+impl fmt::Debug for EnvelopeEncoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EnvelopeEncoder")
+            .field("fidelity", &self.fidelity)
+            .field("said", &self.said)
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
+    }
+}
+
+fn ask(interrupt: &Interrupt, wire: &mut Wire<'_>) {
+    let (question, shown) = (&interrupt.question, Shown::of(interrupt));
+    wire.send("interrupt", |it| {
+        it.string("id", interrupt.id.as_str())
+            .string("type", shown.kind);
+        it.string("title", shown.title)
+            .string("summary", shown.summary);
+        it.value("prompt", &question.prompt)
+            .value("schema", &question.schema);
+        if let Some(digest) = &question.digest {
+            it.string("digest", digest);
+        }
+        if let Some(at) = question.expires_at {
+            it.string("expires_at", &iso_8601(at));
+        }
+    });
+}
+
+/// The event that a custom one becomes, if clients know one.
+fn known(name: &str) -> Option<&str> {
+    let own = ["task_analysis", "plan_generated", "plan_adjustment"];
+    if plan::is_plan(name) {
+        Some("planning")
+    } else if plan::is_retrieval(name) || own.contains(&name) {
+        Some(name)
+    } else {
+        None
+    }
+}
+
+/// An object is what the event holds; anything else is the one field that clients look for.
+fn custom(name: &str, data: &Value, wire: &mut Wire<'_>) {
+    let field = match name {
+        "planning" => "steps",
+        "rag_query" => "query",
+        "rag_result" => "results",
+        _ => "content",
+    };
+    wire.message(name, |out| {
+        if data.is_object() {
+            json::value(out, data);
+        } else {
+            let mut it = Object::begin(out);
+            it.value(field, data);
+            it.end();
+        }
+    });
+}

@@ -1,0 +1,316 @@
+use std::collections::BTreeMap;
+
+use fugato_state::{InterruptId, Seq};
+use serde::Deserialize;
+use serde_json::Value;
+use thiserror::Error;
+
+/// How a client goes on: the answers it gives, and what it has seen already.
+///
+/// Each protocol has its own way to say so in a request; there is a function for each. They check
+/// the shape only. Whether a question is open and an answer fits is for the thread to say.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Resume {
+    /// The answers.
+    pub answers: Vec<Answered>,
+    /// The last position of which the client has seen everything.
+    pub after: Option<Seq>,
+    /// The tool calls that the client's last message has.
+    pub calls: Vec<String>,
+}
+
+/// An answer to a question.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Answered {
+    /// Which question; none if the client means the only one that is open.
+    pub id: Option<InterruptId>,
+    /// The answer.
+    pub reply: Reply,
+    /// What the person said about it.
+    pub reason: Option<String>,
+    /// The digest of what the person was shown.
+    pub digest: Option<String>,
+}
+
+/// What is answered.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Reply {
+    /// A value.
+    Value(Value),
+    /// A proposal is approved.
+    Approve,
+    /// A proposal is rejected.
+    Reject,
+    /// The person does not want to answer.
+    Cancel,
+}
+
+impl Reply {
+    /// The same as a value: whether it is approved, or null if there is no answer.
+    pub fn into_value(self) -> Value {
+        match self {
+            Self::Value(value) => value,
+            Self::Approve => Value::Bool(true),
+            Self::Reject => Value::Bool(false),
+            Self::Cancel => Value::Null,
+        }
+    }
+}
+
+/// A request does not have the shape that its protocol asks for.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ResumeError {
+    /// A field is not what it should be.
+    #[error("what should be resumed cannot be read")]
+    Shape(#[from] serde_json::Error),
+    /// An action is none of those there are.
+    #[error("{action:?} is no action: approve, reject and cancel are")]
+    Action {
+        /// The action.
+        action: String,
+    },
+    /// A position is not a number.
+    #[error("{id:?} is not the id of an event")]
+    Position {
+        /// What was sent.
+        id: String,
+    },
+}
+
+impl Resume {
+    /// From a request of AG-UI: its field `resume`.
+    pub fn ag_ui(request: &Value) -> Result<Self, ResumeError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Entry {
+            interrupt_id: String,
+            status: Status,
+            #[serde(default)]
+            payload: Value,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        enum Status {
+            Resolved,
+            Cancelled,
+        }
+        let entries: Vec<Entry> = list(request.get("resume"))?;
+        let answers = entries.into_iter().map(|entry| {
+            let reply = match entry.status {
+                Status::Resolved => Reply::Value(entry.payload),
+                Status::Cancelled => Reply::Cancel,
+            };
+            Answered::to(&entry.interrupt_id, reply)
+        });
+        Ok(Self {
+            answers: answers.collect(),
+            ..Self::default()
+        })
+    }
+
+    /// From a request of the AI SDK: the approvals in its last message, and answers to other
+    /// questions in a field of one's own, `answers`, by their ids.
+    pub fn ai_sdk(request: &Value) -> Result<Self, ResumeError> {
+        #[derive(Deserialize)]
+        struct Said {
+            role: String,
+            #[serde(default)]
+            parts: Vec<Value>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Part {
+            state: String,
+            tool_call_id: String,
+            #[serde(default)]
+            approval: Option<Approval>,
+        }
+        #[derive(Deserialize)]
+        struct Approval {
+            id: String,
+            #[serde(default)]
+            approved: bool,
+            #[serde(default)]
+            reason: Option<String>,
+        }
+        let mut resume = Self::by_id(request)?;
+        let messages: Vec<Said> = list(request.get("messages"))?;
+        let last = messages.into_iter().last();
+        let own = last.filter(|message| message.role == "assistant");
+        for part in own.into_iter().flat_map(|message| message.parts) {
+            if part.get("toolCallId").is_none() {
+                continue;
+            }
+            let part = Part::deserialize(part)?;
+            resume.calls.push(part.tool_call_id);
+            let answered = part.state == "approval-responded";
+            if let Some(approval) = part.approval.filter(|_| answered) {
+                let reply = if approval.approved {
+                    Reply::Approve
+                } else {
+                    Reply::Reject
+                };
+                resume.answers.push(Answered {
+                    reason: approval.reason,
+                    ..Answered::to(&approval.id, reply)
+                });
+            }
+        }
+        Ok(resume)
+    }
+
+    /// From a request of OpenAI's protocol: `resume` or the older `confirm_action` in its field
+    /// `extra` or `ext`. A question to the person is answered by the last message; so is the
+    /// reason of a rejection.
+    pub fn openai(request: &Value) -> Result<Self, ResumeError> {
+        #[derive(Default, Deserialize)]
+        struct Extra {
+            #[serde(default)]
+            resume: Option<Asked>,
+            #[serde(default)]
+            confirm_action: Option<String>,
+        }
+        #[derive(Default, Deserialize)]
+        struct Asked {
+            #[serde(default)]
+            interaction_id: Option<String>,
+            #[serde(default, rename = "type")]
+            kind: Option<String>,
+            #[serde(default)]
+            action: Option<String>,
+            #[serde(default)]
+            after: Option<Seq>,
+        }
+        let extra = request.get("extra").or_else(|| request.get("ext"));
+        let extra = extra.map(Extra::deserialize).transpose()?;
+        let extra = extra.unwrap_or_default();
+        let asked = match (extra.resume, extra.confirm_action) {
+            (Some(asked), _) => asked,
+            (None, Some(action)) => Asked {
+                action: Some(action),
+                ..Asked::default()
+            },
+            (None, None) => return Ok(Self::default()),
+        };
+        let after = asked.after;
+        let said = last_words(request);
+        let reply = match (asked.action.as_deref(), asked.kind.as_deref()) {
+            (Some("approve" | "accept"), _) => Reply::Approve,
+            (Some("reject"), _) => Reply::Reject,
+            (Some("cancel"), _) => Reply::Cancel,
+            (Some(other), _) => {
+                let action = other.to_owned();
+                return Err(ResumeError::Action { action });
+            }
+            (None, Some("ask_user")) => Reply::Value(said.into()),
+            (None, _) => {
+                let resume = Self::default();
+                return Ok(Self { after, ..resume });
+            }
+        };
+        let about = reply == Reply::Reject && !said.is_empty();
+        let answered = Answered {
+            id: asked.interaction_id.as_deref().map(InterruptId::from),
+            reason: about.then(|| said.to_owned()),
+            digest: None,
+            reply,
+        };
+        Ok(Self {
+            answers: vec![answered],
+            after,
+            calls: vec![],
+        })
+    }
+
+    /// From a message of a WebSocket: `answer` with an id and an answer, or `resume` with the last
+    /// position that was seen, `after`. Any other message is neither.
+    pub fn envelope(message: &Value) -> Result<Self, ResumeError> {
+        #[derive(Deserialize)]
+        struct Given {
+            #[serde(default)]
+            id: Option<String>,
+            answer: Value,
+            #[serde(default)]
+            digest: Option<String>,
+        }
+        let data = message.get("data").unwrap_or(&Value::Null);
+        match message.get("event").and_then(Value::as_str) {
+            Some("answer") => {
+                let given = Given::deserialize(data)?;
+                let answered = Answered {
+                    id: given.id.as_deref().map(InterruptId::from),
+                    reply: Reply::Value(given.answer),
+                    reason: None,
+                    digest: given.digest,
+                };
+                Ok(Self {
+                    answers: vec![answered],
+                    ..Self::default()
+                })
+            }
+            Some("resume") => Self::by_id(data),
+            _ => Ok(Self::default()),
+        }
+    }
+
+    /// From the header `Last-Event-ID`, with which a browser comes back to named events.
+    pub fn last_event_id(id: &str) -> Result<Self, ResumeError> {
+        let after = id.trim().parse();
+        let after = after.map_err(|_| ResumeError::Position { id: id.to_owned() })?;
+        Ok(Self {
+            after: Some(after),
+            ..Self::default()
+        })
+    }
+
+    /// From an object with `answers` by their ids, and `after`, the last position that was seen.
+    pub fn by_id(request: &Value) -> Result<Self, ResumeError> {
+        let answers = request.get("answers").filter(|it| !it.is_null());
+        let answers: BTreeMap<String, Value> = match answers {
+            Some(answers) => BTreeMap::deserialize(answers)?,
+            None => BTreeMap::new(),
+        };
+        let answers = answers.into_iter();
+        let after = request.get("after").filter(|it| !it.is_null());
+        Ok(Self {
+            answers: answers
+                .map(|(id, answer)| Answered::to(&id, Reply::Value(answer)))
+                .collect(),
+            after: after.map(Seq::deserialize).transpose()?,
+            calls: vec![],
+        })
+    }
+}
+
+impl Answered {
+    fn to(id: &str, reply: Reply) -> Self {
+        Self {
+            id: Some(InterruptId::from(id)),
+            reply,
+            reason: None,
+            digest: None,
+        }
+    }
+}
+
+fn list<'a, T: Deserialize<'a>>(field: Option<&'a Value>) -> Result<Vec<T>, ResumeError> {
+    match field {
+        None | Some(Value::Null) => Ok(vec![]),
+        Some(field) => Ok(Vec::deserialize(field)?),
+    }
+}
+
+/// The text of the last message.
+fn last_words(request: &Value) -> &str {
+    let messages = request.get("messages").and_then(Value::as_array);
+    let last = messages.and_then(|messages| messages.last());
+    let content = last.and_then(|message| message.get("content"));
+    content.and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;
