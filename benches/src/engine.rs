@@ -1,5 +1,6 @@
 //! The workloads on fugato.
 mod durable;
+pub mod encode;
 mod events;
 pub mod graphs;
 mod steps;
@@ -27,6 +28,7 @@ pub fn run(workload: Workload, size: u64, setting: &Setting) -> Result<Measured,
         Workload::Wide => steps::wide(size, setting),
         Workload::Interrupt => durable::interrupts(size, setting),
         Workload::Events => events::events(size, setting),
+        Workload::Encode => encode::chunks(size, setting),
         Workload::Open => durable::open(size, setting),
     }
 }

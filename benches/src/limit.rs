@@ -3,6 +3,7 @@
 //! They keep the calls that an engine cannot avoid: a node is a boxed asynchronous function that
 //! reads the state and returns a change, and the change is what is stored. They check nothing,
 //! recover from nothing and can be asked for nothing.
+mod encode;
 mod events;
 mod fan_out;
 mod grouped;
@@ -31,6 +32,7 @@ pub fn run(workload: Workload, size: u64, setting: &Setting) -> Result<Measured,
         Workload::Wide => steps::wide(size, setting),
         Workload::Interrupt => grouped::interrupts(size, setting),
         Workload::Events => events::events(size, setting),
+        Workload::Encode => encode::chunks(size, setting),
         Workload::Open => rows::open(size, setting),
     }
 }

@@ -29,6 +29,8 @@ pub enum Workload {
     Interrupt,
     /// n small events from a node to a reader.
     Events,
+    /// n pieces of text, each encoded as a chunk of OpenAI's protocol.
+    Encode,
     /// Opening a thread that has n steps in its SQLite log.
     Open,
 }
@@ -136,6 +138,7 @@ impl Workload {
             Self::Wide => spec!("wide", "step", [50], 50, (Cpu, AtMost(8.0))),
             Self::Interrupt => spec!("interrupt", "thread", [1000], 128, (Wall, TimesLimit(1.3))),
             Self::Events => spec!("events", "event", [100_000], 100_000, (Cpu, AtMost(0.25))),
+            Self::Encode => spec!("encode", "chunk", [100_000], 100_000, (Cpu, AtMost(2.0))),
             Self::Open => spec!("open", "thread", [10_000], 10_000, (Wall, AtMost(20_000.0))),
         }
     }

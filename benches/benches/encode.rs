@@ -1,0 +1,47 @@
+//! What a piece of text costs on its way to a client, by protocol and by how much is told, and what
+//! reading it back costs.
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use fugato_benches::engine::encode::{delta, encode, encoders};
+use fugato_stream::{Decoder, Fidelity, Frames};
+
+const TIMES: u64 = 1000;
+
+fn encoding(criterion: &mut Criterion) {
+    let event = delta().expect("the event is sound");
+    let mut group = criterion.benchmark_group("encode");
+    group.throughput(Throughput::Elements(TIMES));
+    for fidelity in [Fidelity::Strict, Fidelity::Full] {
+        for (protocol, mut encoder) in encoders(fidelity) {
+            let id = BenchmarkId::new(protocol, format!("{fidelity:?}"));
+            let mut frames = Frames::new();
+            group.bench_function(id, |bencher| {
+                bencher.iter(|| encode(encoder.as_mut(), &event, TIMES, &mut frames));
+            });
+        }
+    }
+    group.finish();
+}
+
+fn decoding(criterion: &mut Criterion) {
+    let event = delta().expect("the event is sound");
+    let mut group = criterion.benchmark_group("decode");
+    group.throughput(Throughput::Elements(TIMES));
+    for (protocol, mut encoder) in encoders(Fidelity::Full) {
+        let mut frames = Frames::new();
+        for _ in 0..TIMES {
+            encoder.encode(&event, &mut frames);
+        }
+        group.bench_function(protocol, |bencher| {
+            bencher.iter(|| {
+                let mut events = vec![];
+                let read = Decoder::new().push(frames.as_str().as_bytes(), &mut events);
+                read.expect("what was encoded can be read");
+                events.len()
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, encoding, decoding);
+criterion_main!(benches);
