@@ -20,7 +20,7 @@ use crate::{Event, EventKind, Text};
 /// - **nobody waits**: sending never waits for a reader.
 /// - **nothing for nobody**: with no reader, [`Hub::is_heard`] is false and sending does nothing
 ///   but remember the text of open blocks.
-/// - **merged**: when a reader lags, deltas of one block become one delta.
+/// - **merged**: when a reader lags, deltas of one block become one delta. Blocks stay apart.
 /// - **lagging**: when a reader lags further, durable events are dropped and it is told from where
 ///   to read the log; what is neither durable nor a delta is dropped.
 /// - **late readers**: a reader that comes late first gets the open blocks with their text so far.
@@ -129,12 +129,9 @@ impl Inner {
             {
                 self.open.push(event.clone());
             }
-            EventKind::TextFinished { block } | EventKind::ReasoningFinished { block } => {
-                // Tasks name their blocks themselves, so two may use one name.
-                let ended = |open: &Event| {
-                    open.origin == event.origin && delta_block(&open.kind) == Some(block)
-                };
-                self.open.retain(|open| !ended(open));
+            // Tasks name their blocks themselves, so two may use one name.
+            EventKind::TextFinished { .. } | EventKind::ReasoningFinished { .. } => {
+                self.open.retain(|open| !same_block(open, event));
             }
             // What a task left open is complete with it, or void.
             EventKind::NodeFinished | EventKind::NodeFailed { .. } => {
@@ -153,11 +150,31 @@ fn same_task(one: &Event, other: &Event) -> bool {
     }
 }
 
-fn delta_block(kind: &EventKind) -> Option<&Text> {
-    match kind {
-        EventKind::TextDelta { block, .. } | EventKind::ReasoningDelta { block, .. } => Some(block),
-        _ => None,
-    }
+/// Where in its block an event is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Start,
+    Middle,
+    End,
+}
+
+/// The block of an event: whether it is reasoning, its name, and the place in it.
+fn block(kind: &EventKind) -> Option<(bool, &Text, Place)> {
+    Some(match kind {
+        EventKind::TextStarted { block } => (false, block, Place::Start),
+        EventKind::TextDelta { block, .. } => (false, block, Place::Middle),
+        EventKind::TextFinished { block } => (false, block, Place::End),
+        EventKind::ReasoningStarted { block } => (true, block, Place::Start),
+        EventKind::ReasoningDelta { block, .. } => (true, block, Place::Middle),
+        EventKind::ReasoningFinished { block } => (true, block, Place::End),
+        _ => return None,
+    })
+}
+
+fn same_block(one: &Event, other: &Event) -> bool {
+    let name = |event| block(event).map(|(reasoning, name, _)| (reasoning, name));
+    let named = name(&one.kind);
+    named.is_some() && named == name(&other.kind) && one.origin == other.origin
 }
 
 /// The start and the text so far of a block that is open.
@@ -244,17 +261,36 @@ impl Queue {
     fn squeeze(&mut self, event: Event) {
         if let Some(seq) = event.seq {
             self.lagged.get_or_insert(seq);
-        } else if delta_block(&event.kind).is_some() {
-            if !self
-                .events
-                .iter_mut()
-                .rev()
-                .any(|queued| merge(queued, &event))
-            {
-                self.events.push_back(event);
-            }
+        } else if block(&event.kind).is_some() {
+            self.squeeze_block(event);
         } else if is_last(&event.kind) {
             self.events.push_back(event);
+        }
+    }
+
+    /// Keeps the text of blocks, and where one ends and the next of the same name begins. What is
+    /// kept grows with what was said, however it was cut up.
+    fn squeeze_block(&mut self, event: Event) {
+        let queued = self
+            .events
+            .iter()
+            .rposition(|queued| same_block(queued, &event));
+        let last = queued.and_then(|at| self.events.get_mut(at));
+        let place = |event: &Event| block(&event.kind).map(|(_, _, place)| place);
+        match (last.as_deref().and_then(place), place(&event)) {
+            (Some(Place::Middle), Some(Place::Middle)) => {
+                if let Some(last) = last {
+                    merge(last, &event);
+                }
+            }
+            // A block of which nothing is left to say.
+            (Some(Place::Start), Some(Place::End)) => {
+                if let Some(at) = queued {
+                    self.events.remove(at);
+                }
+            }
+            (Some(Place::Start), Some(Place::Start)) | (Some(Place::End), Some(Place::End)) => {}
+            _ => self.events.push_back(event),
         }
     }
 }
@@ -268,6 +304,8 @@ fn is_last(kind: &EventKind) -> bool {
             | EventKind::RunFailed { .. }
             | EventKind::RunCancelled { .. }
             | EventKind::InterruptRaised(_)
+            | EventKind::InterruptAnswered { .. }
+            | EventKind::InterruptExpired { .. }
             | EventKind::Card { .. }
     )
 }
@@ -383,6 +421,58 @@ mod tests {
                 from: CAPACITY as Seq + 1
             })
         );
+    }
+
+    #[test]
+    fn sch_122_cards_and_ends_reach_a_reader_that_lags() {
+        let hub = Arc::new(Hub::default());
+        let mut reader = hub.subscribe();
+        for _ in 0..2 * CAPACITY {
+            hub.send(delta("x"));
+        }
+        let kept = [
+            EventKind::Card {
+                card: "plan".into(),
+                data: serde_json::Value::Null,
+            },
+            EventKind::RunFinished { output: None },
+        ];
+        for kind in kept.clone() {
+            hub.send(event(None, kind));
+        }
+        let status = EventKind::Status {
+            code: "done".into(),
+            summary: String::new(),
+        };
+        hub.send(event(None, status));
+        let heard = drain(&mut reader).split_off(CAPACITY);
+        assert_eq!(heard, kept.map(|kind| Heard::Event(event(None, kind))));
+    }
+
+    #[test]
+    fn k22_blocks_of_one_name_stay_apart_when_a_reader_lags() {
+        let hub = Arc::new(Hub::default());
+        let mut reader = hub.subscribe();
+        for _ in 0..CAPACITY {
+            hub.send(event(None, EventKind::NodeStarted));
+        }
+        let start = || event(None, EventKind::TextStarted { block: "b".into() });
+        let end = || event(None, EventKind::TextFinished { block: "b".into() });
+        // Blocks in which nothing is said leave nothing behind, however many there are.
+        for _ in 0..CAPACITY {
+            hub.send(start());
+            hub.send(end());
+        }
+        for word in ["a", "b"] {
+            hub.send(start());
+            hub.send(delta(word));
+            hub.send(delta(word));
+            hub.send(end());
+            hub.send(end());
+        }
+        let expected = [start(), delta("aa"), end(), start(), delta("bb"), end()];
+        let heard = drain(&mut reader).split_off(CAPACITY);
+        assert_eq!(heard, expected.map(Heard::Event));
     }
 
     #[test]
