@@ -11,6 +11,9 @@ pub fn names() -> Vec<String> {
     let kernel = (1..=9).chain([13, 15, 16, 20, 22, 23]);
     let defects = (1..=11).chain(13..=17).chain([19, 20, 23, 25]);
     range("SCH-", (1..=81).chain(89..=115).collect())
+        .chain(range("SCH-", vec![117, 118, 119, 121, 122]))
+        .chain(["RCT-10", "PLN-18", "L12"].map(str::to_owned))
+        .chain(["TRN-12", "TRN-13", "TRN-W4"].map(str::to_owned))
         .chain(range("SCH-T", vec![1, 2]))
         .chain(range("SCH-W", (1..=14).collect()))
         .chain(range("SCH-C", (1..=20).collect()))
@@ -99,6 +102,6 @@ mod tests {
     fn every_name_is_there_once() {
         let names = names();
         let distinct: BTreeSet<_> = names.iter().collect();
-        assert_eq!((distinct.len(), names.len()), (179, 179));
+        assert_eq!((distinct.len(), names.len()), (190, 190));
     }
 }

@@ -62,8 +62,15 @@ impl NamedSseEncoder {
     }
 
     fn run(&mut self, event: &Event, frames: &mut Frames) {
-        // What was proposed in another run is not executed in this one.
-        self.proposed.clear();
+        // What was proposed is not executed after the end. A beginning clears nothing: it becomes
+        // durable with the first step, and what that proposes may be told before.
+        let goes_on = matches!(
+            event.kind,
+            EventKind::RunStarted { .. } | EventKind::RunParked { .. }
+        );
+        if !goes_on {
+            self.proposed.clear();
+        }
         let names = &self.vocabulary;
         match &event.kind {
             EventKind::RunStarted { resumed } => {

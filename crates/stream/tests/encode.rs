@@ -218,6 +218,27 @@ fn rct_10_named_events_of_a_loop() {
 }
 
 #[test]
+fn rct_10_a_call_is_shown_with_its_arguments_even_if_the_run_is_told_to_begin_after_it() {
+    let call = || "c1".to_owned();
+    let events = [
+        EventKind::ToolCallProposed {
+            call: call(),
+            name: "place".into(),
+            arguments: json!({ "day": 2 }),
+        },
+        EventKind::RunStarted { resumed: false },
+        EventKind::ToolStarted {
+            call: call(),
+            name: "place".into(),
+            preview: String::new(),
+        },
+    ];
+    let events = events.map(|kind| event(None, None, kind));
+    let wire = encoded(NamedSseEncoder::new(Vocabulary::REACT), &events);
+    assert!(wire.contains("\"args\":{\"day\":2}"), "{wire}");
+}
+
+#[test]
 fn pln_18_named_events_of_a_plan() {
     golden(
         NamedSseEncoder::new(Vocabulary::PLANNER),
