@@ -487,7 +487,7 @@ impl Machine {
         {
             self.failure = None;
         }
-        if let Some(task) = self.position(path).and_then(|at| self.frontier.get_mut(at)) {
+        if let Some(task) = self.task_mut(path) {
             task.until = None;
             task.ask = None;
         }
@@ -500,7 +500,7 @@ impl Machine {
                 .get_or_insert_with(|| (*path, error.to_owned()));
             return self.set_at(path, TaskState::Failed);
         };
-        if let Some(task) = self.position(path).and_then(|at| self.frontier.get_mut(at)) {
+        if let Some(task) = self.task_mut(path) {
             task.attempt += 1;
             task.until = Some(until);
         }
@@ -517,10 +517,7 @@ impl Machine {
         };
         let known = match task {
             None => Some(&mut self.effects),
-            Some(path) => self
-                .position(path)
-                .and_then(|at| self.frontier.get_mut(at))
-                .map(|task| &mut task.effects),
+            Some(path) => self.task_mut(path).map(|task| &mut task.effects),
         };
         let Some(known) = known else { return };
         let (digest, stage) = match fact {
@@ -557,7 +554,7 @@ impl Machine {
 
     fn ask(&mut self, task: &Path, memo: Option<&Value>, questions: &[Interrupt]) {
         self.asked += questions.len() as u64;
-        if let Some(task) = self.position(task).and_then(|at| self.frontier.get_mut(at)) {
+        if let Some(task) = self.task_mut(task) {
             let ask = task.ask.get_or_insert_default();
             ask.memo = memo.cloned();
             ask.open = questions.to_vec();
@@ -597,7 +594,7 @@ impl Machine {
             {
                 self.failure = None;
             }
-            if let Some(task) = self.position(path).and_then(|at| self.frontier.get_mut(at)) {
+            if let Some(task) = self.task_mut(path) {
                 let crashed = *attempt > task.attempt;
                 task.crashes = if crashed { task.crashes + 1 } else { 0 };
                 task.attempt = *attempt;
@@ -613,6 +610,11 @@ impl Machine {
             [only] => (only.path == *path).then_some(0),
             _ => self.positions.get(path).copied(),
         }
+    }
+
+    fn task_mut(&mut self, path: &Path) -> Option<&mut Task<Path>> {
+        let position = self.position(path)?;
+        self.frontier.get_mut(position)
     }
 
     fn set_at(&mut self, path: &Path, state: TaskState) {

@@ -77,13 +77,7 @@ pub(crate) fn route<S: fugato_state::State>(
     machine: &Machine,
     state: &S,
 ) -> Result<Routes<Path>, RunError> {
-    let mut routing = Routing {
-        graph,
-        machine,
-        state,
-        routes: Routes::default(),
-        passed: vec![],
-    };
+    let mut routing = Routing::new(graph, machine, state);
     let mut last = None;
     for task in machine.frontier() {
         if last != Some(task.path.node) {
@@ -103,13 +97,7 @@ pub(crate) fn route_from<S: fugato_state::State>(
     state: &S,
     node: NodeIx,
 ) -> Result<Routes<Path>, RunError> {
-    let mut routing = Routing {
-        graph,
-        machine,
-        state,
-        routes: Routes::default(),
-        passed: vec![],
-    };
+    let mut routing = Routing::new(graph, machine, state);
     routing.leave(node)?;
     routing.pass()?;
     let mut routes = routing.routes;
@@ -136,7 +124,17 @@ struct Routing<'a, S: fugato_state::State> {
     passed: Vec<NodeIx>,
 }
 
-impl<S: fugato_state::State> Routing<'_, S> {
+impl<'a, S: fugato_state::State> Routing<'a, S> {
+    fn new(graph: &'a Graph<S>, machine: &'a Machine, state: &'a S) -> Self {
+        Self {
+            graph,
+            machine,
+            state,
+            routes: Routes::default(),
+            passed: vec![],
+        }
+    }
+
     fn leave(&mut self, node: NodeIx) -> Result<(), RunError> {
         let graph = self.graph;
         let Some(wire) = graph.0.nodes.get(node.at()) else {
