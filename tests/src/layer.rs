@@ -17,7 +17,7 @@ pub struct Package {
 }
 
 /// The arrows between the crates: a crate may need these, and no other crate of ours.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("fugato-state", &[]),
     ("fugato-store", &["state"]),
     ("fugato-stream", &["state"]),
@@ -26,14 +26,15 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("fugato-prompt", &["state", "stream"]),
     ("fugato-graph", &["state", "store", "stream"]),
     ("fugato-openai", &["state", "llm"]),
+    ("fugato-mysql", &["state", "store"]),
     ("fugato-postgres", &["state", "store"]),
     ("fugato-redis", &["state", "store"]),
     ("fugato-sqlite", &["state", "store"]),
     (
         "fugato",
         &[
-            "state", "store", "stream", "llm", "tool", "prompt", "graph", "openai", "postgres",
-            "redis", "sqlite",
+            "state", "store", "stream", "llm", "tool", "prompt", "graph", "openai", "mysql",
+            "postgres", "redis", "sqlite",
         ],
     ),
     (

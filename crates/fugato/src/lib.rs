@@ -7,6 +7,8 @@ pub use fugato_openai as openai;
 #[cfg(feature = "postgres")]
 pub use fugato_postgres as postgres;
 pub use fugato_prompt as prompt;
+#[cfg(feature = "mysql")]
+pub use fugato_mysql as mysql;
 #[cfg(feature = "redis")]
 pub use fugato_redis as redis;
 #[cfg(feature = "sqlite")]
@@ -28,6 +30,8 @@ pub use fugato_openai::OpenAi;
 #[cfg(feature = "postgres")]
 pub use fugato_postgres::PostgresLog;
 pub use fugato_prompt::{PromptBuilder, Stage};
+#[cfg(feature = "mysql")]
+pub use fugato_mysql::MySqlLog;
 #[cfg(feature = "redis")]
 pub use fugato_redis::RedisLog;
 #[cfg(feature = "sqlite")]

@@ -1,0 +1,58 @@
+use std::fmt;
+
+/// What a server promises of commits that it acknowledged, the least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Durability {
+    /// `innodb_flush_log_at_trx_commit` is 0, or not told: those of about the last second may be lost
+    /// when the server dies.
+    Second,
+    /// It is 2, or `sync_binlog` is not 1 where there is a binary log: a power failure may undo the
+    /// newest ones.
+    System,
+    /// It is 1: they are on the disk before they are acknowledged.
+    Disk,
+}
+
+impl Durability {
+    /// What the settings of a server amount to. After a power failure a server with a binary log
+    /// undoes what is not in that log, which must be on the disk as well then.
+    pub(crate) fn of(flush: &str, binary_log: bool, sync_binary_log: &str) -> Self {
+        match flush {
+            "1" if !binary_log || sync_binary_log == "1" => Self::Disk,
+            "1" | "2" => Self::System,
+            _ => Self::Second,
+        }
+    }
+}
+
+impl fmt::Display for Durability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Second => "second",
+            Self::System => "system",
+            Self::Disk => "disk",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Durability::{self, Disk, Second, System};
+
+    #[test]
+    fn both_logs_must_be_on_the_disk() {
+        let declared = [
+            Durability::of("1", false, "0"),
+            Durability::of("1", true, "1"),
+            Durability::of("1", true, "0"),
+            Durability::of("1", true, "100"),
+            Durability::of("2", false, "1"),
+            Durability::of("0", false, "1"),
+            Durability::of("", false, ""),
+        ];
+        let expected = [Disk, Disk, System, System, System, Second, Second];
+        assert_eq!(declared, expected);
+        assert!(Second < System && System < Disk);
+    }
+}

@@ -1,0 +1,184 @@
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use fugato_state::{Seq, ThreadId};
+use fugato_store::{
+    Appended, Commit, Head, LeaseRequest, Leased, Record, StoreError, StoreErrorKind, ThreadLog,
+};
+
+use crate::{
+    Durability, MySqlOptions,
+    append::{answer, append, fits},
+    clock::StoreClock,
+    pool::Pool,
+    row::{Read, Row, damaged},
+    sql::{Script, hex},
+};
+
+/// The logs of many threads in one database of a `MySQL` or `MariaDB` server. Cloning shares the
+/// connections.
+///
+/// A commit is one transaction, and small ones take one round trip. What survives of an
+/// acknowledged commit is up to the settings of the server: see [`durability`](Self::durability).
+///
+/// A request whose future is dropped may have been carried out or not; its connection is closed,
+/// and harms no other. Connections belong to the tokio runtime on which they were made.
+#[derive(Clone)]
+pub struct MySqlLog {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    pool: Pool,
+    clock: StoreClock,
+}
+
+impl fmt::Debug for MySqlLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MySqlLog")
+            .field("pool", &self.shared.pool)
+            .finish_non_exhaustive()
+    }
+}
+
+impl MySqlLog {
+    /// Connects to a database, `mysql://user:password@host:port/database`, and makes its tables
+    /// where they are missing.
+    ///
+    /// # Errors
+    /// `Invalid` for a URL that cannot be used, a wrong password, a missing database or right, and
+    /// a server that is too old or set up so that it cannot keep the contract; the message says
+    /// what to set. `Corrupt` if the tables are of a newer version. `Unavailable` if the server
+    /// does not answer in time. No message holds the password.
+    pub async fn connect(url: &str) -> Result<Self, StoreError> {
+        Self::connect_with(url, MySqlOptions::default()).await
+    }
+
+    /// Connects with options; see [`connect`](Self::connect).
+    pub async fn connect_with(url: &str, options: MySqlOptions) -> Result<Self, StoreError> {
+        let clock = StoreClock::new(options.clock.clone());
+        let pool = Pool::open(url, options).await?;
+        Ok(Self {
+            shared: Arc::new(Shared { pool, clock }),
+        })
+    }
+
+    /// What the server promises of commits that it acknowledged, by the settings that it told when
+    /// the newest connection was made.
+    pub fn durability(&self) -> Durability {
+        self.shared.pool.durability()
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.shared.pool
+    }
+
+    pub(crate) fn clock(&self) -> &StoreClock {
+        &self.shared.clock
+    }
+
+    /// Does something to a thread and reads the row that it answers.
+    pub(crate) async fn ask<T>(
+        &self,
+        thread: &ThreadId,
+        script: &Script,
+        operation: &'static str,
+        read: impl FnOnce(Row) -> Read<T> + Send,
+    ) -> Result<T, StoreError> {
+        self.ask_all(thread, script, operation, |rows| {
+            let row = rows.into_iter().next();
+            read(row.ok_or_else(|| damaged("there is no row"))?)
+        })
+        .await
+    }
+
+    /// The same with all rows.
+    pub(crate) async fn ask_all<T>(
+        &self,
+        thread: &ThreadId,
+        script: &Script,
+        operation: &'static str,
+        read: impl FnOnce(Vec<Row>) -> Read<T> + Send,
+    ) -> Result<T, StoreError> {
+        let rows = self.pool().run(script, operation).await;
+        let read = rows.and_then(|rows| {
+            let read = read(rows);
+            read.map_err(|kind| StoreError::new(kind, operation))
+        });
+        read.map_err(|error| error.on(thread))
+    }
+}
+
+#[async_trait]
+impl ThreadLog for MySqlLog {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+        let failed = |kind| StoreError::new(kind, "append").on(thread);
+        let head = commit.expect.head;
+        commit.check_size().map_err(failed)?;
+        fits(commit, head).map_err(failed)?;
+        let script = append(thread, commit, self.clock());
+        let read = |row| answer(row, commit, head, false, self.clock());
+        self.ask(thread, &script, "append", read).await
+    }
+
+    async fn read(
+        &self,
+        thread: &ThreadId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<(Seq, Record)>, StoreError> {
+        let from = from.max(1);
+        let name = hex(thread.as_str().as_bytes());
+        let mut script = Script::default();
+        // One statement sees one state. A thread without such records gives a row of nulls.
+        script.add(&format!(
+            "SELECT t.base,r.seq,r.body FROM fugato_thread t \
+             LEFT JOIN fugato_record r ON r.thread=t.id AND r.seq>={from} \
+             WHERE t.name={name} ORDER BY r.seq LIMIT {}",
+            limit.max(1)
+        ));
+        self.ask_all(thread, &script, "read", |rows| {
+            let mut records = vec![];
+            for mut row in rows {
+                let base = row.number()?;
+                if from <= base {
+                    return Err(StoreErrorKind::Compacted { base });
+                }
+                if let (Some(seq), Some(body)) = (row.maybe_number()?, row.maybe_bytes()?) {
+                    records.push((seq, Record(body)));
+                }
+            }
+            records.truncate(limit);
+            Ok(records)
+        })
+        .await
+    }
+
+    async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
+        let name = hex(thread.as_str().as_bytes());
+        let mut script = Script::default();
+        script.add(&format!(
+            "SELECT {},head,base,fence,nonce,status,till FROM fugato_thread \
+             WHERE name={name} AND status IS NOT NULL",
+            self.clock().now("seen")
+        ));
+        self.ask_all(thread, &script, "read the head of", |rows| {
+            let head = rows.into_iter().next().map(|mut row| {
+                Ok(Head {
+                    now: self.clock().see(row.number()?),
+                    seq: row.number()?,
+                    base: row.number()?,
+                    fence: row.number()?,
+                    nonce: row.nonce()?,
+                    status: row.status()?,
+                })
+            });
+            head.transpose()
+        })
+        .await
+    }
+
+    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+        self.lease_for(request).await
+    }
+}

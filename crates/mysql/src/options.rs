@@ -1,0 +1,80 @@
+use std::{fmt, sync::Arc, time::Duration};
+
+use fugato_state::Millis;
+
+use crate::Durability;
+
+/// How a database is used.
+#[derive(Clone)]
+#[must_use]
+pub struct MySqlOptions {
+    pub(crate) connections: usize,
+    pub(crate) timeout: Duration,
+    pub(crate) at_least: Durability,
+    pub(crate) clock: Option<Arc<dyn Fn() -> Millis + Send + Sync>>,
+    #[cfg(feature = "tls")]
+    pub(crate) roots: Option<Vec<u8>>,
+}
+
+impl MySqlOptions {
+    /// How many connections this process uses at most; 16 if not said, at least 1. As many commits
+    /// wait for the disk together.
+    pub fn connections(mut self, most: usize) -> Self {
+        self.connections = most.max(1);
+        self
+    }
+
+    /// How long a request may take, waiting for a connection and connecting included; ten seconds
+    /// if not said. What takes longer fails with
+    /// [`Unavailable`](fugato_store::StoreErrorKind::Unavailable).
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Refuses servers that promise less; every server will do if not said. It is asked of each new
+    /// connection.
+    pub fn at_least(mut self, durability: Durability) -> Self {
+        self.at_least = durability;
+        self
+    }
+
+    /// Where time comes from, in milliseconds since the Unix epoch; the clock of the server if not
+    /// said. The store never lets it run backwards. For tests: processes that share a store must
+    /// share its clock.
+    pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
+        self.clock = Some(Arc::new(clock));
+        self
+    }
+
+    /// Speaks TLS and trusts these certificates, in PEM, beside those that browsers trust. With
+    /// `require_ssl=true` in the URL TLS is spoken without them.
+    #[cfg(feature = "tls")]
+    pub fn root_certificates(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.roots = Some(pem.into());
+        self
+    }
+}
+
+impl Default for MySqlOptions {
+    fn default() -> Self {
+        Self {
+            connections: 16,
+            timeout: Duration::from_secs(10),
+            at_least: Durability::Second,
+            clock: None,
+            #[cfg(feature = "tls")]
+            roots: None,
+        }
+    }
+}
+
+impl fmt::Debug for MySqlOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MySqlOptions")
+            .field("connections", &self.connections)
+            .field("timeout", &self.timeout)
+            .field("at_least", &self.at_least)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,231 @@
+//! Connections, each used by one request at a time.
+use std::{
+    fmt,
+    future::Future,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use fugato_store::{StoreError, StoreErrorKind};
+use mysql_async::{Conn, Opts, prelude::Queryable};
+use tokio::sync::Semaphore;
+
+use crate::{
+    Durability, MySqlOptions,
+    error::{store_error, was_in_the_way},
+    row::{Read, Row},
+    server,
+    sql::Script,
+};
+
+/// After how long a connection is asked whether it still is one.
+const FRESH: Duration = Duration::from_secs(10);
+
+/// How often a transaction is tried when others are in its way.
+const TRIES: u32 = 50;
+
+pub(crate) struct Pool {
+    opts: Opts,
+    options: MySqlOptions,
+    permits: Semaphore,
+    free: Mutex<Free>,
+}
+
+struct Free {
+    connections: Vec<(Conn, Instant)>,
+    /// How often connections were found broken: one that is older is not used again.
+    era: u64,
+    durability: Durability,
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The rest of the address may hold a password.
+        f.debug_struct("Pool")
+            .field("host", &self.opts.ip_or_hostname())
+            .field("port", &self.opts.tcp_port())
+            .field("database", &self.opts.db_name())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Pool {
+    /// Connects for the first time.
+    pub(crate) async fn open(url: &str, options: MySqlOptions) -> Result<Self, StoreError> {
+        let pool = Self {
+            opts: server::opts(url, &options)?,
+            permits: Semaphore::new(options.connections.min(Semaphore::MAX_PERMITS)),
+            free: Mutex::new(Free {
+                connections: vec![],
+                era: 0,
+                durability: Durability::Second,
+            }),
+            options,
+        };
+        let waits = AtomicBool::new(false);
+        let conn = pool.in_time("open", &waits, pool.take()).await?;
+        pool.put(conn);
+        Ok(pool)
+    }
+
+    pub(crate) fn durability(&self) -> Durability {
+        self.free().durability
+    }
+
+    /// Carries out a script and returns the rows of its last statement. Whether it was done is
+    /// unknown if the connection breaks meanwhile. A connection whose request was not brought to
+    /// its end, because its caller went away, is closed.
+    pub(crate) async fn run(
+        &self,
+        script: &Script,
+        operation: &'static str,
+    ) -> Result<Vec<Row>, StoreError> {
+        let nothing = |_: &[Row]| Ok(Script::default());
+        self.run_then(script, nothing, operation).await
+    }
+
+    /// Carries out a script, and then one that depends on the rows of the first, and returns these.
+    pub(crate) async fn run_then(
+        &self,
+        script: &Script,
+        then: impl Fn(&[Row]) -> Read<Script> + Send + Sync,
+        operation: &'static str,
+    ) -> Result<Vec<Row>, StoreError> {
+        let waits = AtomicBool::new(true);
+        let run = async {
+            let permit = self.permits.acquire().await;
+            waits.store(false, Ordering::Relaxed);
+            let _permit = permit.map_err(|_| StoreError::new(StoreErrorKind::Other, operation))?;
+            let (mut conn, era) = self.take().await?;
+            let mut tries = 0;
+            loop {
+                tries += 1;
+                let error = match both(&mut conn, script, &then).await {
+                    Ok(rows) => {
+                        self.put((conn, era));
+                        return Ok(rows);
+                    }
+                    Err(Failed::Damaged(kind)) => return Err(StoreError::new(kind, operation)),
+                    Err(Failed::Server(error)) => error,
+                };
+                // The transaction may be open still.
+                let undone = !error.is_fatal() && conn.query_drop("ROLLBACK").await.is_ok();
+                if undone && was_in_the_way(&error) && tries < TRIES {
+                    tokio::time::sleep(Duration::from_millis(tries.into())).await;
+                    continue;
+                }
+                if undone {
+                    self.put((conn, era));
+                } else {
+                    self.forget(era);
+                }
+                return Err(store_error(error, operation));
+            }
+        };
+        self.in_time(operation, &waits, run).await
+    }
+
+    async fn in_time<T>(
+        &self,
+        operation: &'static str,
+        waits: &AtomicBool,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let timeout = self.options.timeout;
+        let done = tokio::time::timeout(timeout, work).await;
+        done.unwrap_or_else(|_| {
+            let error = StoreError::new(StoreErrorKind::Unavailable, operation);
+            if waits.load(Ordering::Relaxed) {
+                let connections = self.options.connections;
+                Err(error.because(Late::Busy {
+                    connections,
+                    timeout,
+                }))
+            } else {
+                Err(error.because(Late::Silent { timeout }))
+            }
+        })
+    }
+
+    /// A connection that was free and works, or a new one, and since when it belongs here.
+    async fn take(&self) -> Result<(Conn, u64), StoreError> {
+        loop {
+            let (found, era) = {
+                let mut free = self.free();
+                (free.connections.pop(), free.era)
+            };
+            let Some((mut conn, since)) = found else {
+                let (conn, durability) = server::connect(&self.opts, &self.options).await?;
+                self.free().durability = durability;
+                return Ok((conn, era));
+            };
+            if since.elapsed() < FRESH || conn.ping().await.is_ok() {
+                return Ok((conn, era));
+            }
+        }
+    }
+
+    fn put(&self, (conn, era): (Conn, u64)) {
+        let mut free = self.free();
+        if free.era == era {
+            free.connections.push((conn, Instant::now()));
+        }
+    }
+
+    /// Where one connection is broken, the others most likely are as well.
+    fn forget(&self, era: u64) {
+        let mut free = self.free();
+        if free.era == era {
+            free.era += 1;
+            free.connections.clear();
+        }
+    }
+
+    fn free(&self) -> MutexGuard<'_, Free> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Failed {
+    Server(mysql_async::Error),
+    /// What the server returned is nothing that could be.
+    Damaged(StoreErrorKind),
+}
+
+async fn both(
+    conn: &mut Conn,
+    script: &Script,
+    then: impl Fn(&[Row]) -> Read<Script>,
+) -> Result<Vec<Row>, Failed> {
+    let rows = carry_out(conn, script).await.map_err(Failed::Server)?;
+    let next = then(&rows).map_err(Failed::Damaged)?;
+    carry_out(conn, &next).await.map_err(Failed::Server)?;
+    Ok(rows)
+}
+
+async fn carry_out(conn: &mut Conn, script: &Script) -> Result<Vec<Row>, mysql_async::Error> {
+    let mut rows = vec![];
+    for packet in script.packets() {
+        let mut result = conn.query_iter(packet.as_str()).await?;
+        while !result.is_empty() {
+            rows = result.collect::<mysql_async::Row>().await?;
+        }
+        result.drop_result().await?;
+    }
+    Ok(rows.into_iter().map(Row::from).collect())
+}
+
+/// A request took longer than it may.
+#[derive(Debug, thiserror::Error)]
+enum Late {
+    #[error("none of the {connections} connections became free within {timeout:?}")]
+    Busy {
+        connections: usize,
+        timeout: Duration,
+    },
+    #[error("no answer within {timeout:?}")]
+    Silent { timeout: Duration },
+}
