@@ -326,6 +326,15 @@ impl Acting<'_> {
         loop {
             permit = match permit {
                 Permit::Noted => return Err(self.failed("it did not happen".into())),
+                Permit::Go { not_after, .. }
+                    if self.class == EffectClass::Once && self.within(not_after).is_zero() =>
+                {
+                    // Storing the intent took so long that another process may have looked after
+                    // it by now: beginning would be doing it twice.
+                    let why = "its time was over before it began".to_owned();
+                    self.end(End::DidNotHappen(why)).await;
+                    self.begin().await
+                }
                 Permit::Go {
                     idempotency_key,
                     not_after,
