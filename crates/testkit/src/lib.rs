@@ -1,10 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+mod clock;
 pub mod doc;
 pub mod encoder;
 pub mod hostile;
 pub mod kernel;
 pub mod log;
 mod model;
+pub mod sim;
 
+pub use clock::VirtualClock;
 pub use model::{Reply, Scripted};

@@ -1,10 +1,8 @@
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fugato_state::Millis;
 use fugato_store::StoreErrorKind;
+use tokio::{runtime::Handle, time::Instant};
 
 use super::{
     Failure, LogFactory,
@@ -14,22 +12,62 @@ use super::{
 
 /// A clock that a test sets. Clones show the same time.
 #[derive(Debug, Clone)]
-pub struct TestClock(Arc<AtomicI64>);
+pub struct TestClock(Arc<Mutex<Time>>);
+
+#[derive(Debug)]
+struct Time {
+    base: Millis,
+    /// When `base` was, by the clock of the runtime that is followed.
+    origin: Option<Instant>,
+    /// What was shown last: threads outside of the runtime see this.
+    shown: Millis,
+}
 
 impl TestClock {
     /// A clock that shows this many milliseconds since the Unix epoch.
     pub fn at(now: Millis) -> Self {
-        Self(Arc::new(AtomicI64::new(now)))
+        Self(Arc::new(Mutex::new(Time {
+            base: now,
+            origin: None,
+            shown: now,
+        })))
     }
 
     /// What it shows.
     pub fn now(&self) -> Millis {
-        self.0.load(Ordering::SeqCst)
+        let mut time = self.time();
+        time.shown = match time.origin {
+            None => time.base,
+            Some(origin) if Handle::try_current().is_ok() => {
+                let passed = Millis::try_from(origin.elapsed().as_millis());
+                time.base.saturating_add(passed.unwrap_or(Millis::MAX))
+            }
+            Some(_) => time.shown,
+        };
+        time.shown
     }
 
     /// Moves it, also backwards.
     pub fn advance(&self, by: Millis) {
-        self.0.fetch_add(by, Ordering::SeqCst);
+        self.time().base += by;
+    }
+
+    /// From now on it goes with the clock of this runtime.
+    pub(crate) fn follow(&self) {
+        let now = self.now();
+        let mut time = self.time();
+        (time.base, time.origin) = (now, Some(Instant::now()));
+    }
+
+    /// From now on it stands still.
+    pub(crate) fn leave(&self) {
+        let now = self.now();
+        let mut time = self.time();
+        (time.base, time.origin) = (now, None);
+    }
+
+    fn time(&self) -> MutexGuard<'_, Time> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

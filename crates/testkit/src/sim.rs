@@ -1,0 +1,349 @@
+//! Crashes, wherever a process can die, and stores that fail, whenever they are asked: what K24
+//! promises is tried out on a graph.
+//!
+//! [`CrashSim`] runs a graph once as if nothing could go wrong, and notes every point at which the
+//! process asked its store or acted on the outside world. Then it runs the graph again for each
+//! point and each thing that can go wrong there, lets other processes take the thread over until
+//! it has ended, and compares.
+mod case;
+mod check;
+mod core;
+mod fault;
+mod log;
+mod random;
+mod report;
+mod store;
+mod world;
+
+use std::sync::Arc;
+
+use fugato_graph::{BoxError, Durability, Graph, RunnerOptions, Schedule};
+use fugato_state::{Interrupt, State};
+use serde_json::Value;
+
+use self::{
+    case::{Outcome, Setup},
+    fault::Plan,
+};
+use crate::log::Failure;
+
+pub use fault::{Doing, Fault};
+pub use report::Report;
+pub use store::{CrashStore, InMemory};
+pub use world::World;
+
+/// Lets a graph crash at every point, and its store fail at every call.
+///
+/// The README shows how it is used. What holds afterwards, for every case:
+///
+/// - the state at the end is the same as if nothing had gone wrong;
+/// - every action of class `Once` was done once; one that was not was reported in doubt;
+/// - no action was done again whose receipt the store had acknowledged;
+/// - no answer was asked for again that the store had acknowledged;
+/// - the store lost nothing that it had acknowledged, and took nothing of an owner whose lease was
+///   over;
+/// - no two appends of the thread were under way at once, so no reply can overtake another.
+pub struct CrashSim<S: State> {
+    setup: Setup<S>,
+    options: RunnerOptions,
+    durabilities: Vec<Durability>,
+    schedules: Vec<Schedule>,
+    random: u32,
+    seed: u64,
+}
+
+/// A batch that fills before its time is over, and one whose time is over before it fills.
+const BATCHED: Durability = Durability::Batched {
+    max_records: 8,
+    max_delay: std::time::Duration::from_millis(500),
+};
+
+impl<S: State> CrashSim<S> {
+    /// A simulation of the graph that `build` makes. Each process makes its own.
+    pub fn new<E: Into<BoxError>>(
+        build: impl Fn(&World) -> Result<Graph<S>, E> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            setup: Setup {
+                build: Arc::new(move |world| build(world).map_err(Into::into)),
+                inputs: vec![],
+                answer: Arc::new(|_| None),
+                view: Arc::new(|state| {
+                    serde_json::to_value(state).unwrap_or_else(|error| error.to_string().into())
+                }),
+                store: Arc::new(InMemory::default()),
+            },
+            // A case may let a task begin more often than by accident.
+            options: RunnerOptions::default().crash_limit(50),
+            durabilities: vec![Durability::Strict, BATCHED, Durability::AtPause],
+            schedules: vec![Schedule::Lockstep],
+            random: 64,
+            seed: 0,
+        }
+    }
+
+    /// What the run is started with. Called again, it is what the next run of the same thread is
+    /// started with.
+    #[must_use]
+    pub fn input(mut self, input: impl Fn() -> Vec<S::Update> + Send + Sync + 'static) -> Self {
+        self.setup.inputs.push(Arc::new(input));
+        self
+    }
+
+    /// How questions are answered. Whether an effect in doubt happened the world knows: return
+    /// none, and its evidence is the answer.
+    #[must_use]
+    pub fn answer(
+        mut self,
+        answer: impl Fn(&Interrupt) -> Option<Value> + Send + Sync + 'static,
+    ) -> Self {
+        self.setup.answer = Arc::new(answer);
+        self
+    }
+
+    /// What is compared of the state at the end: all of it, by default. Where the order of things
+    /// is left to chance, as under [`Schedule::Eager`], leave it out here.
+    #[must_use]
+    pub fn compare(mut self, view: impl Fn(&S) -> Value + Send + Sync + 'static) -> Self {
+        self.setup.view = Arc::new(view);
+        self
+    }
+
+    /// Only these durabilities: all three, by default.
+    #[must_use]
+    pub fn durability(mut self, durabilities: impl IntoIterator<Item = Durability>) -> Self {
+        self.durabilities = durabilities.into_iter().collect();
+        self
+    }
+
+    /// These schedules: lockstep alone, by default.
+    #[must_use]
+    pub fn schedule(mut self, schedules: impl IntoIterator<Item = Schedule>) -> Self {
+        self.schedules = schedules.into_iter().collect();
+        self
+    }
+
+    /// How runs behave otherwise. Durability and schedule are set by the simulation.
+    #[must_use]
+    pub fn options(mut self, options: RunnerOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Where the logs are: in memory, by default.
+    #[must_use]
+    pub fn store(mut self, store: impl CrashStore + 'static) -> Self {
+        self.setup.store = Arc::new(store);
+        self
+    }
+
+    /// So many random cases in which several things go wrong, for each durability and schedule, on
+    /// top of every single fault: 64 by default.
+    #[must_use]
+    pub fn random(mut self, cases: u32) -> Self {
+        self.random = cases;
+        self
+    }
+
+    /// What chance begins with: 0 by default, so that the same is tried every time.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Runs all cases, or the one that the environment variable `FUGATO_SIM` names. The failure of
+    /// a case says how to run only that one.
+    pub async fn run(self) -> Result<Report, Failure> {
+        let name = std::thread::current().name().map(str::to_owned);
+        let named = std::env::var("FUGATO_SIM").ok();
+        self.run_named(name.as_deref().unwrap_or_default(), named)
+            .await
+    }
+
+    /// Runs only the case that a replay line names, such as `strict,lockstep:17=dies-after`.
+    pub async fn replay(self, case: &str) -> Result<Report, Failure> {
+        self.run_named("", Some(case.to_owned())).await
+    }
+
+    async fn run_named(self, test: &str, case: Option<String>) -> Result<Report, Failure> {
+        let (told, end) = tokio::sync::oneshot::channel();
+        let test = test.to_owned();
+        // Each process of a case is a runtime, and none may begin inside of another.
+        let sim = std::thread::Builder::new().name("simulation".into());
+        let spawned = sim.spawn(move || {
+            let ended = match case {
+                Some(case) => self.one(&case),
+                None => self.all(),
+            };
+            // Nobody waits any more if this fails.
+            let _ = told.send(ended.map_err(|failure| failure.for_test(&test)));
+        });
+        spawned.map_err(|error| Failure::new(format!("no thread: {error}")))?;
+        let panicked = |_| Failure::new("a process of the simulation panicked, as it says above");
+        end.await.map_err(panicked)?
+    }
+
+    fn modes(&self) -> Vec<(Durability, Schedule)> {
+        let pairs = self.durabilities.iter().flat_map(|durability| {
+            let schedules = self.schedules.iter();
+            schedules.map(|schedule| (*durability, *schedule))
+        });
+        pairs.collect()
+    }
+
+    fn all(&self) -> Result<Report, Broken> {
+        let mut report = Report::default();
+        for mode in self.modes() {
+            let bench = self.bench(mode, &mut report)?;
+            let points = bench.whole.seen.points.iter().zip(1..);
+            for ((doing, _), point) in points {
+                for fault in doing.faults(self.setup.store.length().is_some()) {
+                    let case = bench.try_out(Plan::one(point, fault))?;
+                    report.take_in(&case.seen, false);
+                }
+            }
+            random::several(&bench, (self.random, self.seed), &mut report)?;
+        }
+        Ok(report)
+    }
+
+    fn one(&self, case: &str) -> Result<Report, Broken> {
+        let wrong = || {
+            Failure::new(format!(
+                "{case:?} is not like strict,lockstep:17=dies-after"
+            ))
+        };
+        let (wanted, plan) = case.split_once(':').ok_or_else(wrong).map_err(Broken::of)?;
+        let plan: Plan = plan.parse().map_err(Broken::of)?;
+        let mut report = Report::default();
+        let mode = self.modes().into_iter().find(|mode| name(*mode) == wanted);
+        let mode = mode.ok_or_else(wrong).map_err(Broken::of)?;
+        let bench = self.bench(mode, &mut report)?;
+        let case = bench.try_out(plan)?;
+        report.take_in(&case.seen, false);
+        Ok(report)
+    }
+
+    /// The run in which nothing goes wrong.
+    fn bench(&self, mode: (Durability, Schedule), report: &mut Report) -> Result<Bench<S>, Broken> {
+        let (durability, schedule) = mode;
+        let options = self.options.clone();
+        let options = options.durability(durability).schedule(schedule);
+        let whole = case::run(&self.setup, &options, Plan::default());
+        let state = match (&whole.state, whole.seen.broken.first()) {
+            (Ok(state), None) => state.clone(),
+            (Err(failure), _) => return Err(Broken::alone(failure.clone(), mode)),
+            (_, Some(broken)) => return Err(Broken::alone(Failure::new(broken.clone()), mode)),
+        };
+        check::check(&whole, &state, &whole.seen).map_err(|why| Broken::alone(why, mode))?;
+        report.take_in(&whole.seen, true);
+        Ok(Bench {
+            setup: self.setup.clone(),
+            options,
+            mode,
+            whole,
+            state,
+        })
+    }
+}
+
+/// What the cases of a mode are measured by.
+struct Bench<S: State> {
+    setup: Setup<S>,
+    options: RunnerOptions,
+    mode: (Durability, Schedule),
+    whole: Outcome,
+    state: Value,
+}
+
+impl<S: State> Bench<S> {
+    fn try_out(&self, plan: Plan) -> Result<Outcome, Broken> {
+        let case = case::run(&self.setup, &self.options, plan);
+        match check::check(&case, &self.state, &self.whole.seen) {
+            Ok(()) => Ok(case),
+            Err(why) => Err(Broken::case(why, self.mode, &case)),
+        }
+    }
+}
+
+fn name((durability, schedule): (Durability, Schedule)) -> String {
+    let durability = match durability {
+        Durability::Strict => "strict",
+        Durability::Batched { .. } => "batched",
+        Durability::AtPause => "at-pause",
+        _ => "another",
+    };
+    let schedule = match schedule {
+        Schedule::Lockstep => "lockstep",
+        Schedule::Eager => "eager",
+        _ => "another",
+    };
+    format!("{durability},{schedule}")
+}
+
+/// A promise that did not hold, and where.
+#[derive(Debug, Clone)]
+struct Broken {
+    why: Failure,
+    place: String,
+    replay: Option<String>,
+}
+
+impl Broken {
+    fn of(why: Failure) -> Self {
+        Self {
+            why,
+            place: String::new(),
+            replay: None,
+        }
+    }
+
+    fn alone(why: Failure, mode: (Durability, Schedule)) -> Self {
+        let place = format!("{}, and nothing went wrong", name(mode));
+        Self {
+            place,
+            ..Self::of(why)
+        }
+    }
+
+    fn case(why: Failure, mode: (Durability, Schedule), case: &Outcome) -> Self {
+        let fired = &case.seen.fired;
+        let told = fired.iter().map(|(point, fault)| {
+            let passed = case.seen.points.get(point - 1);
+            let (doing, label) = passed.map_or(("?".into(), ""), |(doing, label)| {
+                (format!("{doing:?}"), label.as_str())
+            });
+            format!("at point {point}, {doing} {label}: {fault}")
+        });
+        let place = format!("{}, {}", name(mode), told.collect::<Vec<_>>().join("; "));
+        let plan = fired
+            .iter()
+            .map(|(point, fault)| format!("{point}={fault}"));
+        let plan = plan.collect::<Vec<_>>().join("+");
+        let replay = Some(format!("{}:{plan}", name(mode)));
+        Self { why, place, replay }
+    }
+
+    fn for_test(self, test: &str) -> Failure {
+        let Self { why, place, replay } = self;
+        let mut told = why.to_string();
+        if !place.is_empty() {
+            told = format!("{told}\n  {place}");
+        }
+        if let Some(replay) = replay {
+            told = format!("{told}\n  replay: FUGATO_SIM='{replay}' cargo test {test}");
+        }
+        Failure::new(told)
+    }
+}
+
+impl<S: State> std::fmt::Debug for CrashSim<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CrashSim")
+            .field("options", &self.options)
+            .field("durabilities", &self.durabilities)
+            .field("schedules", &self.schedules)
+            .finish_non_exhaustive()
+    }
+}

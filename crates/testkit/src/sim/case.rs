@@ -1,0 +1,271 @@
+//! One case: a thread is driven to its end by as many processes as it takes.
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use fugato_graph::{Answers, BoxError, Doubt, Ended, Graph, RunError, Runner, RunnerOptions};
+use fugato_state::{Interrupt, State, ThreadId};
+use serde_json::Value;
+
+use super::{
+    core::{Core, Process, Seen},
+    fault::Plan,
+    log::FaultLog,
+    store::CrashStore,
+    world::{World, outcome},
+};
+use crate::log::{Failure, Opened, TestClock};
+
+pub(super) type Build<S> = dyn Fn(&World) -> Result<Graph<S>, BoxError> + Send + Sync;
+pub(super) type Input<U> = dyn Fn() -> Vec<U> + Send + Sync;
+pub(super) type Answer = dyn Fn(&Interrupt) -> Option<Value> + Send + Sync;
+pub(super) type View<S> = dyn Fn(&S) -> Value + Send + Sync;
+
+/// What all cases of a simulation have in common.
+pub(super) struct Setup<S: State> {
+    pub(super) build: Arc<Build<S>>,
+    pub(super) inputs: Vec<Arc<Input<S::Update>>>,
+    pub(super) answer: Arc<Answer>,
+    pub(super) view: Arc<View<S>>,
+    pub(super) store: Arc<dyn CrashStore>,
+}
+
+impl<S: State> Clone for Setup<S> {
+    fn clone(&self) -> Self {
+        let Self {
+            build,
+            inputs,
+            answer,
+            view,
+            store,
+        } = self;
+        Self {
+            build: build.clone(),
+            inputs: inputs.clone(),
+            answer: answer.clone(),
+            view: view.clone(),
+            store: store.clone(),
+        }
+    }
+}
+
+/// What came of a case.
+pub(super) struct Outcome {
+    /// What is compared of the state at the end.
+    pub(super) state: Result<Value, Failure>,
+    pub(super) seen: Seen,
+}
+
+/// When all cases begin: any time will do.
+const BEGINS: i64 = 1_750_000_000_000;
+/// So long a process may take to bring a thread to its end.
+const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
+/// So often a client tries again what fails.
+const TRIES: u32 = 100;
+/// So many rounds of questions and answers a process may take.
+const ROUNDS: u32 = 10_000;
+/// So many processes a case may take.
+const PROCESSES: u32 = 100;
+
+/// Runs one case.
+pub(super) fn run<S: State>(setup: &Setup<S>, options: &RunnerOptions, plan: Plan) -> Outcome {
+    let clock = TestClock::at(BEGINS);
+    let torn = setup.store.length().is_some();
+    let core = Arc::new(Core::new(clock, plan, torn));
+    let case = Case {
+        setup: setup.clone(),
+        options: options.clone(),
+        core: core.clone(),
+    };
+    let state = case.live(true);
+    let seen = std::mem::take(&mut *core.seen());
+    Outcome { state, seen }
+}
+
+struct Case<S: State> {
+    setup: Setup<S>,
+    options: RunnerOptions,
+    core: Arc<Core>,
+}
+
+impl<S: State> Case<S> {
+    fn again(&self) -> Self {
+        Self {
+            setup: self.setup.clone(),
+            options: self.options.clone(),
+            core: self.core.clone(),
+        }
+    }
+
+    /// One process after the other, until one sees the end.
+    fn live(&self, fresh: bool) -> Result<Value, Failure> {
+        for nth in 0..PROCESSES {
+            if let Some(state) = self.process(fresh && nth == 0)? {
+                return Ok(state);
+            }
+        }
+        Err(Failure::new(format!("{PROCESSES} processes saw no end")))
+    }
+
+    /// One process: it has a runtime of its own, and what it began dies with it. None if it died.
+    fn process(&self, fresh: bool) -> Result<Option<Value>, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build();
+        let runtime = runtime.map_err(|error| Failure::new(format!("no runtime: {error}")))?;
+        let clock = &self.core.clock;
+        let ended = runtime.block_on(async {
+            clock.follow();
+            let ended = self.lifetime(fresh).await;
+            clock.leave();
+            ended
+        });
+        let died = matches!(ended, Ok(None));
+        let alone = self.core.seen().stalled == 0;
+        if died && alone {
+            let torn = self.core.seen().torn.take();
+            self.setup.store.die(torn)?;
+        }
+        drop(runtime);
+        ended
+    }
+
+    async fn lifetime(&self, fresh: bool) -> Result<Option<Value>, Failure> {
+        let (store, clock) = (&self.setup.store, &self.core.clock);
+        let opened = if fresh {
+            store.fresh(clock).await?
+        } else {
+            store.reopen(clock).await?
+        };
+        let process = Arc::new(Process::default());
+        let world = World::new(self.core.clone(), process.clone());
+        let graph = (self.setup.build)(&world);
+        let graph = graph.map_err(|error| Failure::new(format!("no graph: {error}")))?;
+        let log = Arc::new(self.log(opened, &process));
+        let runner = Runner::new(graph, log).options(self.options.clone());
+        tokio::select! {
+            biased;
+            () = process.died() => Ok(None),
+            state = self.drive(&runner) => state.map(Some),
+            () = tokio::time::sleep(LONGEST) => Err(Failure::new("the thread comes to no end")),
+        }
+    }
+
+    fn log(&self, inner: Opened, process: &Arc<Process>) -> FaultLog {
+        let others = self.again();
+        FaultLog {
+            core: self.core.clone(),
+            process: process.clone(),
+            inner,
+            store: self.setup.store.clone(),
+            others: Box::new(move || {
+                let others = others.again();
+                let lived = std::thread::spawn(move || {
+                    if let Err(failure) = others.live(false) {
+                        others.core.broke(format!("another process: {failure}"));
+                    }
+                });
+                // A panic is told by the thread that panicked, and shows as a missing end.
+                let _ = lived.join();
+            }),
+        }
+    }
+
+    /// What a client does: it asks for what it wants until it has it.
+    async fn drive(&self, runner: &Runner<S>) -> Result<Value, Failure> {
+        let thread = thread()?;
+        let mut last = None;
+        for (n, input) in self.setup.inputs.iter().enumerate() {
+            let start = || runner.start_keyed(&thread, format!("input {n}"), input());
+            let mut tries = 0;
+            let mut known = self.core.seen().answered.clone();
+            let mut end = start().await;
+            for round in 0.. {
+                let before = std::mem::replace(&mut known, self.core.seen().answered.clone());
+                end = match end {
+                    Ok(Ended::Finished { state, .. }) => {
+                        last = Some(state);
+                        break;
+                    }
+                    _ if round > ROUNDS => {
+                        return Err(Failure::new("the questions come to no end"));
+                    }
+                    Ok(Ended::Parked { interrupts, .. }) => {
+                        let answers = self.answers(&interrupts, &before)?;
+                        runner.resume(&thread, answers).await
+                    }
+                    Ok(_) => {
+                        tokio::time::sleep(Duration::from_secs(1)).await;
+                        runner.recover(&thread).await
+                    }
+                    Err(error) => {
+                        tries += 1;
+                        if tries > TRIES {
+                            return Err(stuck(&error));
+                        }
+                        tokio::time::sleep(Duration::from_secs(1)).await;
+                        start().await
+                    }
+                };
+            }
+        }
+        let state = last.ok_or_else(|| Failure::new("a simulation needs an input"))?;
+        Ok((self.setup.view)(&state))
+    }
+
+    fn answers(&self, open: &[Interrupt], known: &BTreeSet<String>) -> Result<Answers, Failure> {
+        let mut answers = Answers::none();
+        for interrupt in open {
+            let id = &interrupt.id;
+            if known.contains(id.as_str()) {
+                let lost = format!("the answer to {id} was acknowledged, and is asked for again");
+                return Err(Failure::new(lost));
+            }
+            let given = (self.setup.answer)(interrupt);
+            let looked_up = self.look_up(interrupt);
+            let answer = given.map(Ok).or(looked_up);
+            let answer = answer.ok_or_else(|| {
+                let key = &interrupt.question.key;
+                Failure::new(format!("no answer to {key:?} of {}", interrupt.task))
+            })??;
+            answers = match &interrupt.question.digest {
+                Some(digest) => answers.approving(id.clone(), answer, digest.clone())?,
+                None => answers.and(id.clone(), answer)?,
+            };
+        }
+        Ok(answers)
+    }
+
+    /// Whether an effect in doubt happened: the world knows.
+    fn look_up(&self, interrupt: &Interrupt) -> Option<Result<Value, Failure>> {
+        let prompt = &interrupt.question.prompt;
+        let key = prompt.get("in_doubt")?.as_str()?;
+        let task = prompt.get("task")?.as_str()?;
+        let whole_thread = format!("//{key}");
+        let addresses = [format!("/{task}/{key}"), whole_thread];
+        let mut seen = self.core.seen();
+        let done = seen
+            .deeds
+            .keys()
+            .find(|(_, address)| addresses.contains(address));
+        let doubt = match done {
+            Some((name, address)) => Doubt::Happened(outcome(name, address).into()),
+            None => Doubt::DidNotHappen,
+        };
+        seen.doubts.extend(addresses);
+        Some(serde_json::to_value(doubt).map_err(Failure::from))
+    }
+}
+
+fn thread() -> Result<ThreadId, Failure> {
+    ThreadId::new("sim").map_err(|error| Failure::new(error.to_string()))
+}
+
+fn stuck(error: &RunError) -> Failure {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    Failure::new(format!("the thread cannot go on: {text}"))
+}

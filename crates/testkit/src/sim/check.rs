@@ -1,0 +1,47 @@
+//! What must hold at the end of a case: K24.
+use fugato_state::EffectClass;
+use serde_json::Value;
+
+use super::{
+    case::Outcome,
+    core::{Seen, counts},
+};
+use crate::log::{Failure, holds, same};
+
+/// Compares a case with the run in which nothing went wrong.
+pub(super) fn check(case: &Outcome, state: &Value, whole: &Seen) -> Result<(), Failure> {
+    if let Some(broken) = case.seen.broken.first() {
+        return Err(Failure::new(broken.clone()));
+    }
+    let ended = case.state.clone()?;
+    effects(&case.seen, whole)?;
+    same("the state at the end", &ended, state)?;
+    let most = case.seen.most_in_flight;
+    holds(most <= 1, || {
+        format!("{most} appends of one thread were under way at once")
+    })
+}
+
+fn effects(seen: &Seen, whole: &Seen) -> Result<(), Failure> {
+    for ((name, address), deed) in &seen.deeds {
+        let times = deed.times;
+        holds(deed.class != EffectClass::Once || times <= 1, || {
+            format!("{name} {address} was done {times} times")
+        })?;
+        let known = (name.clone(), address.clone());
+        let wanted = !counts(deed.class) || whole.deeds.contains_key(&known);
+        holds(wanted, || {
+            format!("{name} {address} was done, and is not where nothing goes wrong")
+        })?;
+    }
+    let missing = whole.deeds.iter().find(|(known, deed)| {
+        let (_, address) = known;
+        counts(deed.class) && !seen.deeds.contains_key(*known) && !seen.doubts.contains(address)
+    });
+    holds(missing.is_none(), || match missing {
+        Some(((name, address), _)) => {
+            format!("{name} {address} was never done, and nobody was asked about it")
+        }
+        None => String::new(),
+    })
+}

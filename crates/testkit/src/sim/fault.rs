@@ -1,0 +1,199 @@
+//! What can go wrong, and where.
+use std::{fmt, str::FromStr};
+
+use fugato_state::EffectClass;
+
+use crate::log::Failure;
+
+/// What a process was doing at a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Doing {
+    /// An append.
+    Append,
+    /// A request for a lease.
+    Acquire,
+    /// A renewal of a lease.
+    Renew,
+    /// Giving a lease back.
+    Release,
+    /// Reading records, or the end of the log.
+    Read,
+    /// An action that may be repeated.
+    Act,
+    /// An action that must not be done twice.
+    ActOnce,
+}
+
+impl Doing {
+    pub(super) fn acting(class: EffectClass) -> Self {
+        match class {
+            EffectClass::Once => Self::ActOnce,
+            _ => Self::Act,
+        }
+    }
+
+    /// What can go wrong there. `torn`: whether the store has a file whose end can be torn off.
+    pub(super) fn faults(self, torn: bool) -> Vec<Fault> {
+        use Fault::{
+            AnswerLost, AnsweredLate, ArrivesLate, DiesAfter, DiesBefore, Down, Full, Hangs,
+            Overtaken, Refused, StallsAfter, StallsBefore, Taken, Torn,
+        };
+        match self {
+            Self::Append => {
+                let torn = torn.then_some(Torn);
+                let always = [
+                    DiesBefore,
+                    DiesAfter,
+                    Refused,
+                    AnswerLost,
+                    Down,
+                    Full,
+                    Taken,
+                    ArrivesLate,
+                    AnsweredLate,
+                    Overtaken,
+                    StallsBefore,
+                    StallsAfter,
+                ];
+                always.into_iter().chain(torn).collect()
+            }
+            Self::Acquire => vec![
+                DiesBefore,
+                DiesAfter,
+                Refused,
+                AnswerLost,
+                Down,
+                AnsweredLate,
+                StallsAfter,
+            ],
+            Self::Renew => vec![
+                DiesBefore,
+                DiesAfter,
+                Refused,
+                AnswerLost,
+                Down,
+                ArrivesLate,
+                AnsweredLate,
+                StallsBefore,
+            ],
+            Self::Release => vec![DiesBefore, DiesAfter, Refused, AnsweredLate],
+            Self::Read => vec![DiesBefore, Refused, Down, AnsweredLate, StallsAfter],
+            Self::Act => vec![DiesBefore, DiesAfter],
+            Self::ActOnce => vec![DiesBefore, DiesAfter, AnswerLost, Hangs],
+        }
+    }
+}
+
+macro_rules! faults {
+    ($($(#[$doc:meta])* $fault:ident = $name:literal,)*) => {
+        /// What goes wrong at a point.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Fault {
+            $($(#[$doc])* $fault,)*
+        }
+
+        impl Fault {
+            /// Its name, as replay lines write it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$fault => $name,)*
+                }
+            }
+        }
+
+        impl FromStr for Fault {
+            type Err = Failure;
+
+            fn from_str(name: &str) -> Result<Self, Failure> {
+                match name {
+                    $($name => Ok(Self::$fault),)*
+                    _ => Err(Failure::new(format!("there is no fault {name:?}"))),
+                }
+            }
+        }
+    };
+}
+
+faults! {
+    /// The process dies before it is done.
+    DiesBefore = "dies-before",
+    /// The process dies after it was done, and before it learns so.
+    DiesAfter = "dies-after",
+    /// The process dies while the store writes: the end of its file is torn.
+    Torn = "torn",
+    /// The store does not answer, and nothing was done.
+    Refused = "refused",
+    /// It was done, and the answer is lost.
+    AnswerLost = "answer-lost",
+    /// The store does not answer for half a minute, whatever it is asked.
+    Down = "down",
+    /// The store is full.
+    Full = "full",
+    /// Somebody else has taken the thread.
+    Taken = "taken",
+    /// The request arrives after a minute.
+    ArrivesLate = "arrives-late",
+    /// The answer comes after a minute, and after those to what was asked later.
+    AnsweredLate = "answered-late",
+    /// The process dies, and its request arrives when another has taken the thread over.
+    Overtaken = "overtaken",
+    /// The whole process stands still before it is done. Another brings the thread to its end, and
+    /// then the first goes on as if nothing had been.
+    StallsBefore = "stalls-before",
+    /// The same, after it was done.
+    StallsAfter = "stalls-after",
+    /// It was done, and no answer ever comes.
+    Hangs = "hangs",
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Which points go wrong, and how: the n-th point that is passed, from 1, processes together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Plan(pub(super) Vec<(usize, Wish)>);
+
+/// What shall go wrong at a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wish {
+    This(Fault),
+    /// The n-th of what can go wrong there.
+    Any(usize),
+}
+
+impl Plan {
+    pub(super) fn one(point: usize, fault: Fault) -> Self {
+        Self(vec![(point, Wish::This(fault))])
+    }
+
+    pub(super) fn at(&self, point: usize, doing: Doing, torn: bool) -> Option<Fault> {
+        let (_, wish) = self.0.iter().find(|(at, _)| *at == point)?;
+        match *wish {
+            Wish::This(fault) => Some(fault),
+            Wish::Any(n) => {
+                let possible = doing.faults(torn);
+                let n = n.checked_rem(possible.len())?;
+                possible.get(n).copied()
+            }
+        }
+    }
+}
+
+impl FromStr for Plan {
+    type Err = Failure;
+
+    fn from_str(text: &str) -> Result<Self, Failure> {
+        let wrong = || Failure::new(format!("{text:?} is not like 17=dies-after"));
+        let each = text.split('+').filter(|part| !part.is_empty()).map(|part| {
+            let (point, fault) = part.split_once('=').ok_or_else(wrong)?;
+            let point = point.parse().map_err(|_| wrong())?;
+            Ok((point, Wish::This(fault.parse()?)))
+        });
+        each.collect::<Result<_, _>>().map(Self)
+    }
+}

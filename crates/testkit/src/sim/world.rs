@@ -1,0 +1,121 @@
+use std::{fmt, sync::Arc};
+
+use fugato_graph::{BoxError, NotDone};
+use fugato_state::{EffectClass, Millis};
+
+use super::{
+    core::{Core, Process, address},
+    fault::{Doing, Fault},
+};
+
+/// The outside world of a simulation: what actions do to it, it remembers, and no crash undoes.
+///
+/// A graph under simulation does all its deeds here, with the idempotency key that
+/// [`Context::effect`](fugato_graph::Context::effect) hands to the action. The README shows one.
+#[derive(Clone)]
+pub struct World {
+    core: Arc<Core>,
+    process: Arc<Process>,
+}
+
+/// What was done to the world under one name and key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Deed {
+    pub(super) class: EffectClass,
+    pub(super) times: u32,
+}
+
+impl World {
+    pub(super) fn new(core: Arc<Core>, process: Arc<Process>) -> Self {
+        Self { core, process }
+    }
+
+    /// Does something that must not be done twice: the simulation fails if it is. What comes out
+    /// depends on `name` and `key` alone.
+    pub async fn act(
+        &self,
+        name: impl Into<String>,
+        key: impl Into<String>,
+    ) -> Result<String, BoxError> {
+        self.act_as(EffectClass::Once, name, key).await
+    }
+
+    /// Does something of another class. An action of class `Keyed` is recognised by its key.
+    pub async fn act_as(
+        &self,
+        class: EffectClass,
+        name: impl Into<String>,
+        key: impl Into<String>,
+    ) -> Result<String, BoxError> {
+        let (name, key) = (name.into(), key.into());
+        self.process.alive().await;
+        let fault = self
+            .core
+            .pass(Doing::acting(class), format!("{name} {}", address(&key)));
+        if fault == Some(Fault::DiesBefore) {
+            return self.process.die().await;
+        }
+        // Nothing lets others run before it is done: what may begin must not be interrupted here.
+        let result = outcome(&name, &key);
+        self.note(class, name, address(&key));
+        match fault {
+            Some(Fault::DiesAfter) => self.process.die().await,
+            Some(Fault::AnswerLost) => Err("the connection was lost".into()),
+            Some(Fault::Hangs) => std::future::pending().await,
+            _ => {
+                tokio::task::yield_now().await;
+                Ok(result)
+            }
+        }
+    }
+
+    /// What came out of an action, if it was done: what `reconcile` would find.
+    pub fn find(&self, name: &str, key: &str) -> Option<String> {
+        let known = (name.to_owned(), address(key).to_owned());
+        let done = self.core.seen().deeds.contains_key(&known);
+        done.then(|| outcome(name, key))
+    }
+
+    /// Fails so often under this name, and then no more, however many processes try.
+    pub fn fail(&self, name: impl Into<String>, times: u32) -> Result<(), BoxError> {
+        let mut seen = self.core.seen();
+        let failed = seen.outages.entry(name.into()).or_default();
+        if *failed >= times {
+            return Ok(());
+        }
+        *failed += 1;
+        Err(NotDone::because("the world is not ready").into())
+    }
+
+    /// The time, in milliseconds since the Unix epoch: that of the store.
+    pub fn now(&self) -> Millis {
+        self.core.clock.now()
+    }
+
+    fn note(&self, class: EffectClass, name: String, address: &str) {
+        let mut seen = self.core.seen();
+        // Who stood still acts once more before it learns that another owns the thread. It is
+        // harmless where the class allows it.
+        let stalls = |fault| matches!(fault, Fault::StallsBefore | Fault::StallsAfter);
+        let alone = !seen.fired.iter().any(|(_, fault)| stalls(*fault));
+        let again = seen.receipts.contains(address);
+        if again && (alone || class == EffectClass::Once) {
+            let what = format!("{name} {address} was done again after its receipt was stored");
+            seen.broken.push(what);
+        }
+        let deed = seen.deeds.entry((name, address.to_owned()));
+        let deed = deed.or_insert(Deed { class, times: 0 });
+        deed.times += 1;
+    }
+}
+
+/// What comes out of an action.
+pub(super) fn outcome(name: &str, key: &str) -> String {
+    format!("{name} {}", address(key))
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World").finish_non_exhaustive()
+    }
+}
