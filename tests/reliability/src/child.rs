@@ -1,0 +1,158 @@
+//! A process of ours that may be killed.
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    process::{ChildStdin, Command},
+    sync::mpsc::{UnboundedReceiver, unbounded_channel},
+};
+
+use crate::{
+    Tried,
+    evidence::Evidence,
+    serve::{Order, Said, What},
+};
+
+/// How a child is started.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// The program: this crate's.
+    pub program: PathBuf,
+    /// The store.
+    pub store: String,
+    /// The folder of the evidence.
+    pub evidence: PathBuf,
+    /// What its threads do.
+    pub what: What,
+    /// How long a step of a chain takes, in milliseconds.
+    pub pause: u64,
+    /// How long leases last, in milliseconds.
+    pub lease: u64,
+    /// How many threads run at once.
+    pub concurrency: usize,
+}
+
+impl Start {
+    /// A child that does jobs.
+    pub fn new(program: &Path, store: &str, evidence: &Evidence) -> Self {
+        Self {
+            program: program.to_owned(),
+            store: store.to_owned(),
+            evidence: evidence.folder().to_owned(),
+            what: What::Job,
+            pause: 0,
+            lease: 400,
+            concurrency: 16,
+        }
+    }
+
+    /// Starts it. It ends when its handle is dropped, or the parent dies.
+    pub fn spawn(&self) -> Tried<Child> {
+        let what = match self.what {
+            What::Job => "job",
+            What::Chain => "chain",
+            What::Witnessed => "witnessed",
+            What::Once => "once",
+        };
+        let mut command = Command::new(&self.program);
+        command
+            .args(["serve", "--store", &self.store, "--what", what])
+            .args(["--pause", &self.pause.to_string()])
+            .args(["--lease", &self.lease.to_string()])
+            .args(["--concurrency", &self.concurrency.to_string()])
+            .arg("--evidence")
+            .arg(&self.evidence)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true);
+        let mut process = command.spawn()?;
+        let orders = process.stdin.take();
+        let out = process.stdout.take().ok_or("the output is piped")?;
+        let (sender, said) = unbounded_channel();
+        tokio::spawn(async move {
+            let mut lines = BufReader::new(out).lines();
+            while let Ok(Some(line)) = lines.next_line().await {
+                // Half a line is nothing that was said.
+                if let Ok(said) = serde_json::from_str(&line) {
+                    let _ = sender.send(said);
+                }
+            }
+        });
+        Ok(Child {
+            process,
+            orders,
+            said,
+        })
+    }
+}
+
+/// A process of ours.
+#[derive(Debug)]
+pub struct Child {
+    process: tokio::process::Child,
+    orders: Option<ChildStdin>,
+    said: UnboundedReceiver<Said>,
+}
+
+impl Child {
+    /// Tells it something. A process that is gone hears nothing.
+    pub async fn order(&mut self, order: &Order) -> Tried<()> {
+        let mut line = serde_json::to_vec(order)?;
+        line.push(b'\n');
+        if let Some(orders) = &mut self.orders {
+            let _ = orders.write_all(&line).await;
+        }
+        Ok(())
+    }
+
+    /// The next that it says; none if it is gone.
+    pub async fn next(&mut self) -> Option<Said> {
+        self.said.recv().await
+    }
+
+    /// What it has said meanwhile.
+    pub fn heard(&mut self) -> Vec<Said> {
+        std::iter::from_fn(|| self.said.try_recv().ok()).collect()
+    }
+
+    /// Waits until it works.
+    pub async fn ready(&mut self) -> Tried<()> {
+        match self.next().await {
+            Some(Said::Ready) => Ok(()),
+            other => Err(format!("the process did not get ready: {other:?}").into()),
+        }
+    }
+
+    /// What ends it, or stops it, or lets it go on.
+    pub fn signal(&self, signal: Signal) -> Tried<()> {
+        let process = self.process.id().and_then(|id| i32::try_from(id).ok());
+        let process = process.and_then(Pid::from_raw).ok_or("it is gone")?;
+        Ok(kill_process(process, signal)?)
+    }
+
+    /// Waits for its end, and returns what it had still to say.
+    pub async fn end(mut self) -> Tried<Vec<Said>> {
+        self.process.wait().await?;
+        let mut said = vec![];
+        while let Some(last) = self.said.recv().await {
+            said.push(last);
+        }
+        Ok(said)
+    }
+
+    /// Kills it as nothing else can, and returns what it had said before.
+    pub async fn kill9(self) -> Tried<Vec<Said>> {
+        self.signal(Signal::KILL)?;
+        self.end().await
+    }
+
+    /// Asks it to end in peace, and returns what it says to that.
+    pub async fn terminate(self) -> Tried<Vec<Said>> {
+        self.signal(Signal::TERM)?;
+        self.end().await
+    }
+}
