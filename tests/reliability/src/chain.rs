@@ -1,13 +1,14 @@
 //! A thread of as many steps as its input says.
 use std::time::Duration;
 
-use fugato_graph::{Context, END, Effect, Graph, Reconciled};
+use fugato_graph::{Context, END, Effect, Graph};
 use fugato_state::State;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     BoxError, Tried,
     evidence::{Evidence, What},
+    job::found,
 };
 
 /// How many steps are wanted, and how many were taken.
@@ -61,9 +62,12 @@ pub fn graph(walk: &Walk) -> Tried<Graph<Chain>> {
         let walk = walk.clone();
         async move { walk.step(cx).await }
     };
-    let next = |chain: &Chain| match chain.taken < chain.wanted {
-        true => "step",
-        false => END,
+    let next = |chain: &Chain| {
+        if chain.taken < chain.wanted {
+            "step"
+        } else {
+            END
+        }
     };
     Ok(Graph::<Chain>::starting_at("step")
         .node("step", step)
@@ -89,10 +93,7 @@ impl Walk {
                     let happened = evidence.shows(&thread, &task, KEY)?;
                     let key = KEY.to_owned();
                     evidence.add(&thread, &task, What::Looked { key, happened })?;
-                    Ok::<_, BoxError>(match happened {
-                        true => Reconciled::Happened(()),
-                        false => Reconciled::DidNotHappen,
-                    })
+                    Ok::<_, BoxError>(found(happened, ()))
                 });
             let act = move |idempotency| async move {
                 let key = KEY.to_owned();

@@ -127,6 +127,11 @@ impl Child {
         }
     }
 
+    /// Its number; none if it is gone.
+    pub fn id(&self) -> Option<u32> {
+        self.process.id()
+    }
+
     /// What ends it, or stops it, or lets it go on.
     pub fn signal(&self, signal: Signal) -> Tried<()> {
         let process = self.process.id().and_then(|id| i32::try_from(id).ok());

@@ -2,9 +2,10 @@
 //! retry, a subgraph.
 use std::time::Duration;
 
-use fugato_graph::{Context, END, Effect, Graph, NodePolicy, Reconciled};
-use fugato_state::State;
+use fugato_graph::{Context, Doubt, END, Effect, Graph, NodePolicy, Reconciled};
+use fugato_state::{Interrupt, Question, State};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     BoxError, Tried,
@@ -62,6 +63,34 @@ pub fn approved(answer: u64) -> String {
 
 /// What a line of an answer begins with.
 pub const APPROVED: &str = "approved by ";
+
+/// What looking after an action has shown.
+pub(crate) fn found<T>(happened: bool, result: T) -> Reconciled<T> {
+    if happened {
+        Reconciled::Happened(result)
+    } else {
+        Reconciled::DidNotHappen
+    }
+}
+
+/// The action that a question is about, if it is about one in doubt.
+pub fn in_doubt(question: &Question) -> Option<&str> {
+    question.prompt.get("in_doubt").and_then(Value::as_str)
+}
+
+/// What somebody who knows the evidence says about an action in doubt; none if it is another
+/// question.
+pub fn told(evidence: &Evidence, thread: &str, asked: &Interrupt) -> Tried<Option<Value>> {
+    let Some(key) = in_doubt(&asked.question) else {
+        return Ok(None);
+    };
+    let doubt = if evidence.shows(thread, &asked.task, key)? {
+        Doubt::Happened(result(&asked.task, key).into())
+    } else {
+        Doubt::DidNotHappen
+    };
+    Ok(Some(serde_json::to_value(doubt)?))
+}
 
 /// The job. What its nodes do to the world goes into the evidence.
 pub fn graph(evidence: &Evidence) -> Tried<Graph<Job>> {
@@ -159,10 +188,7 @@ impl Scene {
                 let key = key.to_owned();
                 let result = result(&task, &key);
                 evidence.add(&thread, &task, What::Looked { key, happened })?;
-                Ok::<_, BoxError>(match happened {
-                    true => Reconciled::Happened(result),
-                    false => Reconciled::DidNotHappen,
-                })
+                Ok::<_, BoxError>(found(happened, result))
             })
     }
 

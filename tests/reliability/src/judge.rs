@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{
     Tried,
     evidence::{Evidence, Line, What},
-    job::{self, APPROVED, Job, ONCE, ORDER},
+    job::{self, APPROVED, Job, ONCE, ORDER, in_doubt},
 };
 
 /// What came out of a trial.
@@ -196,22 +196,16 @@ impl Judge {
 
     /// Whoever takes over finds open intents in doubt, and says so before anything follows.
     fn doubts(&mut self, name: &str, history: &[HistoryEntry], seen: &[Line]) {
-        let mut open = BTreeMap::<(String, String), Doubted>::new();
+        let mut open = BTreeMap::<Action, Doubted>::new();
         for entry in history {
-            let full = |task: &Option<String>| {
-                let task = task.as_deref().unwrap_or_default();
-                match entry.scope.as_str() {
-                    "" => task.to_owned(),
-                    scope => format!("{scope}/{task}"),
-                }
-            };
             match &entry.fact {
                 Fact::Intended { task, key, .. } => {
-                    open.insert((full(task), key.clone()), Doubted::No);
+                    open.insert(action(entry, task.as_deref(), key), Doubted::No);
                 }
                 Fact::Resumed { tasks, .. } => {
                     self.verdict.again += tasks.len() as u64;
-                    for doubted in open.values_mut().filter(|doubted| **doubted == Doubted::No) {
+                    let under_way = open.values_mut().filter(|doubted| **doubted == Doubted::No);
+                    for doubted in under_way {
                         *doubted = Doubted::Yes;
                         self.verdict.doubtful += 1;
                     }
@@ -219,29 +213,20 @@ impl Judge {
                 Fact::Asked {
                     task, questions, ..
                 } => {
-                    let task = full(&Some(task.clone()));
-                    for question in questions {
-                        let key = question.question.prompt["in_doubt"].as_str();
-                        let key = (task.clone(), key.unwrap_or_default().to_owned());
-                        if let Some(doubted) = open.get_mut(&key) {
+                    for key in questions
+                        .iter()
+                        .filter_map(|asked| in_doubt(&asked.question))
+                    {
+                        if let Some(doubted) = open.get_mut(&action(entry, Some(task), key)) {
                             *doubted = Doubted::Reported;
                             self.verdict.asked += 1;
                         }
                     }
                 }
                 Fact::Receipt { task, key, .. } | Fact::Undone { task, key, .. } => {
-                    let action = (full(task), key.clone());
-                    let doubted = open.remove(&action);
-                    let looked = seen.iter().any(|line| {
-                        let key = |what: &What| matches!(what, What::Looked { key, .. } if *key == action.1);
-                        line.task == action.0 && key(&line.what)
-                    });
-                    match doubted {
-                        Some(Doubted::Yes) if looked => self.verdict.looked += 1,
-                        Some(Doubted::Yes) => self.verdict.wrong(format!(
-                            "{name}: nobody was told that {action:?} is in doubt"
-                        )),
-                        _ => {}
+                    let action = action(entry, task.as_deref(), key);
+                    if open.remove(&action) == Some(Doubted::Yes) {
+                        self.looked_after(name, &action, seen);
                     }
                 }
                 _ => {}
@@ -249,6 +234,18 @@ impl Judge {
         }
         for action in open.into_keys() {
             self.verdict.wrong(format!("{name} left {action:?} open"));
+        }
+    }
+
+    fn looked_after(&mut self, name: &str, (task, key): &Action, seen: &[Line]) {
+        let looked = seen.iter().any(|line| {
+            line.task == *task && matches!(&line.what, What::Looked { key: own, .. } if own == key)
+        });
+        if looked {
+            self.verdict.looked += 1;
+        } else {
+            let what = format!("{name}: nobody was told that {key} of {task} is in doubt");
+            self.verdict.wrong(what);
         }
     }
 
@@ -285,6 +282,18 @@ impl Judge {
     }
 }
 
+/// A task with its scope, and the key of its action.
+type Action = (String, String);
+
+fn action(entry: &HistoryEntry, task: Option<&str>, key: &str) -> Action {
+    let task = task.unwrap_or_default();
+    let full = match entry.scope.as_str() {
+        "" => task.to_owned(),
+        scope => format!("{scope}/{task}"),
+    };
+    (full, key.to_owned())
+}
+
 /// Whether an open intent is known to be in doubt.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Doubted {
@@ -300,4 +309,100 @@ fn in_peace(lines: &[String]) -> Vec<&str> {
         .iter()
         .map(|line| if calm(line) { APPROVED } else { line })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A job that was done in peace, and what is done to its evidence afterwards.
+    async fn judged(disturb: impl FnOnce(&Evidence, &str) -> Tried<()>) -> Tried<Verdict> {
+        let folder = tempfile::tempdir()?;
+        let evidence = Evidence::in_folder(folder.path())?;
+        let runner = Runner::new(job::graph(&evidence)?, MemoryLog::default().into());
+        let thread = ThreadId::new("job")?;
+        let parked = runner.start(&thread, ()).await?;
+        let question = parked.interrupts().first().map(|asked| asked.id.clone());
+        runner.resume(&thread, Answers::only(7)?).await?;
+        disturb(&evidence, "job")?;
+        let mut judge = Judge::new(&evidence).await?;
+        let id = format!("job {}", question.ok_or("it asks")?);
+        let acknowledged = HashMap::from([(id, 7.into())]);
+        judge.job(&runner, &thread, &acknowledged).await?;
+        Ok(judge.verdict)
+    }
+
+    fn did(task: &str, key: &str, idempotency: &str) -> (String, What) {
+        let (key, idempotency) = (key.to_owned(), idempotency.to_owned());
+        (task.to_owned(), What::Did { key, idempotency })
+    }
+
+    #[tokio::test]
+    async fn a_job_in_peace_is_found_right() -> Tried<()> {
+        let verdict = judged(|_, _| Ok(())).await?;
+        assert_eq!(verdict.problems, [""; 0]);
+        assert_eq!((verdict.jobs, verdict.once, verdict.doubtful), (1, 6, 0));
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn what_was_done_twice_is_found() -> Tried<()> {
+        let verdict = judged(|evidence, job| {
+            let (task, what) = did("mail#1", "send", "k");
+            Ok(evidence.add(job, &task, what)?)
+        });
+        let verdict = verdict.await?;
+        assert_eq!(verdict.problems, [r#"job did ("mail#1", "send") 2 times"#]);
+        assert_eq!((verdict.once, verdict.doubled), (5, 1));
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn another_idempotency_key_is_found() -> Tried<()> {
+        let verdict = judged(|evidence, job| {
+            let (task, what) = did("work#1[1]", "charge", "another");
+            Ok(evidence.add(job, &task, what)?)
+        });
+        let verdict = verdict.await?;
+        assert_eq!(
+            (verdict.problems.len(), verdict.repeated),
+            (1, 1),
+            "{verdict:?}"
+        );
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_step_that_is_taken_again_is_found() -> Tried<()> {
+        let verdict = judged(|evidence, job| {
+            Ok(evidence.add(job, "gather#1", What::Began { attempt: 2 })?)
+        });
+        let problems = verdict.await?.problems;
+        assert!(
+            problems.len() == 1 && problems[0].starts_with("job lost a step"),
+            "{problems:?}"
+        );
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn evidence_that_is_missing_is_found() -> Tried<()> {
+        let verdict = judged(|evidence, job| {
+            let file = evidence.folder().join(format!("{job}.jsonl"));
+            let text = std::fs::read_to_string(&file)?;
+            let kept = text.lines().filter(|line| !line.contains("ship#1"));
+            let kept: Vec<_> = kept.collect();
+            Ok(std::fs::write(file, kept.join("\n"))?)
+        });
+        let verdict = verdict.await?;
+        let expected = [
+            "job ended without ship",
+            r#"job ended without ("deliver#1/ship#1", "send")"#,
+        ];
+        assert_eq!(
+            (verdict.missing, verdict.problems),
+            (1, expected.map(str::to_owned).to_vec())
+        );
+        Ok(())
+    }
 }

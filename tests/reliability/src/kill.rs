@@ -6,10 +6,10 @@ use std::{
 };
 
 use fastrand::Rng;
-use fugato_graph::{Doubt, Runner, Standing};
+use fugato_graph::{Runner, Standing};
 use fugato_state::{Interrupt, ThreadId};
 use fugato_store::{Status, ThreadFilter, ThreadSummary};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
     job::{self, Job},
     judge::{Judge, Verdict},
     serve::{Order, Said},
-    store::{Place, Store},
+    store::{Kind, Place, Store},
 };
 
 /// How often, and how.
@@ -38,14 +38,14 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// So many kills.
-    pub fn new(program: impl Into<PathBuf>, kills: u32, seed: u64) -> Self {
+    /// So many kills. Where connecting takes its time, processes live longer.
+    pub fn new(program: impl Into<PathBuf>, store: Kind, kills: u32, seed: u64) -> Self {
         Self {
             program: program.into(),
             kills,
             seed,
             open: 60,
-            longest: 400,
+            longest: if store == Kind::Sqlite { 400 } else { 800 },
         }
     }
 }
@@ -114,7 +114,7 @@ struct Parent {
 const LOOK: Duration = Duration::from_millis(15);
 
 /// How long the last process may take without any job coming to its end.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 impl Parent {
     async fn live_and_die(
@@ -161,7 +161,7 @@ impl Parent {
                 let stuck = self.open.iter().take(5).cloned().collect::<Vec<_>>();
                 self.judge
                     .verdict
-                    .wrong(format!("{} do not end: {stuck:?}", before));
+                    .wrong(format!("{before} do not end: {stuck:?}"));
                 break;
             }
             sleep(LOOK).await;
@@ -214,7 +214,7 @@ impl Parent {
             .and_then(|n| n.parse::<usize>().ok());
         let before = before.unwrap_or(1).saturating_sub(1);
         let mut filter = ThreadFilter::default();
-        filter.prefix = "job-".to_owned();
+        "job-".clone_into(&mut filter.prefix);
         filter.after = Some(ThreadId::new(format!("job-{before:06}"))?);
         let all = self.store.admin().list(filter).await?;
         Ok(all
@@ -256,16 +256,11 @@ impl Parent {
 
     /// A person who knows the evidence.
     fn think(&mut self, thread: &ThreadId, interrupt: &Interrupt) -> Tried<Value> {
-        let Some(key) = interrupt.question.prompt["in_doubt"].as_str() else {
-            self.tokens += 1;
-            return Ok(json!(self.tokens));
-        };
-        let task = &interrupt.task;
-        let happened = self.evidence.shows(thread.as_str(), task, key)?;
-        Ok(serde_json::to_value(match happened {
-            true => Doubt::Happened(job::result(task, key).into()),
-            false => Doubt::DidNotHappen,
-        })?)
+        if let Some(told) = job::told(&self.evidence, thread.as_str(), interrupt)? {
+            return Ok(told);
+        }
+        self.tokens += 1;
+        Ok(self.tokens.into())
     }
 
     fn hear(&mut self, said: Said) {
@@ -276,7 +271,13 @@ impl Parent {
                     self.judge.verdict.acknowledged += 1;
                 }
             }
-            Said::Refused { .. } => self.judge.verdict.refused += 1,
+            Said::Refused { order, .. } => {
+                self.judge.verdict.refused += 1;
+                // The lease of a dead process may keep everybody out for a while.
+                if let Order::Resume { thread, id, .. } = order {
+                    self.asked.remove(&format!("{thread} {id}"));
+                }
+            }
             _ => {}
         }
     }

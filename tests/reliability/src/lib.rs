@@ -18,9 +18,11 @@ pub mod evidence;
 pub mod job;
 pub mod judge;
 pub mod kill;
-
+pub mod load;
+pub mod long;
+pub mod parked;
 pub mod serve;
-
+pub mod share;
 pub mod store;
 
 /// What a trial may fail with.

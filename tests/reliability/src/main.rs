@@ -1,11 +1,15 @@
 //! Tries for as long as one likes whether what is promised holds.
-use std::{env, process::ExitCode};
+use std::{env, path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::{Parser, Subcommand};
 use reliability::{
     BoxError, Tried,
     kill::{Plan, kill},
+    load::under_load,
+    long::long,
+    parked::{park, parked},
     serve::{Serve, serve},
+    share::{Queue, drain, hand_over, throughput},
     store::{Kind, Place},
 };
 
@@ -30,6 +34,36 @@ enum Trial {
         /// What makes the moments random.
         #[arg(long, default_value_t = 1)]
         seed: u64,
+    },
+    /// Kills the server while jobs are done, and starts it again.
+    Server {
+        /// Which.
+        #[arg(long, default_value = "postgres")]
+        store: Kind,
+        /// How often it is killed.
+        #[arg(long, default_value_t = 10)]
+        kills: u32,
+    },
+    /// Lets processes share a queue on Postgres: one is killed, one ends in peace, two race.
+    Share {
+        /// How many steps each thread of the race takes.
+        #[arg(long, default_value_t = 200)]
+        steps: u64,
+    },
+    /// Lets many threads wait in a file of SQLite, and answers a thousand of them.
+    Park {
+        /// How many.
+        #[arg(long, default_value_t = 100_000)]
+        threads: u64,
+        /// A file in which they wait already.
+        #[arg(long, hide = true)]
+        file: Option<PathBuf>,
+    },
+    /// Takes many steps in one run, on SQLite, in batches.
+    Long {
+        /// How many.
+        #[arg(long, default_value_t = 1_000_000)]
+        steps: u64,
     },
     /// The process that the other trials start and kill.
     #[command(hide = true)]
@@ -58,11 +92,12 @@ async fn main() -> ExitCode {
     code
 }
 
+/// What is wrong.
 async fn carry_out(trial: Trial) -> Tried<Vec<String>> {
     match trial {
         Trial::Kill { store, kills, seed } => {
             let place = place(store)?;
-            let plan = Plan::new(env::current_exe()?, kills, seed);
+            let plan = Plan::new(env::current_exe()?, store, kills, seed);
             let told = |kill: u32, verdict: &_| {
                 if kill.is_multiple_of(20) {
                     tell(&format!("{verdict}"));
@@ -72,8 +107,81 @@ async fn carry_out(trial: Trial) -> Tried<Vec<String>> {
             tell(&verdict.to_string());
             Ok(verdict.problems)
         }
+        Trial::Server { store, kills } => server(store, kills).await,
+        Trial::Share { steps } => share(steps).await,
+        Trial::Park { threads, file } => {
+            let folder = tempfile::tempdir()?;
+            let Some(file) = file else {
+                let file = folder.path().join("parked.db");
+                park(&file, threads).await?;
+                return again(&["park", "--threads", &threads.to_string()], &file).await;
+            };
+            tell(&parked(&file, threads, 1000).await?.to_string());
+            Ok(vec![])
+        }
+        Trial::Long { steps } => {
+            let folder = tempfile::tempdir()?;
+            tell(&long(folder.path(), steps).await?.to_string());
+            Ok(vec![])
+        }
         Trial::Serve(how) => serve(&how).await.map(|()| vec![]),
     }
+}
+
+/// The same in a process that has done nothing before: only its memory tells what it costs.
+async fn again(arguments: &[&str], file: &std::path::Path) -> Tried<Vec<String>> {
+    let mut command = tokio::process::Command::new(env::current_exe()?);
+    command.args(arguments).arg("--file").arg(file);
+    let status = command.status().await?;
+    Ok(if status.success() {
+        vec![]
+    } else {
+        vec![status.to_string()]
+    })
+}
+
+async fn server(store: Kind, kills: u32) -> Tried<Vec<String>> {
+    let place = Arc::new(place(store)?);
+    let breaking = async {
+        let mut random = fastrand::Rng::new();
+        for kill in 1..=kills {
+            let wait = std::time::Duration::from_millis(random.u64(100..1500));
+            tokio::time::sleep(wait).await;
+            let place = place.clone();
+            tokio::task::spawn_blocking(move || place.restart()).await?;
+            tell(&format!("killed {kill} times"));
+        }
+        Ok(())
+    };
+    let verdict = under_load(&place, 12, breaking).await?;
+    tell(&verdict.to_string());
+    Ok(verdict.problems)
+}
+
+async fn share(steps: u64) -> Tried<Vec<String>> {
+    let place = place(Kind::Postgres)?;
+    let program = env::current_exe()?;
+    let mut queue = Queue::new(&program, &place).await?;
+    let killed = hand_over(&mut queue).await?;
+    tell(&format!("others go on {:?} after a kill", killed.took));
+    let drained = drain(&mut queue).await?;
+    tell(&format!("{} threads were handed over", drained.handed_over));
+    let one = throughput(&mut queue, 1, steps).await?;
+    let two = throughput(&mut queue, 2, steps).await?;
+    let ratio = two / one;
+    tell(&format!(
+        "1 worker {one:.0} steps/s, 2 workers {two:.0}: {ratio:.2} times as many"
+    ));
+    let again = drained
+        .again
+        .into_iter()
+        .map(|task| format!("begun again: {task}"));
+    Ok(killed
+        .problems
+        .into_iter()
+        .chain(drained.problems)
+        .chain(again)
+        .collect())
 }
 
 fn place(kind: Kind) -> Tried<Place> {

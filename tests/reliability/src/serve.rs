@@ -117,16 +117,12 @@ pub async fn serve(serve: &Serve) -> Tried<()> {
         evidence: (serve.what != What::Chain).then(|| evidence.clone()),
         once: serve.what == What::Once,
     };
-    match serve.what {
-        What::Job => {
-            let runner = store.runner(job::graph(&evidence)?);
-            work(serve, &store, runner, |_| vec![]).await
-        }
-        _ => {
-            let runner = store.runner(chain::graph(&walk)?);
-            work(serve, &store, runner, |steps| vec![Change::Wanted(steps)]).await
-        }
+    if serve.what == What::Job {
+        let runner = store.runner(job::graph(&evidence)?);
+        return work(serve, &store, runner, |_| vec![]).await;
     }
+    let runner = store.runner(chain::graph(&walk)?);
+    work(serve, &store, runner, |steps| vec![Change::Wanted(steps)]).await
 }
 
 /// How runs behave in the process: a task may die as often as it likes.

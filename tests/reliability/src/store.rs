@@ -23,8 +23,7 @@ pub enum Store {
 }
 
 /// The kinds of stores that outlive a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(doc), derive(clap::ValueEnum))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Kind {
     /// A file in a folder of its own.
     Sqlite,
@@ -64,6 +63,14 @@ impl Place {
             server,
             folder,
         }))
+    }
+
+    /// Kills the server, if there is one, and starts it again.
+    pub fn restart(&self) {
+        if let Some(server) = &self.server {
+            server.kill9();
+            server.restart();
+        }
     }
 
     /// Opens the store.

@@ -1,0 +1,50 @@
+//! A process that is killed at random moments loses nothing and does nothing twice.
+use std::env;
+
+use reliability::{
+    BoxError,
+    kill::{Plan, kill},
+    store::{Kind, Place},
+};
+
+/// How often each process is killed here; the program does it as often as one likes.
+const KILLS: u32 = 40;
+
+async fn a_process_is_killed(kind: Kind) -> Result<(), BoxError> {
+    let Some(place) = Place::new(kind)? else {
+        return Ok(());
+    };
+    // A seed that is always the same would find what it found yesterday.
+    let seed = fastrand::u64(..);
+    let plan = Plan::new(env!("CARGO_BIN_EXE_reliability"), kind, KILLS, seed);
+    let verdict = kill(&plan, &place, |_, _| ()).await?;
+    let again = format!("kill --store {kind:?} --kills {KILLS} --seed {seed}").to_lowercase();
+    assert_eq!(verdict.problems, [""; 0], "{again}: {verdict}");
+    let found = (verdict.kills, verdict.doubled, verdict.missing);
+    assert_eq!(found, (KILLS, 0, 0), "{again}: {verdict}");
+    assert!(
+        verdict.doubtful > 0 && verdict.again > 0,
+        "none died at work: {verdict}"
+    );
+    assert_eq!(
+        verdict.doubtful,
+        verdict.asked + verdict.looked,
+        "{again}: {verdict}"
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k24_kill_9_loses_nothing_on_sqlite() -> Result<(), BoxError> {
+    a_process_is_killed(Kind::Sqlite).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k24_kill_9_loses_nothing_on_postgres() -> Result<(), BoxError> {
+    a_process_is_killed(Kind::Postgres).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k24_kill_9_loses_nothing_on_redis() -> Result<(), BoxError> {
+    a_process_is_killed(Kind::Redis).await
+}

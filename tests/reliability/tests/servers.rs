@@ -1,0 +1,42 @@
+//! A server that is killed under load, and started again, has lost nothing that it acknowledged.
+use std::{sync::Arc, time::Duration};
+
+use reliability::{
+    BoxError,
+    load::under_load,
+    store::{Kind, Place},
+};
+
+/// How often the server is killed.
+const KILLS: usize = 3;
+
+async fn a_server_is_killed(kind: Kind) -> Result<(), BoxError> {
+    let Some(place) = Place::new(kind)? else {
+        return Ok(());
+    };
+    let place = Arc::new(place);
+    let breaking = async {
+        for _ in 0..KILLS {
+            let wait = Duration::from_millis(fastrand::u64(200..1200));
+            tokio::time::sleep(wait).await;
+            let place = place.clone();
+            tokio::task::spawn_blocking(move || place.restart()).await?;
+        }
+        Ok(())
+    };
+    let verdict = under_load(&place, 12, breaking).await?;
+    assert_eq!(verdict.problems, [""; 0], "{verdict}");
+    assert_eq!((verdict.doubled, verdict.missing), (0, 0), "{verdict}");
+    assert!(verdict.jobs >= 12 && verdict.again > 0, "{verdict}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d15_a_killed_postgres_loses_nothing_acknowledged() -> Result<(), BoxError> {
+    a_server_is_killed(Kind::Postgres).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d15_a_killed_redis_that_always_syncs_loses_nothing_acknowledged() -> Result<(), BoxError> {
+    a_server_is_killed(Kind::Redis).await
+}
