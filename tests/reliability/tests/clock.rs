@@ -66,7 +66,7 @@ fn graph(clock: &Clock) -> Result<Graph<Job>, BoxError> {
 }
 
 #[tokio::test]
-async fn d25_a_clock_that_is_set_back_stops_nothing() -> Result<(), BoxError> {
+async fn d20_a_clock_that_is_set_back_stops_nothing() -> Result<(), BoxError> {
     let (folder, clock) = (tempfile::tempdir()?, Clock::default());
     let told = clock.clone();
     let options = SqliteOptions::default().clock(move || told.now());

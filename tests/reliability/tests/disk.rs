@@ -14,7 +14,7 @@ use reliability::{
 };
 
 /// More steps than there is room for.
-const STEPS: u64 = 3000;
+const STEPS: u64 = 1000;
 
 fn runner(log: SqliteLog, evidence: &Evidence) -> Result<Runner<Chain>, BoxError> {
     let walk = Walk {
@@ -64,11 +64,11 @@ async fn goes_on(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d15_a_full_database_stops_a_thread_and_room_lets_it_go_on() -> Result<(), BoxError> {
+async fn d13_a_full_database_stops_a_thread_and_room_lets_it_go_on() -> Result<(), BoxError> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("full.db");
     let evidence = Evidence::in_folder(&folder.path().join("evidence"))?;
-    let small = SqliteLog::open_with(&path, SqliteOptions::default().max_bytes(200_000))?;
+    let small = SqliteLog::open_with(&path, SqliteOptions::default().max_bytes(120_000))?;
     let room = || runner(SqliteLog::open(&path)?, &evidence);
     goes_on(runner(small, &evidence)?, &evidence, room).await
 }
@@ -104,7 +104,7 @@ impl Drop for Small {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d15_a_full_disk_stops_a_thread_and_room_lets_it_go_on() -> Result<(), BoxError> {
+async fn d13_a_full_disk_stops_a_thread_and_room_lets_it_go_on() -> Result<(), BoxError> {
     let Some(disk) = Small::new()? else {
         eprintln!("only who may mount can try a full disk");
         return Ok(());
