@@ -67,6 +67,10 @@ impl<S: State> Driver<S> {
         }
         if self.engine.must_store() {
             self.flush(Status::Runnable).await?;
+            // The append may have brought the wish to stop.
+            if self.stops() {
+                return Ok(());
+            }
         }
         if self.root.machine.steps() % STEPS_PER_YIELD == STEPS_PER_YIELD - 1 {
             tokio::task::yield_now().await;

@@ -10,7 +10,7 @@ use crate::{
     context::Shared,
     effect::{Begin, Call, Permit},
     journal::Journal,
-    machine::{Fact, Machine, Meter, Path, Spent},
+    machine::{Effect, Fact, Machine, Meter, Path, Spent},
     scope::{At, Done},
     sight,
     tasks::Tasks,
@@ -28,6 +28,9 @@ pub(crate) struct Engine {
     pub(crate) calls: mpsc::UnboundedReceiver<Call>,
     /// Actions that must not be done twice and are under way in this process.
     pub(crate) acting: Vec<Acting>,
+    /// Actions of the whole thread of which it is not known yet whether they happened, with the
+    /// tasks that began them here.
+    pub(crate) begun: Vec<Begun>,
     /// Answers to tasks that wait until what was learned is stored.
     pub(crate) replies: Vec<(oneshot::Sender<Permit>, Permit)>,
     /// When failed tasks are tried again, and where.
@@ -48,6 +51,13 @@ pub(crate) struct Acting {
     pub(crate) not_after: Millis,
     /// Others that ask for the same.
     pub(crate) waiting: Vec<Begin>,
+}
+
+/// An action of the whole thread, and the task that began it.
+pub(crate) struct Begun {
+    pub(crate) trail: Vec<Path>,
+    pub(crate) path: Path,
+    pub(crate) effect: Effect,
 }
 
 /// What identifies an effect: the scope and task, none for the whole thread, and its key.
@@ -73,6 +83,7 @@ impl Engine {
             tasks: Tasks::default(),
             calls,
             acting: vec![],
+            begun: vec![],
             replies: vec![],
             alarms: BinaryHeap::new(),
             error: None,
@@ -104,6 +115,7 @@ impl Engine {
             return false;
         };
         match self.options.durability {
+            _ if journal.urgent => true,
             Durability::Strict => !journal.can_wait(),
             Durability::Batched {
                 max_records,
@@ -111,6 +123,14 @@ impl Engine {
             } => journal.is_due(max_records, max_delay),
             Durability::AtPause => journal.is_due(MAX_UNSTORED, Duration::MAX),
         }
+    }
+
+    /// What this task began for the whole thread, and has no known end.
+    pub(crate) fn begun_by(&self, at: &At, path: Path) -> Option<&Effect> {
+        let trail = crate::scope::trail(at);
+        let mut begun = self.begun.iter();
+        let by = begun.find(|begun| begun.path == path && *begun.trail == *trail);
+        by.map(|begun| &begun.effect)
     }
 
     /// How long what was learned may still wait to be stored.

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use fugato_state::{Millis, RunId, Seq, State, ThreadId};
-use fugato_store::{Commit, Expect, Snapshot, StoreError, StoreErrorKind};
+use fugato_store::{Commit, Expect, Head, Snapshot, StoreError, StoreErrorKind};
 
 use crate::{
     RunError, RunErrorKind, Runner, codec,
@@ -124,18 +124,18 @@ impl<S: State> Runner<S> {
             .as_ref()
             .ok_or(RunErrorKind::Unsupported("administration"));
         let admin = admin.map_err(RunError::new)?;
-        self.must_exist(thread, seq).await?;
-        let entry = self.history(thread, seq, 1).await?.into_iter().next();
-        if !entry.as_ref().is_some_and(HistoryEntry::is_checkpoint) {
+        let base = self.must_exist(thread, seq).await?.base;
+        // Where the log begins is a checkpoint, or it would not have been compacted or forked there.
+        if seq != base && !self.is_checkpoint(thread, seq).await? {
             let kind = StoreErrorKind::Invalid(format!("position {seq} is no checkpoint"));
             return Err(StoreError::new(kind, "fork").on(thread).into());
         }
-        let run = entry.map_or(RunId(0), |entry| entry.run);
         let snapshots = shop.snapshots.as_deref();
         let mut opened = open(&shop.graph, &*shop.log, snapshots, thread, seq).await?;
         // What this graph does not know would be lost.
         crate::request::check(&opened.scope)?;
         Sub::reflect(&mut opened.scope);
+        let run = opened.scope.machine.run();
         let body = snapshot::save(&opened.scope)?;
         let head = shop.log.head(thread).await?.map_or(0, |head| head.now);
         let fact = Fact::Forked {
@@ -199,8 +199,7 @@ impl<S: State> Runner<S> {
             .map_or(0, |head| head.base);
         let mut seq = upto;
         while seq > base {
-            let entry = self.history(thread, seq, 1).await?.into_iter().next();
-            if entry.is_some_and(|entry| entry.is_checkpoint()) {
+            if self.is_checkpoint(thread, seq).await? {
                 return Ok(seq);
             }
             seq -= 1;
@@ -211,9 +210,14 @@ impl<S: State> Runner<S> {
         Err(StoreError::new(kind, "compact").on(thread).into())
     }
 
-    async fn must_exist(&self, thread: &ThreadId, seq: Seq) -> Result<(), RunError> {
+    async fn is_checkpoint(&self, thread: &ThreadId, seq: Seq) -> Result<bool, RunError> {
+        let entry = self.history(thread, seq, 1).await?.into_iter().next();
+        Ok(entry.is_some_and(|entry| entry.is_checkpoint()))
+    }
+
+    async fn must_exist(&self, thread: &ThreadId, seq: Seq) -> Result<Head, RunError> {
         match self.shop.log.head(thread).await? {
-            Some(head) if (1..=head.seq).contains(&seq) => Ok(()),
+            Some(head) if (1..=head.seq).contains(&seq) => Ok(head),
             _ => Err(StoreError::new(StoreErrorKind::NotFound, "read")
                 .on(thread)
                 .into()),

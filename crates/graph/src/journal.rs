@@ -38,6 +38,9 @@ pub(crate) struct Journal {
     pub(crate) base: Option<Snapshot>,
     /// Bytes appended since the last snapshot.
     pub(crate) tail: usize,
+    /// Whether something must be stored before any node starts, in every mode: that a run was taken
+    /// over, or a task that kills its process would never meet its limit.
+    pub(crate) urgent: bool,
     /// Whether it is measured how long facts wait.
     pub(crate) timed: bool,
 }
@@ -53,11 +56,13 @@ impl Journal {
             oldest: None,
             base: None,
             tail: 0,
+            urgent: false,
             timed: false,
         }
     }
 
     pub(crate) fn push(&mut self, at: At, fact: Fact<Path>) {
+        self.urgent |= matches!(&fact, Fact::Resumed { tasks, .. } if !tasks.is_empty());
         self.facts.push((at, fact));
         if self.timed {
             self.oldest.get_or_insert_with(Instant::now);
@@ -107,6 +112,7 @@ impl Journal {
         let heard = shared.hub.is_heard() || shared.hub.has_open();
         let facts = std::mem::take(&mut self.facts);
         self.oldest = None;
+        self.urgent = false;
         let shown = if heard { facts.clone() } else { vec![] };
         let records = Self::encode(facts, shared)?;
         let too_large = |record: &Record| record.0.len() > Commit::MAX_RECORD;

@@ -11,7 +11,10 @@ mod path;
 mod saved;
 mod task;
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, HashMap},
+};
 
 use fugato_state::{Interrupt, InterruptId, Millis, RunId};
 use serde::{Deserialize, Serialize};
@@ -39,8 +42,8 @@ pub struct Machine {
     /// Half-filled joins: the joining node, and who has arrived.
     joins: BTreeMap<String, Vec<String>>,
     asked: u64,
-    /// The first failure for good in the open step: the task, and why.
-    failure: Option<(Path, String)>,
+    /// The failures for good in the open step, in their order: the task, and why.
+    failures: Vec<(Path, String)>,
     output: Option<Json>,
     birth: u64,
     /// Effects of the whole thread.
@@ -196,7 +199,7 @@ impl Machine {
 
     /// The first task of the open step that failed for good, and why.
     pub fn failure(&self) -> Option<(Path, &str)> {
-        let failure = self.failure.as_ref();
+        let failure = self.failures.first();
         failure.map(|(task, error)| (*task, error.as_str()))
     }
 
@@ -440,7 +443,7 @@ impl Machine {
     }
 
     fn open(&mut self, next: &[Next<Path>]) {
-        self.failure = None;
+        self.failures.clear();
         self.frontier.clear();
         self.positions.clear();
         self.counts = Counts::default();
@@ -480,13 +483,7 @@ impl Machine {
     }
 
     fn finish(&mut self, path: &Path) {
-        if self
-            .failure
-            .as_ref()
-            .is_some_and(|(failed, _)| failed == path)
-        {
-            self.failure = None;
-        }
+        self.failures.retain(|(failed, _)| failed != path);
         if let Some(task) = self.task_mut(path) {
             task.until = None;
             task.ask = None;
@@ -496,8 +493,7 @@ impl Machine {
 
     fn fail(&mut self, path: &Path, error: &str, retry_at: Option<Millis>) {
         let Some(until) = retry_at else {
-            self.failure
-                .get_or_insert_with(|| (*path, error.to_owned()));
+            self.failures.push((*path, error.to_owned()));
             return self.set_at(path, TaskState::Failed);
         };
         if let Some(task) = self.task_mut(path) {
@@ -587,16 +583,14 @@ impl Machine {
         self.under = Some(under.clone());
         self.phase = Phase::Running;
         for (path, attempt) in tasks {
-            if self
-                .failure
-                .as_ref()
-                .is_some_and(|(failed, _)| failed == path)
-            {
-                self.failure = None;
-            }
+            self.failures.retain(|(failed, _)| failed != path);
             if let Some(task) = self.task_mut(path) {
-                let crashed = *attempt > task.attempt;
-                task.crashes = if crashed { task.crashes + 1 } else { 0 };
+                task.crashes = match attempt.cmp(&task.attempt) {
+                    Ordering::Greater => task.crashes + 1,
+                    // Its time came while nobody ran the thread.
+                    Ordering::Equal if task.state == TaskState::Sleeping => task.crashes,
+                    _ => 0,
+                };
                 task.attempt = *attempt;
                 task.until = None;
             }

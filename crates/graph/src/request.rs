@@ -383,14 +383,10 @@ fn amend<S: State>(
     let Some((trail, path)) = find(&driver.root, &task) else {
         return Err(RunError::new(RunErrorKind::NoSuchTask { task }));
     };
-    if matches!(driver.root.machine.phase(), Phase::Failed { .. }) {
-        let under = under.clone();
-        driver.record(Fact::Resumed {
-            under,
-            tasks: vec![],
-        });
-    }
     driver.root.stir();
+    // Of what has failed nothing begins again by this; what waits says which program goes on.
+    let waits = *driver.root.machine.phase() == Phase::Running;
+    Sub::take_over(&mut driver.root, under, waits, &mut driver.engine);
     let read = updates.into_iter().map(serde_json::to_value);
     let updates = read.collect::<Result<Vec<_>, _>>()?;
     let root: &mut dyn Sub = &mut driver.root;

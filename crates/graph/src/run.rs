@@ -31,6 +31,11 @@ pub enum Ended<S> {
         /// When it is tried again, in milliseconds of the store's clock.
         until: Millis,
     },
+    /// The state was amended. No run is under way: the last one failed or was cancelled.
+    Amended {
+        /// The state.
+        state: Arc<S>,
+    },
     /// Nothing can go on until questions are answered.
     Parked {
         /// The state so far.
@@ -56,6 +61,7 @@ impl<S> Ended<S> {
     pub fn state(&self) -> &S {
         match self {
             Self::Finished { state, .. }
+            | Self::Amended { state }
             | Self::Parked { state, .. }
             | Self::Sleeping { state, .. } => state,
         }
@@ -64,7 +70,7 @@ impl<S> Ended<S> {
     /// The questions that are open.
     pub fn interrupts(&self) -> &[Interrupt] {
         match self {
-            Self::Finished { .. } | Self::Sleeping { .. } => &[],
+            Self::Finished { .. } | Self::Sleeping { .. } | Self::Amended { .. } => &[],
             Self::Parked { interrupts, .. } => interrupts,
         }
     }

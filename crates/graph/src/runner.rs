@@ -483,6 +483,7 @@ pub(crate) fn ended<S: State>(driver: &Driver<S>) -> Ended<S> {
     let (state, machine) = (driver.root.fold.state.clone(), &driver.root.machine);
     match (machine.phase(), machine.todo()) {
         (Phase::Running, Todo::Sleep(until)) => Ended::Sleeping { state, until },
+        (Phase::Failed { .. } | Phase::Cancelled, _) => Ended::Amended { state },
         (Phase::Running, _) => Ended::parked(state, crate::answer::interrupts(&driver.root)),
         _ => {
             let output = machine.output();

@@ -7,7 +7,7 @@ use super::Driver;
 use crate::{
     RunError,
     effect::{Begin, Call, Doubt, End, Permit, Who},
-    engine::{Acting, Address},
+    engine::{Acting, Address, Begun},
     machine::{Effect, Fact, Machine, Path, Stage, TaskState},
     scope::{At, Sub, doubt_key, trail},
 };
@@ -135,6 +135,15 @@ impl<S: State> Driver<S> {
                 not_after,
             };
             self.record_for(&begin.who, intended);
+            if let Some(effect) = self.root.machine.effect(None, &address.key)
+                && begin.who.whole_thread
+            {
+                self.engine.begun.push(Begun {
+                    trail: trail(&begin.who.at).to_vec(),
+                    path: begin.who.path,
+                    effect: effect.clone(),
+                });
+            }
             self.engine.acting.push(Acting {
                 address,
                 not_after,
@@ -240,6 +249,9 @@ impl<S: State> Driver<S> {
 
     fn record_for(&mut self, who: &Who, fact: Fact<Path>) {
         if who.whole_thread {
+            if let Fact::Receipt { key, .. } | Fact::Undone { key, .. } = &fact {
+                self.engine.begun.retain(|begun| begun.effect.key != *key);
+            }
             return self.root.record(fact, &mut self.engine);
         }
         let root: &mut dyn Sub = &mut self.root;

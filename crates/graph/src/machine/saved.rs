@@ -24,6 +24,9 @@ pub struct SavedMachine {
     asked: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<(String, String)>,
+    /// Those after the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    failures: Vec<(String, String)>,
     output: Option<Json>,
     #[serde(default, skip_serializing_if = "is_zero")]
     birth: u64,
@@ -61,6 +64,8 @@ impl SavedMachine {
             }
             task
         };
+        let failures = machine.failures.iter();
+        let mut failures = failures.map(|(task, error)| (names.text(*task), error.clone()));
         Self {
             version: Self::VERSION,
             run: machine.run,
@@ -73,10 +78,8 @@ impl SavedMachine {
             frontier: machine.frontier.iter().map(rest).collect(),
             joins: machine.joins.clone(),
             asked: machine.asked,
-            failure: machine
-                .failure
-                .as_ref()
-                .map(|(task, error)| (names.text(*task), error.clone())),
+            failure: failures.next(),
+            failures: failures.collect(),
             output: machine.output.clone(),
             birth: machine.birth,
             effects: machine.effects.clone(),
@@ -116,8 +119,8 @@ impl SavedMachine {
             left: self.left,
             ..Machine::default()
         };
-        if let Some((task, error)) = self.failure {
-            machine.failure = Some((names.path(&task)?, error));
+        for (task, error) in self.failure.into_iter().chain(self.failures) {
+            machine.failures.push((names.path(&task)?, error));
         }
         for (name, n) in self.visits {
             let at = names.path(&format!("{name}#{n}"))?.node.at();

@@ -91,16 +91,50 @@ impl<S: State> Scope<S> {
         );
     }
 
-    /// A task ended although nobody knows whether one of its actions happened.
-    pub(super) fn ask_about_doubts(&mut self, position: usize, engine: &mut Engine) {
+    /// A task ended although nobody knows whether one of its actions happened: a person is asked,
+    /// unless one has told.
+    pub(super) fn asks_about_doubts(
+        &mut self,
+        position: usize,
+        engine: &mut Engine,
+    ) -> Result<bool, RunError> {
         let Some(task) = self.machine.task(position) else {
-            return;
+            return Ok(false);
         };
-        let problem = "the task went on without waiting for its result";
-        let (path, doubt) = (task.path, task.doubts().next().cloned());
-        if let Some(effect) = doubt {
-            self.ask_person(path, &effect, Some(problem), engine);
+        let path = task.path;
+        let own: Vec<Effect> = task.doubts().cloned().collect();
+        let mut open = None;
+        for effect in own {
+            let told = self.machine.task(position).and_then(|task| {
+                let told = task.ask.as_ref()?.answer(&doubt_key(&effect))?;
+                serde_json::from_value(told.clone()).ok()
+            });
+            let (task, key) = (Some(path), effect.key.clone());
+            match told {
+                Some(Doubt::Happened(value)) => {
+                    let digest = effect.digest;
+                    let value = serde_json::value::to_raw_value(&value)?;
+                    let receipt = Fact::Receipt {
+                        task,
+                        key,
+                        digest,
+                        value,
+                    };
+                    self.record(receipt, engine);
+                }
+                Some(Doubt::DidNotHappen) => {
+                    let why = "a person said so".into();
+                    self.record(Fact::Undone { task, key, why }, engine);
+                }
+                None => open = open.or(Some(effect)),
+            }
         }
+        let open = open.or_else(|| engine.begun_by(&self.at, path).cloned());
+        if let Some(effect) = &open {
+            let problem = "the task went on without waiting for its result";
+            self.ask_person(path, effect, Some(problem), engine);
+        }
+        Ok(open.is_some())
     }
 
     /// Whether an action in doubt happened, only a person can tell.

@@ -38,11 +38,19 @@ impl<S: State> Scope<S> {
         begun: bool,
         engine: &mut Engine,
     ) -> Option<(String, u32)> {
-        let limit = engine.options.crash_limit;
+        let (limit, now) = (engine.options.crash_limit, engine.shared.now());
         let (mut tasks, mut crashed): (Vec<(Path, u32)>, _) = (vec![], None);
         for task in self.machine.frontier() {
             match task.state {
-                TaskState::Sleeping => engine.wake_at(task.until.unwrap_or(0), &self.at),
+                TaskState::Sleeping => {
+                    let until = task.until.unwrap_or(0);
+                    engine.wake_at(until, &self.at);
+                    // A try that was due may have begun or not. It is noted, so that the next
+                    // death counts.
+                    if until <= now && !self.children.contains_key(&task.path) {
+                        tasks.push((task.path, task.attempt));
+                    }
+                }
                 TaskState::Ready if begun && !self.children.contains_key(&task.path) => {
                     tasks.push((task.path, task.attempt + 1));
                     if task.crashes + 1 >= limit && crashed.is_none() {

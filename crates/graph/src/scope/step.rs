@@ -153,12 +153,8 @@ impl<S: State> Scope<S> {
         engine: &mut Engine,
     ) -> Result<(), RunError> {
         if let Attempt::Outcome(_) = attempt
-            && self
-                .machine
-                .task(position)
-                .is_some_and(|task| task.doubts().next().is_some())
+            && self.asks_about_doubts(position, engine)?
         {
-            self.ask_about_doubts(position, engine);
             return Ok(());
         }
         let task = || self.name(position);
