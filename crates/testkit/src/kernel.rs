@@ -1,5 +1,5 @@
-//! The conformance suite of the graph engine on a log: its rules K1 to K24, as far as they need no
-//! effects, leases of many owners, timers or subgraphs.
+//! The conformance suite of the graph engine on a log: its rules K1 to K24, the eager schedule, and
+//! what one append contains.
 //!
 //! Each scenario is a public function whose name begins with its rule.
 //! [`kernel_suite!`](crate::kernel_suite) makes a test of each, on the logs of a
@@ -8,16 +8,28 @@ mod appends;
 mod asking;
 mod build;
 mod change;
+mod compaction;
 mod cost;
 mod crash;
 mod desk;
+mod doubts;
+mod durability;
+mod eager;
+mod effects;
 mod kept;
+mod leases;
 mod machine;
 mod recording;
 mod replay;
+mod requests;
+mod scopes;
 mod sight;
 mod steps;
+mod stops;
 mod stored;
+mod time;
+mod time_travel;
+mod world;
 mod writing;
 
 use futures::future::BoxFuture;
@@ -131,7 +143,8 @@ scenarios! {
         k20_half_filled_joins_follow_a_rename
         k20_a_changed_schema_is_refused
         k20_other_changes_go_on_and_are_recorded
-        k20_a_newer_state_migrates_behind_a_barrier;
+        k20_a_newer_state_migrates_behind_a_barrier
+        k21_a_newer_state_inside_goes_on;
     sight:
         k22_a_cursor_misses_nothing_durable
         k22_durable_events_leave_after_their_append
@@ -141,12 +154,125 @@ scenarios! {
     machine:
         k23_a_machine_wakes_as_it_was
         k23_an_ephemeral_run_goes_on_elsewhere;
+    effects:
+        k10_pure_writes_nothing
+        k10_a_receipt_rides_in_the_next_append
+        k10_once_costs_two_commits
+        k10_every_class_but_pure_is_a_barrier
+        k10_a_receipt_is_replayed_by_a_retry
+        k10_a_receipt_is_replayed_after_a_question
+        k10_a_receipt_is_replayed_after_a_crash
+        k10_keyed_has_the_same_key_in_every_attempt
+        k10_actions_of_one_node_run_at_the_same_time
+        k10_a_key_belongs_to_its_task_or_to_the_thread
+        k10_the_lease_outlives_the_action
+        k10_what_did_not_happen_may_be_tried_again
+        k11_another_input_is_an_error
+        k11_the_error_names_both_inputs
+        k11_a_fork_inherits_receipts_up_to_its_position;
+    doubts:
+        k10_a_person_is_asked_about_a_doubt
+        k10_an_answer_of_another_type_is_asked_anew
+        k10_reconcile_is_asked_first
+        k10_nobody_is_asked_before_its_time
+        k10_the_same_doubt_again_is_asked_anew
+        k10_an_answer_to_a_doubt_survives_a_crash
+        k10_no_node_can_lose_a_doubt
+        k10_an_action_goes_on_without_its_node
+        k10_what_ends_badly_is_in_doubt
+        k10_no_task_can_lose_a_doubt_of_the_thread
+        k10_a_settled_doubt_needs_no_further_call;
+    requests:
+        k12_a_finished_request_is_told_again
+        k12_a_failed_request_is_told_again
+        k12_a_cancelled_request_is_told_again
+        k12_a_parked_request_shows_its_questions
+        k12_a_repeat_attaches_to_an_open_run
+        k12_a_repeat_goes_on_after_a_crash
+        k12_another_input_is_refused
+        k12_keys_survive_compaction
+        k12_keys_expire_by_age;
+    leases:
+        k14_a_busy_thread_refuses_others
+        k14_a_lost_lease_stops_the_run
+        k14_a_lease_is_renewed
+        k14_a_cancel_signal_arrives_by_renewal
+        k14_a_cancel_signal_arrives_by_append
+        k14_there_may_be_nothing_to_cancel
+        k14_time_is_the_stores;
+    durability:
+        k15_a_batch_is_bounded_by_records
+        k15_a_batch_is_bounded_by_time
+        k15_a_batch_waits_less_than_a_third_of_the_lease
+        k15_at_pause_stores_at_pauses_effects_and_the_end
+        k15_a_failed_write_stops_every_mode
+        k15_no_snapshot_passes_the_durable_head
+        k15_what_a_crash_loses_runs_again;
+    compaction:
+        k17_compaction_keeps_what_lies_after
+        k17_compaction_keeps_forks
+        k17_what_cannot_be_compacted_is_refused
+        k17_removing_leaves_no_orphans
+        k17_a_fork_stands_alone;
+    time_travel:
+        k18_history_and_states_can_be_read
+        k18_a_fork_begins_at_a_checkpoint
+        k18_an_operator_amends_what_rests
+        k18_nothing_is_amended_in_a_run
+        k18_an_operator_finishes_an_open_task
+        k18_an_operator_finishes_a_failed_task
+        k18_a_failed_run_stays_failed;
+    time:
+        k19_retries_survive_their_process
+        k19_a_crash_in_a_back_off_loses_no_try
+        k19_a_policy_says_what_is_tried_again
+        k19_crashes_are_counted_apart_from_tries
+        k4_a_task_that_kills_meets_its_limit
+        k4_a_hand_over_is_no_crash
+        k19_nodes_have_time_limits
+        k19_a_time_limit_is_in_the_log;
+    stops:
+        k19_cancelling_keeps_what_was_finished
+        k19_cancelling_waits_for_an_action
+        k19_cancelling_stops_subgraphs
+        k19_what_waits_is_cancelled_at_once
+        k19_each_budget_has_its_own_error
+        k19_wall_time_is_a_budget;
+    scopes:
+        k21_a_subgraph_maps_in_and_out
+        k21_subgraphs_run_at_the_same_time
+        k21_questions_inside_are_answered
+        k21_questions_inside_expire
+        k21_a_retry_runs_only_the_inner_task
+        k21_a_crash_inside_keeps_inner_tasks
+        k21_a_mapping_that_fails_is_an_error
+        k21_events_and_history_bear_the_scope
+        k21_what_is_gone_inside_is_named
+        k21_an_operator_finishes_a_task_inside
+        k21_an_operator_finishes_a_subgraph
+        k21_open_scopes_survive_snapshots
+        k21_effects_inside_belong_to_their_task
+        k21_a_question_inside_keeps_its_siblings;
+    eager:
+        eager_branches_do_not_wait_for_each_other
+        eager_is_a_choice
+        eager_scatters_are_barriers
+        eager_questions_stop_no_other_branch
+        eager_failures_keep_what_was_finished
+        eager_routers_run_again_and_nodes_do_not
+        eager_crashes_change_nothing;
     crash:
-        k24_a_crash_at_any_append_changes_nothing;
+        k24_a_crash_at_any_append_changes_nothing
+        k24_a_crash_never_repeats_an_effect;
     appends:
         append_of_single_task_steps
         append_of_parallel_tasks
         append_of_a_pause
         append_of_a_question_midway
-        append_of_a_join;
+        append_of_a_join
+        append_of_an_effect
+        append_of_a_retry
+        append_of_a_subgraph
+        append_of_a_cancellation_and_an_amendment
+        append_of_a_fork;
 }

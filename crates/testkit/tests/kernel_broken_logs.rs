@@ -18,6 +18,7 @@ const REJECTED: &[(Flaw, &str)] = &[
     (Flaw::AppendsTwice, "k13_a_lost_answer_writes_nothing_twice"),
     (Flaw::StealsLease, "k13_of_two_runs_one_is_refused"),
     (Flaw::SharesLease, "k13_of_two_runs_one_is_refused"),
+    (Flaw::LosesSignal, "k14_a_cancel_signal_arrives_by_append"),
     (Flaw::Lags, "k15_a_step_is_durable_before_the_next"),
     (Flaw::KeepsLease, "k15_a_thread_at_rest_is_free"),
     (Flaw::LosesRecord, "k16_replay_calls_apply_only"),

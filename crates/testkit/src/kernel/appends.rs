@@ -1,12 +1,19 @@
 //! What one append contains, as whole values.
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use fugato_graph::{Answers, Context, END, Graph, Outcome};
+use fugato_graph::{
+    Amendment, Answers, Context, END, EffectClass, Entering, Graph, ItemError, NodePolicy, Outcome,
+    machine::Fact,
+};
 use fugato_state::Question;
+use fugato_store::{Head, Status};
 use tokio::sync::Notify;
 
-use super::desk::{Calls, Desk, Page, Says, finished, line, parked, question};
-use crate::log::{Failure, LogFactory, same};
+use super::{
+    desk::{Calls, Desk, Page, Says, finished, line, parked, question},
+    world::Mails,
+};
+use crate::log::{Failure, LogFactory, holds, same};
 
 fn brackets(desk: &Desk, what: &str, expected: &[&str]) -> Result<(), Failure> {
     let got = desk.log.brackets();
@@ -172,4 +179,196 @@ pub async fn append_of_a_join(factory: &dyn LogFactory) -> Result<(), Failure> {
         r#"[{"stepped":{"task":"last#1","updates":[{"line":"last"}]}}, {"run_ended":{}}] Idle"#,
     ];
     brackets(&desk, "a join", &expected)
+}
+
+const CREATED: &str = r#"{"created":{"state":{"count":0,"lines":[],"route":""},"version":1}}"#;
+
+/// An effect that must not be done twice: its intent, the action, its receipt, its step.
+pub async fn append_of_an_effect(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let mails = Mails::of(&Calls::default(), EffectClass::Once);
+    let graph = Graph::<Page>::starting_at("send")
+        .node("send", mails)
+        .edge("send", END)
+        .build()?;
+    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let got = desk.log.brackets();
+    let digest = got.split(r#""digest":""#).nth(1);
+    let digest = digest
+        .and_then(|rest| rest.split('"').next())
+        .unwrap_or_default()
+        .to_owned();
+    let intended = format!(
+        r#"[{CREATED}, {{"started":{{"next":[{{"task":"send#1"}}],"run":1}}}}, {{"intended":{{"digest":"{digest}","input":"to all","key":"mail","not_after":"later","task":"send#1"}}}}] Runnable"#
+    );
+    let receipt = format!(
+        r#"[{{"receipt":{{"digest":"{digest}","key":"mail","task":"send#1","value":"sent 1"}}}}] Runnable"#
+    );
+    let expected = [
+        &*intended,
+        &receipt,
+        r#"[{"stepped":{"task":"send#1","updates":[{"line":"sent 1"}]}}, {"run_ended":{}}] Idle"#,
+    ];
+    brackets(&desk, "an effect", &expected)
+}
+
+/// A failure that is tried again is stored with its time, and the thread sleeps until then.
+pub async fn append_of_a_retry(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let policy = NodePolicy::default().attempts(2);
+    let graph = Graph::<Page>::starting_at("a")
+        .node("a", async |cx: Context<Page>| match cx.attempt() {
+            1 => Err("boom"),
+            _ => Ok(line("a")),
+        })
+        .policy(
+            "a",
+            policy.backoff(Duration::from_millis(5), Duration::from_millis(5)),
+        )
+        .edge("a", END)
+        .build()?;
+    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let failed = format!(
+        r#"[{CREATED}, {{"started":{{"next":[{{"task":"a#1"}}],"run":1}}}}, {{"failed":{{"attempt":1,"error":"task a#1 failed: boom","retry_at":"later","task":"a#1"}}}}] Sleeping"#
+    );
+    let expected = [
+        &*failed,
+        r#"[{"stepped":{"attempt":2,"task":"a#1","updates":[{"line":"a"}]}}, {"run_ended":{}}] Idle"#,
+    ];
+    brackets(&desk, "a retry", &expected)
+}
+
+/// A subgraph of a scatter: its steps bear its scope, and its last is appended with the outcome of
+/// its task, and with the closing record if it was the last of all.
+pub async fn append_of_a_subgraph(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let turns: Vec<_> = (0..2).map(|_| Arc::new(Notify::new())).collect();
+    let waits = turns.clone();
+    let inner = Graph::<Page>::starting_at("x")
+        .node("x", move |cx: Context<Page>| {
+            let turn = usize::try_from(cx.state().count)
+                .ok()
+                .and_then(|n| waits.get(n).cloned());
+            async move {
+                if let Some(turn) = turn {
+                    turn.notified().await;
+                }
+                line("x")
+            }
+        })
+        .edge("x", END)
+        .build()?;
+    let graph = Graph::<Page>::starting_at("plan")
+        .node("plan", async |_: Context<Page>| ())
+        .subgraph(
+            "sub",
+            &inner,
+            |at: Entering<'_, Page>| {
+                let count = at.item()?;
+                Ok::<_, ItemError>(Page {
+                    count,
+                    ..Page::default()
+                })
+            },
+            |_: &Page, inner: &Page| line(format!("{} {}", inner.count, inner.lines.concat())),
+        )
+        .scatter("plan", "sub", |_| 0..2)
+        .edge("sub", END)
+        .build()?;
+    let run = desk.runner(&graph).start(&desk.thread, ());
+    for (n, turn) in [1, 0].into_iter().zip(1..) {
+        desk.appends(turn).await;
+        turns.get(n).iter().for_each(|turn| turn.notify_one());
+    }
+    finished(run.await)?;
+    let entered = |n: u32| {
+        format!(
+            r#"{{"entered":{{"next":[{{"task":"x#1"}}],"state":{{"count":{n},"lines":[],"route":""}},"version":1}}}} @sub#1[{n}]"#
+        )
+    };
+    let left = |n: u32| {
+        format!(
+            r#"{{"stepped":{{"task":"x#1","updates":[{{"line":"x"}}]}}}} @sub#1[{n}], {{"finished":{{"task":"sub#1[{n}]","updates":[{{"line":"{n} x"}}]}}}}"#
+        )
+    };
+    let begun = format!(
+        r#"[{CREATED}, {{"started":{{"next":[{{"task":"plan#1"}}],"run":1}}}}, {{"stepped":{{"routes":{{"next":[{{"items":[0,1],"task":"sub#1"}}]}},"task":"plan#1"}}}}, {}, {}] Runnable"#,
+        entered(0),
+        entered(1)
+    );
+    let one = format!("[{}] Runnable", left(1));
+    let other = format!(
+        r#"[{}, {{"closed":{{}}}}, {{"run_ended":{{}}}}] Idle"#,
+        left(0)
+    );
+    brackets(&desk, "subgraphs", &[&begun, &one, &other])
+}
+
+/// A cancellation says who, why and what was dropped; an amendment who, why and what it finished.
+pub async fn append_of_a_cancellation_and_an_amendment(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = Graph::<Page>::starting_at("ask")
+        .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
+        .edge("ask", END)
+        .build()?;
+    let runner = desk.runner(&graph);
+    let by_hand = || Amendment::new([line("by hand")], "Ada", "to see");
+    question(runner.start(&desk.thread, ()).await)?;
+    desk.log.forget();
+    runner.cancel(&desk.thread, "Ada", "enough").await?;
+    let cancelled = [r#"[{"cancelled":{"by":"Ada","dropped":["ask#1"],"why":"enough"}}] Idle"#];
+    brackets(&desk, "a cancellation", &cancelled)?;
+    question(runner.start(&desk.thread, ()).await)?;
+    desk.log.forget();
+    question(runner.amend(&desk.thread, by_hand()).await)?;
+    let amended = [
+        r#"[{"amended":{"by":"Ada","updates":[{"line":"by hand"}],"why":"to see"}}] Waiting { expires: None }"#,
+    ];
+    brackets(&desk, "an amendment", &amended)?;
+    finished(
+        runner
+            .amend(&desk.thread, by_hand().finishing("ask#2"))
+            .await,
+    )?;
+    let done = [
+        r#"[{"amended":{"by":"Ada","task":"ask#2","updates":[{"line":"by hand"}],"why":"to see"}}, {"closed":{}}, {"run_ended":{}}] Idle"#,
+    ];
+    brackets(&desk, "an amendment that finishes a task", &done)
+}
+
+/// A fork is one transaction: a fold and one record, after the position that it was made at.
+pub async fn append_of_a_fork(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    if desk.opened.admin.is_none() {
+        return Ok(());
+    }
+    let calls = Calls::default();
+    let graph = Graph::<Page>::starting_at("a")
+        .node("a", Says("a", calls.clone()))
+        .node("b", Says("b", calls))
+        .edge("a", "b")
+        .edge("b", END)
+        .build()?;
+    let runner = desk.runner(&graph);
+    finished(runner.start(&desk.thread, ()).await)?;
+    let copy = super::desk::thread("copy");
+    runner.fork(&desk.thread, 3, &copy).await?;
+    let head = desk.log_of().head(&copy).await?;
+    let head = head.map(|head| (head.base, head.seq, head.status));
+    same("the fork", head, Some((3, 4, Status::Runnable)))?;
+    let records = runner.history(&copy, 4, 10).await?;
+    let facts: Vec<_> = records.into_iter().map(|entry| entry.fact).collect();
+    let forked = matches!(
+        facts.as_slice(),
+        [Fact::Forked { from, seq: 3, .. }] if from == desk.thread.as_str()
+    );
+    holds(forked, || format!("its records are {facts:?}"))?;
+    let before = desk.log_of().head(&desk.thread).await?;
+    runner.compact(&desk.thread, 4).await?;
+    let after = desk.log_of().head(&desk.thread).await?;
+    let same_end = |head: Option<Head>| head.map(|head| (head.seq, head.fence, head.status));
+    same("a compaction", same_end(after), same_end(before))?;
+    same("its base", after.map(|head| head.base), Some(4))
 }

@@ -1,10 +1,15 @@
 //! A program that changed: K20.
-use fugato_graph::{Answers, END, Graph, RunErrorKind, machine::Fact};
+use fugato_graph::{
+    Amendment, Answers, BoxError, Context, END, Entering, Graph, RunErrorKind, machine::Fact,
+};
 use fugato_state::{MigrateError, State};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::desk::{Calls, Desk, Page, Says, finished, kind, line, question, whole};
+use super::{
+    Cut,
+    desk::{Calls, Change, Desk, Page, Says, finished, kind, line, question, whole},
+};
 use crate::log::{Failure, LogFactory, holds, same};
 
 /// open, then the pause and the node a, which meet.
@@ -320,4 +325,78 @@ pub async fn k20_a_newer_state_migrates_behind_a_barrier(
     let expected = "written by state version 2; this program knows versions up to 1";
     holds(refused.contains(expected), || format!("got {refused:?}"))?;
     same("the head", desk.head().await?, head)
+}
+
+/// A subgraph whose state has a newer version goes on behind what the older program wrote, whether
+/// it is answered, finished by hand or tried again, and so does its log.
+pub async fn k21_a_newer_state_inside_goes_on(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let (old, new) = within()?;
+    for how in ["answered", "finished by hand", "after a crash"] {
+        let mut desk = Desk::of(factory).await?;
+        question(desk.runner(&old).start(&desk.thread, ()).await)?;
+        desk.another_process();
+        let runner = desk.runner(&new);
+        if how == "after a crash" {
+            // The step of last dies: the answer is stored, by the newer program.
+            desk.log.cut(2, Cut::DiesBefore);
+        }
+        let ended = match how {
+            "finished by hand" => {
+                let none: [Change; 0] = [];
+                let by_hand = Amendment::new(none, "Ada", "by hand").finishing("sub#1/ask#1");
+                runner.amend(&desk.thread, by_hand).await
+            }
+            _ => runner.resume(&desk.thread, Answers::only(5)?).await,
+        };
+        let page = match ended {
+            Ok(ended) => finished(Ok(ended))?,
+            Err(_) => {
+                desk.another_process();
+                finished(desk.runner(&new).recover(&desk.thread).await)?
+            }
+        };
+        let expected = match how {
+            "finished by hand" => "apple 1, apple 2, leaf 2, last 1",
+            _ => "apple 1, apple 2, leaf 2, pear 5, last 1",
+        };
+        same(how, page.lines.clone(), vec![expected.to_owned()])?;
+        let stored = desk.runner(&new).state(&desk.thread).await?;
+        same(how, stored.map(|page| page.lines.clone()), Some(page.lines))?;
+    }
+    Ok(())
+}
+
+/// A graph around a subgraph of the older version, and around one of the newer.
+fn within() -> Result<(Graph<Page>, Graph<Page>), Failure> {
+    let enter = |_: Entering<'_, Page>| Ok::<_, BoxError>(Old { apples: 1 });
+    let inner = Graph::<Old>::starting_at("grow")
+        .node("grow", async |_: Context<Old>| 2_u32)
+        .pause("ask", |_| "how many?", |_, n: u32| n)
+        .edge("grow", "ask")
+        .edge("ask", END)
+        .build()?;
+    let old = Graph::<Page>::starting_at("sub")
+        .subgraph("sub", &inner, enter, |_, inner: &Old| {
+            line(inner.apples.to_string())
+        })
+        .edge("sub", END)
+        .build()?;
+    let enter = |_: Entering<'_, Page>| Ok::<_, BoxError>(New::default());
+    let inner = Graph::<New>::starting_at("grow")
+        .node("grow", async |_: Context<New>| ("leaf".to_owned(), 1))
+        .pause("ask", |_| "how many?", |_, n: u32| ("pear".to_owned(), n))
+        .node("last", async |_: Context<New>| ("last".to_owned(), 1))
+        .edge("grow", "ask")
+        .edge("ask", "last")
+        .edge("last", END)
+        .build()?;
+    let leave = |_: &Page, inner: &New| {
+        let fruits = inner.fruits.iter().map(|(name, n)| format!("{name} {n}"));
+        line(fruits.collect::<Vec<_>>().join(", "))
+    };
+    let new = Graph::<Page>::starting_at("sub")
+        .subgraph("sub", &inner, enter, leave)
+        .edge("sub", END)
+        .build()?;
+    Ok((old, new))
 }

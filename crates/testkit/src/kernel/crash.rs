@@ -1,5 +1,12 @@
-//! Death at every append: the first half of K24.
-use fugato_graph::{Answers, Context, END, Ended, Graph, RunError, Runner, Standing};
+//! Death at every append: K24.
+use std::{collections::BTreeMap, time::Duration};
+
+use async_trait::async_trait;
+use fugato_graph::{
+    Answers, BoxError, Context, Doubt, Durability, END, EffectClass, Ended, Entering, Graph, Node,
+    Outcome, RunError, Runner, RunnerOptions, Schedule, Standing,
+};
+use fugato_state::Interrupt;
 
 use super::{
     Cut,
@@ -56,7 +63,7 @@ fn graphs(calls: &Calls) -> Result<Vec<(&'static str, Graph<Page>)>, Failure> {
         .node("plan", says("plan"))
         .node("worker", move |cx: Context<Page>| {
             works.note(cx.task());
-            async move { Ok::<_, fugato_graph::BoxError>(line(cx.item::<String>()?)) }
+            async move { Ok::<_, BoxError>(line(cx.item::<String>()?)) }
         })
         .node("collect", async |cx: Context<Page>| {
             line(cx.state().lines.concat())
@@ -131,4 +138,156 @@ async fn finished_in(desk: &Desk) -> Result<Vec<String>, Failure> {
         }
     }
     Ok(tasks)
+}
+
+/// A node that acts, whose result does not depend on how often the process died.
+#[derive(Clone)]
+struct Acts(Calls);
+
+#[async_trait]
+impl Node<Page> for Acts {
+    async fn run(&self, cx: Context<Page>) -> Result<Outcome<Change>, BoxError> {
+        let mut said = vec![];
+        for (key, class) in [
+            ("once", EffectClass::Once),
+            ("keyed", EffectClass::Keyed),
+            ("again", EffectClass::Once),
+        ] {
+            let world = self.0.clone();
+            let act = move |key: String| async move {
+                world.note(key);
+                Ok::<_, BoxError>("done".to_owned())
+            };
+            let done = cx.effect(key, class, &cx.task(), act).await?;
+            said.push(line(format!("{} {key} {done}", cx.task())));
+        }
+        Ok(Outcome::done(said))
+    }
+}
+
+/// Two tasks at once and a scatter of subgraphs, all of which act.
+fn acting(world: &Calls) -> Result<Graph<Page>, Failure> {
+    let inner = Graph::<Page>::starting_at("acts")
+        .node("acts", Acts(world.clone()))
+        .edge("acts", END)
+        .build()?;
+    Ok(Graph::<Page>::starting_at("open")
+        .node("open", Acts(world.clone()))
+        .node("one", Acts(world.clone()))
+        .subgraph(
+            "sub",
+            &inner,
+            |_: Entering<'_, Page>| Ok::<_, BoxError>(Page::default()),
+            |_: &Page, inner: &Page| inner.lines.iter().cloned().map(line).collect::<Vec<_>>(),
+        )
+        .edge("open", "one")
+        .edge("open", "sub")
+        .edge("one", END)
+        .edge("sub", END)
+        .build()?)
+}
+
+/// What a person says who can look at the world: whether this action happened.
+fn look(world: &Seen, interrupt: &Interrupt) -> Doubt {
+    let prompt = &interrupt.question.prompt;
+    let (task, key) = (prompt["task"].as_str(), prompt["in_doubt"].as_str());
+    let address = format!("/{}/{}", task.unwrap_or_default(), key.unwrap_or_default());
+    match world.keys().any(|known| known.ends_with(&address)) {
+        true => Doubt::Happened("done".into()),
+        false => Doubt::DidNotHappen,
+    }
+}
+
+type Seen = BTreeMap<String, usize>;
+
+fn see(world: &Calls, seen: &mut Seen) {
+    for key in world.take() {
+        *seen.entry(key).or_default() += 1;
+    }
+}
+
+/// For every append, before and after it was written, in lazy modes and schedules too: the process dies
+/// there, and the end is that of no crash. What must not be done twice was done exactly once; what
+/// nobody knew was asked.
+pub async fn k24_a_crash_never_repeats_an_effect(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let batched = Durability::Batched {
+        max_records: 1_000,
+        max_delay: Duration::from_secs(3),
+    };
+    for (durability, schedule) in [
+        (Durability::Strict, Schedule::Lockstep),
+        (Durability::Strict, Schedule::Eager),
+        (batched, Schedule::Eager),
+        (Durability::AtPause, Schedule::Lockstep),
+    ] {
+        let options = RunnerOptions::default();
+        let options = options.durability(durability).schedule(schedule);
+        let mut nth = 1;
+        while dies_at(factory, &options, nth).await? {
+            nth += 1;
+        }
+        holds(nth > 10, || format!("{options:?}: only {nth} appends"))?;
+    }
+    Ok(())
+}
+
+/// Whether there were so many appends.
+async fn dies_at(
+    factory: &dyn LogFactory,
+    options: &RunnerOptions,
+    nth: usize,
+) -> Result<bool, Failure> {
+    let mut died = false;
+    for cut in [Cut::DiesBefore, Cut::DiesAfter] {
+        let mut desk = Desk::of(factory).await?;
+        let (world, mut seen) = (Calls::default(), Seen::new());
+        let graph = acting(&world)?;
+        let what = format!(
+            "{:?} {:?}, append {nth} {cut:?}",
+            options.durability, options.schedule
+        );
+        desk.log.cut(nth, cut);
+        for process in 0..9 {
+            let runner = desk.runner_with(&graph, options.clone());
+            let ended = match runner.standing(&desk.thread).await {
+                Ok(Standing::New) => runner.start(&desk.thread, ()).await,
+                Ok(Standing::Waiting(open)) => {
+                    see(&world, &mut seen);
+                    let mut answers = Answers::none();
+                    for interrupt in open {
+                        answers = answers.and(interrupt.id.clone(), look(&seen, &interrupt))?;
+                    }
+                    runner.resume(&desk.thread, answers).await
+                }
+                Ok(Standing::Unfinished) => runner.recover(&desk.thread).await,
+                Ok(Standing::Idle) => break,
+                Ok(other) => return Err(Failure::new(format!("{what}: {other:?}"))),
+                Err(error) => Err(error),
+            };
+            holds(process < 8, || {
+                format!("{what}: it comes to no end: {ended:?}")
+            })?;
+            if ended.is_err() {
+                died = true;
+                // Actions that had begun come to their end while nobody looks.
+                tokio::task::yield_now().await;
+                desk.another_process();
+            }
+        }
+        see(&world, &mut seen);
+        let mut twice = seen
+            .iter()
+            .filter(|(key, times)| !key.ends_with("keyed") && **times > 1);
+        let twice = twice.next();
+        holds(twice.is_none(), || format!("{what}: done twice: {twice:?}"))?;
+        same(&format!("{what}: actions"), seen.len(), 9)?;
+        let mut said = desk.page(&graph).await?.lines;
+        said.sort();
+        let tasks = ["one#1", "open#1", "sub#1/acts#1"];
+        let all = tasks
+            .iter()
+            .flat_map(|task| ["again", "keyed", "once"].map(|key| format!("{task} {key} done")));
+        same(&what, said, all.collect())?;
+    }
+    Ok(died)
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
-    Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Snapshots, StoreError,
+    Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Snapshots, Status, StoreError,
     StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
 };
 use serde_json::Value;
@@ -77,7 +77,32 @@ impl RecordingLog {
         let lines = self.commits();
         let lines = lines.iter().map(|commit| {
             let facts: Vec<_> = commit.records.iter().map(fact).collect();
-            format!("[{}] {:?}\n", facts.join(", "), commit.status)
+            let status = match commit.status {
+                Status::Sleeping { .. } => "Sleeping".into(),
+                other => format!("{other:?}"),
+            };
+            format!("[{}] {status}\n", facts.join(", "))
+        });
+        lines.collect()
+    }
+
+    /// The names of what was appended, one line for each commit. In a subgraph a name is followed
+    /// by its scope.
+    pub fn shape(&self) -> Vec<String> {
+        let name = |record: &Record| {
+            let (fact, scope) = entry(record).unwrap_or_default();
+            let fact = fact.as_object().and_then(|fact| fact.keys().next());
+            let name = fact.map_or("unreadable", String::as_str);
+            if scope.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{name}@{scope}")
+            }
+        };
+        let commits = self.commits();
+        let lines = commits.iter().map(|commit| {
+            let names: Vec<_> = commit.records.iter().map(name).collect();
+            names.join(" ")
         });
         lines.collect()
     }
@@ -133,11 +158,19 @@ impl RecordingLog {
     }
 }
 
+/// A fact of a record, and the scope that it happened in.
+fn entry(record: &Record) -> Result<(Value, String), serde_json::Error> {
+    let body = record.0.get(1..).unwrap_or_default();
+    let mut entry: Value = serde_json::from_slice(body)?;
+    let fact = entry.get_mut("fact").map(Value::take).unwrap_or_default();
+    let scope = entry.get("scope").and_then(Value::as_str);
+    Ok((fact, scope.unwrap_or_default().to_owned()))
+}
+
 /// A record as JSON, without what differs from run to run.
 fn fact(record: &Record) -> String {
-    let body = record.0.get(1..).unwrap_or_default();
-    let mut fact = match serde_json::from_slice::<Value>(body) {
-        Ok(mut entry) => entry.get_mut("fact").map(Value::take).unwrap_or_default(),
+    let (mut fact, scope) = match entry(record) {
+        Ok(entry) => entry,
         Err(error) => return format!("unreadable: {error}"),
     };
     let under = fact.as_object_mut().into_iter().flatten();
@@ -147,7 +180,27 @@ fn fact(record: &Record) -> String {
             inner.remove("birth");
         }
     }
-    fact.to_string()
+    timeless(&mut fact);
+    match scope.as_str() {
+        "" => fact.to_string(),
+        scope => format!("{fact} @{scope}"),
+    }
+}
+
+/// Times are known only to be there.
+fn timeless(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields.iter_mut() {
+                match name.as_str() {
+                    "not_after" | "retry_at" => *field = "later".into(),
+                    _ => timeless(field),
+                }
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(timeless),
+        _ => {}
+    }
 }
 
 #[async_trait]

@@ -1,0 +1,247 @@
+//! What is dropped and what is kept: K17.
+use fugato_graph::{
+    Answers, BoxError, Context, END, EffectClass, Graph, Outcome, RunError, RunErrorKind, Runner,
+    Standing,
+};
+use fugato_state::{Question, Seq};
+use fugato_store::{Snapshots, StoreErrorKind, ThreadAdmin, ThreadFilter};
+
+use super::{
+    desk::{Calls, Desk, Page, Says, finished, kind, line, parked, question, thread},
+    world::{Mails, between, texts},
+};
+use crate::log::{Failure, LogFactory, holds, same};
+
+fn stored(error: Option<RunError>) -> Option<StoreErrorKind> {
+    match error.map(|error| error.kind) {
+        Some(RunErrorKind::Store(kind)) => Some(kind),
+        _ => None,
+    }
+}
+
+/// Acts, then asks; a second node beside it works.
+fn busy(world: &Calls) -> Result<Graph<Page>, Failure> {
+    let mails = Mails::of(world, EffectClass::Once);
+    Ok(Graph::<Page>::starting_at("open")
+        .node("open", Says("open", Calls::default()))
+        .node("acts", move |cx: Context<Page>| {
+            let mails = mails.clone();
+            async move {
+                let sent = mails.send(&cx, "mail").await?;
+                Ok::<_, BoxError>(match cx.answer::<bool>("ok")? {
+                    Some(_) => Outcome::done([line(sent)]),
+                    None => Outcome::ask(Question::new::<bool>("ok", "ok?")),
+                })
+            }
+        })
+        .node("works", Says("works", Calls::default()))
+        .node("last", Says("last", Calls::default()))
+        .edge("open", "acts")
+        .edge("open", "works")
+        .join(["acts", "works"], "last")
+        .edge("last", END)
+        .build()?)
+}
+
+async fn states(runner: &Runner<Page>, desk: &Desk, from: Seq) -> Result<Vec<Page>, Failure> {
+    let mut states = vec![];
+    for seq in from..=desk.head().await? {
+        states.push((*runner.state_at(&desk.thread, seq).await?).clone());
+    }
+    Ok(states)
+}
+
+/// At every checkpoint of a thread with runs, receipts and questions: what lies after keeps every
+/// state, its history, its forks, its open questions and its receipts; what lies before is gone.
+pub async fn k17_compaction_keeps_what_lies_after(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut upto = 1;
+    loop {
+        let mut desk = Desk::of(factory).await?;
+        if desk.opened.admin.is_none() {
+            return Ok(());
+        }
+        let world = Calls::default();
+        let graph = busy(&world)?;
+        let runner = desk.runner(&graph);
+        parked(runner.start_keyed(&desk.thread, "one", line("in")).await)?;
+        finished(runner.resume(&desk.thread, Answers::only(true)?).await)?;
+        let asked = question(runner.start(&desk.thread, ()).await)?;
+        let head = desk.head().await?;
+        if upto > head {
+            return Ok(());
+        }
+        let before = states(&runner, &desk, 1).await?;
+        let history = runner.history(&desk.thread, 1, 1_000).await?;
+        let Ok(base) = runner.compact(&desk.thread, upto).await else {
+            // No checkpoint lies at or before it.
+            upto += 1;
+            continue;
+        };
+        let at = usize::try_from(base).unwrap_or(usize::MAX);
+        let what = format!("compacted at {base}");
+        desk.another_process();
+        let runner = desk.runner(&graph);
+        let after = states(&runner, &desk, base).await?;
+        let kept: Vec<_> = before.into_iter().skip(at - 1).collect();
+        same(&what, after, kept)?;
+        let gone = stored(runner.state_at(&desk.thread, base - 1).await.err());
+        let kinds = [
+            Some(StoreErrorKind::Compacted { base }),
+            Some(StoreErrorKind::NotFound),
+        ];
+        holds(kinds.contains(&gone), || {
+            format!("{what}: before it lies {gone:?}")
+        })?;
+        let later = runner.history(&desk.thread, base + 1, 1_000).await?;
+        let text = |entry: &fugato_graph::HistoryEntry| format!("{} {:?}", entry.seq, entry.fact);
+        let expected: Vec<_> = history.iter().skip(at).map(text).collect();
+        same(&what, later.iter().map(text).collect(), expected)?;
+        let standing = runner.standing(&desk.thread).await?;
+        same(&what, standing, Standing::Waiting(vec![asked.clone()]))?;
+        let page = finished(runner.resume(&desk.thread, Answers::only(true)?).await)?;
+        let said = [
+            "in", "open", "sent 1", "works", "last", "open", "sent 2", "works", "last",
+        ];
+        same(&what, page.lines, texts(&said))?;
+        same(&what, world.take().len(), 2)?;
+        upto += 1;
+    }
+}
+
+/// Forks of what lies after a compaction are those of before it.
+pub async fn k17_compaction_keeps_forks(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    if desk.opened.admin.is_none() {
+        return Ok(());
+    }
+    let graph = between(Says("send", Calls::default()))?;
+    let runner = desk.runner(&graph);
+    finished(runner.start(&desk.thread, line("in")).await)?;
+    let early = thread("early");
+    runner.fork(&desk.thread, 3, &early).await?;
+    // a, send and b closed at 3, 4 and 5.
+    same("compacted at", runner.compact(&desk.thread, 4).await?, 4)?;
+    let late = thread("late");
+    runner.fork(&desk.thread, 4, &late).await?;
+    let refused = runner.fork(&desk.thread, 3, &thread("no")).await.err();
+    holds(refused.is_some(), || {
+        "a compacted position was forked".into()
+    })?;
+    for name in [&early, &late] {
+        let page = finished(runner.recover(name).await)?;
+        same("a fork", page.lines, texts(&["in", "a", "send", "b"]))?;
+    }
+    Ok(())
+}
+
+/// What cannot be compacted is refused, and nothing changes.
+pub async fn k17_what_cannot_be_compacted_is_refused(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = between(Says("send", Calls::default()))?;
+    let alone = Runner::on_log(graph.clone(), desk.opened.log.clone());
+    finished(alone.start(&desk.thread, line("in")).await)?;
+    let refused = alone
+        .compact(&desk.thread, 5)
+        .await
+        .err()
+        .map(|error| error.kind);
+    let unsupported = RunErrorKind::Unsupported("administration");
+    same("without administration", refused, Some(unsupported))?;
+    if desk.opened.admin.is_none() {
+        return Ok(());
+    }
+    let runner = desk.runner(&graph);
+    let never = stored(runner.compact(&thread("never"), 1).await.err());
+    same(
+        "a thread that never was",
+        never,
+        Some(StoreErrorKind::NotFound),
+    )?;
+    let past = stored(runner.compact(&desk.thread, 99).await.err());
+    same("past the head", past, Some(StoreErrorKind::NotFound))?;
+    let none = stored(runner.compact(&desk.thread, 1).await.err());
+    let invalid = matches!(none, Some(StoreErrorKind::Invalid(_)));
+    holds(invalid, || format!("before the first checkpoint: {none:?}"))?;
+    same("at a checkpoint", runner.compact(&desk.thread, 4).await?, 4)?;
+    for upto in [3, 4] {
+        let again = stored(runner.compact(&desk.thread, upto).await.err());
+        let refused = matches!(again, Some(StoreErrorKind::Invalid(_)));
+        holds(refused, || format!("up to {upto} again: {again:?}"))?;
+    }
+    same(
+        "the state",
+        desk.page(&graph).await?.lines,
+        texts(&["in", "a", "send", "b"]),
+    )
+}
+
+/// A removed thread leaves nothing: one that is made anew under its name begins at the beginning.
+pub async fn k17_removing_leaves_no_orphans(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let Some(admin) = desk.opened.admin.clone() else {
+        return Ok(());
+    };
+    let world = Calls::default();
+    let graph = busy(&world)?;
+    let runner = desk.runner(&graph);
+    parked(runner.start_keyed(&desk.thread, "one", ()).await)?;
+    let copy = thread("copy");
+    runner.fork(&desk.thread, 3, &copy).await?;
+    ThreadAdmin::remove(&desk.log, &desk.thread).await?;
+    same(
+        "its standing",
+        runner.standing(&desk.thread).await?,
+        Standing::New,
+    )?;
+    same(
+        "its history",
+        runner.history(&desk.thread, 1, 10).await?.len(),
+        0,
+    )?;
+    same(
+        "its snapshot",
+        desk.log.latest_at(&desk.thread, 99).await?,
+        None,
+    )?;
+    let listed = admin.list(ThreadFilter::default()).await?;
+    let names: Vec<_> = listed.iter().map(|line| line.thread.as_str()).collect();
+    same("what is listed", names, vec!["copy"])?;
+    world.take();
+    let stale = kind(runner.resume(&desk.thread, Answers::only(true)?).await)?;
+    let nothing = RunErrorKind::Answer(fugato_graph::AnswerError::NothingAsked);
+    same("its question", stale, nothing)?;
+    // The request of the old thread is not known, nor is its receipt.
+    parked(runner.start_keyed(&desk.thread, "one", ()).await)?;
+    same("what was done", world.take().len(), 1)?;
+    let page = question(runner.recover(&copy).await)?;
+    same("the fork", &*page.task, "acts#1")
+}
+
+/// A fork outlives what it was made from, and knows nothing of what happened there later.
+pub async fn k17_a_fork_stands_alone(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    if desk.opened.admin.is_none() {
+        return Ok(());
+    }
+    let graph = between(Says("send", Calls::default()))?;
+    let runner = desk.runner(&graph);
+    finished(runner.start(&desk.thread, line("in")).await)?;
+    let copy = thread("copy");
+    runner.fork(&desk.thread, 3, &copy).await?;
+    finished(runner.start(&desk.thread, line("more")).await)?;
+    ThreadAdmin::remove(&desk.log, &desk.thread).await?;
+    desk.another_process();
+    let runner = desk.runner(&graph);
+    let page = finished(runner.recover(&copy).await)?;
+    same("the fork", page.lines, texts(&["in", "a", "send", "b"]))?;
+    let head = desk.log_head(&copy).await?;
+    same(
+        "the fork, compacted",
+        runner.compact(&copy, head).await?,
+        head,
+    )?;
+    let page = finished(runner.start(&copy, ()).await)?;
+    same("the fork, later", page.lines.len(), 7)
+}

@@ -1,0 +1,488 @@
+//! Actions of which nobody knows whether they happened: K10.
+use std::{sync::Arc, time::Duration};
+
+use fugato_graph::{
+    AnswerError, Answers, BoxError, Context, Doubt, END, Effect, EffectClass, Graph, Outcome,
+    Reconciled, RunErrorKind, machine::Fact,
+};
+use fugato_state::{Interrupt, Question};
+use fugato_store::LeaseRequest;
+use tokio::sync::Notify;
+
+use super::{
+    Cut,
+    desk::{Calls, Change, Desk, Page, finished, kind, line, question},
+    world::{Mails, between, texts},
+};
+use crate::log::{Failure, LogFactory, holds, same};
+
+fn happened(what: &str) -> Result<Answers, Failure> {
+    Ok(Answers::only(Doubt::Happened(what.into()))?)
+}
+
+fn did_not_happen() -> Result<Answers, Failure> {
+    Ok(Answers::only(Doubt::DidNotHappen)?)
+}
+
+/// A thread whose process died when its mail was sent and the receipt was not stored.
+async fn in_doubt(factory: &dyn LogFactory, mails: &Mails) -> Result<(Desk, Graph<Page>), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let graph = between(mails.clone())?;
+    die_at_the_receipt(&mut desk, 3, || desk_start(&graph)).await?;
+    Ok((desk, graph))
+}
+
+fn desk_start(graph: &Graph<Page>) -> (Graph<Page>, Option<Answers>) {
+    (graph.clone(), None)
+}
+
+/// Runs until the nth append from now, which dies; another process comes later.
+async fn die_at_the_receipt(
+    desk: &mut Desk,
+    nth: usize,
+    how: impl FnOnce() -> (Graph<Page>, Option<Answers>),
+) -> Result<(), Failure> {
+    desk.log.cut(nth, Cut::DiesBefore);
+    let (graph, answers) = how();
+    let runner = desk.runner(&graph);
+    kind(match answers {
+        Some(answers) => runner.resume(&desk.thread, answers).await,
+        None => runner.start(&desk.thread, ()).await,
+    })?;
+    desk.another_process();
+    Ok(())
+}
+
+/// What happened before a crash is never repeated blindly: a person is asked, who sees the input,
+/// and who says that it happened and what came out, or that it did not.
+pub async fn k10_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -> Result<(), Failure> {
+    for did_happen in [true, false] {
+        let world = Calls::default();
+        let mails = Mails::of(&world, EffectClass::Once);
+        let (desk, graph) = in_doubt(factory, &mails).await?;
+        let asked = question(desk.runner(&graph).recover(&desk.thread).await)?;
+        same("done before the answer", world.count(), 1)?;
+        same("the task that asks", &*asked.task, "send#1")?;
+        let shown = ["in_doubt", "input"].map(|key| asked.question.prompt[key].clone());
+        same("what is shown", shown, ["mail", "to all"].map(Into::into))?;
+        let answers = match did_happen {
+            true => happened("told")?,
+            false => did_not_happen()?,
+        };
+        let page = finished(desk.runner(&graph).resume(&desk.thread, answers).await)?;
+        let (said, times) = if did_happen {
+            ("told", 1)
+        } else {
+            ("sent 2", 2)
+        };
+        same("what was said", page.lines, texts(&["a", said, "b"]))?;
+        same("what was done", world.count(), times)?;
+    }
+    Ok(())
+}
+
+/// An answer that the node cannot use is not taken for the result: the person is asked anew, and
+/// told why.
+pub async fn k10_an_answer_of_another_type_is_asked_anew(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let world = Calls::default();
+    let (desk, graph) = in_doubt(factory, &Mails::of(&world, EffectClass::Once)).await?;
+    question(desk.runner(&graph).recover(&desk.thread).await)?;
+    let number = Answers::only(Doubt::Happened(7.into()))?;
+    let again = question(desk.runner(&graph).resume(&desk.thread, number).await)?;
+    let problem = again.question.prompt["problem"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    holds(problem.contains("invalid type"), || {
+        format!("the problem was {problem:?}")
+    })?;
+    let page = finished(
+        desk.runner(&graph)
+            .resume(&desk.thread, happened("told")?)
+            .await,
+    )?;
+    same("what was said", page.lines, texts(&["a", "told", "b"]))?;
+    same("what was done", world.count(), 1)
+}
+
+/// `reconcile` is asked before a person is, and only in doubt. What it cannot find out, or fails
+/// to, a person is asked.
+pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> Result<(), Failure> {
+    for found in ["happened", "did not", "unknown", "fails", "panics"] {
+        let (world, asked) = (Calls::default(), Calls::default());
+        let asks = asked.clone();
+        let effect = move || {
+            let asks = asks.clone();
+            Effect::once().reconcile(move || async move {
+                asks.note(found);
+                match found {
+                    "happened" => Ok(Reconciled::Happened("found".to_owned())),
+                    "did not" => Ok(Reconciled::DidNotHappen),
+                    "unknown" => Ok(Reconciled::Unknown),
+                    "fails" => Err("no connection"),
+                    _ => std::panic::panic_any("reconcile panics"),
+                }
+            })
+        };
+        let (desk, graph) = in_doubt(factory, &Mails::with(&world, effect)).await?;
+        same("asked without a doubt", asked.count(), 0)?;
+        let ended = desk.runner(&graph).recover(&desk.thread).await;
+        let (said, times) = match found {
+            "happened" => (finished(ended)?, 1),
+            "did not" => (finished(ended)?, 2),
+            _ => {
+                question(ended)?;
+                let answered = desk.runner(&graph).resume(&desk.thread, happened("told")?);
+                (finished(answered.await)?, 1)
+            }
+        };
+        let expected = match found {
+            "happened" => "found",
+            "did not" => "sent 2",
+            _ => "told",
+        };
+        same(found, said.lines, texts(&["a", expected, "b"]))?;
+        same("how often it was done", world.count(), times)?;
+        same("how often it was asked", asked.count(), 1)?;
+    }
+    Ok(())
+}
+
+/// Nobody is asked before the action can no longer be under way, by the clock of the store.
+pub async fn k10_nobody_is_asked_before_its_time(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let (world, asked) = (Calls::default(), Calls::default());
+    let (notes, clock) = (asked.clone(), desk.clock.clone());
+    let mails = Mails::with(&world, move || {
+        let (notes, clock) = (notes.clone(), clock.clone());
+        Effect::once()
+            .timeout(Duration::from_millis(200))
+            .reconcile(move || async move {
+                notes.note(clock.now().to_string());
+                Ok::<_, BoxError>(Reconciled::Happened("found".to_owned()))
+            })
+    });
+    let graph = between(mails)?;
+    desk.log.cut(3, Cut::DiesBefore);
+    kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let history = desk.opened.clone();
+    desk.log = super::RecordingLog::over(history);
+    let facts = desk.runner(&graph).history(&desk.thread, 1, 100).await?;
+    let intended = facts.iter().find_map(|entry| match &entry.fact {
+        Fact::Intended { not_after, .. } => Some(*not_after),
+        _ => None,
+    });
+    let not_after = intended.ok_or_else(|| Failure::new("the intent is not stored"))?;
+    // The lease is given up before its time, and the other process is there at once.
+    let head = desk.log_of().head(&desk.thread).await?;
+    let fence = head.map_or(0, |head| head.fence);
+    let thread = desk.thread.clone();
+    desk.log_of()
+        .lease(LeaseRequest::Release { thread, fence })
+        .await?;
+    let early = 100;
+    desk.clock.advance(not_after - early - desk.clock.now());
+    let began = std::time::Instant::now();
+    finished(desk.runner(&graph).recover(&desk.thread).await)?;
+    let waited = began.elapsed();
+    holds(waited >= Duration::from_millis(99), || {
+        format!("it was asked after {waited:?}")
+    })?;
+    same("how often it was asked", asked.count(), 1)?;
+    same("how often it was done", world.count(), 1)
+}
+
+/// The same doubt after another crash is asked anew, under another id: an old answer is no answer
+/// to it.
+pub async fn k10_the_same_doubt_again_is_asked_anew(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let world = Calls::default();
+    let (mut desk, graph) = in_doubt(factory, &Mails::of(&world, EffectClass::Once)).await?;
+    let first = question(desk.runner(&graph).recover(&desk.thread).await)?;
+    // Told that it did not happen, it is done, and the process dies again before the receipt: the
+    // answer is stored, then the new intent, then the receipt is not.
+    let mut answers = Some(did_not_happen()?);
+    die_at_the_receipt(&mut desk, 3, || (graph.clone(), answers.take())).await?;
+    same("what was done", world.count(), 2)?;
+    let second = question(desk.runner(&graph).recover(&desk.thread).await)?;
+    holds(first.id != second.id, || {
+        format!("{} is asked again", first.id)
+    })?;
+    same("done before the answer", world.count(), 2)?;
+    let stale = Answers::to(first.id.clone(), Doubt::DidNotHappen)?;
+    let refused = kind(desk.runner(&graph).resume(&desk.thread, stale).await)?;
+    let unknown = AnswerError::Unknown {
+        id: first.id,
+        open: vec![second.id],
+    };
+    same("an old answer", refused, RunErrorKind::Answer(unknown))?;
+    desk.another_process();
+    let page = finished(
+        desk.runner(&graph)
+            .resume(&desk.thread, happened("told")?)
+            .await,
+    )?;
+    same("what was said", page.lines, texts(&["a", "told", "b"]))?;
+    same("what was done", world.count(), 2)
+}
+
+/// A doubt that was answered stays answered when the process dies before the answer was used.
+pub async fn k10_an_answer_to_a_doubt_survives_a_crash(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    for nth in 1..=4 {
+        let world = Calls::default();
+        let (mut desk, graph) = in_doubt(factory, &Mails::of(&world, EffectClass::Once)).await?;
+        question(desk.runner(&graph).recover(&desk.thread).await)?;
+        desk.log.cut(nth, Cut::DiesAfter);
+        let died = desk.runner(&graph).resume(&desk.thread, happened("told")?);
+        died.await.err();
+        desk.another_process();
+        desk.runner(&graph).recover(&desk.thread).await.ok();
+        let page = desk.page(&graph).await?;
+        same("what was said", page.lines, texts(&["a", "told", "b"]))?;
+        same("what was done", world.count(), 1)?;
+    }
+    Ok(())
+}
+
+/// What a node does with an action that it does not wait for, or whose error it catches.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Careless {
+    Catches,
+    Selects,
+    TimesOut,
+    Spawns,
+    Asks,
+}
+
+async fn careless(cx: &Context<Page>, how: Careless, world: &Calls) -> Result<(), BoxError> {
+    let (notes, begun) = (world.clone(), Arc::new(Notify::new()));
+    let begins = begun.clone();
+    let act = move |_| async move {
+        notes.note("act");
+        begins.notify_one();
+        // Long enough for whoever does not wait; the connection is lost in the end.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        Err::<String, _>("the connection was lost")
+    };
+    let acting = cx.effect("mail", EffectClass::Once, &(), act);
+    match how {
+        Careless::Catches | Careless::Asks => drop(acting.await),
+        Careless::Selects => tokio::select! {
+            _ = acting => {}
+            () = begun.notified() => {}
+        },
+        Careless::TimesOut => drop(tokio::time::timeout(Duration::from_millis(5), acting).await),
+        Careless::Spawns => {
+            let polled = futures::future::select(acting, Box::pin(begun.notified())).await;
+            drop(polled);
+        }
+    }
+    Ok(())
+}
+
+/// A node that catches every error, drops the action's future or ends without it loses no doubt:
+/// the thread asks, and goes on when it was answered.
+pub async fn k10_no_node_can_lose_a_doubt(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let all = [
+        Careless::Catches,
+        Careless::Selects,
+        Careless::TimesOut,
+        Careless::Spawns,
+        Careless::Asks,
+    ];
+    for how in all {
+        let desk = Desk::of(factory).await?;
+        let world = Calls::default();
+        let notes = world.clone();
+        let acts = move |cx: Context<Page>| {
+            let notes = notes.clone();
+            async move {
+                careless(&cx, how, &notes).await?;
+                Ok::<_, BoxError>(match how {
+                    Careless::Asks if cx.answer::<bool>("ok")?.is_none() => {
+                        Outcome::ask(Question::new::<bool>("ok", "ok?"))
+                    }
+                    _ => Outcome::done([line("done")]),
+                })
+            }
+        };
+        let graph = between(acts)?;
+        let asked = question(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        let what = format!("{how:?}: what is asked");
+        same(
+            &what,
+            asked.question.prompt["in_doubt"].clone(),
+            "mail".into(),
+        )?;
+        let mut ended = desk
+            .runner(&graph)
+            .resume(&desk.thread, happened("told")?)
+            .await;
+        if how == Careless::Asks {
+            question(ended)?;
+            ended = desk
+                .runner(&graph)
+                .resume(&desk.thread, Answers::only(true)?)
+                .await;
+        }
+        let page = finished(ended)?;
+        same("what was said", page.lines, texts(&["a", "done", "b"]))?;
+        same("what was done", world.take(), texts(&["act"]))?;
+    }
+    Ok(())
+}
+
+/// A node that does not wait for an action that goes well is asked nothing: the action goes on to
+/// its end, which is known then.
+pub async fn k10_an_action_goes_on_without_its_node(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let world = Calls::default();
+    let notes = world.clone();
+    let acts = move |cx: Context<Page>| {
+        let notes = notes.clone();
+        async move {
+            let begun = Arc::new(Notify::new());
+            let begins = begun.clone();
+            let act = move |_| async move {
+                begins.notify_one();
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                notes.note("act");
+                Ok::<_, BoxError>("sent".to_owned())
+            };
+            let acting = cx.effect("mail", EffectClass::Once, &(), act);
+            match cx.attempt() {
+                1 => tokio::select! {
+                    _ = acting => Err("nobody waits for so long".into()),
+                    () = begun.notified() => Err("the node gives up".into()),
+                },
+                _ => Ok::<_, BoxError>(line(acting.await?)),
+            }
+        }
+    };
+    let policy = fugato_graph::NodePolicy::default().attempts(2);
+    let graph = Graph::<Page>::starting_at("send")
+        .node("send", acts)
+        .policy("send", policy.backoff(Duration::ZERO, Duration::ZERO))
+        .edge("send", END)
+        .build()?;
+    let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    same("what was said", page.lines, texts(&["sent"]))?;
+    same("what was done", world.take(), texts(&["act"]))
+}
+
+/// An action that outlasts its timeout is dropped and in doubt, and so is one that panics, or
+/// whose result cannot be written.
+pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> Result<(), Failure> {
+    for how in ["late", "panics"] {
+        let desk = Desk::of(factory).await?;
+        let world = Calls::default();
+        let notes = world.clone();
+        let acts = move |cx: Context<Page>| {
+            let notes = notes.clone();
+            async move {
+                let act = move |_| async move {
+                    notes.note("act");
+                    match how {
+                        "late" => std::future::pending::<()>().await,
+                        _ => std::panic::panic_any("the action panics"),
+                    }
+                    Ok::<_, BoxError>("sent".to_owned())
+                };
+                let effect = Effect::once().timeout(Duration::from_millis(10));
+                Ok::<_, BoxError>(line(cx.effect("mail", effect, &(), act).await?))
+            }
+        };
+        let graph = between(acts)?;
+        let asked: Interrupt = question(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        same(
+            how,
+            asked.question.prompt["in_doubt"].clone(),
+            "mail".into(),
+        )?;
+        let page = finished(
+            desk.runner(&graph)
+                .resume(&desk.thread, happened("told")?)
+                .await,
+        )?;
+        same("what was said", page.lines, texts(&["a", "told", "b"]))?;
+        same("what was done", world.take(), texts(&["act"]))?;
+    }
+    Ok(())
+}
+
+/// A doubt about an action of the whole thread is not lost with the task that began it.
+pub async fn k10_no_task_can_lose_a_doubt_of_the_thread(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let world = Calls::default();
+    let notes = world.clone();
+    let acts = move |cx: Context<Page>| {
+        let notes = notes.clone();
+        async move {
+            let begun = Arc::new(Notify::new());
+            let begins = begun.clone();
+            let act = move |_| async move {
+                notes.note("act");
+                begins.notify_one();
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                Err::<String, _>("the connection was lost")
+            };
+            let whole = Effect::once().whole_thread();
+            tokio::select! {
+                _ = cx.effect("mail", whole, &(), act) => {}
+                () = begun.notified() => {}
+            }
+            Change::Line("done".into())
+        }
+    };
+    let graph = between(acts)?;
+    let asked = question(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    same(
+        "what is asked",
+        asked.question.prompt["in_doubt"].clone(),
+        "mail".into(),
+    )?;
+    let page = finished(
+        desk.runner(&graph)
+            .resume(&desk.thread, happened("told")?)
+            .await,
+    )?;
+    same("what was said", page.lines, texts(&["a", "done", "b"]))?;
+    same("what was done", world.take(), texts(&["act"]))
+}
+
+/// A doubt that a person has settled is settled, although the node does not ask for the action
+/// again.
+pub async fn k10_a_settled_doubt_needs_no_further_call(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    for answers in [happened("told")?, did_not_happen()?] {
+        let desk = Desk::of(factory).await?;
+        let world = Calls::default();
+        let notes = world.clone();
+        let acts = move |cx: Context<Page>| {
+            let notes = notes.clone();
+            async move {
+                // Of what happened before, this node remembers nothing.
+                if notes.count() == 0 {
+                    careless(&cx, Careless::Catches, &notes).await?;
+                }
+                Ok::<_, BoxError>(line("done"))
+            }
+        };
+        let graph = between(acts)?;
+        question(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        let page = finished(desk.runner(&graph).resume(&desk.thread, answers).await)?;
+        same("what was said", page.lines, texts(&["a", "done", "b"]))?;
+        same("what was done", world.take(), texts(&["act"]))?;
+    }
+    Ok(())
+}

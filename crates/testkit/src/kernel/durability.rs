@@ -1,0 +1,267 @@
+//! When what happened is stored: K15 in each of its modes.
+use std::{sync::Arc, time::Duration};
+
+use fugato_graph::{
+    Answers, BoxError, Context, Durability, END, EffectClass, Graph, RunErrorKind, RunnerOptions,
+};
+use fugato_store::StoreErrorKind;
+use tokio::sync::Notify;
+
+use super::{
+    Cut,
+    desk::{Calls, Change, Desk, Page, Says, finished, kind, line, question},
+    world::{Mails, between, texts},
+};
+use crate::log::{Failure, LogFactory, holds, same};
+
+fn batched(max_records: usize, max_delay: u64) -> RunnerOptions {
+    let max_delay = Duration::from_millis(max_delay);
+    RunnerOptions::default().durability(Durability::Batched {
+        max_records,
+        max_delay,
+    })
+}
+
+fn modes() -> [RunnerOptions; 3] {
+    let at_pause = RunnerOptions::default().durability(Durability::AtPause);
+    [RunnerOptions::default(), batched(1_000, 3_000), at_pause]
+}
+
+/// A loop of so many steps, each of which counts how many of those before it are not stored.
+fn lagging(desk: &Desk, steps: i64) -> Result<Graph<Page>, Failure> {
+    let (log, thread) = (desk.opened.log.clone(), desk.thread.clone());
+    Ok(Graph::<Page>::starting_at("a")
+        .node("a", move |cx: Context<Page>| {
+            let (log, thread) = (log.clone(), thread.clone());
+            async move {
+                let records = log.read(&thread, 1, 10_000).await?;
+                let stored = records.len().saturating_sub(2);
+                let lag = cx.state().lines.len().saturating_sub(stored);
+                let updates = vec![line(lag.to_string()), Change::Count(1)];
+                Ok::<_, BoxError>(updates)
+            }
+        })
+        .branch(
+            "a",
+            ["a", END],
+            move |page| {
+                if page.count < steps { "a" } else { END }
+            },
+        )
+        .build()?)
+}
+
+/// A batch holds so many records at most: then the run waits until they are stored.
+pub async fn k15_a_batch_is_bounded_by_records(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let runner = desk.runner_with(&lagging(&desk, 40)?, batched(8, 3_000));
+    let page = finished(runner.start(&desk.thread, ()).await)?;
+    let lags = page
+        .lines
+        .iter()
+        .filter_map(|lag| lag.parse::<usize>().ok());
+    let most = lags.max().unwrap_or_default();
+    holds((4..=8).contains(&most), || {
+        format!("{most} steps were not stored")
+    })?;
+    let commits = desk.log.commits();
+    let largest = commits.iter().map(|commit| commit.records.len()).max();
+    holds(largest.is_some_and(|most| most <= 9), || {
+        format!("a batch of {largest:?}")
+    })?;
+    holds(commits.len() < 10, || {
+        format!("{} appends for 40 steps", commits.len())
+    })
+}
+
+/// A batch waits for so long at most, also while a node runs.
+pub async fn k15_a_batch_is_bounded_by_time(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let leave = Arc::new(Notify::new());
+    let leaves = leave.clone();
+    let slow = move |_: Context<Page>| {
+        let leaves = leaves.clone();
+        async move {
+            leaves.notified().await;
+            line("slow")
+        }
+    };
+    let runner = desk.runner_with(&between(slow)?, batched(1_000, 20));
+    let run = runner.start(&desk.thread, ());
+    desk.appends(1).await;
+    desk.appended("while a node runs", &["created started stepped"])?;
+    leave.notify_one();
+    finished(run.await)?;
+    Ok(())
+}
+
+/// Batches that make no sense are refused before anything is written or leased for longer.
+pub async fn k15_a_batch_waits_less_than_a_third_of_the_lease(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = between(Says("send", Calls::default()))?;
+    let lease = Duration::from_millis(900);
+    for (records, delay) in [(10, 300), (10, 10_000), (0, 10)] {
+        let options = batched(records, delay).lease(lease);
+        let refused = kind(
+            desk.runner_with(&graph, options)
+                .start(&desk.thread, ())
+                .await,
+        )?;
+        let options = matches!(refused, RunErrorKind::Options(_));
+        holds(options, || format!("{records} in {delay} ms: {refused:?}"))?;
+        same("the head", desk.head().await?, 0)?;
+    }
+    let runner = desk.runner_with(&graph, batched(10, 299).lease(lease));
+    finished(runner.start(&desk.thread, ()).await)?;
+    Ok(())
+}
+
+/// At its laziest a run is stored when it pauses, when it acts and when it ends.
+pub async fn k15_at_pause_stores_at_pauses_effects_and_the_end(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let (calls, world) = (Calls::default(), Calls::default());
+    let says = |name| Says(name, calls.clone());
+    let graph = Graph::<Page>::starting_at("a")
+        .node("a", says("a"))
+        .node("b", says("b"))
+        .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
+        .node("c", says("c"))
+        .node("send", Mails::of(&world, EffectClass::Once))
+        .node("d", says("d"))
+        .edge("a", "b")
+        .edge("b", "ask")
+        .edge("ask", "c")
+        .edge("c", "send")
+        .edge("send", "d")
+        .edge("d", END)
+        .build()?;
+    let options = RunnerOptions::default().durability(Durability::AtPause);
+    let runner = desk.runner_with(&graph, options);
+    question(runner.start(&desk.thread, ()).await)?;
+    desk.appended("to the pause", &["created started stepped stepped asked"])?;
+    finished(runner.resume(&desk.thread, Answers::only(true)?).await)?;
+    let expected = [
+        "answered stepped stepped intended",
+        "receipt",
+        "stepped stepped run_ended",
+    ];
+    desk.appended("to the end", &expected)
+}
+
+/// In every mode a write that fails stops the run before the next effect, and the thread goes on
+/// from what is stored.
+pub async fn k15_a_failed_write_stops_every_mode(factory: &dyn LogFactory) -> Result<(), Failure> {
+    for options in modes() {
+        for nth in 1..=7 {
+            let desk = Desk::of(factory).await?;
+            let world = Calls::default();
+            let graph = Graph::<Page>::starting_at("a")
+                .node("a", Says("a", Calls::default()))
+                .node("send", Mails::of(&world, EffectClass::Once))
+                .node("again", Mails::of(&world, EffectClass::Once))
+                .edge("a", "send")
+                .edge("send", "again")
+                .edge("again", END)
+                .build()?;
+            let runner = desk.runner_with(&graph, options.clone());
+            desk.log.cut(nth, Cut::Full);
+            let ended = runner.start(&desk.thread, ()).await;
+            let what = format!("{:?}, append {nth}", options.durability);
+            let Err(failed) = ended else {
+                // There were fewer appends.
+                same(&what, world.count(), 2)?;
+                continue;
+            };
+            same(
+                &what,
+                failed.kind,
+                RunErrorKind::Store(StoreErrorKind::Full),
+            )?;
+            let intents = desk.log.shape().join(" ").matches("intended").count();
+            same(&format!("{what}: what was done"), world.count(), intents)?;
+        }
+    }
+    Ok(())
+}
+
+/// In no mode does a snapshot hold what the log does not.
+pub async fn k15_no_snapshot_passes_the_durable_head(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    for options in modes() {
+        let mut desk = Desk::of(factory).await?;
+        let graph = Graph::<Page>::starting_at("a")
+            .node("a", async |_: Context<Page>| {
+                vec![line("x".repeat(150_000)), Change::Count(1)]
+            })
+            .branch("a", ["a", END], |page| {
+                if page.count % 20 == 0 { END } else { "a" }
+            })
+            .build()?;
+        let runner = desk.runner_with(&graph, options.clone());
+        for _ in 0..2 {
+            finished(runner.start(&desk.thread, ()).await)?;
+        }
+        let what = format!("{:?}", options.durability);
+        let early = desk.log.puts().iter().all(|(seq, head)| seq <= head);
+        holds(early, || {
+            format!("{what}: snapshots and heads {:?}", desk.log.puts())
+        })?;
+        desk.another_process();
+        let page = desk.page(&graph).await?;
+        same(&what, (page.count, page.lines.len()), (40, 40))?;
+    }
+    Ok(())
+}
+
+/// What a crash loses in a lazier mode runs again, and comes to the same end.
+pub async fn k15_what_a_crash_loses_runs_again(factory: &dyn LogFactory) -> Result<(), Failure> {
+    for options in modes() {
+        for cut in [Cut::DiesBefore, Cut::DiesAfter] {
+            for nth in 1..=4 {
+                let mut desk = Desk::of(factory).await?;
+                let graph = Graph::<Page>::starting_at("a")
+                    .node("a", Says("a", Calls::default()))
+                    .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
+                    .node("b", Says("b", Calls::default()))
+                    .node("c", Says("c", Calls::default()))
+                    .edge("a", "ask")
+                    .edge("ask", "b")
+                    .edge("b", "c")
+                    .edge("c", END)
+                    .build()?;
+                desk.log.cut(nth, cut);
+                let mut page = None;
+                for process in 0..10 {
+                    let runner = desk.runner_with(&graph, options.clone());
+                    let ended = match runner.standing(&desk.thread).await {
+                        Ok(fugato_graph::Standing::New) => runner.start(&desk.thread, ()).await,
+                        Ok(fugato_graph::Standing::Waiting(_)) => {
+                            runner.resume(&desk.thread, Answers::only(true)?).await
+                        }
+                        Ok(fugato_graph::Standing::Unfinished) => {
+                            runner.recover(&desk.thread).await
+                        }
+                        Ok(_) => {
+                            page = Some(desk.page(&graph).await?);
+                            break;
+                        }
+                        Err(error) => Err(error),
+                    };
+                    holds(process < 9, || format!("it comes to no end: {ended:?}"))?;
+                    if ended.is_err() {
+                        desk.another_process();
+                    }
+                }
+                let what = format!("{:?}, append {nth} {cut:?}", options.durability);
+                let said = page.map(|page| page.lines);
+                same(&what, said, Some(texts(&["a", "true", "b", "c"])))?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,299 @@
+//! Branches that wait for nobody but at a join: the eager schedule.
+use std::sync::Arc;
+
+use fugato_graph::{
+    Answers, BoxError, Context, END, Entering, Graph, RunErrorKind, Runner, RunnerOptions,
+    Schedule, Standing,
+};
+use tokio::sync::Notify;
+
+use super::{
+    Cut,
+    desk::{
+        Calls, Change, Desk, Fails, Page, Says, Switch, finished, kind, line, parked, question,
+    },
+    world::texts,
+};
+use crate::log::{Failure, LogFactory, holds, same};
+
+fn eager(desk: &Desk, graph: &Graph<Page>) -> Runner<Page> {
+    let options = RunnerOptions::default().schedule(Schedule::Eager);
+    desk.runner_with(graph, options)
+}
+
+/// open, then slow beside the chain one, two, three; last waits for both branches.
+fn branches(calls: &Calls, leave: &Arc<Notify>) -> Result<Graph<Page>, Failure> {
+    let (leave, notes) = (leave.clone(), calls.clone());
+    let says = |name| Says(name, calls.clone());
+    Ok(Graph::<Page>::starting_at("open")
+        .node("open", says("open"))
+        .node("slow", move |cx: Context<Page>| {
+            let leave = leave.clone();
+            notes.note(cx.task());
+            async move {
+                leave.notified().await;
+                line("slow")
+            }
+        })
+        .node("one", says("one"))
+        .node("two", says("two"))
+        .node("three", says("three"))
+        .node("last", says("last"))
+        .edge("open", "slow")
+        .edge("open", "one")
+        .edge("one", "two")
+        .edge("two", "three")
+        .join(["slow", "three"], "last")
+        .edge("last", END)
+        .build()?)
+}
+
+fn fast_first() -> Vec<String> {
+    texts(&["open", "one", "two", "three", "slow", "last"])
+}
+
+/// A fast branch runs to its end while a slow one is under way, and a join waits for both. Replay
+/// gives the order in which the tasks ended.
+pub async fn eager_branches_do_not_wait_for_each_other(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let (calls, leave) = (Calls::default(), Arc::new(Notify::new()));
+    let graph = branches(&calls, &leave)?;
+    let run = eager(&desk, &graph).start(&desk.thread, ());
+    // The slow branch is let go only when the fast one has ended.
+    while !desk.log.brackets().contains("three#1\",\"updates") {
+        tokio::task::yield_now().await;
+    }
+    leave.notify_one();
+    same("what was said", finished(run.await)?.lines, fast_first())?;
+    desk.another_process();
+    same("by the log", desk.page(&graph).await?.lines, fast_first())?;
+    let ran = ["last#1", "one#1", "open#1", "slow#1", "three#1", "two#1"];
+    same("what ran", calls.take(), texts(&ran))
+}
+
+/// In lockstep the same fast branch waits at every step.
+pub async fn eager_is_a_choice(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let (calls, leave) = (Calls::default(), Arc::new(Notify::new()));
+    let graph = branches(&calls, &leave)?;
+    let run = desk.runner(&graph).start(&desk.thread, ());
+    desk.appends(2).await;
+    let ran = calls.take();
+    holds(!ran.contains(&"two#1".to_owned()), || {
+        format!("{ran:?} ran in lockstep")
+    })?;
+    leave.notify_one();
+    let said = ["open", "slow", "one", "two", "three", "last"];
+    same("what was said", finished(run.await)?.lines, texts(&said))
+}
+
+/// What follows a scatter waits for all of its tasks.
+pub async fn eager_scatters_are_barriers(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let calls = Calls::default();
+    let graph = Graph::<Page>::starting_at("plan")
+        .node("plan", Says("plan", calls.clone()))
+        .node("worker", async |cx: Context<Page>| {
+            let n: u64 = cx.item()?;
+            for _ in 0..n * 20 {
+                tokio::task::yield_now().await;
+            }
+            Ok::<_, BoxError>(Change::Count(1))
+        })
+        .node("collect", async |cx: Context<Page>| {
+            line(cx.state().count.to_string())
+        })
+        .scatter("plan", "worker", |_| 0..5_u64)
+        .edge("worker", "collect")
+        .edge("collect", END)
+        .build()?;
+    let page = finished(eager(&desk, &graph).start(&desk.thread, ()).await)?;
+    same("what was said", page.lines, texts(&["plan", "5"]))
+}
+
+/// A question of one branch stops no other; the thread parks when nothing else can run.
+pub async fn eager_questions_stop_no_other_branch(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let calls = Calls::default();
+    let says = |name| Says(name, calls.clone());
+    let graph = Graph::<Page>::starting_at("open")
+        .node("open", says("open"))
+        .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
+        .node("one", says("one"))
+        .pause(
+            "sure",
+            |_| "sure?",
+            |_, ok: bool| line(format!("sure {ok}")),
+        )
+        .node("two", says("two"))
+        .node("last", says("last"))
+        .edge("open", "ask")
+        .edge("open", "one")
+        .edge("one", "sure")
+        .edge("sure", "two")
+        .join(["ask", "two"], "last")
+        .edge("last", END)
+        .build()?;
+    let open = parked(eager(&desk, &graph).start(&desk.thread, ()).await)?;
+    let ids: Vec<_> = open.iter().map(|asked| asked.task.to_string()).collect();
+    same("who asks", ids, texts(&["ask#1", "sure#1"]))?;
+    desk.another_process();
+    let sure = open.iter().find(|asked| &*asked.task == "sure#1");
+    let sure = sure.ok_or_else(|| Failure::new("nobody asks"))?;
+    let answers = Answers::to(sure.id.clone(), true)?;
+    question(eager(&desk, &graph).resume(&desk.thread, answers).await)?;
+    let page = finished(
+        eager(&desk, &graph)
+            .resume(&desk.thread, Answers::only(false)?)
+            .await,
+    )?;
+    let said = ["open", "one", "sure true", "two", "false", "last"];
+    same("what was said", page.lines, texts(&said))?;
+    same("by the log", desk.page(&graph).await?.lines, texts(&said))?;
+    let ran = ["last#1", "one#1", "open#1", "two#1"];
+    same("what ran", calls.take(), texts(&ran))
+}
+
+/// A failure lets what runs come to its end and begins nothing new; a retry runs what failed and
+/// what had not begun.
+pub async fn eager_failures_keep_what_was_finished(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let (calls, broken) = (Calls::default(), Switch::on());
+    let graph = Graph::<Page>::starting_at("open")
+        .node("open", Says("open", calls.clone()))
+        .node("flaky", Fails("flaky", calls.clone(), broken.clone()))
+        .node("one", Says("one", calls.clone()))
+        .node("two", Says("two", calls.clone()))
+        .edge("open", "flaky")
+        .edge("open", "one")
+        .edge("one", "two")
+        .edge("flaky", END)
+        .edge("two", END)
+        .build()?;
+    let task = "flaky#1".to_owned();
+    let failed = kind(eager(&desk, &graph).start(&desk.thread, ()).await)?;
+    same("the error", failed, RunErrorKind::Node { task })?;
+    let before = calls.take();
+    broken.turn_off();
+    desk.another_process();
+    let page = finished(eager(&desk, &graph).retry(&desk.thread).await)?;
+    let after = calls.take();
+    let mut ran: Vec<_> = before.into_iter().chain(after).collect();
+    ran.sort();
+    let each = ["flaky#1", "flaky#1", "one#1", "open#1", "two#1"];
+    same("what ran in all", ran, texts(&each))?;
+    let mut said = page.lines;
+    said.sort();
+    same(
+        "what was said",
+        said,
+        texts(&["flaky", "one", "open", "two"]),
+    )
+}
+
+/// A router that fails keeps the outcome of its task: a retry runs the router, and no node.
+pub async fn eager_routers_run_again_and_nodes_do_not(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let (calls, broken) = (Calls::default(), Switch::on());
+    let routes = broken.clone();
+    let says = |name| Says(name, calls.clone());
+    let graph = Graph::<Page>::starting_at("open")
+        .node("open", says("open"))
+        .node("one", says("one"))
+        .node("two", says("two"))
+        .node("beside", says("beside"))
+        .edge("open", "one")
+        .edge("open", "beside")
+        .branch("one", ["two"], move |_| match routes.is_on() {
+            true => Err("typo"),
+            false => Ok("two"),
+        })
+        .edge("two", END)
+        .edge("beside", END)
+        .build()?;
+    let failed = kind(eager(&desk, &graph).start(&desk.thread, ()).await)?;
+    let node = "one".to_owned();
+    same("the error", failed, RunErrorKind::Router { node })?;
+    broken.turn_off();
+    let page = finished(eager(&desk, &graph).retry(&desk.thread).await)?;
+    let mut said = page.lines.clone();
+    said.sort();
+    same(
+        "what was said",
+        said,
+        texts(&["beside", "one", "open", "two"]),
+    )?;
+    same("by the log", desk.page(&graph).await?, page)?;
+    let ran = ["beside#1", "one#1", "open#1", "two#1"];
+    same("what ran", calls.take(), texts(&ran))
+}
+
+/// For every append, before and after it was written: the process dies there, and the end is that
+/// of no crash, subgraphs and joins included; nothing that was stored runs again.
+pub async fn eager_crashes_change_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let calls = Calls::default();
+    let says = |name| Says(name, calls.clone());
+    let inner = Graph::<Page>::starting_at("x")
+        .node("x", says("x"))
+        .node("y", says("y"))
+        .edge("x", "y")
+        .edge("y", END)
+        .build()?;
+    let graph = Graph::<Page>::starting_at("open")
+        .node("open", says("open"))
+        .node("one", says("one"))
+        .node("two", says("two"))
+        .subgraph(
+            "sub",
+            &inner,
+            |_: Entering<'_, Page>| Ok::<_, BoxError>(Page::default()),
+            |_: &Page, inner: &Page| line(inner.lines.join("+")),
+        )
+        .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
+        .node("last", says("last"))
+        .edge("open", "one")
+        .edge("open", "sub")
+        .edge("open", "ask")
+        .edge("one", "two")
+        .join(["two", "sub", "ask"], "last")
+        .edge("last", END)
+        .build()?;
+    for nth in 1..=12 {
+        for cut in [Cut::DiesBefore, Cut::DiesAfter] {
+            let mut desk = Desk::of(factory).await?;
+            desk.log.cut(nth, cut);
+            let what = format!("append {nth}, {cut:?}");
+            for process in 0..9 {
+                let runner = eager(&desk, &graph);
+                let ended = match runner.standing(&desk.thread).await {
+                    Ok(Standing::New) => runner.start(&desk.thread, ()).await,
+                    Ok(Standing::Waiting(_)) => {
+                        runner.resume(&desk.thread, Answers::only(true)?).await
+                    }
+                    Ok(Standing::Unfinished) => runner.recover(&desk.thread).await,
+                    Ok(Standing::Idle) => break,
+                    Ok(other) => return Err(Failure::new(format!("{what}: {other:?}"))),
+                    Err(error) => Err(error),
+                };
+                holds(process < 8, || {
+                    format!("{what}: it comes to no end: {ended:?}")
+                })?;
+                if ended.is_err() {
+                    desk.another_process();
+                }
+            }
+            let mut said = desk.page(&graph).await?.lines;
+            let last = said.pop();
+            same(&what, last, Some("last".to_owned()))?;
+            said.sort();
+            same(&what, said, texts(&["one", "open", "true", "two", "x+y"]))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,509 @@
+//! What is done to the outside world, and what is known of it: K10 and K11.
+use std::{sync::Arc, time::Duration};
+
+use fugato_graph::{
+    Answers, BoxError, Context, Durability, END, Effect, EffectClass, EffectError, Graph,
+    NodePolicy, NotDone, Outcome, RunErrorKind, RunnerOptions,
+};
+use fugato_state::Question;
+use fugato_store::{LeaseRequest, StoreErrorKind};
+use tokio::sync::Barrier;
+
+use super::{
+    Cut,
+    desk::{Calls, Desk, Page, finished, kind, line, question, thread, whole},
+    world::{Mails, between, texts},
+};
+use crate::log::{Failure, LogFactory, holds, same};
+
+/// The classes whose receipts are kept.
+const KEPT: [EffectClass; 3] = [
+    EffectClass::Idempotent,
+    EffectClass::Keyed,
+    EffectClass::Once,
+];
+
+/// What changes nothing is not written, and may be repeated.
+pub async fn k10_pure_writes_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let world = Calls::default();
+    let graph = between(Mails::of(&world, EffectClass::Pure))?;
+    desk.log.cut(2, Cut::DiesBefore);
+    kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    desk.another_process();
+    finished(desk.runner(&graph).recover(&desk.thread).await)?;
+    desk.appended(
+        "a pure effect",
+        &["resumed", "stepped", "stepped run_ended"],
+    )?;
+    same("how often it was done", world.take().len(), 2)
+}
+
+/// The receipt of what may be repeated rides in the next append.
+pub async fn k10_a_receipt_rides_in_the_next_append(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    for class in [EffectClass::Idempotent, EffectClass::Keyed] {
+        let desk = Desk::of(factory).await?;
+        let graph = between(Mails::of(&Calls::default(), class))?;
+        finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        let expected = [
+            "created started stepped",
+            "receipt stepped",
+            "stepped run_ended",
+        ];
+        desk.appended("an effect that may be repeated", &expected)?;
+    }
+    Ok(())
+}
+
+/// An intent is durable before the action, its receipt at once after: two commits, and no more.
+pub async fn k10_once_costs_two_commits(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = between(Mails::of(&Calls::default(), EffectClass::Once))?;
+    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let expected = [
+        "created started stepped",
+        "intended",
+        "receipt",
+        "stepped",
+        "stepped run_ended",
+    ];
+    desk.appended("an effect that must not be done twice", &expected)
+}
+
+/// In every mode all that came before is stored before an action, unless the action is pure.
+pub async fn k10_every_class_but_pure_is_a_barrier(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    for durability in [Durability::Strict, batched(), Durability::AtPause] {
+        for class in [EffectClass::Pure].into_iter().chain(KEPT) {
+            let desk = Desk::of(factory).await?;
+            let (log, name) = (desk.opened.log.clone(), desk.thread.clone());
+            let acts = move |cx: Context<Page>| {
+                let (log, name) = (log.clone(), name.clone());
+                async move {
+                    let act = move |_| async move {
+                        let records = log.read(&name, 1, 100).await?;
+                        let text = records.iter().map(|(_, record)| record.0.clone());
+                        let text = String::from_utf8(text.collect::<Vec<_>>().concat())?;
+                        let intended = text.contains("intended");
+                        Ok::<_, BoxError>(format!("{} {intended}", text.contains("stepped")))
+                    };
+                    Ok::<_, BoxError>(line(cx.effect("look", class, &(), act).await?))
+                }
+            };
+            let graph = between(acts)?;
+            let options = RunnerOptions::default().durability(durability);
+            let runner = desk.runner_with(&graph, options);
+            let page = finished(runner.start(&desk.thread, ()).await)?;
+            let stored = class != EffectClass::Pure || durability == Durability::Strict;
+            let expected = format!("{stored} {}", class == EffectClass::Once);
+            let what = format!("{class:?} {durability:?}");
+            same(&what, page.lines, texts(&["a", &expected, "b"]))?;
+        }
+    }
+    Ok(())
+}
+
+fn batched() -> Durability {
+    Durability::Batched {
+        max_records: 1_000,
+        max_delay: Duration::from_secs(3),
+    }
+}
+
+/// A receipt is replayed when the node is tried again, by its policy or by an operator.
+pub async fn k10_a_receipt_is_replayed_by_a_retry(factory: &dyn LogFactory) -> Result<(), Failure> {
+    for class in KEPT {
+        let desk = Desk::of(factory).await?;
+        let world = Calls::default();
+        let mails = Mails::of(&world, class);
+        let acts = move |cx: Context<Page>| {
+            let mails = mails.clone();
+            async move {
+                let sent = mails.send(&cx, "mail").await?;
+                match cx.attempt() {
+                    1 => Err("boom".into()),
+                    _ => Ok::<_, BoxError>(line(sent)),
+                }
+            }
+        };
+        let build = |attempts| {
+            let policy = NodePolicy::default().attempts(attempts);
+            let policy = policy.backoff(Duration::ZERO, Duration::ZERO);
+            let graph = Graph::<Page>::starting_at("send").node("send", acts.clone());
+            graph.policy("send", policy).edge("send", END).build()
+        };
+        let page = finished(desk.runner(&build(2)?).start(&desk.thread, ()).await)?;
+        same("what was said", page.lines, texts(&["sent 1"]))?;
+        same("what was done", world.count(), 1)?;
+        // Tried once, it fails; an operator's retry begins with attempt 1 again, and fails too.
+        for _ in 0..2 {
+            let runner = desk.runner(&build(1)?);
+            let run = match world.count() {
+                1 => runner.start(&desk.thread, ()),
+                _ => runner.retry(&desk.thread),
+            };
+            kind(run.await)?;
+            same("what was done", world.count(), 2)?;
+        }
+    }
+    Ok(())
+}
+
+/// A receipt is replayed when the node is called again with its answer.
+pub async fn k10_a_receipt_is_replayed_after_a_question(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    for class in KEPT {
+        let mut desk = Desk::of(factory).await?;
+        let world = Calls::default();
+        let mails = Mails::of(&world, class);
+        let acts = move |cx: Context<Page>| {
+            let mails = mails.clone();
+            async move {
+                let sent = mails.send(&cx, "mail").await?;
+                Ok::<_, BoxError>(match cx.answer::<bool>("ok")? {
+                    Some(ok) => Outcome::done([line(format!("{sent} {ok}"))]),
+                    None => Outcome::ask(Question::new::<bool>("ok", "ok?")),
+                })
+            }
+        };
+        let graph = between(acts)?;
+        question(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        desk.another_process();
+        let ended = desk
+            .runner(&graph)
+            .resume(&desk.thread, Answers::only(true)?);
+        let said = finished(ended.await)?.lines;
+        same("what was said", said, texts(&["a", "sent 1 true", "b"]))?;
+        same("what was done", world.count(), 1)?;
+    }
+    Ok(())
+}
+
+/// A receipt that was stored is replayed after a crash; what was not stored was of a class that may
+/// be repeated, and is repeated under the same idempotency key.
+pub async fn k10_a_receipt_is_replayed_after_a_crash(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    for class in KEPT {
+        let mut desk = Desk::of(factory).await?;
+        let world = Calls::default();
+        let mails = Mails::of(&world, class);
+        let acts = move |cx: Context<Page>| {
+            let mails = mails.clone();
+            async move {
+                let first = mails.send(&cx, "first").await?;
+                let second = mails.send(&cx, "second").await?;
+                Ok::<_, BoxError>(line(format!("{first}, {second}")))
+            }
+        };
+        let graph = between(acts)?;
+        // The step of both dies.
+        let dies = if class == EffectClass::Once { 6 } else { 3 };
+        desk.log.cut(dies, Cut::DiesBefore);
+        kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        same("done before the crash", world.take().len(), 2)?;
+        desk.another_process();
+        finished(desk.runner(&graph).recover(&desk.thread).await)?;
+        let again = world.take();
+        let expected: &[&str] = if class == EffectClass::Once {
+            &[]
+        } else {
+            &["second"]
+        };
+        let keys = again.iter().filter_map(|key| key.rsplit('/').next());
+        same("done again", keys.collect::<Vec<_>>(), expected.to_vec())?;
+    }
+    Ok(())
+}
+
+/// An action's idempotency key is the same in every attempt, before and after a crash, and another
+/// one in another thread, be it one of the same name that was made when the first was gone.
+pub async fn k10_keyed_has_the_same_key_in_every_attempt(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let world = Calls::default();
+    let (keys, fails) = (world.clone(), Calls::default());
+    let acts = move |cx: Context<Page>| {
+        let (keys, fails) = (keys.clone(), fails.clone());
+        async move {
+            let act = move |key: String| async move {
+                keys.note(key);
+                fails.note("try");
+                if fails.count() < 4 {
+                    Err("boom")
+                } else {
+                    Ok("sent".to_owned())
+                }
+            };
+            let sent = cx.effect("mail", EffectClass::Keyed, &(), act).await?;
+            Ok::<_, BoxError>(line(sent))
+        }
+    };
+    let policy = NodePolicy::default().attempts(2);
+    let graph = Graph::<Page>::starting_at("send")
+        .node("send", acts)
+        .policy("send", policy.backoff(Duration::ZERO, Duration::ZERO))
+        .edge("send", END)
+        .build()?;
+    desk.log.cut(2, Cut::DiesBefore);
+    kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    desk.another_process();
+    let begun = desk.head().await? > 0;
+    holds(begun, || "the start is stored before the action".into())?;
+    kind(desk.runner(&graph).recover(&desk.thread).await)?;
+    finished(desk.runner(&graph).retry(&desk.thread).await)?;
+    let mut seen = world.take();
+    seen.dedup();
+    same("keys of one action", seen.len(), 1)?;
+    finished(desk.runner(&graph).start(&thread("other"), ()).await)?;
+    if let Some(admin) = &desk.opened.admin {
+        admin.remove(&desk.thread).await?;
+        finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    }
+    seen.extend(world.take());
+    let all = seen.len();
+    seen.sort();
+    seen.dedup();
+    same("keys of other threads", seen.len(), all)
+}
+
+/// Actions of one node run at the same time under keys of their own. Under one key the action is
+/// done once, and whoever asks for it gets what came out.
+pub async fn k10_actions_of_one_node_run_at_the_same_time(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let (world, meet) = (Calls::default(), Arc::new(Barrier::new(2)));
+    let (notes, meets) = (world.clone(), meet);
+    let acts = move |cx: Context<Page>| {
+        let (notes, meets) = (notes.clone(), meets.clone());
+        async move {
+            let act = |name: &'static str| {
+                let (notes, meets) = (notes.clone(), meets.clone());
+                move |_| async move {
+                    notes.note(name);
+                    meets.wait().await;
+                    Ok::<_, BoxError>(name.to_owned())
+                }
+            };
+            let class = || EffectClass::Once;
+            let (one, two, again) = tokio::try_join!(
+                cx.effect("one", class(), &(), act("one")),
+                cx.effect("two", class(), &(), act("two")),
+                cx.effect("two", class(), &(), act("two again")),
+            )?;
+            Ok::<_, BoxError>(line(format!("{one}, {two}, {again}")))
+        }
+    };
+    let page = finished(desk.runner(&between(acts)?).start(&desk.thread, ()).await)?;
+    same(
+        "what was said",
+        page.lines,
+        texts(&["a", "one, two, two", "b"]),
+    )?;
+    same("what was done", world.take(), texts(&["one", "two"]))
+}
+
+/// Tasks of a scatter act each for itself, unless the whole thread shares the key.
+pub async fn k10_a_key_belongs_to_its_task_or_to_the_thread(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    for class in KEPT {
+        for whole in [false, true] {
+            let desk = Desk::of(factory).await?;
+            let world = Calls::default();
+            let effect = move || match whole {
+                true => Effect::from(class).whole_thread(),
+                false => class.into(),
+            };
+            let graph = Graph::<Page>::starting_at("plan")
+                .node("plan", async |_: Context<Page>| ())
+                .node("worker", Mails::with(&world, effect))
+                .node("again", Mails::with(&world, effect))
+                .scatter("plan", "worker", |_| 0..3)
+                .edge("worker", "again")
+                .edge("again", END)
+                .build()?;
+            finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+            let mut done = world.take();
+            let times = done.len();
+            done.dedup();
+            let what = format!("{class:?}, by the whole thread: {whole}");
+            match (class, whole) {
+                (EffectClass::Once, true) => same(&what, (times, done.len()), (1, 1))?,
+                // What may be repeated may be begun by several at the same time, under one key.
+                (_, true) => same(&what, done.len(), 1)?,
+                (_, false) => same(&what, (times, done.len()), (4, 4))?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same key with another input is an error, and not an old answer: at once, when the task is
+/// tried again, and after a crash. Nothing is done.
+pub async fn k11_another_input_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+    for class in KEPT {
+        let mut desk = Desk::of(factory).await?;
+        let world = Calls::default();
+        let (first, mut second) = (Mails::of(&world, class), Mails::of(&world, class));
+        second.text = "to nobody";
+        let acts = move |cx: Context<Page>| {
+            let (first, second) = (first.clone(), second.clone());
+            async move {
+                if cx.attempt() == 1 {
+                    first.send(&cx, "mail").await?;
+                }
+                let error = second.send(&cx, "mail").await.err();
+                let error = error.as_ref().and_then(|error| error.downcast_ref());
+                let changed = matches!(error, Some(EffectError::InputChanged { .. }));
+                // A barrier, so that the receipt is stored, and the place of a crash.
+                let act = |_| async { Ok::<_, BoxError>("on".to_owned()) };
+                cx.effect("on", EffectClass::Once, &(), act).await?;
+                Ok::<_, BoxError>(line(changed.to_string()))
+            }
+        };
+        let graph = between(acts)?;
+        let last = if class == EffectClass::Once { 6 } else { 4 };
+        desk.log.cut(last, Cut::DiesBefore);
+        kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        desk.another_process();
+        let page = finished(desk.runner(&graph).recover(&desk.thread).await)?;
+        same("what was said", page.lines, texts(&["a", "true", "b"]))?;
+        same("what was done", world.take().len(), 1)?;
+    }
+    Ok(())
+}
+
+/// The error of another input reaches whoever runs the thread, with both digests.
+pub async fn k11_the_error_names_both_inputs(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let acts = async |cx: Context<Page>| {
+        for input in ["one", "two"] {
+            let act = |_| async { Ok::<_, BoxError>(()) };
+            cx.effect("mail", EffectClass::Once, &input, act).await?;
+        }
+        Ok::<_, BoxError>(())
+    };
+    let failed = desk.runner(&between(acts)?).start(&desk.thread, ()).await;
+    let text = failed.err().map(|error| whole(&error)).unwrap_or_default();
+    let named = text.contains("the effect \"mail\" was done with another input: its digest was");
+    holds(named, || format!("the error was {text:?}"))
+}
+
+/// A fork inherits the receipts up to its position, and no later ones.
+pub async fn k11_a_fork_inherits_receipts_up_to_its_position(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    if desk.opened.admin.is_none() {
+        return Ok(());
+    }
+    for class in KEPT {
+        let (source, world) = (thread(&format!("{class:?}")), Calls::default());
+        let mails = Mails::with(&world, move || Effect::from(class).whole_thread());
+        let graph = Graph::<Page>::starting_at("a")
+            .node("a", async |_: Context<Page>| line("a"))
+            .node("send", mails.clone())
+            .node("again", mails)
+            .edge("a", "send")
+            .edge("send", "again")
+            .edge("again", END)
+            .build()?;
+        let runner = desk.runner(&graph);
+        finished(runner.start(&source, ()).await)?;
+        same("done by the thread", world.take().len(), 1)?;
+        let history = runner.history(&source, 1, 100).await?;
+        let checkpoints = history.iter().filter(|entry| entry.is_checkpoint());
+        let at: Vec<_> = checkpoints.map(|entry| entry.seq).collect();
+        // The start, a, send and again.
+        for (seq, times) in at.into_iter().zip([1, 1, 0, 0]) {
+            let copy = thread(&format!("{class:?} {seq}"));
+            runner.fork(&source, seq, &copy).await?;
+            finished(runner.recover(&copy).await)?;
+            let what = format!("{class:?}: done by a fork at {seq}");
+            same(&what, world.take().len(), times)?;
+        }
+    }
+    Ok(())
+}
+
+/// An action of class once begins only if the lease lasts until it is over for certain.
+pub async fn k10_the_lease_outlives_the_action(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let (log, name, clock) = (
+        desk.opened.log.clone(),
+        desk.thread.clone(),
+        desk.clock.clone(),
+    );
+    let acts = move |cx: Context<Page>| {
+        let (log, name, clock) = (log.clone(), name.clone(), clock.clone());
+        async move {
+            let act = move |_| async move {
+                // Renewals go on meanwhile, every 10 ms, and must not shorten the lease.
+                tokio::time::sleep(Duration::from_millis(25)).await;
+                let thread = name;
+                let (owner, ttl) = ("somebody else".into(), 1_000);
+                let wanted = LeaseRequest::Acquire { thread, owner, ttl };
+                let refused = log.lease(wanted).await.err().map(|error| error.kind);
+                Ok::<_, BoxError>(match refused {
+                    Some(StoreErrorKind::Busy { until, .. }) => until - clock.now(),
+                    _ => 0,
+                })
+            };
+            let minute = Effect::once().timeout(Duration::from_secs(60));
+            let left = cx.effect("look", minute, &(), act).await?;
+            Ok::<_, BoxError>(line((left >= 60_000 - 30).to_string()))
+        }
+    };
+    let options = RunnerOptions::default().lease(Duration::from_millis(30));
+    let runner = desk.runner_with(&between(acts)?, options);
+    let page = finished(runner.start(&desk.thread, ()).await)?;
+    same("whether it lasts", page.lines, texts(&["a", "true", "b"]))
+}
+
+/// An action that certainly did not happen is recorded as undone, fails its node, and may be tried
+/// again.
+pub async fn k10_what_did_not_happen_may_be_tried_again(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let (world, fails) = (Calls::default(), super::desk::Switch::on());
+    let (notes, refuses) = (world.clone(), fails.clone());
+    let acts = move |cx: Context<Page>| {
+        let (notes, refuses) = (notes.clone(), refuses.clone());
+        async move {
+            let act = move |key| async move {
+                notes.note(key);
+                match refuses.is_on() {
+                    true => Err(NotDone::because("connection refused")),
+                    false => Ok("sent".to_owned()),
+                }
+            };
+            Ok::<_, BoxError>(line(cx.effect("mail", EffectClass::Once, &(), act).await?))
+        }
+    };
+    let graph = between(acts)?;
+    let failed = kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let task = "send#1".to_owned();
+    same("the error", failed, RunErrorKind::Node { task })?;
+    let expected = [
+        "created started stepped",
+        "intended",
+        "undone",
+        "failed run_failed",
+    ];
+    let shape = desk.log.shape();
+    holds(shape.join(" ") == expected.join(" "), || {
+        format!("appended {shape:?}")
+    })?;
+    fails.turn_off();
+    let page = finished(desk.runner(&graph).retry(&desk.thread).await)?;
+    same("what was said", page.lines, texts(&["a", "sent", "b"]))?;
+    same("tries", world.take().len(), 2)
+}

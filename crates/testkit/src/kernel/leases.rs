@@ -1,0 +1,280 @@
+//! Who may write a thread: K14.
+use std::{sync::Arc, time::Duration};
+
+use fugato_graph::{
+    Amendment, Answers, BoxError, Context, END, Graph, RunErrorKind, RunnerOptions,
+};
+use fugato_store::{LeaseRequest, Leased, StoreErrorKind};
+use tokio::sync::{Notify, Semaphore};
+
+use super::{
+    desk::{Calls, Desk, Page, finished, kind, line, thread},
+    world::texts,
+};
+use crate::log::{Failure, LogFactory, holds, same};
+
+/// A node that waits to be let go; its drop is noted.
+struct Held {
+    entered: Arc<Notify>,
+    leave: Arc<Semaphore>,
+    calls: Calls,
+}
+
+/// Notes that it was dropped.
+struct Note(Calls);
+
+impl Drop for Note {
+    fn drop(&mut self) {
+        self.0.note("dropped");
+    }
+}
+
+impl Held {
+    fn new() -> Self {
+        Self {
+            entered: Arc::default(),
+            leave: Arc::new(Semaphore::new(0)),
+            calls: Calls::default(),
+        }
+    }
+
+    fn graph(&self) -> Result<Graph<Page>, Failure> {
+        let (entered, leave) = (self.entered.clone(), self.leave.clone());
+        let calls = self.calls.clone();
+        Ok(Graph::<Page>::starting_at("a")
+            .node("a", async |_: Context<Page>| line("a"))
+            .node("held", move |_: Context<Page>| {
+                let (entered, leave) = (entered.clone(), leave.clone());
+                let note = Note(calls.clone());
+                async move {
+                    let _note = note;
+                    entered.notify_one();
+                    leave.acquire().await?.forget();
+                    Ok::<_, BoxError>(line("held"))
+                }
+            })
+            .edge("a", "held")
+            .edge("held", END)
+            .build()?)
+    }
+}
+
+impl Held {
+    /// Waits until its future was dropped.
+    async fn dropped(&self) {
+        while self.calls.count() == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+fn short() -> RunnerOptions {
+    RunnerOptions::default().lease(Duration::from_millis(60))
+}
+
+/// While one process runs a thread, every request of another is refused as busy, with who has it;
+/// nothing is written.
+pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let waits = Held::new();
+    let graph = waits.graph()?;
+    let options = RunnerOptions::default().owner("the first");
+    let run = desk.runner_with(&graph, options).start(&desk.thread, ());
+    waits.entered.notified().await;
+    let head = desk.head().await?;
+    let other = desk.runner(&graph);
+    let amendment = Amendment::new([line("x")], "Ada", "to see");
+    let refused = [
+        other.start(&desk.thread, line("x")).await,
+        other.resume(&desk.thread, Answers::only(true)?).await,
+        other.recover(&desk.thread).await,
+        other.retry(&desk.thread).await,
+        other.amend(&desk.thread, amendment).await,
+    ];
+    for refused in refused {
+        let refused = kind(refused)?;
+        let busy = matches!(&refused, RunErrorKind::Busy { owner, .. } if owner == "the first");
+        holds(busy, || format!("got {refused:?}"))?;
+    }
+    same("the head", desk.head().await?, head)?;
+    waits.leave.add_permits(1);
+    same(
+        "what was said",
+        finished(run.await)?.lines,
+        texts(&["a", "held"]),
+    )
+}
+
+/// A process that lost its lease is told by its next renewal: its node is dropped, its run stops,
+/// and nothing that it did after is committed.
+pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let waits = Held::new();
+    let graph = waits.graph()?;
+    let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
+    waits.entered.notified().await;
+    // The process sleeps for longer than its lease lasts, and another one takes the thread.
+    desk.clock.advance(120_000);
+    let acquire = LeaseRequest::Acquire {
+        thread: desk.thread.clone(),
+        owner: "the second".into(),
+        ttl: 10_000,
+    };
+    let Leased::Granted(leases) = desk.log_of().lease(acquire).await? else {
+        return Err(Failure::new("a lease should be granted"));
+    };
+    let head = desk.head().await?;
+    let lost = kind(run.await)?;
+    same(
+        "the error",
+        lost,
+        RunErrorKind::Store(StoreErrorKind::LeaseLost),
+    )?;
+    waits.dropped().await;
+    same("the head", desk.head().await?, head)?;
+    for lease in leases {
+        let (thread, fence) = (lease.thread, lease.fence);
+        let ttl = 1_000;
+        desk.log_of()
+            .lease(LeaseRequest::Renew { thread, fence, ttl })
+            .await?;
+    }
+    Ok(())
+}
+
+/// A lease is renewed for as long as a run lasts, however short it is.
+pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let waits = Held::new();
+    let graph = waits.graph()?;
+    let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
+    waits.entered.notified().await;
+    for _ in 0..4 {
+        // The store's clock goes on by less than a lease; the renewal comes at a third of it.
+        desk.clock.advance(40);
+        tokio::time::sleep(Duration::from_millis(45)).await;
+    }
+    let other = kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let busy = matches!(other, RunErrorKind::Busy { .. });
+    holds(busy, || format!("got {other:?}"))?;
+    waits.leave.add_permits(1);
+    finished(run.await)?;
+    Ok(())
+}
+
+/// A wish to cancel needs no lease. It reaches the owner with its next renewal, while a node runs.
+pub async fn k14_a_cancel_signal_arrives_by_renewal(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let waits = Held::new();
+    let graph = waits.graph()?;
+    let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
+    waits.entered.notified().await;
+    desk.runner(&graph)
+        .cancel(&desk.thread, "Ada", "enough")
+        .await?;
+    let (by, why) = ("Ada".to_owned(), "enough".to_owned());
+    same(
+        "the error",
+        kind(run.await)?,
+        RunErrorKind::Cancelled { by, why },
+    )?;
+    waits.dropped().await;
+    same(
+        "what is kept",
+        desk.page(&graph).await?.lines,
+        texts(&["a"]),
+    )
+}
+
+/// A wish to cancel reaches the owner with its next append, long before a renewal.
+pub async fn k14_a_cancel_signal_arrives_by_append(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
+    let (enters, leaves) = (entered.clone(), leave.clone());
+    let graph = Graph::<Page>::starting_at("a")
+        .node("a", move |_: Context<Page>| {
+            let (enters, leaves) = (enters.clone(), leaves.clone());
+            async move {
+                enters.notify_one();
+                leaves.notified().await;
+                line("a")
+            }
+        })
+        .node("b", async |_: Context<Page>| line("b"))
+        .edge("a", "b")
+        .edge("b", END)
+        .build()?;
+    // The thread exists already: nobody can be told of one that was never stored.
+    leave.notify_one();
+    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    entered.notified().await;
+    let hour = RunnerOptions::default().lease(Duration::from_secs(3_600));
+    let run = desk.runner_with(&graph, hour).start(&desk.thread, ());
+    entered.notified().await;
+    desk.runner(&graph)
+        .cancel(&desk.thread, "Ada", "enough")
+        .await?;
+    leave.notify_one();
+    let (by, why) = ("Ada".to_owned(), "enough".to_owned());
+    same(
+        "the error",
+        kind(run.await)?,
+        RunErrorKind::Cancelled { by, why },
+    )?;
+    let said = desk.page(&graph).await?.lines;
+    same("what is kept", said, texts(&["a", "b", "a"]))
+}
+
+/// There is nothing to cancel in a thread that never was, or that is at rest.
+pub async fn k14_there_may_be_nothing_to_cancel(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let waits = Held::new();
+    let graph = waits.graph()?;
+    let runner = desk.runner(&graph);
+    let never = runner.cancel(&thread("never"), "Ada", "enough").await;
+    same(
+        "a thread that never was",
+        never.err().map(|e| e.kind),
+        Some(RunErrorKind::NothingToDo),
+    )?;
+    waits.leave.add_permits(1);
+    finished(runner.start(&desk.thread, ()).await)?;
+    let head = desk.head().await?;
+    let ended = runner.cancel(&desk.thread, "Ada", "enough").await;
+    same(
+        "a thread at rest",
+        ended.err().map(|e| e.kind),
+        Some(RunErrorKind::NothingToDo),
+    )?;
+    same("the head", desk.head().await?, head)
+}
+
+/// Time is the store's: what this machine's clock shows means nothing to a node, to a lease or to
+/// a question.
+pub async fn k14_time_is_the_stores(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = Graph::<Page>::starting_at("a")
+        .node("a", async |cx: Context<Page>| line(cx.now().to_string()))
+        .edge("a", END)
+        .build()?;
+    let runner = desk.runner(&graph);
+    finished(runner.start(&desk.thread, ()).await)?;
+    desk.clock.advance(86_400_000);
+    let page = finished(runner.start(&desk.thread, ()).await)?;
+    let day = 2_000_000_000_000_i64;
+    for (said, expected) in page.lines.iter().zip([day, day + 86_400_000]) {
+        let passed = said.parse::<i64>().map(|now| now - expected);
+        holds(matches!(passed, Ok(0..60_000)), || {
+            format!("a node was told {said}")
+        })?;
+    }
+    let history = runner.history(&desk.thread, 1, 100).await?;
+    let of_store = history
+        .iter()
+        .all(|entry| (0..90_000_000).contains(&(entry.at - day)));
+    holds(of_store, || format!("history is {history:?}"))
+}

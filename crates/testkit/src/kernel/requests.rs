@@ -1,0 +1,285 @@
+//! Requests that their callers name: K12.
+use std::{sync::Arc, time::Duration};
+
+use fugato_graph::{Answers, BoxError, Context, END, Ended, Graph, RunErrorKind, RunnerOptions};
+use tokio::sync::{Notify, Semaphore};
+
+use super::{
+    Cut,
+    desk::{Calls, Desk, Fails, Page, Says, Switch, finished, kind, line, parked, question},
+    world::texts,
+};
+use crate::log::{Failure, LogFactory, holds, same};
+
+fn counting(calls: &Calls) -> Result<Graph<Page>, Failure> {
+    Ok(Graph::<Page>::starting_at("a")
+        .node("a", Says("a", calls.clone()))
+        .edge("a", END)
+        .output(|page| page.lines.len())
+        .build()?)
+}
+
+fn output(ended: Ended<Page>) -> Result<serde_json::Value, Failure> {
+    match ended {
+        Ended::Finished { output, .. } => Ok(output.unwrap_or_default()),
+        other => Err(Failure::new(format!(
+            "the run should have ended, not {other:?}"
+        ))),
+    }
+}
+
+/// The output of a run is told to every repeat of its request, though other runs came after it;
+/// nothing runs, and nothing is written.
+pub async fn k12_a_finished_request_is_told_again(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let calls = Calls::default();
+    let graph = counting(&calls)?;
+    let runner = desk.runner(&graph);
+    for (key, expected) in [("one", 2), ("two", 4)] {
+        let ended = runner.start_keyed(&desk.thread, key, line(key)).await?;
+        same(key, output(ended)?, expected.into())?;
+    }
+    finished(runner.start(&desk.thread, ()).await)?;
+    let head = desk.head().await?;
+    same("runs", calls.take().len(), 3)?;
+    desk.another_process();
+    for (key, expected) in [("one", 2), ("two", 4), ("one", 2)] {
+        let again = desk
+            .runner(&graph)
+            .start_keyed(&desk.thread, key, line(key));
+        same(key, output(again.await?)?, expected.into())?;
+    }
+    same("runs of repeats", calls.count(), 0)?;
+    same("the head", desk.head().await?, head)?;
+    // A thread whose request was repeated is free for anybody at once.
+    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    Ok(())
+}
+
+/// A failure is told to every repeat, and the end of the run that was tried again in its place.
+pub async fn k12_a_failed_request_is_told_again(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let (calls, broken) = (Calls::default(), Switch::on());
+    let graph = Graph::<Page>::starting_at("a")
+        .node("a", Fails("a", calls.clone(), broken.clone()))
+        .edge("a", END)
+        .output(|page| page.lines.len())
+        .build()?;
+    let runner = desk.runner(&graph);
+    kind(runner.start_keyed(&desk.thread, "one", ()).await)?;
+    calls.take();
+    for _ in 0..2 {
+        let error = "task a#1 failed: boom".to_owned();
+        let again = kind(runner.start_keyed(&desk.thread, "one", ()).await)?;
+        same("a repeat", again, RunErrorKind::FailedBefore { error })?;
+    }
+    same("runs of repeats", calls.count(), 0)?;
+    broken.turn_off();
+    finished(runner.retry(&desk.thread).await)?;
+    let ended = runner.start_keyed(&desk.thread, "one", ()).await?;
+    same("a repeat after the retry", output(ended)?, 1.into())?;
+    same("runs after all", calls.count(), 1)
+}
+
+/// A cancellation is told to every repeat.
+pub async fn k12_a_cancelled_request_is_told_again(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let runner = desk.runner(&asking()?);
+    parked(runner.start_keyed(&desk.thread, "one", ()).await)?;
+    runner.cancel(&desk.thread, "Ada", "not needed").await?;
+    let head = desk.head().await?;
+    for _ in 0..2 {
+        let again = kind(runner.start_keyed(&desk.thread, "one", ()).await)?;
+        let (by, why) = ("Ada".to_owned(), "not needed".to_owned());
+        same("a repeat", again, RunErrorKind::Cancelled { by, why })?;
+    }
+    same("the head", desk.head().await?, head)
+}
+
+fn asking() -> Result<Graph<Page>, Failure> {
+    Ok(Graph::<Page>::starting_at("ask")
+        .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
+        .edge("ask", END)
+        .output(|page| page.lines.clone())
+        .build()?)
+}
+
+/// A repeat of a run that waits gets its questions; when it has ended, its output.
+pub async fn k12_a_parked_request_shows_its_questions(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let graph = asking()?;
+    let asked = question(
+        desk.runner(&graph)
+            .start_keyed(&desk.thread, "one", ())
+            .await,
+    )?;
+    let head = desk.head().await?;
+    desk.another_process();
+    let again = question(
+        desk.runner(&graph)
+            .start_keyed(&desk.thread, "one", ())
+            .await,
+    )?;
+    same("the question", again, asked)?;
+    same("the head", desk.head().await?, head)?;
+    finished(
+        desk.runner(&graph)
+            .resume(&desk.thread, Answers::only(true)?)
+            .await,
+    )?;
+    let ended = desk
+        .runner(&graph)
+        .start_keyed(&desk.thread, "one", ())
+        .await?;
+    let expected = serde_json::json!(["true"]);
+    same("the output", output(ended)?, expected)
+}
+
+/// A repeat of a run that is under way, here or elsewhere, waits for its end, and begins nothing.
+pub async fn k12_a_repeat_attaches_to_an_open_run(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let (calls, entered, leave) = <(Calls, Arc<Notify>, Arc<Semaphore>)>::from((
+        Calls::default(),
+        Arc::default(),
+        Arc::new(Semaphore::new(0)),
+    ));
+    let (notes, enters, leaves) = (calls.clone(), entered.clone(), leave.clone());
+    let graph = Graph::<Page>::starting_at("a")
+        .node("a", move |cx: Context<Page>| {
+            let (enters, leaves) = (enters.clone(), leaves.clone());
+            notes.note(cx.task());
+            async move {
+                enters.notify_one();
+                leaves.acquire().await?.forget();
+                Ok::<_, BoxError>(line("a"))
+            }
+        })
+        .edge("a", END)
+        .output(|page| page.lines.clone())
+        .build()?;
+    let first = desk.runner(&graph);
+    let one = first.start_keyed(&desk.thread, "one", ());
+    entered.notified().await;
+    let elsewhere = desk.runner(&graph);
+    let repeats = [
+        first.start_keyed(&desk.thread, "one", ()),
+        elsewhere.start_keyed(&desk.thread, "one", ()),
+    ];
+    leave.add_permits(1);
+    let expected = serde_json::json!(["a"]);
+    same("the output", output(one.await?)?, expected.clone())?;
+    for repeat in repeats {
+        same(
+            "the output of a repeat",
+            output(repeat.await?)?,
+            expected.clone(),
+        )?;
+    }
+    same("what ran", calls.take(), texts(&["a#1"]))
+}
+
+/// A repeat of a run that a crash left unfinished goes on with it.
+pub async fn k12_a_repeat_goes_on_after_a_crash(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let calls = Calls::default();
+    let graph = Graph::<Page>::starting_at("a")
+        .node("a", Says("a", calls.clone()))
+        .node("b", Says("b", calls.clone()))
+        .edge("a", "b")
+        .edge("b", END)
+        .output(|page| page.lines.clone())
+        .build()?;
+    desk.log.cut(2, Cut::DiesBefore);
+    let died = desk
+        .runner(&graph)
+        .start_keyed(&desk.thread, "one", line("in"));
+    kind(died.await)?;
+    desk.another_process();
+    let runner = desk.runner(&graph);
+    let ended = runner.start_keyed(&desk.thread, "one", line("in")).await?;
+    same(
+        "the output",
+        output(ended)?,
+        serde_json::json!(["in", "a", "b"]),
+    )?;
+    same("what ran", calls.take(), texts(&["a#1", "b#1", "b#1"]))
+}
+
+/// The same key with another input is refused, and changes nothing.
+pub async fn k12_another_input_is_refused(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let calls = Calls::default();
+    let runner = desk.runner(&counting(&calls)?);
+    runner.start_keyed(&desk.thread, "one", line("in")).await?;
+    let head = desk.head().await?;
+    let other = runner.start_keyed(&desk.thread, "one", line("other"));
+    let key = "one".to_owned();
+    same(
+        "another input",
+        kind(other.await)?,
+        RunErrorKind::RequestChanged { key },
+    )?;
+    same("the head", desk.head().await?, head)?;
+    same("runs", calls.count(), 1)?;
+    runner
+        .start_keyed(&desk.thread, "two", line("other"))
+        .await?;
+    same("runs under another key", calls.count(), 2)
+}
+
+/// Keys outlive the records that began their runs.
+pub async fn k12_keys_survive_compaction(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    if desk.opened.admin.is_none() {
+        return Ok(());
+    }
+    let calls = Calls::default();
+    let graph = counting(&calls)?;
+    let runner = desk.runner(&graph);
+    runner.start_keyed(&desk.thread, "one", line("in")).await?;
+    finished(runner.start(&desk.thread, ()).await)?;
+    let head = desk.head().await?;
+    same(
+        "where it is compacted",
+        runner.compact(&desk.thread, head).await?,
+        head,
+    )?;
+    desk.another_process();
+    let again = desk
+        .runner(&graph)
+        .start_keyed(&desk.thread, "one", line("in"))
+        .await?;
+    same("the output", output(again)?, 2.into())?;
+    let other = desk
+        .runner(&graph)
+        .start_keyed(&desk.thread, "one", line("x"));
+    let key = "one".to_owned();
+    same(
+        "another input",
+        kind(other.await)?,
+        RunErrorKind::RequestChanged { key },
+    )?;
+    same("runs", calls.count(), 2)
+}
+
+/// Keys expire by a stated age, of the store's clock.
+pub async fn k12_keys_expire_by_age(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let calls = Calls::default();
+    let options = RunnerOptions::default().key_age(Duration::from_secs(100));
+    let runner = desk.runner_with(&counting(&calls)?, options);
+    runner.start_keyed(&desk.thread, "one", ()).await?;
+    for (advance, runs) in [(99_000, 1), (900, 1), (200, 2)] {
+        desk.clock.advance(advance);
+        runner.start_keyed(&desk.thread, "one", ()).await?;
+        let what = format!("runs {advance} ms later");
+        holds(calls.count() == runs, || {
+            format!("{what}: {}", calls.count())
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,579 @@
+//! Graphs within graphs: K21.
+use std::{sync::Arc, time::Duration};
+
+use fugato_graph::{
+    Amendment, Answers, BoxError, Context, END, EffectClass, Entering, Graph, RunErrorKind,
+    Standing, machine::Fact,
+};
+use fugato_stream::EventKind;
+use futures::StreamExt;
+use tokio::sync::Barrier;
+
+use super::{
+    Cut,
+    desk::{Calls, Desk, Fails, Page, Says, Switch, finished, kind, line, parked, question},
+    world::{Mails, texts},
+};
+use crate::log::{Failure, LogFactory, holds, same};
+
+/// The page inside begins with the item, or with what is said outside.
+fn enter(at: Entering<'_, Page>) -> Result<Page, BoxError> {
+    let first = match at.item::<u32>() {
+        Ok(item) => item.to_string(),
+        Err(_) => at.state().lines.join("+"),
+    };
+    let lines = vec![first];
+    Ok(Page {
+        lines,
+        ..Page::default()
+    })
+}
+
+fn leave(_: &Page, inner: &Page) -> super::desk::Change {
+    line(format!("({})", inner.lines.join(" ")))
+}
+
+/// one, then two, which may fail for the first of them.
+fn pair(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
+    let (fails, broken) = (calls.clone(), broken.clone());
+    Ok(Graph::<Page>::starting_at("one")
+        .node("one", Says("one", calls.clone()))
+        .node("two", move |cx: Context<Page>| {
+            fails.note(cx.task());
+            let first = cx.state().lines.first().is_some_and(|line| line == "0");
+            let fails = first && broken.is_on();
+            async move { if fails { Err("boom") } else { Ok(line("two")) } }
+        })
+        .edge("one", "two")
+        .edge("two", END)
+        .build()?)
+}
+
+fn off() -> Switch {
+    let switch = Switch::on();
+    switch.turn_off();
+    switch
+}
+
+/// plan, three of the inner graph at once, last.
+fn scattered(inner: &Graph<Page>, calls: &Calls) -> Result<Graph<Page>, Failure> {
+    Ok(Graph::<Page>::starting_at("plan")
+        .node("plan", Says("plan", calls.clone()))
+        .subgraph("worker", inner, enter, leave)
+        .node("last", Says("last", calls.clone()))
+        .scatter("plan", "worker", |_| 0..3_u32)
+        .edge("worker", "last")
+        .edge("last", END)
+        .build()?)
+}
+
+/// in, a subgraph, out.
+fn chained(inner: &Graph<Page>, calls: &Calls) -> Result<Graph<Page>, Failure> {
+    Ok(Graph::<Page>::starting_at("in")
+        .node("in", Says("in", calls.clone()))
+        .subgraph("sub", inner, enter, leave)
+        .node("out", Says("out", calls.clone()))
+        .edge("in", "sub")
+        .edge("sub", "out")
+        .edge("out", END)
+        .build()?)
+}
+
+fn asking() -> Result<Graph<Page>, Failure> {
+    Ok(Graph::<Page>::starting_at("draft")
+        .node("draft", Says("draft", Calls::default()))
+        .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
+        .edge("draft", "ask")
+        .edge("ask", END)
+        .build()?)
+}
+
+/// A subgraph has a state of its own, a mapping in and a mapping out: in a chain, in a scatter, and
+/// two deep.
+pub async fn k21_a_subgraph_maps_in_and_out(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let calls = Calls::default();
+    let inner = pair(&calls, &off())?;
+    let chain = chained(&inner, &calls)?;
+    let scatter = scattered(&inner, &calls)?;
+    let nested = scattered(&chained(&inner, &calls)?, &calls)?;
+    let all = [
+        (chain, vec!["in", "(in one two)", "out"]),
+        (
+            scatter,
+            vec!["plan", "(0 one two)", "(1 one two)", "(2 one two)", "last"],
+        ),
+        (
+            nested,
+            vec![
+                "plan",
+                "(0 in (0+in one two) out)",
+                "(1 in (1+in one two) out)",
+                "(2 in (2+in one two) out)",
+                "last",
+            ],
+        ),
+    ];
+    for (graph, expected) in all {
+        let desk = Desk::of(factory).await?;
+        let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        same(
+            "what was said",
+            page,
+            Page {
+                lines: texts(&expected),
+                ..Page::default()
+            },
+        )?;
+        same(
+            "by the log",
+            desk.page(&graph).await?.lines,
+            texts(&expected),
+        )?;
+    }
+    Ok(())
+}
+
+/// Subgraphs of a scatter run at the same time.
+pub async fn k21_subgraphs_run_at_the_same_time(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let meet = Arc::new(Barrier::new(3));
+    let inner = Graph::<Page>::starting_at("meet")
+        .node("meet", move |_: Context<Page>| {
+            let meet = meet.clone();
+            async move {
+                meet.wait().await;
+                line("met")
+            }
+        })
+        .edge("meet", END)
+        .build()?;
+    let graph = scattered(&inner, &Calls::default())?;
+    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    Ok(())
+}
+
+/// Questions inside bear the address of their task and are answered like any other, one by one,
+/// in another process; what is finished does not run again.
+pub async fn k21_questions_inside_are_answered(factory: &dyn LogFactory) -> Result<(), Failure> {
+    for depth in 1..=2 {
+        let mut desk = Desk::of(factory).await?;
+        let calls = Calls::default();
+        let (inner, under) = match depth {
+            1 => (asking()?, "ask#1"),
+            _ => (chained(&asking()?, &calls)?, "sub#1/ask#1"),
+        };
+        let graph = scattered(&inner, &calls)?;
+        let open = parked(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        let tasks: Vec<_> = open.iter().map(|asked| asked.task.to_string()).collect();
+        let expected = (0..3).map(|n| format!("worker#1[{n}]/{under}"));
+        same("who asks", tasks, expected.collect())?;
+        calls.take();
+        for (n, asked) in open.iter().enumerate().rev() {
+            desk.another_process();
+            let answers = Answers::to(asked.id.clone(), n == 1)?;
+            let ended = desk.runner(&graph).resume(&desk.thread, answers).await;
+            if n == 0 {
+                finished(ended)?;
+            } else {
+                same("still open", parked(ended)?.len(), n)?;
+            }
+        }
+        let ran = calls.take();
+        let again = ran
+            .iter()
+            .any(|task| task.contains("draft") || task.ends_with("in#1"));
+        holds(!again, || format!("after the answers ran {ran:?}"))?;
+        let said = desk.page(&graph).await?.lines.join(" ");
+        let answers = said.matches("true").count() + said.matches("false").count();
+        same("answers", answers, 3)?;
+    }
+    Ok(())
+}
+
+/// A question inside that expires ends in its own update.
+pub async fn k21_questions_inside_expire(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let inner = Graph::<Page>::starting_at("ask")
+        .pause_for(
+            "ask",
+            Duration::from_secs(30),
+            |_| "ok?",
+            |_, ok: bool| line(ok.to_string()),
+            Some(Box::new(|_: &Page| vec![line("nobody")])),
+        )
+        .edge("ask", END)
+        .build()?;
+    let graph = scattered(&inner, &Calls::default())?;
+    parked(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    desk.another_process();
+    let page = finished(desk.runner(&graph).recover(&desk.thread).await)?;
+    let said = ["plan", "(0 nobody)", "(1 nobody)", "(2 nobody)", "last"];
+    same("what was said", page.lines, texts(&said))
+}
+
+/// A failure inside fails the run with the address of the task inside, when its siblings have
+/// settled; a retry runs only that task.
+pub async fn k21_a_retry_runs_only_the_inner_task(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let (calls, broken) = (Calls::default(), Switch::on());
+    let graph = scattered(&pair(&calls, &broken)?, &calls)?;
+    for _ in 0..2 {
+        let runner = desk.runner(&graph);
+        let run = match calls.count() {
+            0 => runner.start(&desk.thread, ()),
+            _ => runner.retry(&desk.thread),
+        };
+        let task = "worker#1[0]/two#1".to_owned();
+        same("the error", kind(run.await)?, RunErrorKind::Node { task })?;
+        let standing = desk.runner(&graph).standing(&desk.thread).await?;
+        let failed = matches!(&standing, Standing::Failed { error } if error.contains("boom"));
+        holds(failed, || format!("it stands at {standing:?}"))?;
+        desk.another_process();
+    }
+    calls.take();
+    broken.turn_off();
+    let page = finished(desk.runner(&graph).retry(&desk.thread).await)?;
+    same(
+        "what ran",
+        calls.take(),
+        texts(&["last#1", "worker#1[0]/two#1"]),
+    )?;
+    let said = ["plan", "(0 one two)", "(1 one two)", "(2 one two)", "last"];
+    same("what was said", page.lines, texts(&said))?;
+    same("by the log", desk.page(&graph).await?.lines, texts(&said))
+}
+
+/// A crash at any append inside: inner tasks that finished are kept, and the end is the same.
+pub async fn k21_a_crash_inside_keeps_inner_tasks(factory: &dyn LogFactory) -> Result<(), Failure> {
+    for nth in 1..=20 {
+        for cut in [Cut::DiesBefore, Cut::DiesAfter] {
+            let mut desk = Desk::of(factory).await?;
+            let calls = Calls::default();
+            let inner = chained(&pair(&calls, &off())?, &calls)?;
+            let graph = scattered(&inner, &calls)?;
+            desk.log.cut(nth, cut);
+            let died = desk.runner(&graph).start(&desk.thread, ()).await.is_err();
+            let stored = finished_tasks(&desk, &graph).await?;
+            desk.another_process();
+            calls.take();
+            let runner = desk.runner(&graph);
+            match runner.standing(&desk.thread).await? {
+                Standing::New => drop(finished(runner.start(&desk.thread, ()).await)?),
+                Standing::Unfinished => drop(finished(runner.recover(&desk.thread).await)?),
+                _ => {}
+            }
+            let ran = calls.take();
+            let again: Vec<_> = ran.iter().filter(|task| stored.contains(task)).collect();
+            let what = format!("append {nth}, {cut:?}, died: {died}");
+            holds(again.is_empty(), || format!("{what}: again {again:?}"))?;
+            let said = desk.page(&graph).await?.lines;
+            let expected = [
+                "plan",
+                "(0 in (0+in one two) out)",
+                "(1 in (1+in one two) out)",
+                "(2 in (2+in one two) out)",
+                "last",
+            ];
+            same(&what, said, texts(&expected))?;
+        }
+    }
+    Ok(())
+}
+
+/// The tasks whose outcome is stored, with their scopes.
+async fn finished_tasks(desk: &Desk, graph: &Graph<Page>) -> Result<Vec<String>, Failure> {
+    let alive = super::RecordingLog::over(desk.opened.clone());
+    let runner = fugato_graph::Runner::new(graph.clone(), Arc::new(alive));
+    let history = runner.history(&desk.thread, 1, 1_000).await?;
+    let finished = history.into_iter().filter_map(|entry| match entry.fact {
+        Fact::Stepped { task, .. } | Fact::Finished { task, .. } => Some(match &*entry.scope {
+            "" => task,
+            scope => format!("{scope}/{task}"),
+        }),
+        _ => None,
+    });
+    Ok(finished.collect())
+}
+
+/// A subgraph whose mapping fails, or whose joins are half filled at its end, fails the run with
+/// an error that names it.
+pub async fn k21_a_mapping_that_fails_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let inner = pair(&Calls::default(), &off())?;
+    let broken = Switch::on();
+    let (enters, leaves) = (broken.clone(), broken.clone());
+    let graph = |fails_in: bool| {
+        let (enters, leaves) = (enters.clone(), leaves.clone());
+        Graph::<Page>::starting_at("sub")
+            .subgraph(
+                "sub",
+                &inner,
+                move |_| match fails_in && enters.is_on() {
+                    true => Err("cannot enter"),
+                    false => Ok(Page::default()),
+                },
+                move |_: &Page, _: &Page| {
+                    if !fails_in && leaves.is_on() {
+                        std::panic::panic_any("cannot leave");
+                    }
+                    line("left")
+                },
+            )
+            .edge("sub", END)
+            .build()
+    };
+    for fails_in in [true, false] {
+        let desk = Desk::of(factory).await?;
+        let graph = graph(fails_in)?;
+        let broken = broken.clone();
+        let failed = kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        let node = "sub#1".to_owned();
+        same("the error", failed, RunErrorKind::Router { node })?;
+        if !fails_in {
+            broken.turn_off();
+            let page = finished(desk.runner(&graph).retry(&desk.thread).await)?;
+            same("after a retry", page.lines, texts(&["left"]))?;
+        }
+    }
+    Ok(())
+}
+
+/// Events and history of a subgraph appear under its scope, live and from the log.
+pub async fn k21_events_and_history_bear_the_scope(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let inner = Graph::<Page>::starting_at("one")
+        .node("one", async |cx: Context<Page>| {
+            let (block, text) = ("b".into(), "x".into());
+            cx.emit(EventKind::TextDelta { block, text });
+            line("one")
+        })
+        .edge("one", END)
+        .build()?;
+    let graph = chained(&inner, &Calls::default())?;
+    let runner = desk.runner(&graph);
+    let live: Vec<_> = runner.start(&desk.thread, ()).collect().await;
+    let stored: Vec<_> = runner.events(&desk.thread, 0).collect().await;
+    let seen = |events: &[fugato_stream::Event], delta: bool| {
+        let from = events.iter().filter_map(|event| {
+            let wanted = match &event.kind {
+                EventKind::NodeFinished => !delta,
+                kind => delta && kind.is_delta(),
+            };
+            let origin = event.origin.as_ref().filter(|_| wanted)?;
+            Some(format!("{}:{}", origin.scope, origin.node))
+        });
+        from.collect::<Vec<_>>()
+    };
+    let nodes = [":in", "sub#1:one", ":sub", ":out"];
+    same("live", seen(&live, false), texts(&nodes))?;
+    same("from the log", seen(&stored, false), texts(&nodes))?;
+    same("deltas", seen(&live, true), texts(&["sub#1:one"]))?;
+    let history = runner.history(&desk.thread, 1, 100).await?;
+    let inside = history.iter().filter(|entry| entry.scope == "sub#1");
+    let facts: Vec<_> = inside
+        .map(|entry| match &entry.fact {
+            Fact::Entered { .. } => "entered".to_owned(),
+            Fact::Stepped { task, .. } => format!("stepped {task}"),
+            other => format!("{other:?}"),
+        })
+        .collect();
+    same(
+        "history inside",
+        facts,
+        texts(&["entered", "stepped one#1"]),
+    )
+}
+
+/// A node inside that was renamed or is gone is refused with its name and scope, and followed if
+/// the graph says so; a subgraph that became a node is named too.
+pub async fn k21_what_is_gone_inside_is_named(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let pausing = |name: &str, old: Option<&str>| {
+        let graph = Graph::<Page>::starting_at(name)
+            .pause(name, |_| "ok?", |_, ok: bool| line(ok.to_string()))
+            .edge(name, END);
+        match old {
+            Some(old) => graph.renamed(old, name).build(),
+            None => graph.build(),
+        }
+    };
+    let mut desk = Desk::of(factory).await?;
+    let calls = Calls::default();
+    let graph = chained(&pausing("ask", None)?, &calls)?;
+    question(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    desk.another_process();
+    let head = desk.head().await?;
+    let flat = Graph::<Page>::starting_at("in")
+        .node("in", Says("in", calls.clone()))
+        .node("sub", Says("sub", calls.clone()))
+        .edge("in", "sub")
+        .edge("sub", END)
+        .build()?;
+    let renamed = chained(&pausing("confirm", None)?, &calls)?;
+    for (graph, gone) in [
+        (renamed, "node \"ask\" in sub#1"),
+        (flat, "the subgraph of node \"sub\""),
+    ] {
+        let refused = desk
+            .runner(&graph)
+            .resume(&desk.thread, Answers::only(true)?)
+            .await;
+        let gone = vec![gone.to_owned()];
+        same(
+            "what is gone",
+            kind(refused)?,
+            RunErrorKind::GraphChanged { gone },
+        )?;
+        same("the head", desk.head().await?, head)?;
+    }
+    let followed = chained(&pausing("confirm", Some("ask"))?, &calls)?;
+    let page = finished(
+        desk.runner(&followed)
+            .resume(&desk.thread, Answers::only(true)?)
+            .await,
+    )?;
+    same(
+        "what was said",
+        page.lines,
+        texts(&["in", "(in true)", "out"]),
+    )
+}
+
+/// An operator finishes a task inside a subgraph; the subgraph goes on from there.
+pub async fn k21_an_operator_finishes_a_task_inside(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = chained(&asking()?, &Calls::default())?;
+    let runner = desk.runner(&graph);
+    question(runner.start(&desk.thread, ()).await)?;
+    let by_hand = Amendment::new([line("by hand")], "Ada", "nobody answers");
+    let page = finished(
+        runner
+            .amend(&desk.thread, by_hand.finishing("sub#1/ask#1"))
+            .await,
+    )?;
+    let said = ["in", "(in draft by hand)", "out"];
+    same("what was said", page.lines, texts(&said))?;
+    same("by the log", desk.page(&graph).await?.lines, texts(&said))
+}
+
+/// The subgraph itself can be finished by hand, with whatever is open in it.
+pub async fn k21_an_operator_finishes_a_subgraph(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = chained(&asking()?, &Calls::default())?;
+    let runner = desk.runner(&graph);
+    question(runner.start(&desk.thread, ()).await)?;
+    let by_hand = Amendment::new([line("by hand")], "Ada", "nobody answers");
+    let page = finished(runner.amend(&desk.thread, by_hand.finishing("sub#1")).await)?;
+    same(
+        "what was said",
+        page.lines,
+        texts(&["in", "by hand", "out"]),
+    )?;
+    same(
+        "by the log",
+        desk.page(&graph).await?.lines,
+        texts(&["in", "by hand", "out"]),
+    )
+}
+
+/// Snapshots, forks and compaction keep what is open inside: states, questions and receipts.
+pub async fn k21_open_scopes_survive_snapshots(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    if desk.opened.admin.is_none() {
+        return Ok(());
+    }
+    let world = Calls::default();
+    let mails = Mails::of(&world, EffectClass::Once);
+    let inner = Graph::<Page>::starting_at("acts")
+        .node("acts", mails)
+        .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
+        .edge("acts", "ask")
+        .edge("ask", END)
+        .build()?;
+    let nested = chained(&inner, &Calls::default())?;
+    // Another branch goes on at the top, so that there is a checkpoint while the scope is open.
+    let graph = chained(&nested, &Calls::default())?;
+    let runner = desk.runner(&graph);
+    let asked = question(runner.start(&desk.thread, ()).await)?;
+    let noted = Amendment::new([line("noted")], "Ada", "a checkpoint");
+    parked(runner.amend(&desk.thread, noted).await)?;
+    let head = desk.head().await?;
+    let copy = super::desk::thread("copy");
+    runner.fork(&desk.thread, head, &copy).await?;
+    same(
+        "compacted at",
+        runner.compact(&desk.thread, head).await?,
+        head,
+    )?;
+    for name in [desk.thread.clone(), copy] {
+        desk.another_process();
+        let runner = desk.runner(&graph);
+        let standing = runner.standing(&name).await?;
+        same(
+            "its standing",
+            standing,
+            Standing::Waiting(vec![asked.clone()]),
+        )?;
+        let page = finished(runner.resume(&name, Answers::only(true)?).await)?;
+        let said = ["in", "noted", "(in in (in+in sent 1 true) out)", "out"];
+        same("what was said", page.lines, texts(&said))?;
+    }
+    same("what was done", world.take().len(), 1)
+}
+
+/// An effect inside a subgraph belongs to the task there, and is replayed after a crash.
+pub async fn k21_effects_inside_belong_to_their_task(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let world = Calls::default();
+    let inner = Graph::<Page>::starting_at("acts")
+        .node("acts", Mails::of(&world, EffectClass::Once))
+        .edge("acts", END)
+        .build()?;
+    let graph = scattered(&inner, &Calls::default())?;
+    let mut desk = Desk::of(factory).await?;
+    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let mut keys = world.take();
+    keys.dedup();
+    same("actions of three subgraphs", keys.len(), 3)?;
+    desk = Desk::of(factory).await?;
+    let graph = chained(&inner, &Calls::default())?;
+    // The step of in, the intent, the receipt; the step inside dies.
+    desk.log.cut(4, Cut::DiesBefore);
+    kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    desk.another_process();
+    finished(desk.runner(&graph).recover(&desk.thread).await)?;
+    same("what was done", world.take().len(), 1)
+}
+
+/// A fault in a subgraph leaves its siblings' outcomes alone, in the order of their paths.
+pub async fn k21_a_question_inside_keeps_its_siblings(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let (calls, broken) = (Calls::default(), Switch::on());
+    let graph = Graph::<Page>::starting_at("open")
+        .node("open", Says("open", calls.clone()))
+        .subgraph("sub", &asking()?, enter, leave)
+        .node("beside", Says("beside", calls.clone()))
+        .node("flaky", Fails("flaky", calls.clone(), broken.clone()))
+        .node("last", Says("last", calls.clone()))
+        .edge("open", "sub")
+        .edge("open", "beside")
+        .edge("open", "flaky")
+        .join(["sub", "beside", "flaky"], "last")
+        .edge("last", END)
+        .build()?;
+    let runner = desk.runner(&graph);
+    kind(runner.start(&desk.thread, ()).await)?;
+    broken.turn_off();
+    calls.take();
+    let asked = question(runner.retry(&desk.thread).await)?;
+    same("who asks", &*asked.task, "sub#1/ask#1")?;
+    let page = finished(runner.resume(&desk.thread, Answers::only(true)?).await)?;
+    same("what ran", calls.take(), texts(&["flaky#1", "last#1"]))?;
+    let said = ["open", "(open draft true)", "beside", "flaky", "last"];
+    same("what was said", page.lines, texts(&said))
+}

@@ -1,0 +1,410 @@
+//! Retries, time limits and crash limits: K19, and what K4 says of tasks that kill.
+use std::time::Duration;
+
+use fugato_graph::{
+    BoxError, Context, Durability, END, EffectClass, Ended, Graph, NodePolicy, RunErrorKind,
+    RunnerOptions, Worker,
+};
+use fugato_store::{LeaseRequest, Leased, Status};
+
+use super::{
+    Cut,
+    desk::{Calls, Desk, Page, Says, finished, kind, line},
+    world::{Killer, Mails, texts},
+};
+use crate::log::{Failure, LogFactory, holds, same};
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn at_once(attempts: u32) -> NodePolicy {
+    let policy = NodePolicy::default().attempts(attempts);
+    policy.backoff(Duration::ZERO, Duration::ZERO)
+}
+
+/// A node that fails until it has been tried so often.
+fn flaky(calls: &Calls, fails: usize, policy: NodePolicy) -> Result<Graph<Page>, Failure> {
+    let calls = calls.clone();
+    Ok(Graph::<Page>::starting_at("flaky")
+        .node("flaky", move |cx: Context<Page>| {
+            calls.note(format!("{} attempt {}", cx.task(), cx.attempt()));
+            let fails = calls.count() <= fails;
+            async move {
+                if fails {
+                    Err("boom")
+                } else {
+                    Ok(line("at last"))
+                }
+            }
+        })
+        .policy("flaky", policy)
+        .edge("flaky", END)
+        .build()?)
+}
+
+async fn status(desk: &Desk) -> Result<Option<Status>, Failure> {
+    let head = desk.log_of().head(&desk.thread).await?;
+    Ok(head.map(|head| head.status))
+}
+
+/// How long the thread sleeps from now on, in milliseconds.
+async fn sleeps(desk: &Desk) -> Result<i64, Failure> {
+    match status(desk).await? {
+        Some(Status::Sleeping { until }) => Ok(until - desk.clock.now()),
+        other => Err(Failure::new(format!(
+            "the thread should sleep, not {other:?}"
+        ))),
+    }
+}
+
+/// A back-off is in the store: another process takes the thread over at its time, and not before;
+/// each further wait is twice as long, and no attempt is lost.
+pub async fn k19_retries_survive_their_process(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let calls = Calls::default();
+    let policy = NodePolicy::default().attempts(3);
+    let policy = policy.backoff(Duration::from_secs(100), Duration::from_secs(1_000));
+    let graph = flaky(&calls, 2, policy)?;
+    let options = RunnerOptions::default().longest_sleep(Duration::from_secs(1));
+    let mut ended = desk
+        .runner_with(&graph, options.clone())
+        .start(&desk.thread, ())
+        .await?;
+    for seconds in [100, 200] {
+        let until = sleeps(&desk).await?;
+        let close = (seconds * 1_000..seconds * 1_000 + 30_000).contains(&until);
+        holds(close, || format!("it sleeps for {until} ms"))?;
+        let sleeping = matches!(ended, Ended::Sleeping { .. });
+        holds(sleeping, || format!("got {ended:?}"))?;
+        // Another process comes too early, and begins nothing.
+        desk.another_process();
+        desk.clock.advance(-60_000 + until - 5_000);
+        let tried = calls.count();
+        let runner = desk.runner_with(&graph, options.clone());
+        let early = runner.recover(&desk.thread).await?;
+        holds(matches!(early, Ended::Sleeping { .. }), || {
+            format!("got {early:?}")
+        })?;
+        same("tries before the time", calls.count(), tried)?;
+        same("claimed before the time", claimable(&desk).await?, 0)?;
+        desk.clock.advance(6_000);
+        same("claimed at the time", claimable(&desk).await?, 1)?;
+        ended = runner.recover(&desk.thread).await?;
+    }
+    same(
+        "what was said",
+        finished(Ok(ended))?.lines,
+        texts(&["at last"]),
+    )?;
+    let tries = [
+        "flaky#1 attempt 1",
+        "flaky#1 attempt 2",
+        "flaky#1 attempt 3",
+    ];
+    same("the tries", calls.take(), texts(&tries))
+}
+
+/// How many threads anybody could go on with now. They are given back.
+async fn claimable(desk: &Desk) -> Result<usize, Failure> {
+    let (n, owner, ttl) = (10, "a look".into(), 1_000);
+    let claimed = desk
+        .log_of()
+        .lease(LeaseRequest::Claim { n, owner, ttl })
+        .await?;
+    let Leased::Granted(leases) = claimed else {
+        return Err(Failure::new("a claim grants leases"));
+    };
+    let found = leases.len();
+    for lease in leases {
+        let (thread, fence) = (lease.thread, lease.fence);
+        desk.log_of()
+            .lease(LeaseRequest::Release { thread, fence })
+            .await?;
+    }
+    Ok(found)
+}
+
+/// A process that died while it waited is followed by one that waits for the rest of the time.
+pub async fn k19_a_crash_in_a_back_off_loses_no_try(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    for cut in [Cut::DiesBefore, Cut::DiesAfter] {
+        let mut desk = Desk::of(factory).await?;
+        let calls = Calls::default();
+        let policy = NodePolicy::default().attempts(2).backoff(ms(10), ms(10));
+        let first = flaky(&calls, 0, policy.clone())?;
+        finished(desk.runner(&first).start(&desk.thread, ()).await)?;
+        calls.take();
+        let graph = flaky(&calls, 1, policy)?;
+        desk.log.cut(1, cut);
+        kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        desk.another_process();
+        let runner = desk.runner(&graph);
+        let ended = match cut {
+            // Nothing of the run was stored.
+            Cut::DiesBefore => runner.start(&desk.thread, ()).await,
+            _ => runner.recover(&desk.thread).await,
+        };
+        finished(ended)?;
+        let attempt = if cut == Cut::DiesBefore { 1 } else { 2 };
+        let tries = [
+            "flaky#2 attempt 1".to_owned(),
+            format!("flaky#2 attempt {attempt}"),
+        ];
+        same("the tries", calls.take(), tries.to_vec())?;
+    }
+    Ok(())
+}
+
+/// What is not worth another try fails at once; what is, fails when its tries are used up.
+pub async fn k19_a_policy_says_what_is_tried_again(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let task = || "flaky#1".to_owned();
+    let hopeless = at_once(5).retry_if(|error| error.to_string() != "boom");
+    let hopeful = at_once(5).retry_if(|error| error.to_string() == "boom");
+    for (policy, tries) in [
+        (hopeless, 1),
+        (hopeful, 5),
+        (at_once(3), 3),
+        (at_once(0), 1),
+    ] {
+        let desk = Desk::of(factory).await?;
+        let calls = Calls::default();
+        let graph = flaky(&calls, 100, policy)?;
+        let failed = kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        same("the error", failed, RunErrorKind::Node { task: task() })?;
+        same("tries", calls.take().len(), tries)?;
+        kind(desk.runner(&graph).retry(&desk.thread).await)?;
+        same("tries of an operator's retry", calls.take().len(), tries)?;
+    }
+    Ok(())
+}
+
+/// Tries that ended because their process did are not counted among a policy's.
+pub async fn k19_crashes_are_counted_apart_from_tries(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let (calls, killer, world) = (Calls::default(), Killer::default(), Calls::default());
+    let (notes, kills, mails) = (
+        calls.clone(),
+        killer.clone(),
+        Mails::of(&world, EffectClass::Idempotent),
+    );
+    let graph = Graph::<Page>::starting_at("flaky")
+        .node("flaky", move |cx: Context<Page>| {
+            let (notes, kills, mails) = (notes.clone(), kills.clone(), mails.clone());
+            async move {
+                mails.send(&cx, "barrier").await?;
+                notes.note("try");
+                match notes.count() {
+                    1 | 2 => kills.kill(),
+                    3 => return Err("boom".into()),
+                    _ => {}
+                }
+                Ok::<_, BoxError>(line(format!("attempt {}", cx.attempt())))
+            }
+        })
+        .policy("flaky", at_once(2))
+        .edge("flaky", END)
+        .build()?;
+    let options = RunnerOptions::default().crash_limit(3);
+    for process in 0..3 {
+        killer.aim(&desk);
+        let runner = desk.runner_with(&graph, options.clone());
+        let ended = match process {
+            0 => runner.start(&desk.thread, ()).await,
+            _ => runner.recover(&desk.thread).await,
+        };
+        if process == 2 {
+            same(
+                "what was said",
+                finished(ended)?.lines,
+                texts(&["attempt 4"]),
+            )?;
+        } else {
+            kind(ended)?;
+            desk.another_process();
+        }
+    }
+    Ok(())
+}
+
+/// A task that kills its process meets its limit in every mode of durability, also when it dies in
+/// a try after a failure.
+pub async fn k4_a_task_that_kills_meets_its_limit(factory: &dyn LogFactory) -> Result<(), Failure> {
+    for durability in [
+        Durability::Strict,
+        Durability::Batched {
+            max_records: 1_000,
+            max_delay: Duration::from_secs(3),
+        },
+        Durability::AtPause,
+    ] {
+        for fails_first in [false, true] {
+            let mut desk = Desk::of(factory).await?;
+            let (killer, calls) = (Killer::default(), Calls::default());
+            let (kills, tries) = (killer.clone(), calls.clone());
+            let graph = Graph::<Page>::starting_at("acts")
+                .node("acts", Mails::of(&Calls::default(), EffectClass::Once))
+                .node("deadly", move |_: Context<Page>| {
+                    tries.note("try");
+                    let fails = fails_first && tries.count() == 1;
+                    if !fails {
+                        kills.kill();
+                    }
+                    async move {
+                        if fails {
+                            Err("boom")
+                        } else {
+                            Ok(line("never"))
+                        }
+                    }
+                })
+                .policy("deadly", at_once(9))
+                .edge("acts", "deadly")
+                .edge("deadly", END)
+                .build()?;
+            let options = RunnerOptions::default()
+                .durability(durability)
+                .crash_limit(3);
+            let mut last = None;
+            for process in 0..9 {
+                killer.aim(&desk);
+                let runner = desk.runner_with(&graph, options.clone());
+                let ended = match process {
+                    0 => runner.start(&desk.thread, ()).await,
+                    _ => runner.recover(&desk.thread).await,
+                };
+                last = Some(kind(ended)?);
+                if matches!(last, Some(RunErrorKind::CrashLimit { .. })) {
+                    break;
+                }
+                desk.another_process();
+            }
+            let what = format!("{durability:?}, fails first: {fails_first}");
+            let limit = matches!(last, Some(RunErrorKind::CrashLimit { .. }));
+            holds(limit, || format!("{what}: after 9 deaths {last:?}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// A run that was left between two steps, or that was only begun, has killed nothing: whoever goes
+/// on with it counts no crash.
+pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = Graph::<Page>::starting_at("a")
+        .node("a", async |cx: Context<Page>| {
+            line(format!("attempt {}", cx.attempt()))
+        })
+        .edge("a", END)
+        .build()?;
+    let options = RunnerOptions::default().crash_limit(1);
+    let runner = desk.runner_with(&graph, options);
+    runner.submit(&desk.thread, ()).await?;
+    let worker = Worker::new(runner).poll(ms(1));
+    let at_rest = async {
+        while !matches!(status(&desk).await, Ok(Some(Status::Idle))) {
+            tokio::task::yield_now().await;
+        }
+    };
+    let outcome = worker.run_until(at_rest).await;
+    same("runs that failed", outcome.failed, 0)?;
+    same(
+        "what was said",
+        desk.page(&graph).await?.lines,
+        texts(&["attempt 1"]),
+    )
+}
+
+/// A node that takes too long fails with an error of its own, and is tried again if its policy
+/// says so; one that is silent for too long with another. Signs of life keep it going.
+pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let total = || NodePolicy::default().timeout(ms(30));
+    let idle = || NodePolicy::default().idle_timeout(ms(30));
+    let task = || "slow#1".to_owned();
+    let after = ms(30);
+    let late = RunErrorKind::Timeout {
+        task: task(),
+        after,
+    };
+    let silent = RunErrorKind::Idle {
+        task: task(),
+        after,
+    };
+    let cases = [
+        (total(), "hangs", Some(late.clone())),
+        (total(), "beats", Some(late)),
+        (idle(), "hangs", Some(silent)),
+        (idle(), "beats", None),
+        (
+            total().attempts(2).backoff(ms(0), ms(0)),
+            "hangs once",
+            None,
+        ),
+        (idle().attempts(2).backoff(ms(0), ms(0)), "hangs once", None),
+    ];
+    for (policy, how, expected) in cases {
+        // Alone in its step, and beside another.
+        for beside in [false, true] {
+            let desk = Desk::of(factory).await?;
+            let graph = Graph::<Page>::starting_at("open")
+                .node("open", async |_: Context<Page>| ())
+                .node("slow", move |cx: Context<Page>| async move {
+                    match how {
+                        "beats" => {
+                            for _ in 0..12 {
+                                cx.heartbeat();
+                                tokio::time::sleep(ms(5)).await;
+                            }
+                        }
+                        "hangs once" if cx.attempt() == 2 => {}
+                        _ => std::future::pending().await,
+                    }
+                    line("slow")
+                })
+                .node("other", Says("other", Calls::default()))
+                .policy("slow", policy.clone())
+                .branch("open", ["slow", "other"], move |_| {
+                    if beside {
+                        vec!["slow", "other"]
+                    } else {
+                        vec!["slow"]
+                    }
+                })
+                .edge("slow", END)
+                .edge("other", END)
+                .build()?;
+            let what = format!("{policy:?}, {how}, beside another: {beside}");
+            let ended = desk.runner(&graph).start(&desk.thread, ()).await;
+            match &expected {
+                Some(expected) => same(&what, kind(ended)?, expected.clone())?,
+                None => {
+                    let said = finished(ended)?.lines.contains(&"slow".to_owned());
+                    same(&what, said, true)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A time limit bounds each try: a task that was late is tried again with all of its time.
+pub async fn k19_a_time_limit_is_in_the_log(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let graph = Graph::<Page>::starting_at("slow")
+        .node("slow", async |_: Context<Page>| {
+            std::future::pending::<()>().await
+        })
+        .policy("slow", at_once(2).timeout(ms(10)))
+        .edge("slow", END)
+        .build()?;
+    kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    desk.appended(
+        "two tries",
+        &["created started failed", "failed run_failed"],
+    )
+}
