@@ -348,12 +348,11 @@ pub async fn k21_a_newer_state_inside_goes_on(factory: &dyn LogFactory) -> Resul
             }
             _ => runner.resume(&desk.thread, Answers::only(5)?).await,
         };
-        let page = match ended {
-            Ok(ended) => finished(Ok(ended))?,
-            Err(_) => {
-                desk.another_process();
-                finished(desk.runner(&new).recover(&desk.thread).await)?
-            }
+        let page = if let Ok(ended) = ended {
+            finished(Ok(ended))?
+        } else {
+            desk.another_process();
+            finished(desk.runner(&new).recover(&desk.thread).await)?
         };
         let expected = match how {
             "finished by hand" => "apple 1, apple 2, leaf 2, last 1",

@@ -189,12 +189,15 @@ fn acting(world: &Calls) -> Result<Graph<Page>, Failure> {
 
 /// What a person says who can look at the world: whether this action happened.
 fn look(world: &Seen, interrupt: &Interrupt) -> Doubt {
-    let prompt = &interrupt.question.prompt;
-    let (task, key) = (prompt["task"].as_str(), prompt["in_doubt"].as_str());
-    let address = format!("/{}/{}", task.unwrap_or_default(), key.unwrap_or_default());
-    match world.keys().any(|known| known.ends_with(&address)) {
-        true => Doubt::Happened("done".into()),
-        false => Doubt::DidNotHappen,
+    let shown = |field| {
+        let shown = interrupt.question.prompt.get(field);
+        shown.and_then(|shown| shown.as_str()).unwrap_or_default()
+    };
+    let address = format!("/{}/{}", shown("task"), shown("in_doubt"));
+    if world.keys().any(|known| known.ends_with(&address)) {
+        Doubt::Happened("done".into())
+    } else {
+        Doubt::DidNotHappen
     }
 }
 

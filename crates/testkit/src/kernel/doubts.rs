@@ -20,6 +20,13 @@ fn happened(what: &str) -> Result<Answers, Failure> {
     Ok(Answers::only(Doubt::Happened(what.into()))?)
 }
 
+/// A field of what a person is shown, as text.
+fn shown(asked: &Interrupt, field: &str) -> String {
+    let shown = asked.question.prompt.get(field);
+    let text = shown.and_then(|shown| shown.as_str());
+    text.unwrap_or_default().to_owned()
+}
+
 fn did_not_happen() -> Result<Answers, Failure> {
     Ok(Answers::only(Doubt::DidNotHappen)?)
 }
@@ -63,11 +70,16 @@ pub async fn k10_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -> Re
         let asked = question(desk.runner(&graph).recover(&desk.thread).await)?;
         same("done before the answer", world.count(), 1)?;
         same("the task that asks", &*asked.task, "send#1")?;
-        let shown = ["in_doubt", "input"].map(|key| asked.question.prompt[key].clone());
-        same("what is shown", shown, ["mail", "to all"].map(Into::into))?;
-        let answers = match did_happen {
-            true => happened("told")?,
-            false => did_not_happen()?,
+        let shown = ["in_doubt", "input"].map(|field| shown(&asked, field));
+        same(
+            "what is shown",
+            shown,
+            ["mail", "to all"].map(str::to_owned),
+        )?;
+        let answers = if did_happen {
+            happened("told")?
+        } else {
+            did_not_happen()?
         };
         let page = finished(desk.runner(&graph).resume(&desk.thread, answers).await)?;
         let (said, times) = if did_happen {
@@ -91,10 +103,7 @@ pub async fn k10_an_answer_of_another_type_is_asked_anew(
     question(desk.runner(&graph).recover(&desk.thread).await)?;
     let number = Answers::only(Doubt::Happened(7.into()))?;
     let again = question(desk.runner(&graph).resume(&desk.thread, number).await)?;
-    let problem = again.question.prompt["problem"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned();
+    let problem = shown(&again, "problem");
     holds(problem.contains("invalid type"), || {
         format!("the problem was {problem:?}")
     })?;
@@ -314,11 +323,7 @@ pub async fn k10_no_node_can_lose_a_doubt(factory: &dyn LogFactory) -> Result<()
         let graph = between(acts)?;
         let asked = question(desk.runner(&graph).start(&desk.thread, ()).await)?;
         let what = format!("{how:?}: what is asked");
-        same(
-            &what,
-            asked.question.prompt["in_doubt"].clone(),
-            "mail".into(),
-        )?;
+        same(&what, shown(&asked, "in_doubt"), "mail".to_owned())?;
         let mut ended = desk
             .runner(&graph)
             .resume(&desk.thread, happened("told")?)
@@ -401,11 +406,7 @@ pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> Result
         };
         let graph = between(acts)?;
         let asked: Interrupt = question(desk.runner(&graph).start(&desk.thread, ()).await)?;
-        same(
-            how,
-            asked.question.prompt["in_doubt"].clone(),
-            "mail".into(),
-        )?;
+        same(how, shown(&asked, "in_doubt"), "mail".to_owned())?;
         let page = finished(
             desk.runner(&graph)
                 .resume(&desk.thread, happened("told")?)
@@ -447,8 +448,8 @@ pub async fn k10_no_task_can_lose_a_doubt_of_the_thread(
     let asked = question(desk.runner(&graph).start(&desk.thread, ()).await)?;
     same(
         "what is asked",
-        asked.question.prompt["in_doubt"].clone(),
-        "mail".into(),
+        shown(&asked, "in_doubt"),
+        "mail".to_owned(),
     )?;
     let page = finished(
         desk.runner(&graph)

@@ -137,7 +137,7 @@ pub async fn eager_questions_stop_no_other_branch(factory: &dyn LogFactory) -> R
         .edge("last", END)
         .build()?;
     let open = parked(eager(&desk, &graph).start(&desk.thread, ()).await)?;
-    let ids: Vec<_> = open.iter().map(|asked| asked.task.to_string()).collect();
+    let ids: Vec<_> = open.iter().map(|asked| asked.task.clone()).collect();
     same("who asks", ids, texts(&["ask#1", "sure#1"]))?;
     desk.another_process();
     let sure = open.iter().find(|asked| &*asked.task == "sure#1");
@@ -210,9 +210,12 @@ pub async fn eager_routers_run_again_and_nodes_do_not(
         .node("beside", says("beside"))
         .edge("open", "one")
         .edge("open", "beside")
-        .branch("one", ["two"], move |_| match routes.is_on() {
-            true => Err("typo"),
-            false => Ok("two"),
+        .branch("one", ["two"], move |_| {
+            if routes.is_on() {
+                Err("typo")
+            } else {
+                Ok("two")
+            }
         })
         .edge("two", END)
         .edge("beside", END)

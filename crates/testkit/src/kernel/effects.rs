@@ -317,9 +317,12 @@ pub async fn k10_a_key_belongs_to_its_task_or_to_the_thread(
         for whole in [false, true] {
             let desk = Desk::of(factory).await?;
             let world = Calls::default();
-            let effect = move || match whole {
-                true => Effect::from(class).whole_thread(),
-                false => class.into(),
+            let effect = move || {
+                if whole {
+                    Effect::from(class).whole_thread()
+                } else {
+                    class.into()
+                }
             };
             let graph = Graph::<Page>::starting_at("plan")
                 .node("plan", async |_: Context<Page>| ())
@@ -480,9 +483,10 @@ pub async fn k10_what_did_not_happen_may_be_tried_again(
         async move {
             let act = move |key| async move {
                 notes.note(key);
-                match refuses.is_on() {
-                    true => Err(NotDone::because("connection refused")),
-                    false => Ok("sent".to_owned()),
+                if refuses.is_on() {
+                    Err(NotDone::because("connection refused"))
+                } else {
+                    Ok("sent".to_owned())
                 }
             };
             Ok::<_, BoxError>(line(cx.effect("mail", EffectClass::Once, &(), act).await?))

@@ -142,11 +142,8 @@ pub async fn k12_a_parked_request_shows_its_questions(
 /// A repeat of a run that is under way, here or elsewhere, waits for its end, and begins nothing.
 pub async fn k12_a_repeat_attaches_to_an_open_run(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
-    let (calls, entered, leave) = <(Calls, Arc<Notify>, Arc<Semaphore>)>::from((
-        Calls::default(),
-        Arc::default(),
-        Arc::new(Semaphore::new(0)),
-    ));
+    let (calls, entered) = <(Calls, Arc<Notify>)>::default();
+    let leave = Arc::new(Semaphore::new(0));
     let (notes, enters, leaves) = (calls.clone(), entered.clone(), leave.clone());
     let graph = Graph::<Page>::starting_at("a")
         .node("a", move |cx: Context<Page>| {

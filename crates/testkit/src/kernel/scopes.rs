@@ -17,6 +17,11 @@ use super::{
 use crate::log::{Failure, LogFactory, holds, same};
 
 /// The page inside begins with the item, or with what is said outside.
+#[expect(
+    clippy::needless_pass_by_value,
+    clippy::unnecessary_wraps,
+    reason = "that is what a mapping looks like"
+)]
 fn enter(at: Entering<'_, Page>) -> Result<Page, BoxError> {
     let first = match at.item::<u32>() {
         Ok(item) => item.to_string(),
@@ -164,7 +169,7 @@ pub async fn k21_questions_inside_are_answered(factory: &dyn LogFactory) -> Resu
         };
         let graph = scattered(&inner, &calls)?;
         let open = parked(desk.runner(&graph).start(&desk.thread, ()).await)?;
-        let tasks: Vec<_> = open.iter().map(|asked| asked.task.to_string()).collect();
+        let tasks: Vec<_> = open.iter().map(|asked| asked.task.clone()).collect();
         let expected = (0..3).map(|n| format!("worker#1[{n}]/{under}"));
         same("who asks", tasks, expected.collect())?;
         calls.take();
@@ -307,9 +312,12 @@ pub async fn k21_a_mapping_that_fails_is_an_error(factory: &dyn LogFactory) -> R
             .subgraph(
                 "sub",
                 &inner,
-                move |_| match fails_in && enters.is_on() {
-                    true => Err("cannot enter"),
-                    false => Ok(Page::default()),
+                move |_| {
+                    if fails_in && enters.is_on() {
+                        Err("cannot enter")
+                    } else {
+                        Ok(Page::default())
+                    }
                 },
                 move |_: &Page, _: &Page| {
                     if !fails_in && leaves.is_on() {

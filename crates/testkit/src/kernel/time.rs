@@ -380,12 +380,11 @@ pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Result<(), 
                 .build()?;
             let what = format!("{policy:?}, {how}, beside another: {beside}");
             let ended = desk.runner(&graph).start(&desk.thread, ()).await;
-            match &expected {
-                Some(expected) => same(&what, kind(ended)?, expected.clone())?,
-                None => {
-                    let said = finished(ended)?.lines.contains(&"slow".to_owned());
-                    same(&what, said, true)?;
-                }
+            if let Some(expected) = &expected {
+                same(&what, kind(ended)?, expected.clone())?;
+            } else {
+                let said = finished(ended)?.lines.contains(&"slow".to_owned());
+                same(&what, said, true)?;
             }
         }
     }
@@ -397,7 +396,7 @@ pub async fn k19_a_time_limit_is_in_the_log(factory: &dyn LogFactory) -> Result<
     let desk = Desk::of(factory).await?;
     let graph = Graph::<Page>::starting_at("slow")
         .node("slow", async |_: Context<Page>| {
-            std::future::pending::<()>().await
+            std::future::pending::<()>().await;
         })
         .policy("slow", at_once(2).timeout(ms(10)))
         .edge("slow", END)
