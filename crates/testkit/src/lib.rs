@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod chat;
 mod clock;
 pub mod doc;
 pub mod encoder;

@@ -48,6 +48,7 @@ pub struct CrashSim<S: State> {
     options: RunnerOptions,
     durabilities: Vec<Durability>,
     schedules: Vec<Schedule>,
+    singles: bool,
     random: u32,
     seed: u64,
 }
@@ -77,6 +78,7 @@ impl<S: State> CrashSim<S> {
             options: RunnerOptions::default().crash_limit(50),
             durabilities: vec![Durability::Strict, BATCHED, Durability::AtPause],
             schedules: vec![Schedule::Lockstep],
+            singles: true,
             random: 64,
             seed: 0,
         }
@@ -134,6 +136,14 @@ impl<S: State> CrashSim<S> {
     #[must_use]
     pub fn store(mut self, store: impl CrashStore + 'static) -> Self {
         self.setup.store = Arc::new(store);
+        self
+    }
+
+    /// Whether every single fault is tried, at every point: they are, by default. Without them,
+    /// more can be left to chance, for as long as there is time.
+    #[must_use]
+    pub fn singles(mut self, singles: bool) -> Self {
+        self.singles = singles;
         self
     }
 
@@ -197,6 +207,7 @@ impl<S: State> CrashSim<S> {
         for mode in self.modes() {
             let bench = self.bench(mode, &mut report)?;
             let points = bench.whole.seen.points.iter().zip(1..);
+            let points = points.filter(|_| self.singles);
             for ((doing, _), point) in points {
                 for fault in doing.faults(self.setup.store.length().is_some()) {
                     let case = bench.try_out(Plan::one(point, fault))?;

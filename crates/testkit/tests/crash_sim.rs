@@ -52,6 +52,7 @@ async fn k24_every_crash_and_fault_at_pause() -> Result<(), Failure> {
 #[tokio::test]
 async fn k24_every_crash_and_fault_of_the_eager_schedule() -> Result<(), Failure> {
     let eager = simulation().schedule([Schedule::Eager]).compare(sorted);
+    let eager = eager.durability([Durability::Strict]);
     let report = eager.run().await?;
     assert_eq!(report.most_in_flight, 1, "{report}");
     Ok(())

@@ -1,0 +1,78 @@
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use async_trait::async_trait;
+use fugato_llm::{ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError};
+use futures::{Stream, StreamExt as _};
+use tokio::sync::watch;
+
+use crate::{Reply, Scripted};
+
+/// A model of which one sees how many answers it is giving. Clones are the same model.
+#[derive(Debug, Clone)]
+pub struct Watched<M = Scripted> {
+    model: M,
+    open: watch::Sender<usize>,
+}
+
+impl Watched<Scripted> {
+    /// A scripted model that is watched.
+    pub fn scripted(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::new(Scripted::new(replies))
+    }
+}
+
+impl<M> Watched<M> {
+    /// Watches a model.
+    pub fn new(model: M) -> Self {
+        let (open, _) = watch::channel(0);
+        Self { model, open }
+    }
+
+    /// Comes true when no answer is being given.
+    pub fn idle(&self) -> impl Future<Output = ()> + Send + 'static + use<M> {
+        let mut open = self.open.subscribe();
+        async move {
+            // It fails only when the model is gone, and with it its answers.
+            let _ = open.wait_for(|open| *open == 0).await;
+        }
+    }
+}
+
+#[async_trait]
+impl<M: ChatModel> ChatModel for Watched<M> {
+    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        self.open.send_modify(|open| *open += 1);
+        let answering = Answering(self.open.clone());
+        let deltas = self.model.stream(request).await?;
+        Ok(Answer { deltas, answering }.boxed())
+    }
+
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+}
+
+struct Answer {
+    deltas: DeltaStream,
+    #[expect(dead_code, reason = "it tells when it is dropped")]
+    answering: Answering,
+}
+
+impl Stream for Answer {
+    type Item = Result<ChatDelta, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.deltas.poll_next_unpin(cx)
+    }
+}
+
+struct Answering(watch::Sender<usize>);
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.send_modify(|open| *open -= 1);
+    }
+}
