@@ -1,0 +1,135 @@
+//! K24 on files: a process dies at any point, and the file is as it was then, its end torn.
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use async_trait::async_trait;
+use fugato_graph::{BoxError, Context, Durability, END, EffectClass, Graph};
+use fugato_sqlite::{SqliteLog, SqliteOptions};
+use fugato_state::State;
+use fugato_testkit::{
+    log::{Failure, OpenError, Opened, TestClock},
+    sim::{CrashSim, CrashStore, Fault, World},
+};
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+
+/// Databases one after the other: each is the last one as a crash left it.
+struct Files {
+    folder: TempDir,
+    number: AtomicU32,
+}
+
+impl Files {
+    fn new() -> Result<Self, OpenError> {
+        Ok(Self {
+            folder: tempfile::tempdir()?,
+            number: AtomicU32::new(0),
+        })
+    }
+
+    fn path(&self, number: u32) -> PathBuf {
+        self.folder.path().join(format!("{number}.db"))
+    }
+
+    fn last(&self) -> PathBuf {
+        self.path(self.number.load(Ordering::SeqCst))
+    }
+
+    fn open(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+        let clock = clock.clone();
+        let options = SqliteOptions::default().clock(move || clock.now());
+        Ok(Opened::whole(SqliteLog::open_with(self.last(), options)?))
+    }
+}
+
+fn wal(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    name.into()
+}
+
+#[async_trait]
+impl CrashStore for Files {
+    async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+        for path in [self.last(), wal(&self.last())] {
+            if path.exists() {
+                fs::remove_file(path)?;
+            }
+        }
+        self.number.fetch_add(1, Ordering::SeqCst);
+        self.open(clock)
+    }
+
+    async fn reopen(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+        self.open(clock)
+    }
+
+    fn length(&self) -> Option<u64> {
+        let length = fs::metadata(wal(&self.last())).map(|file| file.len());
+        Some(length.unwrap_or(0))
+    }
+
+    fn die(&self, torn: Option<u64>) -> Result<(), OpenError> {
+        let dead = self.last();
+        self.number.fetch_add(1, Ordering::SeqCst);
+        let next = self.last();
+        fs::copy(&dead, &next)?;
+        if wal(&dead).exists() {
+            fs::copy(wal(&dead), wal(&next))?;
+            if let Some(end) = torn {
+                let file = fs::OpenOptions::new().write(true).open(wal(&next))?;
+                file.set_len(end)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Lines(Vec<String>);
+
+impl State for Lines {
+    type Update = String;
+
+    fn apply(&mut self, line: String) {
+        self.0.push(line);
+    }
+}
+
+/// Sends a letter when it may, and files it.
+fn letter(world: &World) -> Result<Graph<Lines>, BoxError> {
+    let world = world.clone();
+    Ok(Graph::<Lines>::starting_at("ask")
+        .pause("ask", |_| "send?", |_, yes: bool| format!("send: {yes}"))
+        .node("send", move |cx: Context<Lines>| {
+            let world = world.clone();
+            async move {
+                let act = move |key| async move { world.act("letter", key).await };
+                let sent = cx.effect("letter", EffectClass::Once, &"Ada", act).await;
+                Ok::<String, BoxError>(sent?)
+            }
+        })
+        .node("file", async |_: Context<Lines>| "filed".to_owned())
+        .edge("ask", "send")
+        .edge("send", "file")
+        .edge("file", END)
+        .build()?)
+}
+
+#[tokio::test]
+async fn k24_a_file_survives_a_crash_at_any_point() -> Result<(), Failure> {
+    let report = CrashSim::new(letter)
+        .input(|| vec!["in".to_owned()])
+        .answer(|interrupt| (interrupt.question.key == "answer").then(|| true.into()))
+        .store(Files::new()?)
+        .durability([Durability::Strict])
+        .random(16)
+        .run()
+        .await?;
+    assert!(report.faults.contains_key(&Fault::Torn), "{report}");
+    assert!(report.doubts > 0, "{report}");
+    Ok(())
+}
