@@ -3,6 +3,7 @@
 //! `tests/tidy.rs` gives it the repository.
 
 pub mod doctest;
+pub mod guarantee;
 pub mod layer;
 pub mod markdown;
 pub mod requirement;

@@ -3,7 +3,7 @@ use std::{collections::BTreeSet, env, process::Command, sync::OnceLock};
 
 use serde_json::Value;
 use tests::{
-    doctest,
+    doctest, guarantee,
     layer::{self, Package},
     markdown, requirement, source,
     tree::{self, TextFile},
@@ -199,4 +199,15 @@ fn every_requirement_is_shown_to_hold() {
         requirement::complaints(table, &requirement::names(), &tests),
         NOTHING
     );
+}
+
+#[test]
+fn every_promise_is_proved_by_a_test() {
+    let page = file("docs/guarantees.md");
+    let functions = |link: &str| {
+        let path = link.strip_prefix("../")?;
+        let found = files().iter().find(|file| file.path == path);
+        found.map(source::functions)
+    };
+    assert_eq!(guarantee::complaints(page, functions), NOTHING);
 }

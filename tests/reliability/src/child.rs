@@ -14,7 +14,7 @@ use tokio::{
 use crate::{
     Tried,
     evidence::Evidence,
-    serve::{Order, Said, What},
+    serve::{Mode, Order, Said, What},
 };
 
 /// How a child is started.
@@ -34,6 +34,8 @@ pub struct Start {
     pub lease: u64,
     /// How many threads run at once.
     pub concurrency: usize,
+    /// When what happened is stored.
+    pub durability: Mode,
 }
 
 impl Start {
@@ -47,6 +49,7 @@ impl Start {
             pause: 0,
             lease: 400,
             concurrency: 16,
+            durability: Mode::Strict,
         }
     }
 
@@ -58,12 +61,18 @@ impl Start {
             What::Witnessed => "witnessed",
             What::Once => "once",
         };
+        let durability = match self.durability {
+            Mode::Strict => "strict",
+            Mode::Batched => "batched",
+            Mode::AtPause => "at-pause",
+        };
         let mut command = Command::new(&self.program);
         command
             .args(["serve", "--store", &self.store, "--what", what])
             .args(["--pause", &self.pause.to_string()])
             .args(["--lease", &self.lease.to_string()])
             .args(["--concurrency", &self.concurrency.to_string()])
+            .args(["--durability", durability])
             .arg("--evidence")
             .arg(&self.evidence)
             .stdin(Stdio::piped())

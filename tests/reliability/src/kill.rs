@@ -18,7 +18,7 @@ use crate::{
     evidence::Evidence,
     job::{self, Job},
     judge::{Judge, Verdict},
-    serve::{Order, Said},
+    serve::{Mode, Order, Said},
     store::{Kind, Place, Store},
 };
 
@@ -35,6 +35,8 @@ pub struct Plan {
     pub open: usize,
     /// The longest life of a process that is ready, in milliseconds.
     pub longest: u64,
+    /// When what happened is stored.
+    pub durability: Mode,
 }
 
 impl Plan {
@@ -46,6 +48,7 @@ impl Plan {
             seed,
             open: 60,
             longest: if store == Kind::Sqlite { 400 } else { 800 },
+            durability: Mode::Strict,
         }
     }
 }
@@ -58,10 +61,11 @@ pub async fn kill(
 ) -> Tried<Verdict> {
     let evidence = Evidence::in_folder(&place.folder.path().join("evidence"))?;
     let store = place.open().await?;
-    let start = Start::new(&plan.program, &place.spec, &evidence);
+    let mut start = Start::new(&plan.program, &place.spec, &evidence);
+    start.durability = plan.durability;
     let mut parent = Parent {
         runner: store.runner(job::graph(&evidence)?),
-        judge: Judge::new(&evidence).await?,
+        judge: Judge::new(&evidence, plan.durability).await?,
         wanted: plan.open,
         evidence,
         store,

@@ -11,7 +11,7 @@ use crate::{
     evidence::Evidence,
     job::{self, Job},
     judge::{Judge, Verdict},
-    serve::options,
+    serve::{Mode, options},
     store::Place,
 };
 
@@ -25,7 +25,7 @@ pub async fn under_load(
     let evidence = Evidence::in_folder(&place.folder.path().join("evidence"))?;
     let runner = place.open().await?.runner(job::graph(&evidence)?);
     let runner = runner.options(options(Duration::from_secs(2)));
-    let mut judge = Judge::new(&evidence).await?;
+    let mut judge = Judge::new(&evidence, Mode::Strict).await?;
     let (over, seen) = watch::channel(false);
     let lanes: Vec<_> = (0..jobs)
         .map(|lane| {

@@ -8,7 +8,7 @@ use reliability::{
     load::under_load,
     long::long,
     parked::{park, parked},
-    serve::{Serve, serve},
+    serve::{Mode, Serve, serve},
     share::{Queue, drain, hand_over, throughput},
     store::{Kind, Place},
 };
@@ -34,6 +34,9 @@ enum Trial {
         /// What makes the moments random.
         #[arg(long, default_value_t = 1)]
         seed: u64,
+        /// When what happened is stored.
+        #[arg(long, default_value = "strict")]
+        durability: Mode,
     },
     /// Kills the server while jobs are done, and starts it again.
     Server {
@@ -95,9 +98,15 @@ async fn main() -> ExitCode {
 /// What is wrong.
 async fn carry_out(trial: Trial) -> Tried<Vec<String>> {
     match trial {
-        Trial::Kill { store, kills, seed } => {
+        Trial::Kill {
+            store,
+            kills,
+            seed,
+            durability,
+        } => {
             let place = place(store)?;
-            let plan = Plan::new(env::current_exe()?, store, kills, seed);
+            let mut plan = Plan::new(env::current_exe()?, store, kills, seed);
+            plan.durability = durability;
             let told = |kill: u32, verdict: &_| {
                 if kill.is_multiple_of(20) {
                     tell(&format!("{verdict}"));

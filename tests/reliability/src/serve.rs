@@ -2,7 +2,7 @@
 use std::{io::Write, path::PathBuf, pin::pin, sync::Arc, time::Duration};
 
 use clap::{Args, ValueEnum};
-use fugato_graph::{Answers, Runner, RunnerOptions, Worked, Worker};
+use fugato_graph::{Answers, Durability, Runner, RunnerOptions, Worked, Worker};
 use fugato_state::{State, ThreadId};
 use fugato_stream::EventKind;
 use futures::StreamExt;
@@ -25,7 +25,7 @@ use crate::{
 /// What the process is.
 #[derive(Debug, Clone, Args)]
 pub struct Serve {
-    /// The store: `sqlite:<path>`, `postgres://…` or `redis://…`.
+    /// The store: `sqlite:<path>`, `postgres://…`, `redis://…` or `mysql://…`.
     #[arg(long)]
     pub store: String,
     /// The folder of the evidence.
@@ -43,6 +43,33 @@ pub struct Serve {
     /// How many threads run at once.
     #[arg(long, default_value_t = 16)]
     pub concurrency: usize,
+    /// When what happened is stored.
+    #[arg(long, default_value = "strict")]
+    pub durability: Mode,
+}
+
+/// When what happened is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// Before anything follows from it.
+    Strict,
+    /// In batches of up to 20 records and 50 ms.
+    Batched,
+    /// At pauses, ends and effects.
+    AtPause,
+}
+
+impl From<Mode> for Durability {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Strict => Self::Strict,
+            Mode::Batched => Self::Batched {
+                max_records: 20,
+                max_delay: Duration::from_millis(50),
+            },
+            Mode::AtPause => Self::AtPause,
+        }
+    }
 }
 
 /// What the threads do.
@@ -139,7 +166,8 @@ async fn work<S: State>(
     runner: Runner<S>,
     input: fn(u64) -> Vec<S::Update>,
 ) -> Tried<()> {
-    let runner = runner.options(options(Duration::from_millis(serve.lease)));
+    let how = options(Duration::from_millis(serve.lease)).durability(serve.durability.into());
+    let runner = runner.options(how);
     let mut terminated = signal(SignalKind::terminate())?;
     let (ended, mut orders_end) = mpsc::channel::<()>(1);
     let taking = tokio::spawn(take_orders(runner.clone(), input, ended));

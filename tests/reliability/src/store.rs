@@ -2,12 +2,13 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use fugato_graph::{Graph, Runner};
+use fugato_mysql::MySqlLog;
 use fugato_postgres::{PostgresLog, PostgresOptions};
 use fugato_redis::{RedisLog, RedisOptions};
 use fugato_sqlite::SqliteLog;
 use fugato_state::State;
 use fugato_store::{ThreadAdmin, ThreadLog};
-use servers::{Postgres, Redis, Server};
+use servers::{MariaDb, Postgres, Redis, Server};
 
 use crate::{BoxError, Tried};
 
@@ -20,6 +21,8 @@ pub enum Store {
     Postgres(PostgresLog),
     /// A prefix of a server.
     Redis(RedisLog),
+    /// A database of a server.
+    Mysql(MySqlLog),
 }
 
 /// The kinds of stores that outlive a process.
@@ -31,6 +34,8 @@ pub enum Kind {
     Postgres,
     /// A server of its own, with `appendfsync always`.
     Redis,
+    /// A server of its own: MariaDB.
+    Mysql,
 }
 
 /// A store with what it lies on. It is gone when this is dropped.
@@ -51,6 +56,7 @@ impl Place {
             Kind::Sqlite => None,
             Kind::Postgres => Some(Postgres::start()),
             Kind::Redis => Some(Redis::start()),
+            Kind::Mysql => Some(MariaDb::start()),
         };
         let spec = match &server {
             None => path_spec(&folder.path().join("threads.db")),
@@ -94,7 +100,7 @@ pub fn path_spec(path: &Path) -> String {
 }
 
 impl Store {
-    /// Opens `sqlite:<path>`, `postgres://…` or `redis://…`.
+    /// Opens `sqlite:<path>`, `postgres://…`, `redis://…` or `mysql://…`.
     pub async fn open(spec: &str) -> Tried<Self> {
         Self::open_with(spec, 10).await
     }
@@ -112,6 +118,7 @@ impl Store {
                 let options = RedisOptions::default();
                 Ok(Self::Redis(RedisLog::connect_with(spec, options).await?))
             }
+            Some(("mysql", _)) => Ok(Self::Mysql(MySqlLog::connect(spec).await?)),
             _ => Err(BoxError::from("a store begins with its kind and a colon")),
         }
     }
@@ -122,6 +129,7 @@ impl Store {
             Self::Sqlite(log) => Runner::new(graph, Arc::new(log.clone())),
             Self::Postgres(log) => Runner::new(graph, Arc::new(log.clone())),
             Self::Redis(log) => Runner::new(graph, Arc::new(log.clone())),
+            Self::Mysql(log) => Runner::new(graph, Arc::new(log.clone())),
         }
     }
 
@@ -131,6 +139,7 @@ impl Store {
             Self::Sqlite(log) => log,
             Self::Postgres(log) => log,
             Self::Redis(log) => log,
+            Self::Mysql(log) => log,
         }
     }
 
@@ -140,6 +149,7 @@ impl Store {
             Self::Sqlite(log) => log,
             Self::Postgres(log) => log,
             Self::Redis(log) => log,
+            Self::Mysql(log) => log,
         }
     }
 }

@@ -4,21 +4,24 @@ use std::env;
 use reliability::{
     BoxError,
     kill::{Plan, kill},
+    serve::Mode,
     store::{Kind, Place},
 };
 
 /// How often each process is killed here; the program does it as often as one likes.
 const KILLS: u32 = 40;
 
-async fn a_process_is_killed(kind: Kind) -> Result<(), BoxError> {
+async fn a_process_is_killed(kind: Kind, durability: Mode) -> Result<(), BoxError> {
     let Some(place) = Place::new(kind)? else {
         return Ok(());
     };
     // A seed that is always the same would find what it found yesterday.
     let seed = fastrand::u64(..);
-    let plan = Plan::new(env!("CARGO_BIN_EXE_reliability"), kind, KILLS, seed);
+    let mut plan = Plan::new(env!("CARGO_BIN_EXE_reliability"), kind, KILLS, seed);
+    plan.durability = durability;
     let verdict = kill(&plan, &place, |_, _| ()).await?;
-    let again = format!("kill --store {kind:?} --kills {KILLS} --seed {seed}").to_lowercase();
+    let again =
+        format!("kill --store {kind:?} --durability {durability:?} --kills {KILLS} --seed {seed}");
     assert_eq!(verdict.problems, [""; 0], "{again}: {verdict}");
     let found = (verdict.kills, verdict.doubled, verdict.missing);
     assert_eq!(found, (KILLS, 0, 0), "{again}: {verdict}");
@@ -36,15 +39,30 @@ async fn a_process_is_killed(kind: Kind) -> Result<(), BoxError> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn k24_kill_9_loses_nothing_on_sqlite() -> Result<(), BoxError> {
-    a_process_is_killed(Kind::Sqlite).await
+    a_process_is_killed(Kind::Sqlite, Mode::Strict).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn k24_kill_9_loses_nothing_on_postgres() -> Result<(), BoxError> {
-    a_process_is_killed(Kind::Postgres).await
+    a_process_is_killed(Kind::Postgres, Mode::Strict).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn k24_kill_9_loses_nothing_on_redis() -> Result<(), BoxError> {
-    a_process_is_killed(Kind::Redis).await
+    a_process_is_killed(Kind::Redis, Mode::Strict).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k24_kill_9_loses_nothing_on_mysql() -> Result<(), BoxError> {
+    a_process_is_killed(Kind::Mysql, Mode::Strict).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k24_kill_9_loses_nothing_in_batches() -> Result<(), BoxError> {
+    a_process_is_killed(Kind::Sqlite, Mode::Batched).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k24_kill_9_loses_nothing_that_is_stored_at_pauses() -> Result<(), BoxError> {
+    a_process_is_killed(Kind::Sqlite, Mode::AtPause).await
 }

@@ -76,3 +76,8 @@ async fn k8_of_24_answers_one_is_heard_on_postgres() -> Result<(), BoxError> {
 async fn k8_of_24_answers_one_is_heard_on_redis() -> Result<(), BoxError> {
     one_is_heard(Kind::Redis).await
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k8_of_24_answers_one_is_heard_on_mysql() -> Result<(), BoxError> {
+    one_is_heard(Kind::Mysql).await
+}

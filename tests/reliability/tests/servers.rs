@@ -40,3 +40,8 @@ async fn d15_a_killed_postgres_loses_nothing_acknowledged() -> Result<(), BoxErr
 async fn d15_a_killed_redis_that_always_syncs_loses_nothing_acknowledged() -> Result<(), BoxError> {
     a_server_is_killed(Kind::Redis).await
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d15_a_killed_mysql_loses_nothing_acknowledged() -> Result<(), BoxError> {
+    a_server_is_killed(Kind::Mysql).await
+}
