@@ -162,10 +162,11 @@ impl Parent {
                 since = Instant::now();
             }
             if since.elapsed() > PATIENCE {
-                let stuck = self.open.iter().take(5).cloned().collect::<Vec<_>>();
-                self.judge
-                    .verdict
-                    .wrong(format!("{before} do not end: {stuck:?}"));
+                let names: Vec<_> = self.open.iter().take(5).cloned().collect();
+                let known = self.threads().await?;
+                let known: Vec<_> = known.iter().take(5).collect();
+                let what = format!("{before} do not end: {names:?}, of them exist {known:?}");
+                self.judge.verdict.wrong(what);
                 break;
             }
             sleep(LOOK).await;
@@ -278,9 +279,13 @@ impl Parent {
             Said::Refused { order, .. } => {
                 self.judge.verdict.refused += 1;
                 // The lease of a dead process may keep everybody out for a while.
-                if let Order::Resume { thread, id, .. } = order {
-                    self.asked.remove(&format!("{thread} {id}"));
-                }
+                match order {
+                    Order::Submit { thread, .. } => self.told.remove(&thread),
+                    Order::Resume { thread, id, .. } => {
+                        self.asked.remove(&format!("{thread} {id}"))
+                    }
+                    Order::Recover { .. } => false,
+                };
             }
             _ => {}
         }
