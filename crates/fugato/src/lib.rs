@@ -21,8 +21,8 @@ pub use fugato_tool as tool;
 // What nearly every agent names. The rest is one segment away, in the module of its crate, where
 // two crates may use the same word.
 pub use fugato_graph::{
-    Answers, BoxError, Context, END, Ended, Graph, Node, Note, Outcome, RunError, Runner,
-    RunnerOptions,
+    Answers, BoxError, Context, Durability, END, Effect, EffectClass, Ended, Graph, Node,
+    NodePolicy, Note, Outcome, RunError, Runner, RunnerOptions, Worker,
 };
 pub use fugato_llm::{ChatModel, ChatModelExt, ChatRequest, Contract, DecideOptions, decide};
 #[cfg(feature = "openai")]

@@ -10,9 +10,11 @@ use crate::{BoxError, Context, IntoOutcome, Outcome};
 /// *Contract*
 /// - **reads a snapshot**: `cx.state()` is the state at the start of the step; what siblings do
 ///   is not in it.
-/// - **may run again**: after a crash, a node without a recorded outcome runs again. What it does
-///   to the outside world must bear that, for instance by a key that the other side recognises:
-///   `cx.thread()` and `cx.task()` together are the same in every attempt.
+/// - **may run again**: after a crash or a failure, a node without a recorded outcome runs again.
+///   What it does to the outside world goes through [`Context::effect`], which is done as often as
+///   its class allows, however often the node runs.
+/// - **can be dropped**: when its time is over or its run is cancelled, its future is. What it began
+///   as an effect that must not be done twice goes on, and is recorded.
 /// - **does not route**: where the thread goes next is the wiring's business.
 ///
 /// Wrong: looping inside a node until the model is content. A loop in the graph can be stored,
