@@ -2,13 +2,13 @@
 
 pub use fugato_graph as graph;
 pub use fugato_llm as llm;
+#[cfg(feature = "mysql")]
+pub use fugato_mysql as mysql;
 #[cfg(feature = "openai")]
 pub use fugato_openai as openai;
 #[cfg(feature = "postgres")]
 pub use fugato_postgres as postgres;
 pub use fugato_prompt as prompt;
-#[cfg(feature = "mysql")]
-pub use fugato_mysql as mysql;
 #[cfg(feature = "redis")]
 pub use fugato_redis as redis;
 #[cfg(feature = "sqlite")]
@@ -25,13 +25,13 @@ pub use fugato_graph::{
     NodePolicy, Note, Outcome, RunError, Runner, RunnerOptions, Worker,
 };
 pub use fugato_llm::{ChatModel, ChatModelExt, ChatRequest, Contract, DecideOptions, decide};
+#[cfg(feature = "mysql")]
+pub use fugato_mysql::MySqlLog;
 #[cfg(feature = "openai")]
 pub use fugato_openai::OpenAi;
 #[cfg(feature = "postgres")]
 pub use fugato_postgres::PostgresLog;
 pub use fugato_prompt::{PromptBuilder, Stage};
-#[cfg(feature = "mysql")]
-pub use fugato_mysql::MySqlLog;
 #[cfg(feature = "redis")]
 pub use fugato_redis::RedisLog;
 #[cfg(feature = "sqlite")]

@@ -101,6 +101,13 @@ pub enum RunErrorKind {
         /// Their keys.
         effects: Vec<String>,
     },
+    /// No effect of the whole thread with this key is in doubt.
+    NotInDoubt {
+        /// The key.
+        key: String,
+        /// The keys of those that are.
+        in_doubt: Vec<String>,
+    },
     /// The thread has no open task of this address.
     NoSuchTask {
         /// The address.
@@ -299,6 +306,13 @@ impl fmt::Display for RunErrorKind {
                 write!(
                     f,
                     "the run ended, and nobody knows whether {effects} happened"
+                )
+            }
+            Self::NotInDoubt { key, in_doubt } => {
+                let in_doubt = in_doubt.join(", ");
+                write!(
+                    f,
+                    "the effect {key:?} is not in doubt; in doubt are: {in_doubt}"
                 )
             }
             Self::NoSuchTask { task } => write!(f, "the thread has no open task {task:?}"),

@@ -3,7 +3,7 @@ use fugato_state::{InterruptId, RunId, State};
 use fugato_store::{Commit, Snapshot, StoreError, StoreErrorKind};
 
 use crate::{
-    AnswerError, Answers, Ended, RunError, RunErrorKind,
+    AnswerError, Answers, Doubt, Ended, RunError, RunErrorKind,
     answer::interrupts,
     digest,
     driver::Driver,
@@ -50,6 +50,8 @@ pub struct Amendment<U> {
     pub updates: Vec<U>,
     /// The open task that these updates finish, by its address; none if only the state changes.
     pub task: Option<String>,
+    /// What is known by now of an effect of the whole thread that is in doubt, by its key.
+    pub settled: Option<(String, Doubt)>,
     /// Who does it.
     pub by: String,
     /// Why.
@@ -66,9 +68,18 @@ impl<U> Amendment<U> {
         Self {
             updates: updates.into_iter().collect(),
             task: None,
+            settled: None,
             by: by.into(),
             why: why.into(),
         }
+    }
+
+    /// Says what became of an effect of the whole thread that is in doubt. A run that failed because
+    /// of it can be tried again then.
+    #[must_use]
+    pub fn settling(mut self, key: impl Into<String>, doubt: Doubt) -> Self {
+        self.settled = Some((key.into(), doubt));
+        self
     }
 
     /// Finishes an open task with these updates, on the operator's word: `node#visit`, as history
@@ -365,6 +376,7 @@ fn amend<S: State>(
     let Amendment {
         updates,
         task,
+        settled,
         by,
         why,
     } = amendment;
@@ -374,6 +386,9 @@ fn amend<S: State>(
             return Err(RunError::new(RunErrorKind::Unfinished));
         }
         _ => {}
+    }
+    if let Some((key, doubt)) = settled {
+        settle(driver, key, doubt, &by)?;
     }
     let Some(task) = task else {
         return driver
@@ -394,6 +409,35 @@ fn amend<S: State>(
         Some(scope) => scope.finish(path, updates, (by, why), &mut driver.engine),
         None => Ok(()),
     }
+}
+
+/// What became of an effect of the whole thread, on an operator's word.
+fn settle<S: State>(
+    driver: &mut Driver<S>,
+    key: String,
+    doubt: Doubt,
+    by: &str,
+) -> Result<(), RunError> {
+    let doubts: Vec<_> = driver.root.machine.doubts().cloned().collect();
+    let Some(effect) = doubts.iter().find(|effect| effect.key == key).cloned() else {
+        let in_doubt = doubts.into_iter().map(|effect| effect.key).collect();
+        return Err(RunError::new(RunErrorKind::NotInDoubt { key, in_doubt }));
+    };
+    let (task, digest) = (None, effect.digest);
+    driver.record(match doubt {
+        Doubt::Happened(value) => Fact::Receipt {
+            task,
+            key,
+            digest,
+            value: serde_json::value::to_raw_value(&value)?,
+        },
+        Doubt::DidNotHappen => Fact::Undone {
+            task,
+            key,
+            why: format!("{by} said so"),
+        },
+    });
+    Ok(())
 }
 
 fn ids<S: State>(driver: &Driver<S>) -> Vec<InterruptId> {

@@ -57,6 +57,10 @@ struct Pool {
     results: UnboundedReceiver<Batch>,
 }
 
+/// Asking for it reads files.
+static CORES: LazyLock<usize> =
+    LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+
 /// Above this many tasks for each core, a task is not worth a spawn of its own.
 const SPAWNED_PER_CORE: usize = 4;
 /// How many tasks share a spawn then.
@@ -73,7 +77,7 @@ impl Tasks {
             }
         });
         self.open += ready.len();
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = *CORES;
         let many = ready.len() > SPAWNED_PER_CORE * cores;
         let chunk = if many { CHUNK } else { 1 };
         let mut ready = ready.into_iter();

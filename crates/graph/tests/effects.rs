@@ -437,3 +437,50 @@ async fn k4_a_run_that_is_handed_over_counts_no_attempt() -> Result<(), BoxError
     assert!(resumed.contains("\"tasks\":[]"), "{resumed}");
     Ok(())
 }
+
+/// The task that asks is finished by hand, and its action stays in doubt: the run does not end well
+/// before somebody says what became of it.
+#[tokio::test(start_paused = true)]
+async fn k10_an_operator_settles_a_doubt_of_the_whole_thread() -> Result<(), BoxError> {
+    let graph = Graph::<Lines>::starting_at("send")
+        .node("send", async |cx: Context<Lines>| {
+            let mail = Effect::once().whole_thread();
+            let sent: Result<String, _> = cx
+                .effect("mail", mail, &(), |_| async { Err(BoxError::from("cut")) })
+                .await;
+            say(sent.unwrap_or_else(|error| error.to_string()))
+        })
+        .edge("send", END)
+        .build()?;
+    let runner = Runner::new(graph, Arc::new(MemoryLog::default()));
+    let ended = runner.start(&thread(), ()).await?;
+    assert_eq!(ended.interrupts().len(), 1);
+
+    let by_hand = Amendment::new([say("by hand")], "Ada", "it hung").finishing("send#1");
+    let error = runner
+        .amend(&thread(), by_hand)
+        .await
+        .expect_err("mail is in doubt");
+    let effects = vec!["mail".to_owned()];
+    assert_eq!(
+        error.kind,
+        RunErrorKind::InDoubt {
+            effects: effects.clone()
+        }
+    );
+
+    let settling =
+        |key: &str| Amendment::new([], "Ada", "asked").settling(key, Doubt::DidNotHappen);
+    let error = runner
+        .amend(&thread(), settling("post"))
+        .await
+        .expect_err("no such doubt");
+    let (key, in_doubt) = ("post".into(), effects);
+    assert_eq!(error.kind, RunErrorKind::NotInDoubt { key, in_doubt });
+
+    runner.amend(&thread(), settling("mail")).await?;
+    let ended = runner.retry(&thread()).await?;
+    assert!(matches!(ended, Ended::Finished { .. }), "{ended:?}");
+    assert_eq!(ended.state().0, ["by hand"]);
+    Ok(())
+}
