@@ -1,4 +1,5 @@
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::Attempt;
 
@@ -17,6 +18,15 @@ pub enum ChatDelta {
     Usage(Usage),
     /// Why the model stopped. Usage may still follow.
     Finish(FinishReason),
+    /// Something that the server wants back with the message: see [`Message::kept`].
+    ///
+    /// [`Message::kept`]: fugato_state::Message::kept
+    Kept {
+        /// The protocol that understands it.
+        by: String,
+        /// The thing itself, as the server gave it.
+        value: Value,
+    },
     /// One attempt to get this answer, told by a decorator.
     Attempt(Attempt),
 }

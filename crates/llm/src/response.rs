@@ -39,6 +39,7 @@ pub struct ResponseFold {
     finish: Option<FinishReason>,
     usage: Option<Usage>,
     attempts: Vec<Attempt>,
+    kept: BTreeMap<String, Vec<Value>>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -57,6 +58,7 @@ impl ResponseFold {
             ChatDelta::ToolCall(piece) => self.push_call(piece),
             ChatDelta::Usage(usage) => self.usage = Some(usage),
             ChatDelta::Finish(reason) => self.finish = Some(reason),
+            ChatDelta::Kept { by, value } => self.kept.entry(by).or_default().push(value),
             ChatDelta::Attempt(attempt) => self.attempts.push(attempt),
         }
     }
@@ -82,6 +84,7 @@ impl ResponseFold {
     pub fn finish(self) -> ChatResponse {
         let mut message = Message::assistant(self.text);
         message.reasoning = Some(self.reasoning).filter(|text| !text.is_empty());
+        message.kept = self.kept;
         message.tool_calls = self
             .calls
             .into_iter()

@@ -53,7 +53,7 @@ impl OpenAi {
     pub fn new(base_url: &str, model: impl Into<String>) -> Self {
         Self {
             http: Client::new(),
-            url: endpoint(base_url),
+            url: endpoint(base_url, "/chat/completions"),
             key: None,
             model: model.into(),
             usage: true,
@@ -104,20 +104,6 @@ impl OpenAi {
         self.extra.insert(field.into(), value.into());
         self
     }
-
-    fn authorization(&self) -> Result<Option<HeaderValue>, ModelError> {
-        let Some(key) = &self.key else {
-            return Ok(None);
-        };
-        let mut value = HeaderValue::from_str(&key.header()).map_err(|_| {
-            ModelError::new(
-                ModelErrorKind::Denied,
-                "the key has characters that no header can hold",
-            )
-        })?;
-        value.set_sensitive(true);
-        Ok(Some(value))
-    }
 }
 
 #[async_trait]
@@ -129,7 +115,7 @@ impl ChatModel for OpenAi {
             .post(&self.url)
             .header(ACCEPT, "text/event-stream")
             .json(&body);
-        if let Some(value) = self.authorization()? {
+        if let Some(value) = bearer(self.key.as_ref())? {
             call = call.header(AUTHORIZATION, value);
         }
         if let Some(limit) = request.timeout {
@@ -154,14 +140,26 @@ impl ChatModel for OpenAi {
     }
 }
 
-fn endpoint(base: &str) -> String {
-    let base = base
-        .trim()
-        .trim_end_matches('/')
-        .trim_end_matches("/chat/completions");
+/// The header that carries the key.
+pub(crate) fn bearer(key: Option<&ApiKey>) -> Result<Option<HeaderValue>, ModelError> {
+    let Some(key) = key else {
+        return Ok(None);
+    };
+    let mut value = HeaderValue::from_str(&format!("Bearer {}", key.reveal())).map_err(|_| {
+        ModelError::new(
+            ModelErrorKind::Denied,
+            "the key has characters that no header can hold",
+        )
+    })?;
+    value.set_sensitive(true);
+    Ok(Some(value))
+}
+
+pub(crate) fn endpoint(base: &str, path: &str) -> String {
+    let base = base.trim().trim_end_matches('/').trim_end_matches(path);
     let host_on = base.split_once("://").map_or(base, |(_, rest)| rest);
     let version = if host_on.contains('/') { "" } else { "/v1" };
-    format!("{base}{version}/chat/completions")
+    format!("{base}{version}{path}")
 }
 
 #[cfg(test)]
@@ -192,7 +190,7 @@ mod tests {
                 "https://a.example/v1/chat/completions",
             ),
         ] {
-            assert_eq!(endpoint(base), expected);
+            assert_eq!(endpoint(base, "/chat/completions"), expected);
         }
     }
 }

@@ -2,11 +2,9 @@
 
 use std::time::SystemTime;
 
-use fugato_llm::{ModelError, ModelErrorKind, RetryAdvice};
+use fugato_llm::{ApiKey, ModelError, ModelErrorKind, RetryAdvice, retry_after};
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
-
-use crate::{ApiKey, retry_after::retry_after};
 
 /// As much of a server's own words as is kept.
 const MESSAGE_CHARS: usize = 500;
@@ -40,7 +38,8 @@ pub(crate) fn of_body(error: reqwest::Error) -> ModelError {
 /// An answer with a status that says no.
 pub(crate) async fn of_status(mut response: Response, key: Option<&ApiKey>) -> ModelError {
     let status = response.status();
-    let pause = retry_after(response.headers(), SystemTime::now());
+    let header = |name: &str| response.headers().get(name)?.to_str().ok();
+    let pause = retry_after(header, SystemTime::now());
     let mut body = vec![];
     while let Ok(Some(bytes)) = response.chunk().await {
         body.extend_from_slice(&bytes);

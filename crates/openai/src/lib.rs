@@ -3,12 +3,8 @@
 mod answer;
 mod client;
 mod failure;
-mod key;
-mod retry_after;
-mod sse;
 mod wire;
 
 pub use client::{OpenAi, ThinkingField};
-pub use key::ApiKey;
-pub use sse::{EventTooLong, SseParser};
+pub use fugato_llm::{ApiKey, EventTooLong, SseParser};
 pub use wire::{ChunkDecoder, MalformedChunk};

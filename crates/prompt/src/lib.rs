@@ -5,8 +5,10 @@ mod builder;
 mod history;
 mod rules;
 mod stage;
-mod tokens;
 mod wording;
+
+// What a prompt costs is counted here as it is counted where models are asked.
+pub use fugato_state::{EstimatedTokens, TokenCount};
 
 pub use alternatives::{bullets, one_of, piped_alternatives};
 pub use builder::{MEMORY, PromptBuilder};
@@ -15,5 +17,4 @@ pub use history::{
 };
 pub use rules::Rules;
 pub use stage::{Resume, Stage};
-pub use tokens::{EstimatedTokens, TokenCount};
 pub use wording::Wording;

@@ -9,6 +9,7 @@ mod message;
 mod plan;
 mod schema;
 mod state;
+mod tokens;
 
 pub use budget::{Budget, BudgetExhausted};
 pub use conversation::{Conversation, ConversationUpdate, PinnedBlock};
@@ -19,3 +20,4 @@ pub use message::{Message, Role, ToolCall, ToolStatus};
 pub use plan::{Plan, PlanStep};
 pub use schema::{Schema, SchemaError, Violation};
 pub use state::{MigrateError, State};
+pub use tokens::{EstimatedTokens, TokenCount};

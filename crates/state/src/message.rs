@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -32,6 +34,10 @@ pub struct Message {
     /// The call that a tool message answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
+    /// What a server wants to get back with this message just as it gave it, such as signed
+    /// reasoning, under the name of the protocol that understands it. Nobody else reads it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kept: BTreeMap<String, Vec<Value>>,
 }
 
 impl Message {
@@ -42,6 +48,7 @@ impl Message {
             reasoning: None,
             tool_calls: vec![],
             tool_call_id: None,
+            kept: BTreeMap::new(),
         }
     }
 

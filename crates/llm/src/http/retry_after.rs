@@ -1,12 +1,19 @@
-//! How long a server asks to wait.
-
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use reqwest::header::HeaderMap;
-
-/// Reads `retry-after-ms`, or `retry-after` in seconds or as a date.
-pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+/// How long the headers of an answer ask to wait: `retry-after-ms`, or `retry-after` in seconds or
+/// as a date.
+///
+/// ```
+/// use std::time::{Duration, SystemTime};
+///
+/// let header = |name: &str| (name == "retry-after").then_some("7");
+/// assert_eq!(fugato_llm::retry_after(header, SystemTime::now()), Some(Duration::from_secs(7)));
+/// ```
+pub fn retry_after<'a>(
+    header: impl Fn(&str) -> Option<&'a str>,
+    now: SystemTime,
+) -> Option<Duration> {
+    let text = |name: &str| header(name).map(str::trim);
     let exact = text("retry-after-ms")
         .and_then(|ms| ms.parse::<f64>().ok())
         .map(|ms| ms / 1000.0);
@@ -61,12 +68,9 @@ mod tests {
     use super::*;
 
     fn read(name: &'static str, value: &'static str) -> Option<Duration> {
-        let headers = HeaderMap::from_iter([(
-            name.parse().unwrap(),
-            reqwest::header::HeaderValue::from_static(value),
-        )]);
+        let header = |wanted: &str| (wanted == name).then_some(value);
         // Wed, 21 Oct 2015 07:28:00 GMT
-        retry_after(&headers, UNIX_EPOCH + Duration::from_secs(1_445_412_480))
+        retry_after(header, UNIX_EPOCH + Duration::from_secs(1_445_412_480))
     }
 
     #[test]

@@ -8,7 +8,7 @@ const MAX_EVENT_BYTES: usize = 16 << 20;
 /// Only `data` fields are kept. Lines may end in LF, CR or CRLF.
 ///
 /// ```
-/// use fugato_openai::SseParser;
+/// use fugato_llm::SseParser;
 ///
 /// let mut seen = vec![];
 /// let mut parser = SseParser::default();
@@ -16,7 +16,7 @@ const MAX_EVENT_BYTES: usize = 16 << 20;
 ///     parser.push(piece.as_bytes(), |data| seen.push(String::from_utf8_lossy(data).into_owned()))?;
 /// }
 /// assert_eq!(seen, ["one", "two"]);
-/// # Ok::<(), fugato_openai::EventTooLong>(())
+/// # Ok::<(), fugato_llm::EventTooLong>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct SseParser {

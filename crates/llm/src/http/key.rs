@@ -16,12 +16,13 @@ impl ApiKey {
         Some(Self::new(key)).filter(|key| !key.0.is_empty())
     }
 
-    pub(crate) fn header(&self) -> String {
-        format!("Bearer {}", self.0)
+    /// The key itself, for the header of a request and for nothing else.
+    pub fn reveal(&self) -> &str {
+        &self.0
     }
 
     /// The text without the key, should a server have repeated it.
-    pub(crate) fn scrub(&self, text: &str) -> String {
+    pub fn scrub(&self, text: &str) -> String {
         if self.0.is_empty() {
             text.to_owned()
         } else {
@@ -45,6 +46,6 @@ mod tests {
         let key = ApiKey::new(" secret-1\n");
         assert_eq!(format!("{key:?}"), "ApiKey([hidden])");
         assert_eq!(key.scrub("wrong key secret-1!"), "wrong key [key]!");
-        assert_eq!(key.header(), "Bearer secret-1");
+        assert_eq!(key.reveal(), "secret-1");
     }
 }

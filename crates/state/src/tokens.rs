@@ -1,4 +1,4 @@
-use fugato_state::Message;
+use crate::Message;
 
 /// Counts the tokens of a text, or estimates them.
 pub trait TokenCount: Send + Sync {
