@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod attempt;
+mod breaker;
 mod contract;
 mod decide;
 mod delta;
@@ -10,6 +11,7 @@ mod fallback;
 mod http;
 mod model;
 mod profile;
+mod rate;
 mod request;
 mod response;
 mod retry;
@@ -18,6 +20,7 @@ mod tag;
 mod timeout;
 
 pub use attempt::{Attempt, AttemptFailure};
+pub use breaker::{CircuitBreaker, CircuitState};
 pub use contract::{Contract, Objections, Rejected, RejectedClass};
 pub use decide::{DecideError, DecideOptions, Decided, DecidedBy, Story, Undecided, decide};
 pub use delta::{ChatDelta, FinishReason, ToolCallDelta, Usage};
@@ -27,6 +30,7 @@ pub use fallback::Fallback;
 pub use http::{ApiKey, EventTooLong, SseParser, retry_after};
 pub use model::{ChatModel, ChatModelExt, DeltaStream};
 pub use profile::Profile;
+pub use rate::{Quota, RateLimit};
 pub use request::{ChatRequest, ResponseFormat, Sampling, Thinking, ToolChoice, ToolSpec};
 pub use response::{ChatResponse, ResponseFold};
 pub use retry::Retry;

@@ -1,0 +1,284 @@
+//! The circuit itself, without a model and without a clock.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::CircuitState;
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) failures: u32,
+    pub(super) open_for: Duration,
+    pub(super) probes: u32,
+    pub(super) successes: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            failures: 5,
+            open_for: Duration::from_secs(30),
+            probes: 3,
+            successes: 2,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Circuit {
+    phase: Phase,
+    /// Counts the changes of phase, so that a late end cannot speak for another phase.
+    round: u64,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Closed { failures: u32 },
+    Open { until: Instant },
+    HalfOpen { probing: u32, successes: u32 },
+}
+
+impl Default for Phase {
+    fn default() -> Self {
+        Self::Closed { failures: 0 }
+    }
+}
+
+/// The permission to ask once. It must be settled.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pass {
+    round: u64,
+}
+
+/// What an answer says about the health of its server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Good,
+    Bad,
+    /// Nothing: the request was at fault, or nobody waited for the end.
+    Neither,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// It opens for probes after this time.
+    Open(Duration),
+    /// As many probes as are allowed are on their way.
+    Probing,
+}
+
+impl Circuit {
+    pub(super) fn state(&self, now: Instant) -> CircuitState {
+        match self.phase {
+            Phase::Closed { .. } => CircuitState::Closed,
+            Phase::Open { until } if now < until => CircuitState::Open,
+            Phase::Open { .. } | Phase::HalfOpen { .. } => CircuitState::HalfOpen,
+        }
+    }
+
+    pub(super) fn admit(&mut self, now: Instant, limits: &Limits) -> Result<Pass, Refused> {
+        if let Phase::Open { until } = self.phase {
+            if now < until {
+                return Err(Refused::Open(until - now));
+            }
+            self.go(Phase::HalfOpen {
+                probing: 0,
+                successes: 0,
+            });
+        }
+        if let Phase::HalfOpen { probing, .. } = &mut self.phase {
+            if *probing >= limits.probes.max(1) {
+                return Err(Refused::Probing);
+            }
+            *probing += 1;
+        }
+        Ok(Pass { round: self.round })
+    }
+
+    pub(super) fn settle(&mut self, pass: Pass, verdict: Verdict, now: Instant, limits: &Limits) {
+        if pass.round != self.round {
+            return;
+        }
+        match &mut self.phase {
+            Phase::Closed { failures } => match verdict {
+                Verdict::Good => *failures = 0,
+                Verdict::Bad => {
+                    *failures += 1;
+                    if *failures >= limits.failures {
+                        self.open(now, limits);
+                    }
+                }
+                Verdict::Neither => {}
+            },
+            Phase::HalfOpen { probing, successes } => {
+                *probing = probing.saturating_sub(1);
+                match verdict {
+                    Verdict::Good => {
+                        *successes += 1;
+                        if *successes >= limits.successes {
+                            self.go(Phase::default());
+                        }
+                    }
+                    Verdict::Bad => self.open(now, limits),
+                    Verdict::Neither => {}
+                }
+            }
+            Phase::Open { .. } => {}
+        }
+    }
+
+    fn open(&mut self, now: Instant, limits: &Limits) {
+        // A time too far away to be told is not reached either way.
+        let until = now
+            .checked_add(limits.open_for)
+            .unwrap_or(now + Duration::from_secs(1 << 30));
+        self.go(Phase::Open { until });
+    }
+
+    fn go(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.round += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The rules read off what happened: no counters, only the ends since the last change.
+    struct Rules {
+        start: Instant,
+        limits: Limits,
+        opened: Option<Duration>,
+        half_open: bool,
+        ends: Vec<Verdict>,
+        on_their_way: BTreeMap<usize, u64>,
+        changes: u64,
+    }
+
+    impl Rules {
+        fn admits(&mut self, id: usize, now: Duration) -> Result<(), Refused> {
+            if let Some(opened) = self.opened {
+                let until = opened + self.limits.open_for;
+                if now < until {
+                    return Err(Refused::Open(until - now));
+                }
+                self.change(None, true);
+            }
+            let probing = self
+                .on_their_way
+                .values()
+                .filter(|at| **at == self.changes)
+                .count();
+            if self.half_open && probing >= self.limits.probes as usize {
+                return Err(Refused::Probing);
+            }
+            self.on_their_way.insert(id, self.changes);
+            Ok(())
+        }
+
+        fn ends(&mut self, id: usize, verdict: Verdict, now: Duration) {
+            if self.on_their_way.remove(&id) != Some(self.changes) || verdict == Verdict::Neither {
+                return;
+            }
+            self.ends.push(verdict);
+            let in_a_row = self
+                .ends
+                .iter()
+                .rev()
+                .take_while(|end| **end == Verdict::Bad)
+                .count();
+            let good = self
+                .ends
+                .iter()
+                .filter(|end| **end == Verdict::Good)
+                .count();
+            let enough = if self.half_open {
+                1
+            } else {
+                self.limits.failures as usize
+            };
+            if in_a_row >= enough {
+                self.change(Some(now), false);
+            } else if self.half_open && good >= self.limits.successes as usize {
+                self.change(None, false);
+            }
+        }
+
+        fn change(&mut self, opened: Option<Duration>, half_open: bool) {
+            (self.opened, self.half_open) = (opened, half_open);
+            self.ends.clear();
+            self.changes += 1;
+        }
+
+        fn state(&self, now: Duration) -> CircuitState {
+            match self.opened {
+                Some(opened) if now < opened + self.limits.open_for => CircuitState::Open,
+                Some(_) => CircuitState::HalfOpen,
+                None if self.half_open => CircuitState::HalfOpen,
+                None => CircuitState::Closed,
+            }
+        }
+    }
+
+    #[derive(Debug, Clone)]
+    enum Move {
+        Ask,
+        End(prop::sample::Index, Verdict),
+        Wait(u64),
+    }
+
+    fn moves() -> impl Strategy<Value = Vec<Move>> {
+        let verdict = prop_oneof![
+            2 => Just(Verdict::Good),
+            4 => Just(Verdict::Bad),
+            1 => Just(Verdict::Neither),
+        ];
+        let one = prop_oneof![
+            5 => Just(Move::Ask),
+            5 => (any::<prop::sample::Index>(), verdict).prop_map(|(at, end)| Move::End(at, end)),
+            2 => (0u64..40).prop_map(Move::Wait),
+        ];
+        prop::collection::vec(one, 0..120)
+    }
+
+    proptest! {
+        #[test]
+        fn l3_the_circuit_keeps_to_its_rules(
+            moves in moves(),
+            (failures, open_for, probes, successes) in (1u32..6, 0u64..31, 1u32..4, 1u32..4),
+        ) {
+            let open_for = Duration::from_secs(open_for);
+            let limits = Limits { failures, open_for, probes, successes };
+            let (mut circuit, mut now) = (Circuit::default(), Duration::ZERO);
+            let mut rules = Rules {
+                start: Instant::now(), limits, opened: None, half_open: false,
+                ends: vec![], on_their_way: BTreeMap::new(), changes: 0,
+            };
+            let mut passes = vec![];
+            for (id, one) in moves.into_iter().enumerate() {
+                let at = rules.start + now;
+                match one {
+                    Move::Ask => {
+                        let pass = circuit.admit(at, &limits);
+                        prop_assert_eq!(pass.map(|_| ()), rules.admits(id, now));
+                        passes.extend(pass.ok().map(|pass| (id, pass)));
+                    }
+                    Move::End(which, verdict) if !passes.is_empty() => {
+                        let (id, pass) = passes.remove(which.index(passes.len()));
+                        circuit.settle(pass, verdict, at, &limits);
+                        rules.ends(id, verdict, now);
+                    }
+                    Move::End(..) => {}
+                    Move::Wait(seconds) => now += Duration::from_secs(seconds),
+                }
+                prop_assert_eq!(circuit.state(rules.start + now), rules.state(now));
+            }
+        }
+    }
+}

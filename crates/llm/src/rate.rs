@@ -1,0 +1,219 @@
+mod window;
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use fugato_state::{EstimatedTokens, TokenCount};
+use futures::StreamExt as _;
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout_at},
+};
+
+use self::window::{Limits, Window};
+use crate::{
+    ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind, RetryAdvice,
+};
+
+/// Asks no more often, and for no more tokens, than a [`Quota`] allows.
+///
+/// What does not fit yet waits for its turn, in the order in which it came: a large request that
+/// waits is not overtaken by small ones. What would wait too long is refused with
+/// [`ModelErrorKind::RateLimited`] and the advice when to come again.
+///
+/// # Notes
+/// - Tokens are estimated before, for the messages, the tools and the longest answer that the
+///   request allows; they are corrected by the usage that the answer tells.
+/// - Below a [`Retry`](crate::Retry) every attempt counts.
+///
+/// # Cancellation safety
+/// Who gives up while waiting leaves the queue, and has used nothing.
+#[derive(Debug, Clone)]
+pub struct RateLimit<M> {
+    model: M,
+    quota: Quota,
+}
+
+/// What may be asked within a minute. Clones share it, as the models of one account do.
+///
+/// The limits hold in every span of 60 seconds, wherever it begins.
+///
+/// # Default
+/// No limits; who does not fit waits as long as it takes; 1,024 tokens for an answer whose length
+/// the request does not limit; tokens counted by [`EstimatedTokens`].
+#[derive(Clone)]
+pub struct Quota {
+    limits: Limits,
+    longest_wait: Option<Duration>,
+    answer: u64,
+    counter: Arc<dyn TokenCount>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Held by the one whose turn it is. It is fair: who came first gets it first.
+    turn: tokio::sync::Mutex<()>,
+    window: Mutex<Window>,
+    corrected: Notify,
+}
+
+impl<M: ChatModel> RateLimit<M> {
+    /// Wraps a model.
+    pub fn new(model: M, quota: Quota) -> Self {
+        Self { model, quota }
+    }
+}
+
+impl Default for Quota {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            longest_wait: None,
+            answer: 1024,
+            counter: Arc::new(EstimatedTokens),
+            shared: Arc::default(),
+        }
+    }
+}
+
+impl Quota {
+    /// So many requests a minute; at least one.
+    #[must_use]
+    pub fn requests(mut self, a_minute: u32) -> Self {
+        self.limits.requests = Some(a_minute);
+        self
+    }
+
+    /// So many tokens a minute, in and out together.
+    ///
+    /// A request that needs more goes when no other was made for a minute.
+    #[must_use]
+    pub fn tokens(mut self, a_minute: u64) -> Self {
+        self.limits.tokens = Some(a_minute);
+        self
+    }
+
+    /// Refuses what would have to wait longer; zero refuses all that does not fit at once.
+    #[must_use]
+    pub fn longest_wait(mut self, wait: Duration) -> Self {
+        self.longest_wait = Some(wait);
+        self
+    }
+
+    /// The tokens to expect of an answer whose length the request does not limit.
+    #[must_use]
+    pub fn answer(mut self, tokens: u64) -> Self {
+        self.answer = tokens;
+        self
+    }
+
+    /// What counts the tokens of a request.
+    #[must_use]
+    pub fn counter(mut self, counter: impl TokenCount + 'static) -> Self {
+        self.counter = Arc::new(counter);
+        self
+    }
+
+    fn estimate(&self, request: &ChatRequest) -> u64 {
+        let tools = request.tools.iter().map(|tool| {
+            let schema = self.counter.text(&tool.parameters.as_value().to_string());
+            self.counter.text(&tool.name) + self.counter.text(&tool.description) + schema
+        });
+        let answer = request.sampling.max_tokens.map_or(self.answer, u64::from);
+        self.counter.messages(&request.messages) + tools.sum::<u64>() + answer
+    }
+
+    /// Waits until so many tokens fit, and notes them.
+    async fn enter(&self, tokens: u64) -> Result<u64, ModelError> {
+        if self.longest_wait == Some(Duration::ZERO) {
+            return self.try_enter(tokens).map_err(|wait| self.refused(wait));
+        }
+        let deadline = self
+            .longest_wait
+            .and_then(|wait| Instant::now().checked_add(wait));
+        let turn = self.shared.turn.lock();
+        let _turn = match deadline {
+            None => turn.await,
+            Some(deadline) => timeout_at(deadline, turn).await.map_err(|_| {
+                let wait = self.window().wait(Instant::now(), tokens, &self.limits);
+                self.refused(wait)
+            })?,
+        };
+        loop {
+            let wait = match self.try_enter(tokens) {
+                Ok(id) => return Ok(id),
+                Err(wait) => wait,
+            };
+            let until = Instant::now() + wait;
+            if deadline.is_some_and(|deadline| until > deadline) {
+                return Err(self.refused(wait));
+            }
+            // Either way the next look tells.
+            let _ = timeout_at(until, self.shared.corrected.notified()).await;
+        }
+    }
+
+    fn try_enter(&self, tokens: u64) -> Result<u64, Duration> {
+        let now = Instant::now();
+        let mut window = self.window();
+        let wait = window.wait(now, tokens, &self.limits);
+        if wait.is_zero() {
+            Ok(window.enter(now, tokens))
+        } else {
+            Err(wait)
+        }
+    }
+
+    fn correct(&self, id: u64, tokens: u64) {
+        self.window().correct(id, tokens);
+        self.shared.corrected.notify_one();
+    }
+
+    fn window(&self) -> MutexGuard<'_, Window> {
+        let window = self.shared.window.lock();
+        window.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn refused(&self, wait: Duration) -> ModelError {
+        let longest = self.longest_wait.unwrap_or_default().as_millis();
+        let context = format!("the quota leaves no room within {longest} ms");
+        ModelError::new(ModelErrorKind::RateLimited, context).advice(RetryAdvice::After(wait))
+    }
+}
+
+impl fmt::Debug for Quota {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Quota")
+            .field("limits", &self.limits)
+            .field("longest_wait", &self.longest_wait)
+            .field("answer", &self.answer)
+            .finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl<M: ChatModel> ChatModel for RateLimit<M> {
+    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        let id = self.quota.enter(self.quota.estimate(&request)).await?;
+        let deltas = self.model.stream(request).await?;
+        let quota = self.quota.clone();
+        let watched = deltas.inspect(move |delta| {
+            if let Ok(ChatDelta::Usage(usage)) = delta {
+                quota.correct(id, usage.total());
+            }
+        });
+        Ok(watched.boxed())
+    }
+
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+}
+
+#[cfg(test)]
+mod tests;
