@@ -18,6 +18,7 @@ mod retry;
 mod style;
 mod tag;
 mod timeout;
+mod traced;
 
 pub use attempt::{Attempt, AttemptFailure};
 pub use breaker::{CircuitBreaker, CircuitState};
@@ -37,3 +38,4 @@ pub use retry::Retry;
 pub use style::{Decision, DecisionStyle};
 pub use tag::{Tag, TagEnd, TagFound, TagPiece, TagSplitter, TaggedDelta, split_tag, visible_text};
 pub use timeout::Timeout;
+pub use traced::Traced;
