@@ -2,6 +2,7 @@
 
 mod attempt;
 mod breaker;
+mod cassette;
 mod contract;
 mod decide;
 mod delta;
@@ -22,6 +23,7 @@ mod traced;
 
 pub use attempt::{Attempt, AttemptFailure};
 pub use breaker::{CircuitBreaker, CircuitState};
+pub use cassette::{CassetteError, Record, Replay, Secrets};
 pub use contract::{Contract, Objections, Rejected, RejectedClass};
 pub use decide::{DecideError, DecideOptions, Decided, DecidedBy, Story, Undecided, decide};
 pub use delta::{ChatDelta, FinishReason, ToolCallDelta, Usage};

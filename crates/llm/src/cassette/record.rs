@@ -1,0 +1,145 @@
+use std::{
+    fmt,
+    fs::OpenOptions,
+    io::Write,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use futures::{StreamExt as _, stream};
+use serde_json::Value;
+
+use super::{CassetteError, Exchange, KeptError, Secrets, VERSION, asked, digest};
+use crate::{ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind};
+
+/// Keeps every answer of a model on a cassette, for [`Replay`](crate::Replay).
+///
+/// A cassette is a file of JSON lines, one for each answer or failure, fit to lie beside a test.
+///
+/// # Notes
+/// - The deltas are kept as they came, so that a replay is cut where the server cut. How long they
+///   took is not kept, and neither are the attempts that a decorator within tells of.
+/// - [`Secrets`] are hidden before anything is written. What the caller gets is as it was.
+/// - An answer that is dropped before its end is not kept.
+/// - A cassette that cannot be written is an error of the answer, after its last delta.
+#[derive(Clone)]
+pub struct Record<M> {
+    model: M,
+    secrets: Secrets,
+    tape: Arc<Mutex<dyn Write + Send>>,
+}
+
+impl<M: ChatModel> Record<M> {
+    /// Wraps a model; what it says goes to the end of what `tape` holds.
+    pub fn new(model: M, tape: impl Write + Send + 'static) -> Self {
+        Self {
+            model,
+            secrets: Secrets::default(),
+            tape: Arc::new(Mutex::new(tape)),
+        }
+    }
+
+    /// Wraps a model; what it says is appended to the file, which is made if there is none.
+    pub fn to_file(model: M, path: impl AsRef<Path>) -> Result<Self, CassetteError> {
+        let path = path.as_ref();
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        let file = file.map_err(|source| CassetteError::Open {
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(Self::new(model, file))
+    }
+
+    /// Says what must not be on the cassette.
+    #[must_use]
+    pub fn secrets(mut self, secrets: Secrets) -> Self {
+        self.secrets = secrets;
+        self
+    }
+}
+
+#[async_trait]
+impl<M: ChatModel> ChatModel for Record<M> {
+    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        let take = Take {
+            model: self.model.name().to_owned(),
+            request: asked(&request, &self.secrets),
+            deltas: vec![],
+            secrets: self.secrets.clone(),
+            tape: self.tape.clone(),
+        };
+        let deltas = match self.model.stream(request).await {
+            Ok(deltas) => deltas,
+            Err(error) => return Err(take.keep(Some(&error)).err().unwrap_or(error)),
+        };
+        let kept = stream::unfold(Some((deltas, take)), |playing| async {
+            let (mut deltas, mut take) = playing?;
+            match deltas.next().await {
+                Some(Ok(delta)) => {
+                    if !matches!(delta, ChatDelta::Attempt(_)) {
+                        take.deltas.push(delta.clone());
+                    }
+                    Some((Ok(delta), Some((deltas, take))))
+                }
+                Some(Err(error)) => {
+                    let error = take.keep(Some(&error)).err().unwrap_or(error);
+                    Some((Err(error), None))
+                }
+                None => take.keep(None).err().map(|error| (Err(error), None)),
+            }
+        });
+        Ok(kept.boxed())
+    }
+
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+}
+
+impl<M: fmt::Debug> fmt::Debug for Record<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Record")
+            .field("model", &self.model)
+            .field("secrets", &self.secrets)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One answer while it is recorded.
+struct Take {
+    model: String,
+    request: Value,
+    deltas: Vec<ChatDelta>,
+    secrets: Secrets,
+    tape: Arc<Mutex<dyn Write + Send>>,
+}
+
+impl Take {
+    fn keep(mut self, error: Option<&ModelError>) -> Result<(), ModelError> {
+        self.secrets.scrub_deltas(&mut self.deltas);
+        let exchange = Exchange {
+            version: VERSION,
+            digest: digest(&self.request),
+            model: self.secrets.scrub(&self.model),
+            request: self.request,
+            deltas: self.deltas,
+            error: error.map(|error| KeptError {
+                kind: error.kind,
+                advice: error.advice,
+                context: self.secrets.scrub(&error.context),
+            }),
+        };
+        let written = serde_json::to_vec(&exchange)
+            .map_err(std::io::Error::from)
+            .and_then(|mut line| {
+                line.push(b'\n');
+                let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
+                tape.write_all(&line)?;
+                tape.flush()
+            });
+        written.map_err(|why| {
+            ModelError::new(ModelErrorKind::Other, "the cassette cannot be written").caused_by(why)
+        })
+    }
+}

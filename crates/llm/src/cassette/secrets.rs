@@ -1,0 +1,229 @@
+use std::{collections::BTreeMap, fmt, ops::Range};
+
+use serde_json::{Map, Value};
+
+use crate::{ApiKey, ChatDelta, FinishReason};
+
+/// What stands in the place of a secret. No key contains such characters.
+const MARK: &str = "‹•••›";
+/// How keys begin that are known to be keys, whoever sees them.
+const BEGINNINGS: [&str; 12] = [
+    "sk-",
+    "pk-",
+    "rk-",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "github_pat_",
+    "xoxb-",
+    "xoxp-",
+    "AKIA",
+    "AIza",
+    "hf_",
+];
+/// A shorter word is none.
+const KEY_CHARS: usize = 20;
+const BEARER_CHARS: usize = 8;
+
+/// What must not be in a cassette.
+///
+/// Beside the secrets that it is told, it hides what looks like one wherever it is: long words
+/// that begin as keys do (`sk-…`, `ghp_…`, `AKIA…`), what follows `Bearer`, and JSON web tokens.
+///
+/// A secret is found as it is and as JSON writes it; across the deltas of a stream too. One that
+/// was written otherwise, such as in base64, must be told in that form.
+#[derive(Clone, Default)]
+pub struct Secrets {
+    known: Vec<String>,
+}
+
+impl Secrets {
+    /// Hides these texts wherever they are. Empty ones are passed over.
+    pub fn new<T: Into<String>>(known: impl IntoIterator<Item = T>) -> Self {
+        known.into_iter().fold(Self::default(), Self::and)
+    }
+
+    /// Hides this text too.
+    #[must_use]
+    pub fn and(mut self, secret: impl Into<String>) -> Self {
+        let secret = secret.into();
+        if secret.is_empty() {
+            return self;
+        }
+        let quoted = Value::from(secret.as_str()).to_string();
+        let escaped = quoted.get(1..quoted.len().saturating_sub(1));
+        self.known.extend(
+            escaped
+                .filter(|escaped| *escaped != secret)
+                .map(str::to_owned),
+        );
+        self.known.push(secret);
+        self
+    }
+
+    /// Hides this key too.
+    #[must_use]
+    pub fn and_key(self, key: &ApiKey) -> Self {
+        self.and(key.reveal())
+    }
+
+    /// The text without secrets.
+    pub fn scrub(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        self.scrub_pieces([&mut text]);
+        text
+    }
+
+    /// Hides secrets in all texts of a value, names of fields and numbers included.
+    pub(super) fn scrub_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.scrub_pieces([text]),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.scrub_value(item)),
+            Value::Object(fields) => {
+                let scrubbed: Map<_, _> = std::mem::take(fields)
+                    .into_iter()
+                    .map(|(name, mut value)| {
+                        self.scrub_value(&mut value);
+                        (self.scrub(&name), value)
+                    })
+                    .collect();
+                *fields = scrubbed;
+            }
+            Value::Number(number) => {
+                let text = number.to_string();
+                let scrubbed = self.scrub(&text);
+                if scrubbed != text {
+                    *value = Value::String(scrubbed);
+                }
+            }
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    /// Hides secrets in an answer, wherever a server cut it.
+    pub(super) fn scrub_deltas(&self, deltas: &mut [ChatDelta]) {
+        let (mut text, mut reasoning) = (vec![], vec![]);
+        let mut calls: BTreeMap<(usize, u8), Vec<&mut String>> = BTreeMap::new();
+        for delta in deltas {
+            match delta {
+                ChatDelta::Text(piece) => text.push(piece),
+                ChatDelta::Reasoning(piece) => reasoning.push(piece),
+                ChatDelta::ToolCall(piece) => {
+                    let at = piece.index;
+                    calls.entry((at, 0)).or_default().push(&mut piece.arguments);
+                    calls.entry((at, 1)).or_default().extend(&mut piece.name);
+                    self.scrub_pieces(&mut piece.id);
+                }
+                ChatDelta::Kept { by, value } => {
+                    self.scrub_pieces([by]);
+                    self.scrub_value(value);
+                }
+                ChatDelta::Finish(FinishReason::Other(reason)) => self.scrub_pieces([reason]),
+                ChatDelta::Usage(_) | ChatDelta::Finish(_) | ChatDelta::Attempt(_) => {}
+            }
+        }
+        self.scrub_pieces(text);
+        self.scrub_pieces(reasoning);
+        calls.into_values().for_each(|call| self.scrub_pieces(call));
+    }
+
+    /// Hides secrets in a text that lies in pieces: the mark stands where a secret began.
+    fn scrub_pieces<'a>(&self, pieces: impl IntoIterator<Item = &'a mut String>) {
+        let pieces: Vec<_> = pieces.into_iter().collect();
+        let whole: String = pieces.iter().map(|piece| piece.as_str()).collect();
+        let hidden = self.find(&whole);
+        if hidden.is_empty() {
+            return;
+        }
+        let mut start = 0;
+        for piece in pieces {
+            let own = start..start + piece.len();
+            start = own.end;
+            *piece = without(&whole, own, &hidden);
+        }
+    }
+
+    /// Where secrets are, in order and without overlaps.
+    fn find(&self, text: &str) -> Vec<Range<usize>> {
+        let mut found = shapes(text);
+        for secret in &self.known {
+            // Occurrences that overlap count too, or a part of one would be left.
+            let mut from = 0;
+            while let Some(at) = text.get(from..).and_then(|rest| rest.find(secret.as_str())) {
+                let at = from + at;
+                found.push(at..at + secret.len());
+                from = at + next_len(text, at);
+            }
+        }
+        found.sort_unstable_by_key(|range| range.start);
+        let mut joined: Vec<Range<usize>> = vec![];
+        for range in found {
+            match joined.last_mut() {
+                Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+                _ => joined.push(range),
+            }
+        }
+        joined
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Secrets([{} hidden])", self.known.len())
+    }
+}
+
+/// One piece of the whole, with a mark where something hidden begins in it.
+fn without(whole: &str, own: Range<usize>, hidden: &[Range<usize>]) -> String {
+    let mut left = String::new();
+    let mut at = own.start;
+    for range in hidden {
+        if range.end <= at {
+            continue;
+        }
+        if range.start >= own.end {
+            break;
+        }
+        left += whole.get(at..range.start).unwrap_or_default();
+        if range.start >= own.start {
+            left += MARK;
+        }
+        at = range.end.min(own.end);
+    }
+    left + whole.get(at..own.end).unwrap_or_default()
+}
+
+/// Words that look like secrets.
+fn shapes(text: &str) -> Vec<Range<usize>> {
+    let mut found = vec![];
+    let mut from = 0;
+    let of_a_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    for word in text.split(|c| !of_a_word(c)) {
+        let range = from..from + word.len();
+        from = range.end + next_len(text, range.end);
+        let begins = BEGINNINGS
+            .iter()
+            .any(|beginning| word.starts_with(beginning));
+        let digits = word.bytes().any(|byte| byte.is_ascii_digit());
+        let token = word.starts_with("eyJ") && word.matches('.').count() == 2;
+        if word.len() >= KEY_CHARS && (begins && digits || token) {
+            found.push(range);
+        }
+    }
+    for (at, scheme) in text.match_indices("earer ") {
+        let start = at + scheme.len();
+        let rest = text.get(start..).unwrap_or_default();
+        let end = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\' | ',' | '‹');
+        let length = rest.find(end).unwrap_or(rest.len());
+        if length >= BEARER_CHARS {
+            found.push(start..start + length);
+        }
+    }
+    found
+}
+
+fn next_len(text: &str, at: usize) -> usize {
+    text.get(at..)
+        .and_then(|rest| rest.chars().next())
+        .map_or(0, char::len_utf8)
+}
