@@ -12,7 +12,9 @@ pub type DeltaStream = BoxStream<'static, Result<ChatDelta, ModelError>>;
 ///
 /// Everything that an answer depends on is in the request. What can go wrong with a server
 /// belongs into decorators that wrap a model and are models again:
-/// [`Retry`](crate::Retry), [`Timeout`](crate::Timeout), [`Fallback`](crate::Fallback).
+/// [`Retry`](crate::Retry), [`Timeout`](crate::Timeout), [`Fallback`](crate::Fallback),
+/// [`CircuitBreaker`](crate::CircuitBreaker), [`RateLimit`](crate::RateLimit),
+/// [`Traced`](crate::Traced), [`Record`](crate::Record).
 ///
 /// # Contract
 /// - **deltas in order**: text, reasoning and the arguments of each tool call, joined in the order

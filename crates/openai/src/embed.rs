@@ -1,0 +1,173 @@
+use std::time::Duration;
+
+use async_trait::async_trait;
+use fugato_llm::{ApiKey, Embedder, Embeddings, ModelError, ModelErrorKind, Usage};
+use reqwest::{Client, header::AUTHORIZATION};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::{client, failure};
+
+/// An embedding model behind a server that speaks the protocol of `/v1/embeddings`.
+///
+/// # Notes
+/// - Nothing is tried again here. Texts beyond [`batch`](Self::batch) go in further requests, one
+///   after the other; if one fails, all fail.
+///
+/// # Cancellation safety
+/// Dropping the future closes the connection.
+#[derive(Debug, Clone)]
+pub struct OpenAiEmbedder {
+    http: Client,
+    url: String,
+    key: Option<ApiKey>,
+    model: String,
+    dimensions: Option<u32>,
+    batch: usize,
+    timeout: Option<Duration>,
+}
+
+impl OpenAiEmbedder {
+    /// The model of this name behind `base_url`, which is read as
+    /// [`OpenAi::new`](crate::OpenAi::new) does.
+    pub fn new(base_url: &str, model: impl Into<String>) -> Self {
+        Self {
+            http: Client::new(),
+            url: client::endpoint(base_url, "/embeddings"),
+            key: None,
+            model: model.into(),
+            dimensions: None,
+            batch: 256,
+            timeout: None,
+        }
+    }
+
+    /// What to authenticate with.
+    #[must_use]
+    pub fn key(mut self, key: ApiKey) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// The HTTP client to use in place of a new one: for proxies, own certificates and the like.
+    #[must_use]
+    pub fn http(mut self, client: Client) -> Self {
+        self.http = client;
+        self
+    }
+
+    /// How many dimensions the vectors shall have, where the model leaves a choice.
+    #[must_use]
+    pub fn dimensions(mut self, dimensions: u32) -> Self {
+        self.dimensions = Some(dimensions);
+        self
+    }
+
+    /// How many texts to send at once; 256 by default, at least 1.
+    #[must_use]
+    pub fn batch(mut self, texts: usize) -> Self {
+        self.batch = texts;
+        self
+    }
+
+    /// How long one request may take; no limit by default.
+    #[must_use]
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = Some(limit);
+        self
+    }
+
+    async fn ask(&self, texts: &[String]) -> Result<Answer, ModelError> {
+        let mut body = Map::new();
+        body.insert("model".into(), self.model.as_str().into());
+        body.insert("input".into(), json!(texts));
+        body.insert("encoding_format".into(), "float".into());
+        if let Some(dimensions) = self.dimensions {
+            body.insert("dimensions".into(), dimensions.into());
+        }
+        let mut call = self.http.post(&self.url).json(&Value::Object(body));
+        if let Some(value) = client::bearer(self.key.as_ref())? {
+            call = call.header(AUTHORIZATION, value);
+        }
+        if let Some(limit) = self.timeout {
+            call = call.timeout(limit);
+        }
+        let response = call.send().await.map_err(failure::of_request)?;
+        tracing::debug!(
+            target: "fugato.openai",
+            model = self.model,
+            status = response.status().as_u16(),
+            "model_response"
+        );
+        if !response.status().is_success() {
+            return Err(failure::of_status(response, self.key.as_ref()).await);
+        }
+        let bytes = response.bytes().await.map_err(failure::of_body)?;
+        serde_json::from_slice(&bytes)
+            .map_err(|why| ModelError::new(ModelErrorKind::Malformed, "").caused_by(why))
+    }
+}
+
+#[async_trait]
+impl Embedder for OpenAiEmbedder {
+    async fn embed(&self, texts: &[String]) -> Result<Embeddings, ModelError> {
+        let mut all = Embeddings::default();
+        for texts in texts.chunks(self.batch.max(1)) {
+            let answer = self.ask(texts).await?;
+            if let Some(counted) = &answer.usage {
+                *all.usage.get_or_insert_default() += Usage::new(counted.prompt_tokens, 0);
+            }
+            all.vectors.extend(answer.vectors(texts.len())?);
+        }
+        let dimensions = all.vectors.first().map_or(0, Vec::len);
+        if all.vectors.iter().any(|vector| vector.len() != dimensions) {
+            return Err(malformed("the vectors have different dimensions"));
+        }
+        Ok(all)
+    }
+
+    fn name(&self) -> &str {
+        &self.model
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    data: Vec<Item>,
+    usage: Option<Counted>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    index: Option<usize>,
+    embedding: Vec<f32>,
+}
+
+#[derive(Deserialize)]
+struct Counted {
+    #[serde(default)]
+    prompt_tokens: u64,
+}
+
+impl Answer {
+    /// The vectors in the order of the texts, whatever order the server sends them in.
+    fn vectors(self, texts: usize) -> Result<Vec<Vec<f32>>, ModelError> {
+        let mut vectors = vec![None; texts];
+        for (position, item) in self.data.into_iter().enumerate() {
+            let place = vectors.get_mut(item.index.unwrap_or(position));
+            let place = place.filter(|place| place.is_none());
+            let place = place.ok_or_else(|| malformed("a vector belongs to no text"))?;
+            if item.embedding.is_empty() || !item.embedding.iter().all(|number| number.is_finite())
+            {
+                return Err(malformed("a vector is empty or infinite"));
+            }
+            *place = Some(item.embedding);
+        }
+        let whole: Option<Vec<_>> = vectors.into_iter().collect();
+        whole.ok_or_else(|| malformed("a text has no vector"))
+    }
+}
+
+fn malformed(why: &str) -> ModelError {
+    ModelError::new(ModelErrorKind::Malformed, why)
+}
