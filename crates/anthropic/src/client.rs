@@ -1,0 +1,186 @@
+use async_trait::async_trait;
+use fugato_llm::{ApiKey, ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind};
+use reqwest::{
+    Client,
+    header::{ACCEPT, HeaderValue},
+};
+use serde_json::{Map, Value};
+
+use crate::{answer, failure, wire};
+
+const VERSION: &str = "2023-06-01";
+
+/// A model behind a server that speaks the messages protocol.
+///
+/// # Notes
+/// - Nothing is tried again here; wrap it in [`Retry`](fugato_llm::Retry) and its like.
+/// - [`ChatRequest::timeout`] limits the whole exchange.
+///
+/// # Cancellation safety
+/// Dropping the stream, or the future that begins it, closes the connection.
+#[derive(Debug, Clone)]
+pub struct Anthropic {
+    http: Client,
+    url: String,
+    key: Option<ApiKey>,
+    pub(crate) model: String,
+    pub(crate) max_tokens: u32,
+    pub(crate) thinking: ThinkingMode,
+    pub(crate) structured: bool,
+    pub(crate) extra: Map<String, Value>,
+}
+
+/// How a model thinks that is asked to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ThinkingMode {
+    /// With at most so many tokens, on top of those of the answer; at least 1,024.
+    Budget(u32),
+    /// As much as it sees fit, for models that can judge it.
+    Adaptive,
+}
+
+impl Anthropic {
+    /// The model of this name at `https://api.anthropic.com`.
+    pub fn new(model: impl Into<String>) -> Self {
+        Self {
+            http: Client::new(),
+            url: endpoint("https://api.anthropic.com"),
+            key: None,
+            model: model.into(),
+            max_tokens: 4096,
+            thinking: ThinkingMode::Budget(4096),
+            structured: false,
+            extra: Map::new(),
+        }
+    }
+
+    /// Another server; a base without a path gets `/v1`.
+    #[must_use]
+    pub fn base_url(mut self, base_url: &str) -> Self {
+        self.url = endpoint(base_url);
+        self
+    }
+
+    /// What to authenticate with.
+    #[must_use]
+    pub fn key(mut self, key: ApiKey) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// The HTTP client to use in place of a new one: for proxies, own certificates and the like.
+    #[must_use]
+    pub fn http(mut self, client: Client) -> Self {
+        self.http = client;
+        self
+    }
+
+    /// The longest answer where a request does not limit it, in tokens; 4,096 by default.
+    #[must_use]
+    pub fn max_tokens(mut self, tokens: u32) -> Self {
+        self.max_tokens = tokens;
+        self
+    }
+
+    /// How it thinks when a request wants that; a budget of 4,096 tokens by default.
+    #[must_use]
+    pub fn thinking_mode(mut self, mode: ThinkingMode) -> Self {
+        self.thinking = mode;
+        self
+    }
+
+    /// Whether the server holds answers to a schema; off by default, as not every model can.
+    ///
+    /// Without it a [`Contract`](fugato_llm::Contract) tells the schema in words.
+    #[must_use]
+    pub fn structured(mut self, supported: bool) -> Self {
+        self.structured = supported;
+        self
+    }
+
+    /// A field that this server wants in the body of every request.
+    #[must_use]
+    pub fn extra(mut self, field: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.extra.insert(field.into(), value.into());
+        self
+    }
+
+    fn authorization(&self) -> Result<Option<HeaderValue>, ModelError> {
+        let Some(key) = &self.key else {
+            return Ok(None);
+        };
+        let mut value = HeaderValue::from_str(key.reveal()).map_err(|_| {
+            ModelError::new(
+                ModelErrorKind::Denied,
+                "the key has characters that no header can hold",
+            )
+        })?;
+        value.set_sensitive(true);
+        Ok(Some(value))
+    }
+}
+
+#[async_trait]
+impl ChatModel for Anthropic {
+    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        let mut call = self
+            .http
+            .post(&self.url)
+            .header(ACCEPT, "text/event-stream")
+            .header("anthropic-version", VERSION)
+            .json(&wire::body(self, &request));
+        if let Some(value) = self.authorization()? {
+            call = call.header("x-api-key", value);
+        }
+        if let Some(limit) = request.timeout {
+            call = call.timeout(limit);
+        }
+        let response = call.send().await.map_err(failure::of_request)?;
+        tracing::debug!(
+            target: "fugato.anthropic",
+            model = self.model,
+            status = response.status().as_u16(),
+            "model_response"
+        );
+        if response.status().is_success() {
+            Ok(answer::deltas(response, self.key.clone()))
+        } else {
+            Err(failure::of_status(response, self.key.as_ref()).await)
+        }
+    }
+
+    fn name(&self) -> &str {
+        &self.model
+    }
+}
+
+fn endpoint(base: &str) -> String {
+    let base = base
+        .trim()
+        .trim_end_matches('/')
+        .trim_end_matches("/messages");
+    let host_on = base.split_once("://").map_or(base, |(_, rest)| rest);
+    let version = if host_on.contains('/') { "" } else { "/v1" };
+    format!("{base}{version}/messages")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_without_a_path_gets_the_usual_one() {
+        for (base, expected) in [
+            ("http://localhost:80", "http://localhost:80/v1/messages"),
+            ("https://a.example/v1/", "https://a.example/v1/messages"),
+            ("https://a.example/api", "https://a.example/api/messages"),
+            (
+                "https://a.example/v1/messages",
+                "https://a.example/v1/messages",
+            ),
+        ] {
+            assert_eq!(endpoint(base), expected);
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Events of an answer in the words of the protocol.
+
+use std::collections::BTreeMap;
+
+use fugato_llm::{ChatDelta, FinishReason, ToolCallDelta, Usage};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::PROTOCOL;
+
+/// Makes deltas of the events of one answer.
+///
+/// Events and blocks of unknown types are passed over, as the protocol asks of its clients.
+#[derive(Debug, Clone, Default)]
+pub struct EventDecoder {
+    /// The blocks that have begun and not ended.
+    open: BTreeMap<usize, Block>,
+    /// The number of calls seen: blocks of text count among the blocks, but not among the calls.
+    calls: usize,
+    usage: Counted,
+    finished: bool,
+    done: bool,
+}
+
+/// An event is not what the protocol asks for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MalformedEvent {
+    /// It is not JSON, or a field has the wrong type.
+    #[error("an event cannot be read")]
+    Json(#[from] serde_json::Error),
+    /// The server put an error into the stream.
+    #[error("the server reports an error")]
+    Reported(Value),
+}
+
+#[derive(Debug, Clone)]
+enum Block {
+    Call(usize),
+    Thinking { text: String, signature: String },
+}
+
+impl EventDecoder {
+    /// Decodes the data of one event, and hands over its deltas in order.
+    ///
+    /// A whole message, which a server sends that does not stream, is decoded too.
+    pub fn decode(
+        &mut self,
+        data: &[u8],
+        mut delta: impl FnMut(ChatDelta),
+    ) -> Result<(), MalformedEvent> {
+        match serde_json::from_slice(data)? {
+            Event::MessageStart { message } => self.count(message.usage, &mut delta),
+            Event::ContentBlockStart {
+                index,
+                content_block,
+            } => self.begin(index, content_block, &mut delta),
+            Event::ContentBlockDelta { index, delta: more } => self.more(index, more, &mut delta),
+            Event::ContentBlockStop { index } => self.end(index, &mut delta),
+            Event::MessageDelta { delta: last, usage } => {
+                self.stop(last.stop_reason, &mut delta);
+                self.count(usage, &mut delta);
+            }
+            Event::MessageStop => self.done = true,
+            Event::Message(whole) => {
+                for (index, block) in whole.content.into_iter().enumerate() {
+                    self.begin(index, block, &mut delta);
+                    self.end(index, &mut delta);
+                }
+                self.stop(whole.stop_reason, &mut delta);
+                self.count(whole.usage, &mut delta);
+                self.done = true;
+            }
+            Event::Error { error } => return Err(MalformedEvent::Reported(error)),
+            Event::Unknown => {}
+        }
+        Ok(())
+    }
+
+    /// Whether the server has said that nothing follows.
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Whether the answer may end here: the server said so, or gave a reason to stop.
+    pub fn may_end(&self) -> bool {
+        self.done || self.finished
+    }
+
+    fn begin(&mut self, index: usize, block: Content, delta: &mut impl FnMut(ChatDelta)) {
+        match block {
+            Content::Text { text } => say(text, ChatDelta::Text, delta),
+            Content::ToolUse { id, name, input } => {
+                let call = self.calls;
+                self.calls += 1;
+                self.open.insert(index, Block::Call(call));
+                let whole = input.as_object().is_some_and(|fields| !fields.is_empty());
+                let arguments = if whole {
+                    input.to_string()
+                } else {
+                    String::new()
+                };
+                let piece = ToolCallDelta::new(call, arguments).id(id).name(name);
+                delta(ChatDelta::ToolCall(piece));
+            }
+            Content::Thinking {
+                thinking,
+                signature,
+            } => {
+                say(thinking.clone(), ChatDelta::Reasoning, delta);
+                let block = Block::Thinking {
+                    text: thinking,
+                    signature,
+                };
+                self.open.insert(index, block);
+            }
+            Content::RedactedThinking { data } => {
+                keep(json!({ "type": "redacted_thinking", "data": data }), delta);
+            }
+            Content::Unknown => {}
+        }
+    }
+
+    fn more(&mut self, index: usize, more: More, delta: &mut impl FnMut(ChatDelta)) {
+        match (more, self.open.get_mut(&index)) {
+            (More::TextDelta { text }, _) => say(text, ChatDelta::Text, delta),
+            (More::InputJsonDelta { partial_json }, Some(Block::Call(call))) => {
+                if !partial_json.is_empty() {
+                    delta(ChatDelta::ToolCall(ToolCallDelta::new(*call, partial_json)));
+                }
+            }
+            (More::ThinkingDelta { thinking }, Some(Block::Thinking { text, .. })) => {
+                text.push_str(&thinking);
+                say(thinking, ChatDelta::Reasoning, delta);
+            }
+            (More::SignatureDelta { signature: more }, Some(Block::Thinking { signature, .. })) => {
+                signature.push_str(&more);
+            }
+            // A delta of a block that never began, or of a kind that is not known.
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, index: usize, delta: &mut impl FnMut(ChatDelta)) {
+        if let Some(Block::Thinking { text, signature }) = self.open.remove(&index)
+            && !signature.is_empty()
+        {
+            let block = json!({ "type": "thinking", "thinking": text, "signature": signature });
+            keep(block, delta);
+        }
+    }
+
+    fn stop(&mut self, reason: Option<String>, delta: &mut impl FnMut(ChatDelta)) {
+        let Some(reason) = reason else {
+            return;
+        };
+        self.finished = true;
+        delta(ChatDelta::Finish(match reason.as_str() {
+            "end_turn" | "stop_sequence" => FinishReason::Stop,
+            "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+            "tool_use" => FinishReason::ToolCalls,
+            "refusal" => FinishReason::Filtered,
+            _ => FinishReason::Other(reason),
+        }));
+    }
+
+    /// Later counts are of the whole answer and replace earlier ones, field by field.
+    fn count(&mut self, more: Option<Counted>, delta: &mut impl FnMut(ChatDelta)) {
+        let Some(more) = more else {
+            return;
+        };
+        let known = &mut self.usage;
+        for (known, more) in [
+            (&mut known.input_tokens, more.input_tokens),
+            (&mut known.output_tokens, more.output_tokens),
+            (
+                &mut known.cache_read_input_tokens,
+                more.cache_read_input_tokens,
+            ),
+            (
+                &mut known.cache_creation_input_tokens,
+                more.cache_creation_input_tokens,
+            ),
+        ] {
+            *known = more.or(*known);
+        }
+        let tokens = |count: Option<u64>| count.unwrap_or_default();
+        let cached = tokens(known.cache_read_input_tokens);
+        let input = tokens(known.input_tokens)
+            .saturating_add(cached)
+            .saturating_add(tokens(known.cache_creation_input_tokens));
+        let usage = Usage::new(input, tokens(known.output_tokens)).cached(cached);
+        delta(ChatDelta::Usage(usage));
+    }
+}
+
+fn say(text: String, what: fn(String) -> ChatDelta, delta: &mut impl FnMut(ChatDelta)) {
+    if !text.is_empty() {
+        delta(what(text));
+    }
+}
+
+fn keep(value: Value, delta: &mut impl FnMut(ChatDelta)) {
+    let by = PROTOCOL.to_owned();
+    delta(ChatDelta::Kept { by, value });
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Event {
+    MessageStart {
+        message: Started,
+    },
+    ContentBlockStart {
+        index: usize,
+        content_block: Content,
+    },
+    ContentBlockDelta {
+        index: usize,
+        delta: More,
+    },
+    ContentBlockStop {
+        index: usize,
+    },
+    MessageDelta {
+        delta: Last,
+        usage: Option<Counted>,
+    },
+    MessageStop,
+    Message(Whole),
+    Error {
+        error: Value,
+    },
+    #[serde(other)]
+    Unknown,
+}
+
+#[derive(Deserialize)]
+struct Started {
+    usage: Option<Counted>,
+}
+
+#[derive(Deserialize)]
+struct Last {
+    stop_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Whole {
+    content: Vec<Content>,
+    stop_reason: Option<String>,
+    usage: Option<Counted>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Content {
+    Text {
+        #[serde(default)]
+        text: String,
+    },
+    ToolUse {
+        id: String,
+        name: String,
+        #[serde(default)]
+        input: Value,
+    },
+    Thinking {
+        #[serde(default)]
+        thinking: String,
+        #[serde(default)]
+        signature: String,
+    },
+    RedactedThinking {
+        data: String,
+    },
+    #[serde(other)]
+    Unknown,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum More {
+    TextDelta {
+        text: String,
+    },
+    InputJsonDelta {
+        partial_json: String,
+    },
+    ThinkingDelta {
+        thinking: String,
+    },
+    SignatureDelta {
+        signature: String,
+    },
+    #[serde(other)]
+    Unknown,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "these are the words of the protocol"
+)]
+struct Counted {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests;
