@@ -53,25 +53,38 @@ impl Subscriber for Spans {
         let id = self.next.fetch_add(1, Ordering::Relaxed) + 1;
         let mut fields = Fields::new();
         span.record(&mut Fill(&mut fields));
-        self.kept.lock().unwrap().insert(id, (fields, 1));
+        self.kept
+            .lock()
+            .expect("no test panics with it")
+            .insert(id, (fields, 1));
         Id::from_u64(id)
     }
 
     fn record(&self, span: &Id, values: &Record<'_>) {
-        if let Some((fields, _)) = self.kept.lock().unwrap().get_mut(&span.into_u64()) {
+        if let Some((fields, _)) = self
+            .kept
+            .lock()
+            .expect("no test panics with it")
+            .get_mut(&span.into_u64())
+        {
             values.record(&mut Fill(fields));
         }
     }
 
     fn clone_span(&self, span: &Id) -> Id {
-        if let Some((_, holders)) = self.kept.lock().unwrap().get_mut(&span.into_u64()) {
+        if let Some((_, holders)) = self
+            .kept
+            .lock()
+            .expect("no test panics with it")
+            .get_mut(&span.into_u64())
+        {
             *holders += 1;
         }
         span.clone()
     }
 
     fn try_close(&self, span: Id) -> bool {
-        let mut kept = self.kept.lock().unwrap();
+        let mut kept = self.kept.lock().expect("no test panics with it");
         let Some((_, holders)) = kept.get_mut(&span.into_u64()) else {
             return false;
         };
@@ -132,7 +145,13 @@ async fn l16_a_span_tells_what_was_asked_and_what_it_cost() {
         ("fugato.stage", "plan"),
         ("fugato.attempts", "2"),
     ]);
-    let kept: Vec<_> = spans.kept.lock().unwrap().values().cloned().collect();
+    let kept: Vec<_> = spans
+        .kept
+        .lock()
+        .expect("no test panics with it")
+        .values()
+        .cloned()
+        .collect();
     assert_eq!(kept, [(expected, 0)]);
 }
 

@@ -124,10 +124,10 @@ impl EventDecoder {
     fn more(&mut self, index: usize, more: More, delta: &mut impl FnMut(ChatDelta)) {
         match (more, self.open.get_mut(&index)) {
             (More::TextDelta { text }, _) => say(text, ChatDelta::Text, delta),
-            (More::InputJsonDelta { partial_json }, Some(Block::Call(call))) => {
-                if !partial_json.is_empty() {
-                    delta(ChatDelta::ToolCall(ToolCallDelta::new(*call, partial_json)));
-                }
+            (More::InputJsonDelta { partial_json }, Some(Block::Call(call)))
+                if !partial_json.is_empty() =>
+            {
+                delta(ChatDelta::ToolCall(ToolCallDelta::new(*call, partial_json)));
             }
             (More::ThinkingDelta { thinking }, Some(Block::Thinking { text, .. })) => {
                 text.push_str(&thinking);
@@ -136,7 +136,7 @@ impl EventDecoder {
             (More::SignatureDelta { signature: more }, Some(Block::Thinking { signature, .. })) => {
                 signature.push_str(&more);
             }
-            // A delta of a block that never began, or of a kind that is not known.
+            // An empty delta, one of a block that never began, or of a kind that is not known.
             _ => {}
         }
     }

@@ -165,8 +165,9 @@ mod tests {
         fn admits(&mut self, id: usize, now: Duration) -> Result<(), Refused> {
             if let Some(opened) = self.opened {
                 let until = opened + self.limits.open_for;
-                if now < until {
-                    return Err(Refused::Open(until - now));
+                let left = until.saturating_sub(now);
+                if !left.is_zero() {
+                    return Err(Refused::Open(left));
                 }
                 self.change(None, true);
             }

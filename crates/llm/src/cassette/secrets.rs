@@ -124,7 +124,9 @@ impl Secrets {
         }
         self.scrub_pieces(text);
         self.scrub_pieces(reasoning);
-        calls.into_values().for_each(|call| self.scrub_pieces(call));
+        for call in calls.into_values() {
+            self.scrub_pieces(call);
+        }
     }
 
     /// Hides secrets in a text that lies in pieces: the mark stands where a secret began.

@@ -14,11 +14,15 @@ fn decode<'a>(events: impl IntoIterator<Item = &'a Value>) -> (Vec<ChatDelta>, E
 }
 
 fn start(index: usize, block: Value) -> Value {
-    json!({ "type": "content_block_start", "index": index, "content_block": block })
+    let mut event = json!({ "type": "content_block_start", "index": index });
+    event["content_block"] = block;
+    event
 }
 
 fn more(index: usize, delta: Value) -> Value {
-    json!({ "type": "content_block_delta", "index": index, "delta": delta })
+    let mut event = json!({ "type": "content_block_delta", "index": index });
+    event["delta"] = delta;
+    event
 }
 
 fn stop(index: usize) -> Value {
