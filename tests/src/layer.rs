@@ -17,7 +17,7 @@ pub struct Package {
 }
 
 /// The arrows between the crates: a crate may need these, and no other crate of ours.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("fugato-state", &[]),
     ("fugato-store", &["state"]),
     ("fugato-stream", &["state"]),
@@ -25,6 +25,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("fugato-tool", &["state", "stream"]),
     ("fugato-prompt", &["state", "stream"]),
     ("fugato-graph", &["state", "store", "stream"]),
+    ("fugato-anthropic", &["state", "llm"]),
     ("fugato-openai", &["state", "llm"]),
     ("fugato-mysql", &["state", "store"]),
     ("fugato-postgres", &["state", "store"]),
@@ -33,8 +34,19 @@ const ARROWS: [(&str, &[&str]); 14] = [
     (
         "fugato",
         &[
-            "state", "store", "stream", "llm", "tool", "prompt", "graph", "openai", "mysql",
-            "postgres", "redis", "sqlite",
+            "state",
+            "store",
+            "stream",
+            "llm",
+            "tool",
+            "prompt",
+            "graph",
+            "anthropic",
+            "openai",
+            "mysql",
+            "postgres",
+            "redis",
+            "sqlite",
         ],
     ),
     (

@@ -12,6 +12,8 @@ pub fn names() -> Vec<String> {
     let defects = (1..=11).chain(13..=17).chain([19, 20, 23, 25]);
     range("SCH-", (1..=81).chain(89..=115).collect())
         .chain(range("SCH-", vec![117, 118, 119, 121, 122]))
+        .chain(range("L", (1..=5).collect()))
+        .chain(["STW-30", "STW-C5"].map(str::to_owned))
         .chain(["RCT-10", "PLN-18", "L12"].map(str::to_owned))
         .chain(["TRN-12", "TRN-13", "TRN-W4"].map(str::to_owned))
         .chain(range("SCH-T", vec![1, 2]))
@@ -102,6 +104,6 @@ mod tests {
     fn every_name_is_there_once() {
         let names = names();
         let distinct: BTreeSet<_> = names.iter().collect();
-        assert_eq!((distinct.len(), names.len()), (190, 190));
+        assert_eq!((distinct.len(), names.len()), (197, 197));
     }
 }

@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "anthropic")]
+pub use fugato_anthropic as anthropic;
 pub use fugato_graph as graph;
 pub use fugato_llm as llm;
 #[cfg(feature = "mysql")]
@@ -20,6 +22,8 @@ pub use fugato_tool as tool;
 
 // What nearly every agent names. The rest is one segment away, in the module of its crate, where
 // two crates may use the same word.
+#[cfg(feature = "anthropic")]
+pub use fugato_anthropic::Anthropic;
 pub use fugato_graph::{
     Answers, BoxError, Context, Durability, END, Effect, EffectClass, Ended, Graph, Node,
     NodePolicy, Note, Outcome, RunError, Runner, RunnerOptions, Worker,
