@@ -1,5 +1,5 @@
 //! Running tasks: one inline, several at once.
-use std::{panic::AssertUnwindSafe, task::Poll, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::LazyLock, task::Poll, time::Duration};
 
 use fugato_state::State;
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
