@@ -17,20 +17,21 @@ pub struct Package {
 }
 
 /// The arrows between the crates: a crate may need these, and no other crate of ours.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("fugato-state", &[]),
     ("fugato-store", &["state"]),
     ("fugato-stream", &["state"]),
     ("fugato-llm", &["state", "stream"]),
     ("fugato-tool", &["state", "stream"]),
     ("fugato-prompt", &["state", "stream"]),
+    ("fugato-memory", &["state", "store", "stream"]),
     ("fugato-graph", &["state", "store", "stream"]),
     ("fugato-anthropic", &["state", "llm"]),
     ("fugato-openai", &["state", "llm"]),
     ("fugato-mysql", &["state", "store"]),
     ("fugato-postgres", &["state", "store"]),
     ("fugato-redis", &["state", "store"]),
-    ("fugato-sqlite", &["state", "store"]),
+    ("fugato-sqlite", &["state", "store", "memory"]),
     (
         "fugato",
         &[
@@ -40,6 +41,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "llm",
             "tool",
             "prompt",
+            "memory",
             "graph",
             "anthropic",
             "openai",
@@ -56,7 +58,9 @@ const ARROWS: [(&str, &[&str]); 15] = [
 ];
 
 /// The crates that have no HTTP, TLS or database beneath them.
-const BASE: [&str; 7] = ["state", "store", "stream", "llm", "tool", "prompt", "graph"];
+const BASE: [&str; 8] = [
+    "state", "store", "stream", "llm", "tool", "prompt", "memory", "graph",
+];
 
 /// What speaks HTTP or TLS, or keeps a database.
 const OUTSIDE: [&str; 16] = [

@@ -4,6 +4,7 @@
 pub use fugato_anthropic as anthropic;
 pub use fugato_graph as graph;
 pub use fugato_llm as llm;
+pub use fugato_memory as memory;
 #[cfg(feature = "mysql")]
 pub use fugato_mysql as mysql;
 #[cfg(feature = "openai")]

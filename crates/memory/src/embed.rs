@@ -1,0 +1,152 @@
+use async_trait::async_trait;
+use thiserror::Error;
+
+use crate::{digest, term::terms};
+
+/// Turns texts into vectors, so that what means the same lies close together.
+///
+/// *Contract*
+/// - **one for each**: as many vectors as texts, in their order, all of the same dimensions.
+/// - **same again**: the same text gives the same vector as long as the name is the same.
+#[async_trait]
+pub trait Embedder: Send + Sync {
+    /// The vectors of texts.
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError>;
+
+    /// The name of what makes the vectors, its version included: vectors of different names do not
+    /// compare.
+    fn name(&self) -> &str;
+
+    /// Whether near means alike in meaning, and not only in letters.
+    fn is_semantic(&self) -> bool {
+        true
+    }
+}
+
+/// Texts could not be turned into vectors.
+#[derive(Debug, Error)]
+#[error("texts could not be embedded by {name}")]
+pub struct EmbedError {
+    /// By what.
+    pub name: String,
+    /// Why.
+    pub source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl EmbedError {
+    /// A failure of the embedder of this name.
+    pub fn new(
+        name: impl Into<String>,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            source: source.into(),
+        }
+    }
+}
+
+/// An embedder that needs no model and no network: hashed n-grams of characters.
+///
+/// It is **not semantic**: near means that the spelling is alike, so that a word is found by its
+/// other forms and in spite of a slip, but never by a synonym.
+#[derive(Debug, Clone)]
+pub struct HashedNgrams {
+    dimensions: usize,
+    name: String,
+}
+
+impl HashedNgrams {
+    /// Vectors of so many dimensions, at least one.
+    pub fn new(dimensions: usize) -> Self {
+        let dimensions = dimensions.max(1);
+        Self {
+            dimensions,
+            name: format!("hashed-ngrams-1-{dimensions} (not semantic)"),
+        }
+    }
+
+    /// The vector of a text.
+    pub fn vector(&self, text: &str) -> Vec<f32> {
+        let mut vector = vec![0.0; self.dimensions];
+        for term in terms(text) {
+            let framed: Vec<char> = format!("^{term}$").chars().collect();
+            for size in 2..=4 {
+                for gram in framed.windows(size) {
+                    self.add(&mut vector, &gram.iter().collect::<String>());
+                }
+            }
+        }
+        // A text without a letter lies in a direction of its own, because one must lie somewhere.
+        if vector.iter().all(|x| *x == 0.0) {
+            self.add(&mut vector, "");
+        }
+        vector
+    }
+
+    fn add(&self, vector: &mut [f32], gram: &str) {
+        let digest = digest::of(&[gram]);
+        let mixed = (digest ^ digest >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let sign = if mixed & 1 == 0 { 1.0 } else { -1.0 };
+        let size = self.dimensions as u64;
+        let at = usize::try_from((mixed >> 8) % size).unwrap_or_default();
+        if let Some(place) = vector.get_mut(at) {
+            *place += sign;
+        }
+    }
+}
+
+/// 384 dimensions.
+impl Default for HashedNgrams {
+    fn default() -> Self {
+        Self::new(384)
+    }
+}
+
+#[async_trait]
+impl Embedder for HashedNgrams {
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Ok(texts.iter().map(|text| self.vector(text)).collect())
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn is_semantic(&self) -> bool {
+        false
+    }
+}
+
+const _: fn(&dyn Embedder) = |_| ();
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cosine(a: &str, b: &str) -> f32 {
+        let ngrams = HashedNgrams::default();
+        let (a, b) = (ngrams.vector(a), ngrams.vector(b));
+        let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+        dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt()
+    }
+
+    #[test]
+    fn l15_spelling_is_what_is_near() {
+        assert!(cosine("reimbursement", "reimbursements") > 0.7);
+        assert!(cosine("reimbursement", "giraffe") < 0.3);
+        assert!(cosine("报销单据", "报销单") > cosine("报销单据", "出差计划"));
+        assert!(!HashedNgrams::default().is_semantic());
+        assert_eq!(
+            HashedNgrams::default().name(),
+            "hashed-ngrams-1-384 (not semantic)"
+        );
+    }
+
+    #[test]
+    fn every_text_has_a_direction() {
+        for text in ["", "…", "a", "复"] {
+            assert!(HashedNgrams::new(3).vector(text).iter().any(|x| *x != 0.0));
+        }
+    }
+}

@@ -1,0 +1,35 @@
+#![doc = include_str!("../README.md")]
+
+mod archive;
+mod compaction;
+mod digest;
+mod docs;
+mod embed;
+mod hybrid;
+mod importance;
+mod layer;
+mod markdown;
+mod notebook;
+mod search;
+mod term;
+
+pub use archive::{Archive, ArchiveEntry, ArchiveError, ArchiveWriter};
+pub use compaction::{
+    Compaction, CompactionPolicy, CompactionUpdate, Segment, SummaryError, SummaryRequest, Trigger,
+};
+pub use docs::IndexedDocs;
+pub use embed::{EmbedError, Embedder, HashedNgrams};
+pub use hybrid::{Found, HybridSearch, Synced};
+pub use importance::importance;
+pub use layer::{
+    Decision, Execution, ExecutionStatus, ExecutionUpdate, History, HistoryUpdate, Memory,
+    MemoryUpdate, Observation, PreferenceUpdate, Preferences, Reference, Snapshot, Speaker,
+    TaskState, TaskSummary, TaskUpdate, Turn, Waiting, cut,
+};
+pub use markdown::{Chunk, chunks};
+pub use notebook::{NoteFile, Notebook, NotebookError};
+pub use search::{
+    Fusion, IndexEntry, IndexUpdate, MemoryIndex, SearchHit, SearchIndex, SearchQuery, VectorError,
+    Vectors,
+};
+pub use term::{Sought, sought, terms};

@@ -1,0 +1,206 @@
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, ErrorKind, Write},
+    path::{Path, PathBuf},
+};
+
+use thiserror::Error;
+
+/// A folder of Markdown that people and agents write: `MEMORY.md` for what lasts, and a log for
+/// each day in `memory/`. It is the source; every index over it can be built anew.
+#[derive(Debug, Clone)]
+pub struct Notebook {
+    folder: PathBuf,
+}
+
+/// A Markdown file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoteFile {
+    /// Its path within the folder, with slashes.
+    pub path: String,
+    /// What is in it.
+    pub text: String,
+}
+
+/// The file of what lasts.
+const LASTING: &str = "MEMORY.md";
+/// The folder of the logs.
+const DAYS: &str = "memory";
+
+impl Notebook {
+    /// The notebook in a folder, which is made with the first note.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+        }
+    }
+
+    /// All files, what lasts first, and then the logs from the oldest day on.
+    pub fn files(&self) -> Result<Vec<NoteFile>, NotebookError> {
+        let mut files = vec![];
+        if let Some(text) = self.read(LASTING)? {
+            let path = LASTING.to_owned();
+            files.push(NoteFile { path, text });
+        }
+        let days = self.folder.join(DAYS);
+        for name in names(&days).map_err(|error| failed(&days, error))? {
+            let path = format!("{DAYS}/{name}");
+            if let Some(text) = self.read(&path)? {
+                files.push(NoteFile { path, text });
+            }
+        }
+        Ok(files)
+    }
+
+    /// Adds a line to what lasts, at the end of the section of this heading, which is made if it is
+    /// not there. A line that is there already is not added again. The file is replaced whole, so
+    /// that nobody reads half of it.
+    pub fn remember(&self, section: &str, note: &str) -> Result<(), NotebookError> {
+        let (section, note) = (one_line(section)?, one_line(note)?);
+        let text = self
+            .read(LASTING)?
+            .unwrap_or_else(|| "# Memory\n".to_owned());
+        let path = self.folder.join(LASTING);
+        let replaced = added(&text, &section, &format!("- {note}"));
+        replace(&path, &replaced).map_err(|error| failed(&path, error))
+    }
+
+    /// Adds a line to the log of a day, such as `2026-11-22`.
+    pub fn log(&self, day: &str, note: &str) -> Result<(), NotebookError> {
+        if !is_day(day) {
+            return Err(NotebookError::Day { day: day.into() });
+        }
+        let note = one_line(note)?;
+        let path = self.folder.join(DAYS).join(format!("{day}.md"));
+        append(&path, day, &note).map_err(|error| failed(&path, error))
+    }
+
+    fn read(&self, path: &str) -> Result<Option<String>, NotebookError> {
+        let path = self.folder.join(path);
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed(&path, error)),
+        }
+    }
+}
+
+/// A notebook cannot be read or written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum NotebookError {
+    /// A file.
+    #[error("{} cannot be read or written", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A day has no such name.
+    #[error("{day:?} is no day; one such as 2026-11-22 is")]
+    Day {
+        /// What was given.
+        day: String,
+    },
+    /// A note or a heading has nothing in it.
+    #[error("a note or its heading is empty")]
+    Empty,
+}
+
+fn failed(path: &Path, source: io::Error) -> NotebookError {
+    let path = path.to_owned();
+    NotebookError::File { path, source }
+}
+
+fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(vec![]),
+        Err(error) => return Err(error),
+    };
+    let mut names = vec![];
+    for entry in entries {
+        let name = entry?.file_name();
+        let name = name.to_string_lossy();
+        if name.ends_with(".md") && !name.starts_with('.') {
+            names.push(name.into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// A note that could begin a heading or end a section would change what is around it.
+fn one_line(text: &str) -> Result<String, NotebookError> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words.join(" ");
+    let line = line.trim_start_matches('#').trim_start();
+    if line.is_empty() {
+        return Err(NotebookError::Empty);
+    }
+    Ok(line.to_owned())
+}
+
+fn added(text: &str, section: &str, line: &str) -> String {
+    let heading = format!("## {section}");
+    let mut lines: Vec<&str> = text.lines().collect();
+    let Some(at) = lines.iter().position(|there| there.trim_end() == heading) else {
+        return format!("{}\n\n{heading}\n\n{line}\n", text.trim_end());
+    };
+    let rest = lines.iter().skip(at + 1);
+    let length = rest
+        .take_while(|there| !there.starts_with("# ") && !there.starts_with("## "))
+        .count();
+    let body = lines.iter().skip(at + 1).take(length);
+    if body.clone().any(|there| *there == line) {
+        return text.to_owned();
+    }
+    let blank_at_end = body
+        .rev()
+        .take_while(|there| there.trim().is_empty())
+        .count();
+    let end = at + 1 + length - blank_at_end;
+    lines.insert(end, line);
+    if end == at + 1 {
+        lines.insert(end, "");
+    }
+    format!("{}\n", lines.join("\n"))
+}
+
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let beside = path.with_extension(format!("{}.new", std::process::id()));
+    let mut file = File::create(&beside)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&beside, path)
+}
+
+fn append(path: &Path, day: &str, note: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+    let begin = if file.metadata()?.len() == 0 {
+        format!("# {day}\n\n")
+    } else {
+        String::new()
+    };
+    // In one piece, so that two who write at the same time do not mix.
+    file.write_all(format!("{begin}- {note}\n").as_bytes())
+}
+
+fn is_day(day: &str) -> bool {
+    let shape = |(c, like): (char, char)| match like {
+        '0' => c.is_ascii_digit(),
+        like => c == like,
+    };
+    let number = |from: usize| day.get(from..from + 2).and_then(|n| n.parse::<u32>().ok());
+    day.len() == 10
+        && day.chars().zip("0000-00-00".chars()).all(shape)
+        && number(5).is_some_and(|month| (1..=12).contains(&month))
+        && number(8).is_some_and(|day| (1..=31).contains(&day))
+}

@@ -1,0 +1,173 @@
+//! The contract of an index, on the one in memory.
+use std::collections::BTreeSet;
+
+use fugato_memory::{
+    Fusion, HashedNgrams, IndexEntry, IndexUpdate, MemoryIndex, SearchHit, SearchIndex,
+    SearchQuery, Vectors,
+};
+use fugato_store::{StoreError, StoreErrorKind};
+use futures::executor::block_on;
+use proptest::prelude::*;
+
+fn index(texts: &[String]) -> Result<MemoryIndex, StoreError> {
+    let index = MemoryIndex::default();
+    let entry = |(n, text): (usize, &String)| IndexEntry::new(format!("{n:03}"), text.clone());
+    let put = IndexUpdate::put(texts.iter().enumerate().map(entry));
+    block_on(index.update(put))?;
+    Ok(index)
+}
+
+fn ids(hits: &[SearchHit]) -> BTreeSet<String> {
+    hits.iter().map(|hit| hit.id.clone()).collect()
+}
+
+/// Few characters, so that pairs meet often: also at the ends of runs, beside letters and stops.
+fn texts() -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec("[复习报销单a 1。，Ａー々]{0,12}", 0..30)
+}
+
+proptest! {
+    #[test]
+    fn l15_a_pair_of_characters_is_found_wherever_a_substring_is(
+        texts in texts(), query in "[复习报销单々]{2}",
+    ) {
+        let index = index(&texts)?;
+        let found = block_on(index.search(&SearchQuery::new(&query).limit(100)))?;
+        let holding = texts.iter().enumerate().filter(|(_, text)| text.contains(&query));
+        let expected: BTreeSet<_> = holding.map(|(n, _)| format!("{n:03}")).collect();
+        prop_assert_eq!(ids(&found), expected);
+    }
+
+    #[test]
+    fn l15_longer_and_shorter_queries_find_every_substring(
+        texts in texts(), query in "[复习报销单々]{1,5}",
+    ) {
+        let index = index(&texts)?;
+        let found = ids(&block_on(index.search(&SearchQuery::new(&query).limit(100)))?);
+        for (n, text) in texts.iter().enumerate() {
+            prop_assert!(!text.contains(&query) || found.contains(&format!("{n:03}")), "{} in {}", query, text);
+        }
+    }
+
+    #[test]
+    fn l15_how_entries_came_does_not_matter(
+        steps in prop::collection::vec((0..12u8, prop::option::of("[复习报销a b]{0,6}")), 0..60),
+        query in "[复习报销ab]{1,3}",
+    ) {
+        let ngrams = HashedNgrams::new(16);
+        let changed = MemoryIndex::default();
+        let mut latest = std::collections::BTreeMap::new();
+        for (n, text) in &steps {
+            let id = format!("{n}");
+            let update = match text {
+                Some(text) => {
+                    let entry = IndexEntry::new(&id, text).vector(ngrams.vector(text)).importance(f32::from(*n) / 12.0);
+                    latest.insert(id, entry.clone());
+                    IndexUpdate::put([entry])
+                }
+                None => { latest.remove(&id); IndexUpdate::remove([id]) }
+            };
+            block_on(changed.update(update))?;
+        }
+        let built = MemoryIndex::default();
+        block_on(built.update(IndexUpdate::put(latest.into_values())))?;
+        for fusion in [Fusion::default(), Fusion::WEIGHTS] {
+            let query = SearchQuery::new(&query).near(ngrams.vector(&query)).limit(5).min_importance(0.2).fused_by(fusion);
+            prop_assert_eq!(block_on(changed.search(&query))?, block_on(built.search(&query))?);
+        }
+        prop_assert_eq!(block_on(changed.digests(""))?, block_on(built.digests(""))?);
+    }
+
+    #[test]
+    fn the_nearest_are_those_of_an_exact_search(
+        vectors in prop::collection::vec(prop::collection::vec(-1.0f32..1.0, 24), 1..80),
+        query in prop::collection::vec(-1.0f32..1.0, 24), limit in 1..10usize,
+    ) {
+        let mut kept = Vectors::default();
+        for (slot, vector) in vectors.iter().enumerate() {
+            kept.put(slot, vector).expect("no vector of chance is zero");
+        }
+        let found: Vec<_> = kept.nearest(&query, limit, |_| true).expect("they are of one shape");
+        let norm = |v: &[f32]| v.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+        let cosine = |v: &Vec<f32>| {
+            let dot: f64 = v.iter().zip(&query).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+            dot / norm(v) / norm(&query)
+        };
+        let mut exact: Vec<f64> = vectors.iter().map(cosine).collect();
+        exact.sort_by(|a, b| b.total_cmp(a));
+        prop_assert_eq!(found.len(), limit.min(vectors.len()));
+        for ((_, found), exact) in found.iter().zip(exact) {
+            prop_assert!((found - exact).abs() < 1e-5, "{} is not {}", found, exact);
+        }
+    }
+
+    #[test]
+    fn fusing_keeps_each_hit_once_and_an_order_that_both_share(
+        scores in prop::collection::vec(0.0f64..1.0, 0..20), limit in 0..25usize,
+    ) {
+        let mut ranking: Vec<(String, f64)> = scores.iter().enumerate().map(|(n, s)| (format!("{n:02}"), *s)).collect();
+        ranking.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let order: Vec<_> = ranking.iter().take(limit).map(|(id, _)| id.clone()).collect();
+        for fusion in [Fusion::default(), Fusion::WEIGHTS] {
+            let hits = fusion.fuse(ranking.clone(), ranking.clone(), limit);
+            prop_assert_eq!(hits.iter().map(|hit| hit.id.clone()).collect::<Vec<_>>(), order.clone());
+            let alone = fusion.fuse(ranking.clone(), vec![], limit);
+            prop_assert_eq!(alone.iter().map(|hit| hit.id.clone()).collect::<Vec<_>>(), order.clone());
+        }
+    }
+}
+
+fn find(index: &MemoryIndex, query: &SearchQuery) -> Result<Vec<String>, StoreError> {
+    let hits = block_on(index.search(query))?;
+    Ok(hits.into_iter().map(|hit| hit.id).collect())
+}
+
+#[test]
+fn trn_t5_without_a_vector_text_alone_answers() -> Result<(), StoreError> {
+    let index = MemoryIndex::default();
+    let near = IndexEntry::new("near", "nothing alike").vector(vec![1.0, 0.0]);
+    let said = IndexEntry::new("said", "the project plan").vector(vec![0.0, 1.0]);
+    let bare = IndexEntry::new("bare", "a plan");
+    block_on(index.update(IndexUpdate::put([near, said, bare])))?;
+    let plan = SearchQuery::new("plan");
+    assert_eq!(find(&index, &plan)?, ["bare", "said"]);
+    let both = plan.near(vec![1.0, 0.1]);
+    assert_eq!(find(&index, &both)?, ["said", "bare", "near"]);
+    Ok(())
+}
+
+#[test]
+fn only_what_is_wanted_is_found() -> Result<(), StoreError> {
+    let index = MemoryIndex::default();
+    let entry = |id: &str, importance| IndexEntry::new(id, "复习").importance(importance);
+    let entries = [entry("a/1", 0.9), entry("a/2", 0.1), entry("b/1", 0.9)];
+    block_on(index.update(IndexUpdate::put(entries)))?;
+    let query = SearchQuery::new("复习").within("a/");
+    assert_eq!(find(&index, &query)?, ["a/1", "a/2"]);
+    assert_eq!(find(&index, &query.clone().limit(1))?, ["a/1"]);
+    assert_eq!(find(&index, &query.min_importance(0.5))?, ["a/1"]);
+    Ok(())
+}
+
+#[test]
+fn an_update_that_is_refused_changes_nothing() -> Result<(), StoreError> {
+    let index = MemoryIndex::default();
+    let first = IndexEntry::new("first", "one").vector(vec![1.0, 0.0]);
+    let stays = IndexEntry::new("stays", "else").vector(vec![0.0, 1.0]);
+    block_on(index.update(IndexUpdate::put([first, stays])))?;
+    let wrong = IndexUpdate {
+        remove: vec!["first".into()],
+        put: vec![
+            IndexEntry::new("second", "two"),
+            IndexEntry::new("third", "three").vector(vec![1.0]),
+        ],
+    };
+    let refused = block_on(index.update(wrong)).map_err(|error| error.kind);
+    let what = "a vector has 1 dimensions where the others have 2";
+    assert_eq!(refused, Err(StoreErrorKind::Invalid(what.into())));
+    assert_eq!(
+        (index.len(), find(&index, &SearchQuery::new("one"))?),
+        (2, vec!["first".into()])
+    );
+    Ok(())
+}
