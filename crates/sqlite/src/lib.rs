@@ -12,9 +12,11 @@ mod readers;
 mod request;
 mod row;
 mod schema;
+mod search;
 mod sum;
 mod writer;
 
 pub use docs::SqliteDocs;
 pub use log::SqliteLog;
 pub use options::{SqliteOptions, Synchronous};
+pub use search::SqliteSearch;

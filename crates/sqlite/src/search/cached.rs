@@ -1,0 +1,107 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use fugato_memory::{IndexUpdate, SearchQuery, VectorError, Vectors};
+use fugato_store::StoreErrorKind;
+use rusqlite::{Connection, Error};
+
+use super::row;
+use crate::{error::Refusal, row::damaged};
+
+/// The vectors of an index, in memory: a search reads all of them.
+#[derive(Debug)]
+pub(super) struct Cached {
+    /// What `SQLite` said of other connections' writes when they were read.
+    pub(super) seen: i64,
+    vectors: Vectors,
+    named: BTreeMap<usize, (String, f32)>,
+    slots: BTreeMap<String, usize>,
+}
+
+impl Cached {
+    pub(super) fn load(connection: &Connection, seen: i64) -> Result<Self, Error> {
+        let mut cached = Self {
+            seen,
+            vectors: Vectors::default(),
+            named: BTreeMap::new(),
+            slots: BTreeMap::new(),
+        };
+        row::each_vector(connection, |id, name, importance, vector| {
+            let slot = slot(id).ok_or_else(|| damaged("an entry has no number"))?;
+            cached.vectors.put(slot, &vector).map_err(damaged)?;
+            cached.slots.insert(name.clone(), slot);
+            cached.named.insert(slot, (name, importance));
+            Ok(())
+        })?;
+        Ok(cached)
+    }
+
+    /// Refuses what would fail halfway.
+    pub(super) fn check(&self, update: &IndexUpdate) -> Result<(), Refusal> {
+        let put = update.put.iter().map(|entry| &entry.id);
+        let replaced: BTreeSet<&String> = update.remove.iter().chain(put).collect();
+        let leaving = replaced
+            .iter()
+            .filter(|name| self.slots.contains_key(**name));
+        let vectors = update
+            .put
+            .iter()
+            .filter_map(|entry| entry.vector.as_deref());
+        let checked = self.vectors.check_all(leaving.count(), vectors);
+        checked.map_err(refused)
+    }
+
+    pub(super) fn put(
+        &mut self,
+        id: i64,
+        name: &str,
+        importance: f32,
+        vector: &[f32],
+    ) -> Result<(), Refusal> {
+        let slot = slot(id).ok_or_else(|| Refusal::from(damaged("an entry has no number")))?;
+        self.vectors.put(slot, vector).map_err(refused)?;
+        self.slots.insert(name.to_owned(), slot);
+        self.named.insert(slot, (name.to_owned(), importance));
+        Ok(())
+    }
+
+    pub(super) fn remove(&mut self, id: i64) {
+        let Some(slot) = slot(id) else { return };
+        self.vectors.remove(slot);
+        if let Some((name, _)) = self.named.remove(&slot) {
+            self.slots.remove(&name);
+        }
+    }
+
+    pub(super) fn nearest(
+        &self,
+        vector: &[f32],
+        query: &SearchQuery,
+    ) -> Result<Vec<(String, f64)>, Refusal> {
+        let wanted = |slot: usize| {
+            self.named.get(&slot).is_some_and(|(name, importance)| {
+                *importance >= query.min_importance && name.starts_with(&query.prefix)
+            })
+        };
+        let depth = query.depth();
+        let nearest = self
+            .vectors
+            .nearest(vector, depth, wanted)
+            .map_err(refused)?;
+        let named = nearest.into_iter().filter_map(|(slot, cosine)| {
+            let (name, _) = self.named.get(&slot)?;
+            Some((name.clone(), cosine))
+        });
+        let mut named: Vec<_> = named.collect();
+        named.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        named.truncate(depth);
+        Ok(named)
+    }
+}
+
+fn slot(id: i64) -> Option<usize> {
+    usize::try_from(id).ok()
+}
+
+fn refused(error: VectorError) -> Refusal {
+    StoreErrorKind::Invalid(error.to_string()).into()
+}
