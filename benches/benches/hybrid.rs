@@ -2,9 +2,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use fugato_memory::{
-    HashedNgrams, IndexEntry, IndexUpdate, MemoryIndex, SearchIndex, SearchQuery,
-};
+use fugato_memory::{HashedNgrams, IndexEntry, IndexUpdate, MemoryIndex, SearchIndex, SearchQuery};
 use fugato_sqlite::SqliteSearch;
 use futures::executor::block_on;
 
@@ -14,9 +12,30 @@ const BATCH: u32 = 5_000;
 
 /// Words of a language with spaces and of one without; a few are in very many documents.
 const WORDS: [&str; 24] = [
-    "plan", "exam", "room", "budget", "travel", "invoice", "meeting", "chemistry", "复习", "报销",
-    "考试", "计划书", "北京", "上海", "出差", "会议", "化学", "预算", "发票", "教室", "学习",
-    "项目", "时间", "安排",
+    "plan",
+    "exam",
+    "room",
+    "budget",
+    "travel",
+    "invoice",
+    "meeting",
+    "chemistry",
+    "复习",
+    "报销",
+    "考试",
+    "计划书",
+    "北京",
+    "上海",
+    "出差",
+    "会议",
+    "化学",
+    "预算",
+    "发票",
+    "教室",
+    "学习",
+    "项目",
+    "时间",
+    "安排",
 ];
 
 /// The same numbers on every machine.
@@ -24,7 +43,10 @@ struct Chance(u64);
 
 impl Chance {
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 
@@ -39,7 +61,10 @@ impl Chance {
                 _ if rare > 1_000 => format!("w{rare}"),
                 _ => {
                     let han = |n: u64| u32::try_from(0x4E00 + n).ok().and_then(char::from_u32);
-                    [han(rare), han(chance.below(3_000))].into_iter().flatten().collect()
+                    [han(rare), han(chance.below(3_000))]
+                        .into_iter()
+                        .flatten()
+                        .collect()
                 }
             }
         };
@@ -63,7 +88,14 @@ fn fill(index: &dyn SearchIndex) {
 
 fn queries() -> Vec<(&'static str, Vec<SearchQuery>)> {
     let ngrams = HashedNgrams::default();
-    let texts = ["复习", "报销", "化学 exam", "北京出差的发票", "chemistry plan 计划书", "w1500 安排"];
+    let texts = [
+        "复习",
+        "报销",
+        "化学 exam",
+        "北京出差的发票",
+        "chemistry plan 计划书",
+        "w1500 安排",
+    ];
     let text: Vec<_> = texts.into_iter().map(SearchQuery::new).collect();
     let vector = |text: &str| SearchQuery::new("").near(ngrams.vector(text));
     let both = |text: &str| SearchQuery::new(text).near(ngrams.vector(text));

@@ -1,16 +1,19 @@
 //! Markdown and documents are the source; the index follows.
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
 };
 
 use async_trait::async_trait;
 use fugato_memory::{
-    EmbedError, Embedder, HashedNgrams, HybridSearch, IndexedDocs, MemoryIndex, NoteFile, Notebook,
-    NotebookError, SearchHit, SearchQuery, Synced,
+    EmbedError, Embedder, HashedNgrams, HybridSearch, IndexUpdate, IndexedDocs, MemoryIndex,
+    NoteFile, Notebook, NotebookError, SearchHit, SearchIndex, SearchQuery, Synced,
 };
 use fugato_store::{
-    DocKey, DocQuery, DocStore, DocStoreExt as _, MemoryDocs, Namespace, StoreError,
+    DocKey, DocQuery, DocStore, DocStoreExt as _, MemoryDocs, Namespace, StoreError, StoreErrorKind,
 };
 use futures::executor::block_on;
 use proptest::prelude::*;
@@ -227,5 +230,44 @@ fn what_was_written_before_is_found_after_a_refresh() -> Result<(), StoreError> 
     assert_eq!(counts(&block_on(docs.refresh(&space("user")))?), (1, 0, 0));
     assert_eq!(found(&docs, "user", "报销")?, ["user:a"]);
     assert_eq!(counts(&block_on(docs.refresh(&space("user")))?), (0, 0, 1));
+    Ok(())
+}
+
+/// An index that cannot be written on demand.
+#[derive(Debug, Default)]
+struct Jammed {
+    index: MemoryIndex,
+    jammed: AtomicBool,
+}
+
+#[async_trait]
+impl SearchIndex for Jammed {
+    async fn update(&self, update: IndexUpdate) -> Result<(), StoreError> {
+        if self.jammed.load(Ordering::Relaxed) {
+            return Err(StoreError::new(StoreErrorKind::Full, "update"));
+        }
+        self.index.update(update).await
+    }
+
+    async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
+        self.index.search(query).await
+    }
+
+    async fn digests(&self, prefix: &str) -> Result<BTreeMap<String, u64>, StoreError> {
+        self.index.digests(prefix).await
+    }
+}
+
+#[test]
+fn a_write_is_made_even_if_the_index_cannot_follow_and_found_once_it_can() -> Result<(), StoreError>
+{
+    let index = Arc::new(Jammed::default());
+    let docs = IndexedDocs::new(MemoryDocs::default(), HybridSearch::new(index.clone()));
+    index.jammed.store(true, Ordering::Relaxed);
+    block_on(docs.put(&space("user"), &key("a"), "报销"))?;
+    let refused = found(&docs, "user", "报销").map_err(|error| error.kind);
+    assert_eq!(refused, Err(StoreErrorKind::Full));
+    index.jammed.store(false, Ordering::Relaxed);
+    assert_eq!(found(&docs, "user", "报销")?, ["user:a"]);
     Ok(())
 }
