@@ -16,7 +16,12 @@ pub fn names() -> Vec<String> {
         .chain(["STW-30", "STW-C5"].map(str::to_owned))
         .chain(["RCT-10", "PLN-18", "L12", "L14", "L15"].map(str::to_owned))
         .chain(range("PLN-", vec![1, 2, 3, 4, 5, 23]))
-        .chain(["PLN-16b", "PLN-W1", "PLN-W12", "PLN-T4", "PLN-T9", "PLN-T10"].map(str::to_owned))
+        .chain(
+            [
+                "PLN-16b", "PLN-W1", "PLN-W12", "PLN-T4", "PLN-T9", "PLN-T10",
+            ]
+            .map(str::to_owned),
+        )
         .chain(["TRN-4", "TRN-7", "TRN-11", "TRN-W5", "TRN-W6"].map(str::to_owned))
         .chain(["TRN-T4", "TRN-T5", "TRN-T6", "TRN-T7"].map(str::to_owned))
         .chain(["TRN-12", "TRN-13", "TRN-W4"].map(str::to_owned))
