@@ -50,13 +50,13 @@ proptest! {
         let mut latest = BTreeMap::new();
         for (n, text) in &steps {
             let id = format!("{n}");
-            let update = match text {
-                Some(text) => {
-                    let entry = IndexEntry::new(&id, text).vector(ngrams.vector(text));
-                    latest.insert(id, entry.clone());
-                    IndexUpdate::put([entry])
-                }
-                None => { latest.remove(&id); IndexUpdate::remove([id]) }
+            let update = if let Some(text) = text {
+                let entry = IndexEntry::new(&id, text).vector(ngrams.vector(text));
+                latest.insert(id, entry.clone());
+                IndexUpdate::put([entry])
+            } else {
+                latest.remove(&id);
+                IndexUpdate::remove([id])
             };
             block_on(changed.update(update))?;
         }
