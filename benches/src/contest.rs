@@ -9,6 +9,7 @@ use std::{
 
 use crate::{
     BoxError,
+    host::Hosts,
     measure::{Answer, Measured, Setting, median},
     workload::Workload,
 };
@@ -18,7 +19,8 @@ use crate::{
 pub struct System {
     /// Its name.
     pub name: String,
-    /// The program, and its arguments before the workload, the size, the budget and the folder.
+    /// The program, and its arguments before the workload, the size, the budget, the folder and, if
+    /// the workload needs one, the server.
     pub program: (PathBuf, Vec<String>),
 }
 
@@ -63,8 +65,20 @@ pub enum Missing {
 
 /// Measures everything. `progress` hears of each process before it begins.
 pub fn run(plan: &Plan, mut progress: impl FnMut(&str)) -> Vec<Entry> {
-    let mut entries = vec![];
+    let (mut entries, mut hosts) = (vec![], Hosts::default());
     for (number, &(workload, size)) in plan.workloads.iter().enumerate() {
+        let host = workload.host().map(|host| hosts.url(host));
+        if host == Some(None) {
+            progress(&format!(
+                "{}: skipped, for there is no server",
+                workload.spec().name
+            ));
+            continue;
+        }
+        let setting = Setting {
+            server: host.flatten(),
+            ..plan.setting.clone()
+        };
         let mut taken: HashMap<&str, Taken> = HashMap::new();
         for repetition in 1..=plan.repetitions {
             for system in &plan.systems {
@@ -80,7 +94,7 @@ pub fn run(plan: &Plan, mut progress: impl FnMut(&str)) -> Vec<Entry> {
                     system.name,
                     plan.repetitions,
                 ));
-                taken.add(plan, system, workload, size);
+                taken.add(plan, &setting, system, workload, size);
             }
         }
         entries.extend(plan.systems.iter().filter_map(|system| {
@@ -104,9 +118,16 @@ struct Taken {
 }
 
 impl Taken {
-    fn add(&mut self, plan: &Plan, system: &System, workload: Workload, size: u64) {
+    fn add(
+        &mut self,
+        plan: &Plan,
+        setting: &Setting,
+        system: &System,
+        workload: Workload,
+        size: u64,
+    ) {
         let begin = Instant::now();
-        match one_process(plan, system, workload, size) {
+        match one_process(plan.timeout, setting, system, workload, size) {
             Ok(Answer::Measured(measured)) => self.measured.push(measured),
             Ok(Answer::Unsupported { unsupported }) => {
                 self.missing = Some(Missing::Unsupported(unsupported));
@@ -129,12 +150,15 @@ impl Taken {
             us_wall: mid(|m| Some(m.us_wall)).unwrap_or(f64::NAN),
             peak_rss_mb: mid(|m| m.peak_rss_mb),
             bytes: all.iter().filter_map(|m| m.bytes).max(),
+            p50_us: mid(|m| m.p50_us),
+            p99_us: mid(|m| m.p99_us),
         })
     }
 }
 
 fn one_process(
-    plan: &Plan,
+    timeout: Duration,
+    setting: &Setting,
     system: &System,
     workload: Workload,
     size: u64,
@@ -143,18 +167,19 @@ fn one_process(
     let mut child = Command::new(program)
         .args(arguments)
         .args([workload.spec().name, &size.to_string()])
-        .arg(plan.setting.budget.as_millis().to_string())
-        .arg(&plan.setting.folder)
+        .arg(setting.budget.as_millis().to_string())
+        .arg(&setting.folder)
+        .args(&setting.server)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
     let begin = Instant::now();
     while child.try_wait()?.is_none() {
-        if begin.elapsed() > plan.timeout {
+        if begin.elapsed() > timeout {
             child.kill()?;
             child.wait()?;
-            return Err(format!("took longer than {} s", plan.timeout.as_secs()).into());
+            return Err(format!("took longer than {} s", timeout.as_secs()).into());
         }
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -187,6 +212,7 @@ mod tests {
                 setting: Setting {
                     budget: Duration::from_millis(7),
                     folder: "here".into(),
+                    server: None,
                 },
             },
             |_| {},
@@ -203,6 +229,8 @@ mod tests {
             us_wall: 2.0,
             peak_rss_mb: None,
             bytes: None,
+            p50_us: None,
+            p99_us: None,
         };
         assert_eq!(told, [Ok(expected)]);
     }

@@ -2,11 +2,13 @@
 
 pub mod contest;
 pub mod engine;
+pub mod host;
 pub mod limit;
 pub mod measure;
 pub mod peer;
 pub mod report;
 pub mod subject;
+pub mod survivor;
 pub mod workload;
 
 /// What can go wrong while a workload runs.

@@ -7,12 +7,17 @@ mod encode;
 mod events;
 mod fan_out;
 mod grouped;
+mod nested;
+mod remote;
 mod rows;
 mod steps;
 
+pub use self::rows::survive;
 use crate::{
     BoxError,
     measure::{Measured, Setting},
+    report::LIMIT,
+    survivor,
     workload::Workload,
 };
 
@@ -20,19 +25,31 @@ use crate::{
 pub fn run(workload: Workload, size: u64, setting: &Setting) -> Result<Measured, BoxError> {
     match workload {
         Workload::Start => steps::start(size, setting),
+        Workload::Build => steps::build(size, setting),
         Workload::Chain => steps::chain(size, 0, setting),
         Workload::HeavyChain => steps::chain(size, 100_000, setting),
         Workload::Cycle => steps::cycle(size, setting),
-        Workload::Loop => steps::talk(size, setting),
+        Workload::Loop | Workload::React => steps::talk(workload, size, setting),
         Workload::LoopMemory => steps::talk_in_memory(size, setting),
         Workload::LoopNormal => rows::talk(size, rows::Sync::Normal, setting),
         Workload::LoopFull => rows::talk(size, rows::Sync::Full, setting),
         Workload::Grouped => grouped::talks(size, setting),
         Workload::FanOut => fan_out::fan_out(size, setting),
+        Workload::Subgraph => nested::squares(size, setting),
+        Workload::FanOutSubgraph => nested::campaign(size, setting),
         Workload::Wide => steps::wide(size, setting),
+        Workload::WideState => nested::ticket(size, setting),
+        Workload::Idempotent | Workload::Keyed => steps::acts_in_memory(size, 1, setting),
+        Workload::Once => steps::acts_in_memory(size, 3, setting),
+        Workload::IdempotentFull | Workload::KeyedFull => rows::acts(size, 1, setting),
+        Workload::OnceFull => rows::acts(size, 3, setting),
         Workload::Interrupt => grouped::interrupts(size, setting),
+        Workload::Parked => rows::parked(size, setting),
+        Workload::Postgres => remote::postgres(size, setting),
+        Workload::Redis => remote::redis(size, setting),
         Workload::Events => events::events(size, setting),
         Workload::Encode => encode::chunks(size, setting),
         Workload::Open => rows::open(size, setting),
+        Workload::Recover => survivor::recover(LIMIT, size, setting),
     }
 }

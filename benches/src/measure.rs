@@ -17,6 +17,8 @@ pub struct Setting {
     pub budget: Duration,
     /// A folder for databases, on the disk that is to be measured.
     pub folder: PathBuf,
+    /// The server of a workload that needs one, as an URL.
+    pub server: Option<String>,
 }
 
 /// The line that a measured process prints, as JSON.
@@ -45,6 +47,12 @@ pub struct Measured {
     /// What one round left on disk, in bytes.
     #[serde(default)]
     pub bytes: Option<u64>,
+    /// The elapsed time that half of the units kept below, in microseconds, where each was timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_us: Option<f64>,
+    /// The elapsed time that 99 of 100 units kept below, in microseconds, where each was timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_us: Option<f64>,
 }
 
 /// The runtime that all programs use.
@@ -107,6 +115,38 @@ pub fn rounds(
         us_wall: median_of(|s| s.wall),
         peak_rss_mb,
         bytes: spent.iter().filter_map(|s| s.bytes).max(),
+        p50_us: None,
+        p99_us: None,
+    })
+}
+
+/// Measures units that are timed one by one, in one round.
+pub fn each_unit(
+    mut unit: impl FnMut(u64) -> Result<(), BoxError>,
+    units: u64,
+) -> Result<Measured, BoxError> {
+    let mut took = vec![];
+    let (done, spent) = timed(|| {
+        (0..units).try_for_each(|number| {
+            let begin = Instant::now();
+            unit(number)?;
+            took.push(begin.elapsed().as_secs_f64() * 1e6);
+            Ok::<_, BoxError>(())
+        })
+    });
+    done?;
+    took.sort_by(f64::total_cmp);
+    let below = |percent: usize| {
+        took.get((took.len() * percent / 100).min(took.len().saturating_sub(1)))
+            .copied()
+    };
+    Ok(Measured {
+        us_cpu: spent.cpu.as_secs_f64() * 1e6 / as_float(units),
+        us_wall: spent.wall.as_secs_f64() * 1e6 / as_float(units),
+        peak_rss_mb: peak_memory(),
+        bytes: None,
+        p50_us: below(50),
+        p99_us: below(99),
     })
 }
 
@@ -130,7 +170,8 @@ pub fn as_float(count: u64) -> f64 {
     count as f64
 }
 
-fn cpu_time() -> Duration {
+/// The CPU time that all threads of this process have used.
+pub fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
@@ -162,6 +203,7 @@ mod tests {
         let setting = Setting {
             budget: Duration::ZERO,
             folder: PathBuf::new(),
+            server: None,
         };
         let mut count = 0;
         let spent = Spent {
@@ -180,8 +222,22 @@ mod tests {
             us_wall: 5.0,
             peak_rss_mb,
             bytes: Some(7),
+            p50_us: None,
+            p99_us: None,
         };
         assert_eq!((count, measured), (1, expected));
+    }
+
+    #[test]
+    fn units_that_are_timed_one_by_one_are_ranked() {
+        let mut seen = vec![];
+        let unit = |number| {
+            seen.push(number);
+            Ok(())
+        };
+        let measured = each_unit(unit, 100).unwrap();
+        assert_eq!(seen, (0..100).collect::<Vec<_>>());
+        assert!(measured.p50_us <= measured.p99_us && measured.p50_us.is_some());
     }
 
     #[test]

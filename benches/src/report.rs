@@ -32,6 +32,10 @@ struct Line<'a> {
     median_us_wall: f64,
     peak_rss_mb: Option<f64>,
     bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p50_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p99_us: Option<f64>,
 }
 
 impl Report {
@@ -62,6 +66,8 @@ impl Report {
                 median_us_wall: measured.us_wall,
                 peak_rss_mb: measured.peak_rss_mb,
                 bytes: measured.bytes,
+                p50_us: measured.p50_us,
+                p99_us: measured.p99_us,
             };
             serde_json::to_writer(&mut out, &line)?;
             writeln!(out)?;
@@ -118,12 +124,13 @@ impl Report {
                 .sizes
                 .iter()
                 .find_map(|size| value(FUGATO, *size));
+            let peers = self.peers.iter().filter_map(|peer| value(peer, size));
             is_reached(
                 goal,
                 fugato,
                 limit,
-                smallest,
-                size == *workload.spec().sizes.first()?,
+                smallest.filter(|_| size != workload.spec().sizes.first().copied().unwrap_or(size)),
+                peers.min_by(f64::total_cmp),
             )
         });
         let verdict = verdict.map_or("", |reached| if reached { "✓" } else { "✗" });
@@ -175,6 +182,8 @@ fn quantity(measured: &Measured, measure: Measure) -> Option<f64> {
         Measure::Wall => Some(measured.us_wall),
         Measure::Disk => measured.bytes.map(|bytes| as_float(bytes) / 1e6),
         Measure::Memory => measured.peak_rss_mb,
+        Measure::P50 => measured.p50_us,
+        Measure::P99 => measured.p99_us,
     }
 }
 
@@ -184,13 +193,15 @@ fn is_reached(
     fugato: f64,
     limit: Option<f64>,
     smallest: Option<f64>,
-    is_smallest: bool,
+    best_peer: Option<f64>,
 ) -> Option<bool> {
     match goal {
         Goal::AtMost(most) => Some(fugato <= most),
         Goal::TimesLimit(times) => Some(fugato <= times * limit?),
-        Goal::Flat(most, _) if is_smallest => Some(fugato <= most),
-        Goal::Flat(_, times) => Some(fugato <= times * smallest?),
+        Goal::Flat(most, times) => {
+            Some(smallest.map_or(fugato <= most, |smallest| fugato <= times * smallest))
+        }
+        Goal::Ahead => Some(fugato <= best_peer?),
     }
 }
 
@@ -215,6 +226,8 @@ mod tests {
             us_wall: 9.0,
             peak_rss_mb: Some(4.5),
             bytes: None,
+            p50_us: None,
+            p99_us: None,
         };
         Entry {
             workload: Workload::Loop,

@@ -1,9 +1,17 @@
 //! The states that the workloads change, the same for fugato and for the hand-written programs.
+mod slogan;
+mod ticket;
+
 use std::{collections::HashMap, sync::Arc};
 
-use fugato_state::{Message, State};
+use fugato_state::{Message, State, ToolCall};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
+pub use self::{
+    slogan::{Campaign, Campaigned, Number, Slogan, Written},
+    ticket::{Ticket, Ticketed},
+};
 use crate::workload::{WIDE_KEYS, WIDE_NODES};
 
 /// A state that nothing changes.
@@ -76,6 +84,17 @@ impl Talk {
             "call-1",
             "lecture at 8:00 in room B 204;  ".repeat(7).split_off(24),
         )
+    }
+
+    /// The agent calls a tool with 3.6 KB of arguments.
+    pub fn agent_calls() -> Message {
+        let arguments = json!({ "query": "free on Tuesday? ".repeat(211) });
+        Message::assistant("").with_tool_calls([ToolCall::new("call-1", "search", arguments)])
+    }
+
+    /// The tool returns 36 KB.
+    pub fn tool_returns() -> Message {
+        Message::tool("call-1", "lecture at 8:00 in room B 204;  ".repeat(1125))
     }
 }
 
@@ -201,5 +220,13 @@ mod tests {
             [Talk::agent_says(), Talk::tool_says()].map(|message| message.content.len()),
             [200, 200]
         );
+    }
+
+    #[test]
+    fn a_tool_call_has_3600_bytes_and_its_result_36000() {
+        let calls = Talk::agent_calls().tool_calls;
+        let arguments = calls.iter().map(|call| call.arguments.to_string().len());
+        assert_eq!(arguments.collect::<Vec<_>>(), [3599]);
+        assert_eq!(Talk::tool_returns().content.len(), 36_000);
     }
 }

@@ -5,6 +5,8 @@
 pub enum Workload {
     /// Runs of a graph with one node that does nothing.
     Start,
+    /// Building a graph of n nodes.
+    Build,
     /// A run through n nodes that do nothing.
     Chain,
     /// The same with 100 KB of state that no node touches.
@@ -23,16 +25,45 @@ pub enum Workload {
     Grouped,
     /// n workers in one step, and a join.
     FanOut,
+    /// n items, each through a subgraph of two nodes.
+    Subgraph,
+    /// n items, each through a subgraph of twelve steps, and a join.
+    FanOutSubgraph,
     /// 1,000 keys; ten nodes in turn change 100 of them each, n times round.
     Wide,
+    /// Fifteen fields of lists and maps; six nodes in a circle until there are n messages.
+    WideState,
+    /// n tool calls with arguments of 3.6 KB and results of 36 KB.
+    React,
+    /// n steps, each with an effect of class *Idempotent*, with a log in memory.
+    Idempotent,
+    /// The same with class *Keyed*.
+    Keyed,
+    /// The same with class *Once*.
+    Once,
+    /// n steps, each with an effect of class *Idempotent*, with SQLite, `synchronous=FULL`.
+    IdempotentFull,
+    /// The same with class *Keyed*.
+    KeyedFull,
+    /// The same with class *Once*.
+    OnceFull,
     /// n threads, 64 at once, ask a question each; then all are answered. SQLite, `synchronous=FULL`.
     Interrupt,
+    /// n threads that wait for an answer in SQLite, of which 1,000 get it, `synchronous=FULL`.
+    Parked,
+    /// n threads of that loop at once, 25 turns each, on PostgreSQL.
+    Postgres,
+    /// The same on Redis.
+    Redis,
     /// n small events from a node to a reader.
     Events,
     /// n pieces of text, each encoded as a chunk of OpenAI's protocol.
     Encode,
     /// Opening a thread that has n steps in its SQLite log.
     Open,
+    /// From the start of a process to the next durable step of a thread of n steps whose process
+    /// was killed.
+    Recover,
 }
 
 /// What there is to know about a workload.
@@ -61,6 +92,10 @@ pub enum Measure {
     Disk,
     /// Peak memory, in units of 1,000,000 bytes.
     Memory,
+    /// The elapsed time that half of the units keep below, in microseconds.
+    P50,
+    /// The elapsed time that 99 of 100 units keep below, in microseconds.
+    P99,
 }
 
 /// What fugato is to reach.
@@ -72,10 +107,25 @@ pub enum Goal {
     TimesLimit(f64),
     /// This much absolutely, and at most so many times what the smallest size needs.
     Flat(f64, f64),
+    /// Less than every other engine.
+    Ahead,
+}
+
+/// The server that a workload needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Host {
+    /// PostgreSQL.
+    Postgres,
+    /// Redis.
+    Redis,
 }
 
 /// The threads that work at once in [`Workload::Interrupt`].
 pub const AT_ONCE: u8 = 64;
+/// How many threads of [`Workload::Parked`] are answered.
+pub const ANSWERED: u64 = 1000;
+/// How many tasks an item of [`Workload::FanOutSubgraph`] needs: the subgraph and its steps.
+pub const TASKS_PER_ITEM: u64 = 13;
 /// The turns that each thread of [`Workload::Grouped`] takes.
 pub const GROUPED_TURNS: u64 = 25;
 /// The keys in the state of [`Workload::Wide`].
@@ -88,17 +138,28 @@ impl Workload {
     pub fn units(self, size: u64) -> u64 {
         match self {
             Self::Loop | Self::LoopMemory | Self::LoopNormal | Self::LoopFull => 2 * size,
-            Self::Grouped => size * GROUPED_TURNS * 2,
+            Self::Grouped | Self::Postgres | Self::Redis => size * GROUPED_TURNS * 2,
+            Self::FanOutSubgraph => size * TASKS_PER_ITEM,
             Self::Wide => size * WIDE_NODES,
-            Self::Open => 1,
+            Self::Parked => size.min(ANSWERED),
+            Self::Open | Self::Recover | Self::WideState => 1,
             _ => size,
+        }
+    }
+
+    /// The server that it needs.
+    pub fn host(self) -> Option<Host> {
+        match self {
+            Self::Postgres => Some(Host::Postgres),
+            Self::Redis => Some(Host::Redis),
+            _ => None,
         }
     }
 
     /// What there is to know about it.
     pub fn spec(self) -> &'static Spec {
-        use Goal::{AtMost, Flat, TimesLimit};
-        use Measure::{Cpu, Disk, Memory, Wall};
+        use Goal::{Ahead, AtMost, Flat, TimesLimit};
+        use Measure::{Cpu, Disk, Memory, P50, P99, Wall};
         macro_rules! spec {
             ($name:literal, $unit:literal, $sizes:expr, $quick:expr, $($shown:expr),+) => {
                 &const { Spec {
@@ -108,6 +169,7 @@ impl Workload {
         }
         match self {
             Self::Start => spec!("start", "run", [1000], 1000, (Cpu, AtMost(2.0))),
+            Self::Build => spec!("build", "node", [1000], 1000, (Cpu, Ahead)),
             Self::Chain => spec!("chain", "step", [1000, 3000], 1000, (Cpu, AtMost(0.25))),
             Self::HeavyChain => spec!("heavy-chain", "step", [1000], 1000, (Cpu, AtMost(0.25))),
             Self::Cycle => spec!("cycle", "step", [100, 1_000_000], 100, (Cpu, AtMost(0.25))),
@@ -135,11 +197,43 @@ impl Workload {
             Self::LoopFull => spec!("loop-full", "step", [200], 50, (Wall, TimesLimit(1.15))),
             Self::Grouped => spec!("grouped", "step", [64], 64, (Wall, TimesLimit(1.0 / 0.75))),
             Self::FanOut => spec!("fan-out", "task", [1000, 10_000], 1000, (Cpu, AtMost(1.5))),
+            Self::Subgraph => spec!("subgraph", "item", [1000], 1000, (Cpu, AtMost(5.0))),
+            Self::FanOutSubgraph => {
+                spec!("fan-out-subgraph", "task", [10, 100], 100, (Cpu, Ahead))
+            }
             Self::Wide => spec!("wide", "step", [50], 50, (Cpu, AtMost(8.0))),
+            Self::WideState => spec!("wide-state", "run", [300, 600, 1200], 300, (Cpu, Ahead)),
+            Self::React => spec!("react", "call", [10, 100], 100, (Cpu, Ahead)),
+            Self::Idempotent => spec!("idempotent", "step", [1000], 1000, (Cpu, Ahead)),
+            Self::Keyed => spec!("keyed", "step", [1000], 1000, (Cpu, Ahead)),
+            Self::Once => spec!("once", "step", [1000], 1000, (Cpu, Ahead)),
+            Self::IdempotentFull => {
+                spec!(
+                    "idempotent-full",
+                    "step",
+                    [200],
+                    50,
+                    (Wall, TimesLimit(1.15))
+                )
+            }
+            Self::KeyedFull => spec!("keyed-full", "step", [200], 50, (Wall, TimesLimit(1.15))),
+            Self::OnceFull => spec!("once-full", "step", [200], 50, (Wall, TimesLimit(1.15))),
             Self::Interrupt => spec!("interrupt", "thread", [1000], 128, (Wall, TimesLimit(1.3))),
+            Self::Parked => spec!(
+                "parked",
+                "thread",
+                [1000, 100_000],
+                1000,
+                (Memory, AtMost(50.0)),
+                (P50, Ahead),
+                (P99, AtMost(20_000.0))
+            ),
+            Self::Postgres => spec!("postgres", "step", [1, 32], 1, (Wall, TimesLimit(1.3))),
+            Self::Redis => spec!("redis", "step", [1, 32], 1, (Wall, TimesLimit(1.3))),
             Self::Events => spec!("events", "event", [100_000], 100_000, (Cpu, AtMost(0.25))),
             Self::Encode => spec!("encode", "chunk", [100_000], 100_000, (Cpu, AtMost(2.0))),
             Self::Open => spec!("open", "thread", [10_000], 10_000, (Wall, AtMost(20_000.0))),
+            Self::Recover => spec!("recover", "thread", [10_000], 10_000, (Wall, Ahead)),
         }
     }
 }
@@ -152,6 +246,8 @@ impl Measure {
             Self::Wall => format!("wall µs/{unit}"),
             Self::Disk => "disk MB".into(),
             Self::Memory => "peak memory MB".into(),
+            Self::P50 => "p50 wall µs".into(),
+            Self::P99 => "p99 wall µs".into(),
         }
     }
 }
@@ -163,6 +259,7 @@ impl Goal {
             Self::AtMost(most) => format!("≤ {most}"),
             Self::TimesLimit(times) => format!("≤ {times:.2} × limit"),
             Self::Flat(most, times) => format!("≤ {most}, ≤ {times} × smallest"),
+            Self::Ahead => "ahead of all".into(),
         }
     }
 }

@@ -47,15 +47,19 @@ struct Arguments {
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
     /// Measure only this system in this process.
-    #[arg(long, hide = true, num_args = 5, value_names = ["SYSTEM", "WORKLOAD", "SIZE", "MILLISECONDS", "FOLDER"])]
+    #[arg(long, hide = true, num_args = 5..=6, value_names = ["SYSTEM", "WORKLOAD", "SIZE", "MILLISECONDS", "FOLDER", "SERVER"])]
     run: Option<Vec<String>>,
+    /// Go on with the thread in this file until it has so many steps, say so, and wait to be killed.
+    #[arg(long, hide = true, num_args = 3, value_names = ["SYSTEM", "FILE", "STEPS"])]
+    survive: Option<Vec<String>>,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let done = match &arguments.run {
-        Some(run) => measure(run),
-        None => compare(&arguments),
+    let done = match (&arguments.run, &arguments.survive) {
+        (Some(run), _) => measure(run),
+        (None, Some(survive)) => survive_until(survive),
+        (None, None) => compare(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -69,13 +73,14 @@ fn main() -> ExitCode {
 
 /// Measures one system in this process and prints the answer.
 fn measure(run: &[String]) -> Result<(), BoxError> {
-    let [system, workload, size, milliseconds, folder] = run else {
+    let [system, workload, size, milliseconds, folder, server @ ..] = run else {
         return Err("--run takes a system, a workload, a size, milliseconds and a folder".into());
     };
     let workload = Workload::from_str(workload, false)?;
     let setting = Setting {
         budget: Duration::from_millis(milliseconds.parse()?),
         folder: folder.into(),
+        server: server.first().cloned(),
     };
     let measured = match system.as_str() {
         LIMIT => limit::run(workload, size.parse()?, &setting)?,
@@ -87,6 +92,17 @@ fn measure(run: &[String]) -> Result<(), BoxError> {
         "{}",
         serde_json::to_string(&Answer::Measured(measured))?
     )?)
+}
+
+/// The process of [`Workload::Recover`] that is killed.
+fn survive_until(survive: &[String]) -> Result<(), BoxError> {
+    let [system, file, steps] = survive else {
+        return Err("--survive takes a system, a file and a number of steps".into());
+    };
+    match system.as_str() {
+        LIMIT => limit::survive(file.as_ref(), steps.parse()?),
+        _ => engine::survive(file.as_ref(), steps.parse()?),
+    }
 }
 
 fn compare(arguments: &Arguments) -> Result<(), BoxError> {
@@ -101,6 +117,7 @@ fn compare(arguments: &Arguments) -> Result<(), BoxError> {
         setting: Setting {
             budget: Duration::from_millis(if arguments.quick { 100 } else { 400 }),
             folder: arguments.folder.clone().unwrap_or_else(std::env::temp_dir),
+            server: None,
         },
     };
     let json = arguments.json.as_ref().map(File::create).transpose()?;

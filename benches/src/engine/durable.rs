@@ -10,20 +10,20 @@ use tempfile::TempDir;
 use super::graphs;
 use crate::{
     BoxError,
-    measure::{Measured, Setting, Spent, rounds, runtime, timed},
+    measure::{Measured, Setting, Spent, each_unit, rounds, runtime, timed},
     subject::{Approval, Talk},
     workload::{AT_ONCE, GROUPED_TURNS, Workload},
 };
 
 /// A database in a folder of its own.
-struct Database {
+pub(super) struct Database {
     log: Arc<SqliteLog>,
     file: PathBuf,
     _folder: TempDir,
 }
 
 impl Database {
-    fn create(synchronous: Synchronous, setting: &Setting) -> Result<Self, BoxError> {
+    pub(super) fn create(synchronous: Synchronous, setting: &Setting) -> Result<Self, BoxError> {
         let folder = tempfile::tempdir_in(&setting.folder)?;
         let file = folder.path().join("threads.db");
         let options = SqliteOptions::default().synchronous(synchronous);
@@ -35,8 +35,17 @@ impl Database {
         })
     }
 
-    fn runner<S: State>(&self, graph: Graph<S>) -> Runner<S> {
+    pub(super) fn runner<S: State>(&self, graph: Graph<S>) -> Runner<S> {
         Runner::new(graph, self.log.clone()).options(unlimited())
+    }
+
+    /// The same file, opened anew.
+    fn reopened(self, synchronous: Synchronous) -> Result<Self, BoxError> {
+        let Self { log, file, _folder } = self;
+        drop(log);
+        let options = SqliteOptions::default().synchronous(synchronous);
+        let log = Arc::new(SqliteLog::open_with(&file, options)?);
+        Ok(Self { log, file, _folder })
     }
 
     fn bytes(&self) -> Result<u64, BoxError> {
@@ -45,7 +54,7 @@ impl Database {
     }
 }
 
-fn unlimited() -> RunnerOptions {
+pub(super) fn unlimited() -> RunnerOptions {
     RunnerOptions::default().step_limit(u64::MAX)
 }
 
@@ -98,22 +107,21 @@ pub(super) fn talks(size: u64, setting: &Setting) -> Result<Measured, BoxError> 
     rounds(setting, Workload::Grouped.units(size), || {
         let database = Database::create(Synchronous::Full, setting)?;
         let runner = database.runner(graph.clone());
-        let (done, spent) = timed(|| {
-            runtime.block_on(async {
-                let runs: Vec<_> = threads
-                    .iter()
-                    .map(|thread| runner.start(thread, None))
-                    .collect();
-                for run in runs {
-                    let ended = run.await?;
-                    assert!(ended.state().is_over(), "each thread says everything");
-                }
-                Ok::<_, BoxError>(())
-            })
-        });
+        let (done, spent) = timed(|| runtime.block_on(say_all(&runner, &threads)));
         done?;
         Ok(spent)
     })
+}
+
+/// Lets all threads talk at once.
+pub(super) async fn say_all(runner: &Runner<Talk>, threads: &[ThreadId]) -> Result<(), BoxError> {
+    let runs = threads.iter().map(|thread| runner.start(thread, None));
+    let runs: Vec<_> = runs.collect();
+    for run in runs {
+        let ended = run.await?;
+        assert!(ended.state().is_over(), "each thread says everything");
+    }
+    Ok(())
 }
 
 pub(super) fn interrupts(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
@@ -167,6 +175,20 @@ async fn answer(runner: Runner<Approval>, thread: ThreadId) -> Result<(), BoxErr
     let ended = runner.resume(&thread, Answers::only(true)?).await?;
     assert_eq!(ended.state().approved, Some(true), "the answer arrived");
     Ok(())
+}
+
+pub(super) fn parked(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+    let (runtime, graph) = (runtime()?, graphs::approval()?);
+    let database = Database::create(Synchronous::Normal, setting)?;
+    runtime.block_on(each(&database.runner(graph.clone()), size, ask))?;
+    let database = database.reopened(Synchronous::Full)?;
+    let runner = database.runner(graph);
+    let units = Workload::Parked.units(size);
+    let answer = |number| {
+        let thread = thread(number * (size / units))?;
+        runtime.block_on(answer(runner.clone(), thread))
+    };
+    each_unit(answer, units)
 }
 
 pub(super) fn open(size: u64, setting: &Setting) -> Result<Measured, BoxError> {

@@ -1,8 +1,12 @@
 //! The graphs of the workloads.
-use fugato_graph::{BoxError, BuildError, Context, END, Graph};
+use fugato_graph::{BoxError, BuildError, Context, END, EffectClass, Entering, Graph};
+use fugato_state::Message;
 
 use crate::{
-    subject::{Approval, Count, Still, Talk, Tallied, Tally, Tick, Wide},
+    subject::{
+        Approval, Campaign, Campaigned, Count, Number, Slogan, Still, Talk, Tallied, Tally, Tick,
+        Ticket, Wide,
+    },
     workload::WIDE_NODES,
 };
 
@@ -41,7 +45,15 @@ pub fn cycle() -> Result<Graph<Count>, BuildError> {
 
 /// Agent and tools, so many turns.
 pub fn talk(turns: u64) -> Result<Graph<Talk>, BuildError> {
-    let (agent, tool) = (Talk::agent_says(), Talk::tool_says());
+    talk_of(turns, Talk::agent_says(), Talk::tool_says())
+}
+
+/// The same with tool calls and results as large as they are in practice.
+pub fn react(turns: u64) -> Result<Graph<Talk>, BuildError> {
+    talk_of(turns, Talk::agent_calls(), Talk::tool_returns())
+}
+
+fn talk_of(turns: u64, agent: Message, tool: Message) -> Result<Graph<Talk>, BuildError> {
     Graph::with_initial("agent", move || Talk::of_turns(turns))
         .node("agent", move |_: Context<Talk>| {
             std::future::ready(agent.clone())
@@ -52,6 +64,24 @@ pub fn talk(turns: u64) -> Result<Graph<Talk>, BuildError> {
         .edge("agent", "tools")
         .branch("tools", ["agent", END], |talk| {
             if talk.is_over() { END } else { "agent" }
+        })
+        .build()
+}
+
+/// A node that does something to the outside world, so many times.
+pub fn effects(wanted: u64, class: EffectClass) -> Result<Graph<Count>, BuildError> {
+    Graph::with_initial("act", move || Count { reached: 0, wanted })
+        .node("act", move |cx: Context<Count>| async move {
+            let act = |_| async { Ok::<_, BoxError>(()) };
+            cx.effect("act", class, &cx.state().reached, act).await?;
+            Ok::<_, BoxError>(Tick)
+        })
+        .branch("act", ["act", END], |count| {
+            if count.reached < count.wanted {
+                "act"
+            } else {
+                END
+            }
         })
         .build()
 }
@@ -70,6 +100,84 @@ pub fn fan_out() -> Result<Graph<Tally>, BuildError> {
         .scatter("plan", "worker", |tally| 0..tally.items)
         .edge("worker", "join")
         .edge("join", END)
+        .build()
+}
+
+/// The same with a graph of two nodes as worker.
+pub fn subgraph() -> Result<Graph<Tally>, BuildError> {
+    let inner = Graph::<Number>::starting_at("square")
+        .node("square", async |cx: Context<Number>| {
+            Number(cx.state().0 * cx.state().0)
+        })
+        .node("keep", async |_: Context<Number>| {})
+        .edge("square", "keep")
+        .edge("keep", END)
+        .build()?;
+    Graph::<Tally>::starting_at("plan")
+        .node("plan", async |_: Context<Tally>| {})
+        .subgraph(
+            "worker",
+            &inner,
+            |entering: Entering<'_, Tally>| entering.item().map(Number),
+            |_, number| Tallied::Square(number.0),
+        )
+        .node("join", async |cx: Context<Tally>| {
+            Tallied::Sum(cx.state().squares.iter().sum())
+        })
+        .scatter("plan", "worker", |tally| 0..tally.items)
+        .edge("worker", "join")
+        .edge("join", END)
+        .build()
+}
+
+/// Each subject goes through a graph of three nodes, of which the last comes ten times; and a join.
+pub fn campaign() -> Result<Graph<Campaign>, BuildError> {
+    let inner = Graph::<Slogan>::starting_at("edit")
+        .node("edit", async |cx: Context<Slogan>| cx.state().edit())
+        .node("generate", async |cx: Context<Slogan>| {
+            cx.state().generate()
+        })
+        .node("bump", async |cx: Context<Slogan>| cx.state().bump())
+        .edge("edit", "generate")
+        .edge("generate", "bump")
+        .branch("bump", ["bump", END], |slogan| {
+            if slogan.is_over() { END } else { "bump" }
+        })
+        .build()?;
+    Graph::<Campaign>::starting_at("plan")
+        .node("plan", async |_: Context<Campaign>| {})
+        .subgraph(
+            "write",
+            &inner,
+            |entering: Entering<'_, Campaign>| entering.item::<String>().map(Slogan::of),
+            |_, slogan| Campaigned::Slogan(slogan.text.clone()),
+        )
+        .node("join", async |cx: Context<Campaign>| {
+            Campaigned::Length(cx.state().slogans.iter().map(String::len).sum())
+        })
+        .scatter("plan", "write", |campaign| campaign.subjects.clone())
+        .edge("write", "join")
+        .edge("join", END)
+        .build()
+}
+
+/// Six nodes in a circle, two of them at the same time.
+pub fn ticket() -> Result<Graph<Ticket>, BuildError> {
+    Graph::<Ticket>::starting_at("one")
+        .node("one", async |cx: Context<Ticket>| cx.state().one())
+        .node("two", async |cx: Context<Ticket>| cx.state().two())
+        .node("three", async |cx: Context<Ticket>| cx.state().three())
+        .node("four", async |cx: Context<Ticket>| cx.state().four())
+        .node("five", async |cx: Context<Ticket>| cx.state().five())
+        .node("six", async |cx: Context<Ticket>| cx.state().six())
+        .edge("one", "two")
+        .edge("two", "three")
+        .edge("two", "four")
+        .join(["three", "four"], "five")
+        .edge("five", "six")
+        .branch("six", ["one", END], |ticket| {
+            if ticket.is_over() { END } else { "one" }
+        })
         .build()
 }
 

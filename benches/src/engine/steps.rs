@@ -1,11 +1,11 @@
 //! Runs without a log.
-use fugato_graph::Runner;
+use fugato_graph::{Graph, Runner};
 
 use super::graphs;
 use crate::{
     BoxError,
     measure::{Measured, Setting, rounds, runtime, timed},
-    subject::{Count, Still, Talk, Tally, Wide},
+    subject::{Campaign, Count, Still, Talk, Tally, Ticket, Wide},
     workload::Workload,
 };
 
@@ -37,6 +37,14 @@ pub(super) fn chain(size: u64, weight: usize, setting: &Setting) -> Result<Measu
     })
 }
 
+pub(super) fn build(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+    rounds(setting, size, || {
+        let (graph, spent) = timed(|| graphs::chain(size));
+        graph?;
+        Ok(spent)
+    })
+}
+
 pub(super) fn cycle(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
     let runtime = runtime()?;
     let runner = Runner::ephemeral(graphs::cycle()?).step_limit(u64::MAX);
@@ -51,10 +59,14 @@ pub(super) fn cycle(size: u64, setting: &Setting) -> Result<Measured, BoxError> 
     })
 }
 
-pub(super) fn talk(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn talk(workload: Workload, size: u64, setting: &Setting) -> Result<Measured, BoxError> {
     let runtime = runtime()?;
-    let runner = Runner::ephemeral(graphs::talk(size)?).step_limit(u64::MAX);
-    rounds(setting, Workload::Loop.units(size), || {
+    let graph = match workload {
+        Workload::React => graphs::react(size)?,
+        _ => graphs::talk(size)?,
+    };
+    let runner = Runner::ephemeral(graph).step_limit(u64::MAX);
+    rounds(setting, workload.units(size), || {
         let state = Talk::of_turns(size);
         let (said, spent) = timed(|| {
             let ended = runtime.block_on(runner.run_on(state, ()))?;
@@ -65,8 +77,12 @@ pub(super) fn talk(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
     })
 }
 
-pub(super) fn fan_out(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
-    let (runtime, runner) = (runtime()?, Runner::ephemeral(graphs::fan_out()?));
+pub(super) fn fan_out(
+    graph: Graph<Tally>,
+    size: u64,
+    setting: &Setting,
+) -> Result<Measured, BoxError> {
+    let (runtime, runner) = (runtime()?, Runner::ephemeral(graph));
     rounds(setting, size, || {
         let state = Tally {
             items: size,
@@ -78,6 +94,37 @@ pub(super) fn fan_out(size: u64, setting: &Setting) -> Result<Measured, BoxError
             size,
             "each worker leaves one square"
         );
+        Ok(spent)
+    })
+}
+
+pub(super) fn campaign(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+    let (runtime, runner) = (runtime()?, Runner::ephemeral(graphs::campaign()?));
+    rounds(setting, Workload::FanOutSubgraph.units(size), || {
+        let state = Campaign::of_subjects(size);
+        let (done, spent) = timed(|| runtime.block_on(runner.run_on(state, ())));
+        let done = done?;
+        let campaign = done.state();
+        assert!(
+            campaign.is_over() && campaign.length.is_some(),
+            "all is written"
+        );
+        Ok(spent)
+    })
+}
+
+pub(super) fn ticket(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+    let (runtime, runner) = (runtime()?, Runner::ephemeral(graphs::ticket()?));
+    rounds(setting, Workload::WideState.units(size), || {
+        let state = Ticket::until(size);
+        let (done, spent) = timed(|| runtime.block_on(runner.run_on(state, ())));
+        let done = done?;
+        let Ticket {
+            messages,
+            responses,
+            ..
+        } = done.state();
+        assert_eq!((messages.len(), responses.len()), Ticket::expected(size));
         Ok(spent)
     })
 }

@@ -1,5 +1,7 @@
 //! Nodes one after the other.
-use fugato_state::State;
+use std::{collections::HashMap, sync::Arc};
+
+use fugato_state::{Message, State};
 use futures::future::BoxFuture;
 
 use crate::{
@@ -18,8 +20,11 @@ fn still() -> Node<Still> {
 
 /// The two nodes of the conversation.
 pub(super) fn speakers() -> [Node<Talk>; 2] {
-    let (agent, tool) = (Talk::agent_says(), Talk::tool_says());
-    let speak = |message: fugato_state::Message| -> Node<Talk> {
+    speakers_of(Talk::agent_says(), Talk::tool_says())
+}
+
+fn speakers_of(agent: Message, tool: Message) -> [Node<Talk>; 2] {
+    let speak = |message: Message| -> Node<Talk> {
         Box::new(move |_| {
             let message = message.clone();
             Box::pin(async move { message })
@@ -65,9 +70,65 @@ pub(super) fn chain(size: u64, weight: usize, setting: &Setting) -> Result<Measu
     })
 }
 
+/// A table of nodes by name, and for each the position of the next.
+pub(super) fn build(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+    rounds(setting, size, || {
+        let (graph, spent) = timed(|| {
+            let mut names: HashMap<Arc<str>, usize> = HashMap::new();
+            let mut nodes: Vec<(Node<Still>, Option<usize>)> = vec![];
+            for number in 0..size {
+                names.insert(format!("node-{number}").into(), nodes.len());
+                nodes.push((still(), None));
+            }
+            for (number, (_, next)) in (1..).zip(&mut nodes) {
+                *next = names.get(format!("node-{number}").as_str()).copied();
+            }
+            (names, nodes)
+        });
+        assert_eq!(graph.1.len() as u64, size, "every node is there");
+        Ok(spent)
+    })
+}
+
+/// Steps of a node that acts, with so many rows each.
+pub(super) fn acts_in_memory(
+    size: u64,
+    rows: u64,
+    setting: &Setting,
+) -> Result<Measured, BoxError> {
+    let (runtime, node) = (runtime()?, ticking());
+    rounds(setting, size, || {
+        let mut state = Count {
+            reached: 0,
+            wanted: size,
+        };
+        let mut log: Vec<Vec<u8>> = vec![];
+        let (done, spent) = timed(|| {
+            runtime.block_on(async {
+                while state.reached < state.wanted {
+                    let update = node(&state).await;
+                    for _ in 0..rows {
+                        log.push(serde_json::to_vec(&(state.reached, update))?);
+                    }
+                    state.apply(update);
+                }
+                Ok::<_, BoxError>(())
+            })
+        });
+        done?;
+        std::hint::black_box(log);
+        Ok(spent)
+    })
+}
+
+/// The node that counts.
+pub(super) fn ticking() -> Node<Count> {
+    Box::new(|_| Box::pin(async { Tick }))
+}
+
 pub(super) fn cycle(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
     let runtime = runtime()?;
-    let node: Node<Count> = Box::new(|_| Box::pin(async { Tick }));
+    let node = ticking();
     rounds(setting, size, || {
         let mut state = Count {
             reached: 0,
@@ -85,9 +146,13 @@ pub(super) fn cycle(size: u64, setting: &Setting) -> Result<Measured, BoxError> 
     })
 }
 
-pub(super) fn talk(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
-    let (runtime, nodes) = (runtime()?, speakers());
-    rounds(setting, Workload::Loop.units(size), || {
+pub(super) fn talk(workload: Workload, size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+    let runtime = runtime()?;
+    let nodes = match workload {
+        Workload::React => speakers_of(Talk::agent_calls(), Talk::tool_returns()),
+        _ => speakers(),
+    };
+    rounds(setting, workload.units(size), || {
         let (runtime, nodes) = (&runtime, &nodes);
         let mut state = Talk::of_turns(size);
         let ((), spent) = timed(move || {

@@ -102,7 +102,7 @@ pub fn answer(
 
 fn bench() -> Result<Bench, BoxError> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [workload, size, milliseconds, folder] = arguments.as_slice() else {
+    let [workload, size, milliseconds, folder, server @ ..] = arguments.as_slice() else {
         return Err("expected a workload, a size, milliseconds and a folder".into());
     };
     Ok(Bench {
@@ -111,6 +111,7 @@ fn bench() -> Result<Bench, BoxError> {
         setting: Setting {
             budget: Duration::from_millis(milliseconds.parse()?),
             folder: folder.into(),
+            server: server.first().cloned(),
         },
         runtime: runtime()?,
     })

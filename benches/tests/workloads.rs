@@ -1,0 +1,51 @@
+//! Every workload runs, and checks what came of it, on fugato and on the hand-written programs.
+use std::{path::Path, process::Command};
+
+use clap::ValueEnum;
+use fugato_benches::{
+    host::Hosts,
+    measure::{Answer, Measured},
+    report::{FUGATO, LIMIT},
+    workload::Workload,
+};
+
+#[test]
+fn each_workload_runs_and_does_what_it_should() {
+    let folder = tempfile::tempdir().expect("the system has room for a folder");
+    let mut hosts = Hosts::default();
+    for workload in Workload::value_variants() {
+        let host = workload.host().map(|host| hosts.url(host));
+        if host == Some(None) {
+            continue;
+        }
+        for system in [FUGATO, LIMIT] {
+            let measured = measure(system, *workload, folder.path(), host.clone().flatten());
+            let has_disk = matches!(workload, Workload::LoopNormal | Workload::LoopFull);
+            assert_eq!(measured.bytes.is_some(), has_disk, "{system} {workload:?}");
+            let is_ranked = *workload == Workload::Parked;
+            assert_eq!(
+                measured.p99_us.is_some(),
+                is_ranked,
+                "{system} {workload:?}"
+            );
+            assert!(measured.us_wall > 0.0, "{system} {workload:?}");
+        }
+    }
+    let left: Vec<_> = folder.path().read_dir().expect("it is there").collect();
+    assert!(left.is_empty(), "databases are removed: {left:?}");
+}
+
+fn measure(system: &str, workload: Workload, folder: &Path, server: Option<String>) -> Measured {
+    let output = Command::new(env!("CARGO_BIN_EXE_compare"))
+        .args(["--run", system, workload.spec().name, "4", "0"])
+        .arg(folder)
+        .args(server)
+        .output()
+        .expect("the program was built");
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{system} {workload:?}: {why}");
+    match serde_json::from_slice(&output.stdout).expect("a line of JSON") {
+        Answer::Measured(measured) => measured,
+        Answer::Unsupported { unsupported } => panic!("{system} {workload:?}: {unsupported}"),
+    }
+}
