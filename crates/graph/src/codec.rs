@@ -2,7 +2,7 @@
 //!
 //! Version 2 adds the scope of a fact, effects, budgets and operators. Version 1 has none of them,
 //! and is read as such.
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use fugato_state::{Millis, RunId};
 use fugato_store::Record;
@@ -38,18 +38,13 @@ pub(crate) struct Entry {
     pub(crate) fact: Fact<String>,
 }
 
-/// A path that is written as text without making one first.
+/// A path that is written as text.
 struct Shown<'a>(Path, &'a Names);
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.1.write(self.0, f)
-    }
-}
 
 impl Serialize for Shown<'_> {
     fn serialize<T: Serializer>(&self, serializer: T) -> Result<T::Ok, T::Error> {
-        serializer.collect_str(self)
+        // In one piece: each piece would be searched for characters that JSON escapes.
+        serializer.serialize_str(&self.1.text(self.0))
     }
 }
 

@@ -11,7 +11,7 @@ use fugato_state::State;
 use fugato_store::Status;
 
 use crate::{
-    RunError,
+    Graph, RunError,
     engine::Engine,
     machine::Todo,
     scope::{Scope, Sub, trail},
@@ -40,6 +40,7 @@ impl<S: State> Driver<S> {
 
     /// Goes on until the run ends, parks, fails or is stopped.
     pub(crate) async fn drive(&mut self) -> Result<(), RunError> {
+        let graph = self.root.graph.clone();
         loop {
             let todo = self.root.advance(&mut self.engine)?;
             if let Some(error) = self.engine.give_up.take() {
@@ -54,13 +55,13 @@ impl<S: State> Driver<S> {
                 Todo::Park => return self.rest().await,
                 Todo::Sleep(until) if self.hands_over(until) => return self.rest().await,
                 _ if self.engine.ready.is_empty() => self.wait().await?,
-                _ => self.run_ready().await?,
+                _ => self.run_ready(&graph).await?,
             }
         }
     }
 
     /// Starts what is ready: one node runs here, several run at the same time.
-    async fn run_ready(&mut self) -> Result<(), RunError> {
+    async fn run_ready(&mut self, graph: &Graph<S>) -> Result<(), RunError> {
         if let Some(error) = self.engine.over_budget(self.root.machine.spent()) {
             self.engine.give_up = Some(error);
             return Ok(());
@@ -79,7 +80,7 @@ impl<S: State> Driver<S> {
             && self.root.machine.frontier().len() == 1
             && self.engine.tasks.is_empty();
         match self.engine.ready.pop() {
-            Some((None, position)) if alone => self.run_here(position).await,
+            Some((None, position)) if alone => self.run_here(graph, position).await,
             Some(last) => {
                 self.engine.ready.push(last);
                 self.start_ready();
@@ -90,15 +91,16 @@ impl<S: State> Driver<S> {
     }
 
     /// Runs the only task of the step where the caller is.
-    async fn run_here(&mut self, position: usize) -> Result<(), RunError> {
-        let Some((node, cx)) = self.root.ready(position, &self.engine) else {
+    async fn run_here(&mut self, graph: &Graph<S>, position: usize) -> Result<(), RunError> {
+        let Some((wire, node)) = self.root.begun(graph, position) else {
             return Ok(());
         };
-        let wire = self.root.graph.0.nodes.get(cx.path.node.at());
-        let policy = wire.and_then(|wire| wire.policy.clone());
-        let policy = policy.filter(|policy| policy.is_timed());
+        let Some(cx) = self.root.context(wire, position, &self.engine) else {
+            return Ok(());
+        };
+        let policy = wire.policy.as_ref().filter(|policy| policy.is_timed());
         let (pulse, path) = (cx.pulse.clone(), cx.path);
-        let running = run_one(&*node, cx);
+        let running = run_one(&**node, cx);
         tokio::pin!(running);
         let attempt = match futures::poll!(running.as_mut()) {
             Poll::Ready(attempt) => Some(attempt),

@@ -166,25 +166,14 @@ pub enum EffectError {
     },
 }
 
-/// What a task asks of its driver.
+/// What a task asks of its driver. Small, because each run has room for some of them.
 pub(crate) enum Call {
     /// May this action begin?
     Begin(Box<Begin>),
     /// An action ended.
-    End {
-        who: Who,
-        key: String,
-        digest: String,
-        class: EffectClass,
-        end: End,
-        reply: oneshot::Sender<Permit>,
-    },
+    End(Box<Ending>),
     /// Only a person knows whether this action happened.
-    AskPerson {
-        who: Who,
-        key: String,
-        problem: Option<String>,
-    },
+    AskPerson(Box<Asking>),
     /// Something that the run has a budget of was used.
     Spend { meter: Meter, amount: u64 },
 }
@@ -197,6 +186,21 @@ pub(crate) struct Begin {
     pub(crate) input: Json,
     pub(crate) timeout: Millis,
     pub(crate) reply: oneshot::Sender<Permit>,
+}
+
+pub(crate) struct Ending {
+    pub(crate) who: Who,
+    pub(crate) key: String,
+    pub(crate) digest: String,
+    pub(crate) class: EffectClass,
+    pub(crate) end: End,
+    pub(crate) reply: oneshot::Sender<Permit>,
+}
+
+pub(crate) struct Asking {
+    pub(crate) who: Who,
+    pub(crate) key: String,
+    pub(crate) problem: Option<String>,
 }
 
 /// The attempt of a task that calls.
@@ -408,7 +412,7 @@ impl Acting<'_> {
                 Err(late) => Err(late.into()),
             };
             let (end, failure) = judge(done);
-            let call = Call::End {
+            let ending = Ending {
                 who,
                 key,
                 digest,
@@ -417,7 +421,7 @@ impl Acting<'_> {
                 reply,
             };
             // A driver that is gone leaves the intent in doubt: whoever comes next looks after it.
-            let _ = calls.send(call);
+            let _ = calls.send(Call::End(Box::new(ending)));
             failure
         });
         let failure = acting.await.unwrap_or_default();
@@ -480,7 +484,7 @@ impl Acting<'_> {
 
     async fn end(&self, end: End) -> Permit {
         let (reply, permit) = oneshot::channel();
-        let call = Call::End {
+        let ending = Ending {
             who: self.who.clone(),
             key: self.key.clone(),
             digest: self.digest.clone(),
@@ -488,7 +492,7 @@ impl Acting<'_> {
             end,
             reply,
         };
-        let _ = self.shared.calls.send(call);
+        let _ = self.shared.calls.send(Call::End(Box::new(ending)));
         answer(permit).await
     }
 
@@ -496,10 +500,8 @@ impl Acting<'_> {
     /// mistake that for an error.
     async fn ask_person(&self, problem: Option<String>) -> Permit {
         let (who, key) = (self.who.clone(), self.key.clone());
-        let _ = self
-            .shared
-            .calls
-            .send(Call::AskPerson { who, key, problem });
+        let asking = Asking { who, key, problem };
+        let _ = self.shared.calls.send(Call::AskPerson(Box::new(asking)));
         std::future::pending().await
     }
 

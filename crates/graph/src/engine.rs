@@ -21,7 +21,7 @@ pub(crate) struct Engine {
     pub(crate) shared: Arc<Shared>,
     /// None for a run without a log.
     pub(crate) journal: Option<Journal>,
-    pub(crate) options: RunnerOptions,
+    pub(crate) options: Arc<RunnerOptions>,
     /// Tasks that can start.
     pub(crate) ready: Vec<(At, usize)>,
     pub(crate) tasks: Tasks,
@@ -72,7 +72,7 @@ impl Engine {
         shared: Arc<Shared>,
         calls: mpsc::UnboundedReceiver<Call>,
         journal: Option<Journal>,
-        options: RunnerOptions,
+        options: Arc<RunnerOptions>,
     ) -> Self {
         let counted = shared.now();
         Self {

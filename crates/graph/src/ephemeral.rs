@@ -8,7 +8,7 @@ use crate::{
     context::Shared,
     engine::Engine,
     fold::Fold,
-    machine::Under,
+    machine::{Machine, Under},
     open::Opened,
     request::{self, Admitted, Request},
     runner::ended,
@@ -21,8 +21,10 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Ephemeral<S: State> {
     graph: Graph<S>,
-    options: RunnerOptions,
+    options: Arc<RunnerOptions>,
     hub: Option<Arc<Told>>,
+    /// What runs tell when nobody ever asked for their events.
+    silent: Arc<Hub>,
     thread: ThreadId,
 }
 
@@ -46,8 +48,9 @@ impl<S: State> Runner<S> {
         let thread = ThreadId::new("ephemeral").expect("the name keeps the rules");
         Ephemeral {
             graph,
-            options: RunnerOptions::default(),
+            options: Arc::default(),
             hub: None,
+            silent: Arc::default(),
             thread,
         }
     }
@@ -57,14 +60,14 @@ impl<S: State> Ephemeral<S> {
     /// How many steps a run may close: 10,000 by default.
     #[must_use]
     pub fn step_limit(mut self, steps: u64) -> Self {
-        self.options.step_limit = steps;
+        Arc::make_mut(&mut self.options).step_limit = steps;
         self
     }
 
     /// Schedule, budgets and limits. What concerns logs and leases means nothing here.
     #[must_use]
     pub fn options(mut self, options: RunnerOptions) -> Self {
-        self.options = options;
+        self.options = Arc::new(options);
         self
     }
 
@@ -88,8 +91,7 @@ impl<S: State> Ephemeral<S> {
         state: S,
         input: impl IntoUpdates<S::Update, M>,
     ) -> Result<Ended<S>, RunError> {
-        let mut scope = Scope::new(&self.graph);
-        scope.fold = Fold::new(state);
+        let scope = Scope::woken(&self.graph, Machine::default(), Fold::new(state));
         let updates = input.into_updates();
         self.drive(
             scope,
@@ -118,12 +120,12 @@ impl<S: State> Ephemeral<S> {
             run.0 += 1;
         }
         let (calls, heard) = tokio::sync::mpsc::unbounded_channel();
-        let hub = self.hub.as_ref().map(|told| told.0.clone());
+        let hub = self.hub.as_ref().map_or(&self.silent, |told| &told.0);
         let shared = Arc::new(Shared {
             thread: self.thread.clone(),
             run,
             names: scope.names.clone(),
-            hub: hub.unwrap_or_default(),
+            hub: hub.clone(),
             late_readers: false,
             now: system_now(),
             since: tokio::time::Instant::now(),

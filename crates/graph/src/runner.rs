@@ -49,7 +49,7 @@ pub(crate) struct Shop<S: State> {
     pub(crate) log: Arc<dyn ThreadLog>,
     pub(crate) snapshots: Option<Arc<dyn Snapshots>>,
     pub(crate) admin: Option<Arc<dyn ThreadAdmin>>,
-    pub(crate) options: RunnerOptions,
+    pub(crate) options: Arc<RunnerOptions>,
     live: Mutex<HashMap<ThreadId, Live>>,
     keeper: Keeper,
 }
@@ -107,7 +107,7 @@ impl<S: State> Runner<S> {
                 log: log.clone(),
                 snapshots: snapshots.clone(),
                 admin: admin.clone(),
-                options,
+                options: Arc::new(options),
                 live: Mutex::default(),
                 keeper: Keeper::default(),
             }),

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use super::Driver;
 use crate::{
     RunError,
-    effect::{Begin, Call, Doubt, End, Permit, Who},
+    effect::{Asking, Begin, Call, Doubt, End, Ending, Permit, Who},
     engine::{Acting, Address, Begun},
     machine::{Effect, Fact, Machine, Path, Stage, TaskState},
     scope::{At, Sub, doubt_key, trail},
@@ -31,24 +31,17 @@ impl<S: State> Driver<S> {
     pub(super) async fn take_call(&mut self, call: Call) -> Result<(), RunError> {
         match call {
             Call::Begin(begin) => self.begin(*begin).await,
-            Call::End {
-                who,
-                key,
-                digest,
-                class,
-                end,
-                reply,
-            } => {
-                let address = Address::of(&who, &key);
+            Call::End(ending) => {
+                let address = Address::of(&ending.who, &ending.key);
                 let waiting = self.no_longer_acting(&address);
-                self.ended(&who, (key, digest, class), end, reply);
+                self.ended(*ending);
                 for begin in waiting {
                     Box::pin(self.begin(begin)).await?;
                 }
                 Ok(())
             }
-            Call::AskPerson { who, key, problem } => {
-                self.ask_person(&who, &key, problem);
+            Call::AskPerson(asking) => {
+                self.ask_person(*asking);
                 Ok(())
             }
             Call::Spend { meter, amount } => {
@@ -59,19 +52,20 @@ impl<S: State> Driver<S> {
         }
     }
 
-    fn ask_person(&mut self, who: &Who, key: &str, problem: Option<String>) {
-        if !self.is_wanted(who) {
+    fn ask_person(&mut self, asking: Asking) {
+        let Asking { who, key, problem } = asking;
+        if !self.is_wanted(&who) {
             return;
         }
         // What is known of an effect of the whole thread is at the root.
         let whole = if who.whole_thread {
-            self.root.machine.effect(None, key).cloned()
+            self.root.machine.effect(None, &key).cloned()
         } else {
             None
         };
         let root: &mut dyn Sub = &mut self.root;
         if let Some(scope) = root.descend(trail(&who.at)) {
-            scope.ask_person(who.path, key, whole, problem, &mut self.engine);
+            scope.ask_person(who.path, &key, whole, problem, &mut self.engine);
             self.engine.tasks.abandon();
         }
     }
@@ -158,13 +152,15 @@ impl<S: State> Driver<S> {
         Ok(())
     }
 
-    fn ended(
-        &mut self,
-        who: &Who,
-        (key, digest, class): (String, String, EffectClass),
-        end: End,
-        reply: oneshot::Sender<Permit>,
-    ) {
+    fn ended(&mut self, ending: Ending) {
+        let Ending {
+            who,
+            key,
+            digest,
+            class,
+            end,
+            reply,
+        } = ending;
         match end {
             End::Happened(value) => {
                 let task = who.task();
@@ -174,7 +170,7 @@ impl<S: State> Driver<S> {
                     digest,
                     value: value.clone(),
                 };
-                self.record_for(who, receipt);
+                self.record_for(&who, receipt);
                 match class {
                     // A receipt of what must not be done twice is stored at once.
                     EffectClass::Once => self.engine.replies.push((reply, Permit::Replay(value))),
@@ -182,7 +178,7 @@ impl<S: State> Driver<S> {
                 }
             }
             End::DidNotHappen(why) => {
-                self.undone(who, key, why);
+                self.undone(&who, key, why);
                 answer(reply, Permit::Noted);
             }
             End::Unknown => {

@@ -1,4 +1,8 @@
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{
+    collections::HashMap,
+    fmt::{self, Write},
+    sync::Arc,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +30,9 @@ pub struct Path {
     /// The position among the tasks of a scatter, from 0.
     pub index: Option<u32>,
 }
+
+/// As much room as the numbers of a path need as text, unless they are large.
+const NUMBERS: usize = 16;
 
 /// The names of nodes: those of the graph first, in their order, then those that a log mentions
 /// and the graph no longer has.
@@ -89,18 +96,15 @@ impl Names {
 
     /// A path as text.
     pub fn text(&self, path: Path) -> String {
-        let mut text = String::new();
-        // Writing into a string cannot fail.
-        let _ = self.write(path, &mut text);
-        text
-    }
-
-    pub(crate) fn write(&self, path: Path, out: &mut impl fmt::Write) -> fmt::Result {
         let name = self.list.get(path.node.at()).map_or("?", |name| name);
-        match path.index {
-            Some(index) => write!(out, "{name}#{}[{index}]", path.visit),
-            None => write!(out, "{name}#{}", path.visit),
-        }
+        let mut text = String::with_capacity(name.len() + NUMBERS);
+        text.push_str(name);
+        // Writing into a string cannot fail.
+        let _ = match path.index {
+            Some(index) => write!(text, "#{}[{index}]", path.visit),
+            None => write!(text, "#{}", path.visit),
+        };
+        text
     }
 
     /// Reads a path. A name that is new is added, to a copy if the names are shared.

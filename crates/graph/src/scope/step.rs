@@ -6,11 +6,11 @@ use futures::{FutureExt, future::BoxFuture};
 
 use super::{Done, Scope, place};
 use crate::{
-    BoxError, Context, Entering, Node, Note, Outcome, RunError, RunErrorKind,
+    BoxError, Context, Entering, Graph, Node, Note, Outcome, RunError, RunErrorKind,
     context::Pulse,
     engine::Engine,
     fold::write_updates,
-    graph::Work,
+    graph::{Wire, Work},
     machine::{Fact, Path, TaskState},
     route::{calm, route, route_from},
     tasks::{Attempt, run_one},
@@ -18,9 +18,6 @@ use crate::{
 
 /// What a task changed, as the log has it, and what it told the reader.
 type Told = (Option<crate::machine::Json>, Vec<fugato_stream::EventKind>);
-
-/// What one attempt needs: its node, and what the node is given.
-pub(crate) type Ready<S> = (Arc<dyn Node<S>>, Context<S>);
 
 impl<S: State> Scope<S> {
     /// Begins what is ready: pauses ask, subgraphs are entered, nodes are left with the engine.
@@ -87,13 +84,28 @@ impl<S: State> Scope<S> {
         Ok(())
     }
 
-    /// The node of a task that has begun, and what it is given.
-    pub(crate) fn ready(&self, position: usize, engine: &Engine) -> Option<Ready<S>> {
+    /// The node of a task that has begun, in this scope's graph.
+    pub(crate) fn begun<'g>(
+        &self,
+        graph: &'g Graph<S>,
+        position: usize,
+    ) -> Option<(&'g Wire<S>, &'g Arc<dyn Node<S>>)> {
         let task = self.machine.task(position)?;
-        let wire = self.graph.0.nodes.get(task.path.node.at())?;
-        let Work::Node(node) = &wire.work else {
-            return None;
-        };
+        let wire = graph.0.nodes.get(task.path.node.at())?;
+        match &wire.work {
+            Work::Node(node) => Some((wire, node)),
+            _ => None,
+        }
+    }
+
+    /// What the node of a task is given.
+    pub(crate) fn context(
+        &self,
+        wire: &Wire<S>,
+        position: usize,
+        engine: &Engine,
+    ) -> Option<Context<S>> {
+        let task = self.machine.task(position)?;
         let idle = wire.policy.as_ref().and_then(|policy| policy.idle_timeout);
         let cx = Context {
             state: self.fold.state.clone(),
@@ -107,7 +119,7 @@ impl<S: State> Scope<S> {
             origin: OnceLock::new(),
         };
         cx.announce();
-        Some((node.clone(), cx))
+        Some(cx)
     }
 
     /// The attempt of a task, as something to wait for that knows its scope.
@@ -116,9 +128,9 @@ impl<S: State> Scope<S> {
         position: usize,
         engine: &Engine,
     ) -> Option<BoxFuture<'static, Done>> {
-        let (node, cx) = self.ready(position, engine)?;
+        let (wire, node) = self.begun(&self.graph, position)?;
+        let (node, cx) = (node.clone(), self.context(wire, position, engine)?);
         let (at, path, attempt) = (self.at.clone(), cx.path, cx.attempt);
-        let wire = self.graph.0.nodes.get(path.node.at())?;
         let policy = wire.policy.clone().filter(|policy| policy.is_timed());
         let done = async move {
             let result = match policy {
