@@ -41,7 +41,8 @@ pub struct Measured {
     pub us_cpu: f64,
     /// Elapsed time per unit, in microseconds: the median of the rounds.
     pub us_wall: f64,
-    /// The most memory that the process held in its first round, in units of 1,000,000 bytes.
+    /// The most memory that the process held in its first round, its program not counted, in units
+    /// of 1,000,000 bytes.
     #[serde(default)]
     pub peak_rss_mb: Option<f64>,
     /// What one round left on disk, in bytes.
@@ -177,13 +178,15 @@ pub fn cpu_time() -> Duration {
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
-/// The most memory that this process held, where the system tells (Linux does).
+/// The most memory that this process held, where the system tells (Linux does). The program itself
+/// does not count: how much of a file is in memory says how many stores are linked into it.
 fn peak_memory() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let kibibytes = |name: &str| -> Option<u64> {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().strip_suffix("kB")?.trim().parse().ok()
+    };
+    let kibibytes = kibibytes("VmHWM:")?.saturating_sub(kibibytes("RssFile:")?);
     Some(as_float(kibibytes) * 1024.0 / 1e6)
 }
 

@@ -12,7 +12,14 @@ pub struct Peer {
 }
 
 /// The engines that `peers/install` can install.
-pub const KNOWN: [&str; 4] = ["graph-flow", "juncture", "adk-graph", "langgraph-py"];
+pub const KNOWN: [&str; 6] = [
+    "graph-flow",
+    "juncture",
+    "adk-graph",
+    "langgraph-rs",
+    "langgraph-py",
+    "langgraph-js",
+];
 
 /// Where `peers/install` puts programs; none if neither `XDG_CACHE_HOME` nor `HOME` is set.
 pub fn folder() -> Option<PathBuf> {

@@ -6,7 +6,6 @@ Takes a workload, a size, a budget in milliseconds and a folder; prints one JSON
 import json
 import operator
 import os
-import resource
 import sqlite3
 import statistics
 import subprocess
@@ -25,6 +24,17 @@ AGENT_SAYS = ("The calendar is free on Tuesday. " * 7)[31:]
 TOOL_SAYS = ("lecture at 8:00 in room B 204;  " * 7)[24:]
 
 
+def peak_memory():
+    """The most memory that this process held, its program not counted, where Linux tells."""
+    try:
+        with open("/proc/self/status") as status:
+            lines = dict(line.split(":", 1) for line in status)
+        held = int(lines["VmHWM"].split()[0]) - int(lines["RssFile"].split()[0])
+        return held * 1024 / 1e6
+    except OSError:
+        return None
+
+
 def measure(size, budget, prepare, run, units, bytes_of=lambda prepared: None):
     """Repeats rounds: one to warm up, then until the budget is used up."""
     spent, left = [], None
@@ -37,7 +47,7 @@ def measure(size, budget, prepare, run, units, bytes_of=lambda prepared: None):
         left = bytes_of(prepared)
         spent.append((cpu, wall))
         if len(spent) == 1:
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+            peak = peak_memory()
         if time.monotonic() - begin >= budget:
             break
     if len(spent) > 1:
@@ -447,7 +457,7 @@ def parked(size, budget, folder):
     result = {
         "us_cpu": (time.process_time() - cpu) * 1e6 / units,
         "us_wall": (time.monotonic() - wall) * 1e6 / units,
-        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6,
+        "peak_rss_mb": peak_memory(),
         "p50_us": took[units * 50 // 100],
         "p99_us": took[units * 99 // 100],
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// A document that is passed around and never changed.
-pub type Document = Arc<Value>;
+type Document = Arc<Value>;
 
 /// The state of a support desk: fifteen fields.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
