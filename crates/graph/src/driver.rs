@@ -92,7 +92,10 @@ impl<S: State> Driver<S> {
 
     /// Runs the only task of the step where the caller is.
     async fn run_here(&mut self, graph: &Graph<S>, position: usize) -> Result<(), RunError> {
-        let Some((wire, node)) = self.root.begun(graph, position) else {
+        let Some(wire) = self.root.wire(graph, position) else {
+            return Ok(());
+        };
+        let Some(node) = wire.node() else {
             return Ok(());
         };
         let Some(cx) = self.root.context(wire, position, &self.engine) else {

@@ -93,6 +93,16 @@ pub(crate) struct Wire<S: State> {
     pub(crate) joins: Vec<usize>,
 }
 
+impl<S: State> Wire<S> {
+    /// The node, unless it asks or is a graph of its own.
+    pub(crate) fn node(&self) -> Option<&Arc<dyn Node<S>>> {
+        match &self.work {
+            Work::Node(node) => Some(node),
+            Work::Pause(_) | Work::Sub(_) => None,
+        }
+    }
+}
+
 /// What a node does.
 pub(crate) enum Work<S: State> {
     Node(Arc<dyn Node<S>>),

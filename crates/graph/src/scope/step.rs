@@ -6,7 +6,7 @@ use futures::{FutureExt, future::BoxFuture};
 
 use super::{Done, Scope, place};
 use crate::{
-    BoxError, Context, Entering, Graph, Node, Note, Outcome, RunError, RunErrorKind,
+    BoxError, Context, Entering, Graph, Note, Outcome, RunError, RunErrorKind,
     context::Pulse,
     engine::Engine,
     fold::write_updates,
@@ -84,18 +84,10 @@ impl<S: State> Scope<S> {
         Ok(())
     }
 
-    /// The node of a task that has begun, in this scope's graph.
-    pub(crate) fn begun<'g>(
-        &self,
-        graph: &'g Graph<S>,
-        position: usize,
-    ) -> Option<(&'g Wire<S>, &'g Arc<dyn Node<S>>)> {
+    /// Where the task at a position stands in this scope's graph.
+    pub(crate) fn wire<'g>(&self, graph: &'g Graph<S>, position: usize) -> Option<&'g Wire<S>> {
         let task = self.machine.task(position)?;
-        let wire = graph.0.nodes.get(task.path.node.at())?;
-        match &wire.work {
-            Work::Node(node) => Some((wire, node)),
-            _ => None,
-        }
+        graph.0.nodes.get(task.path.node.at())
     }
 
     /// What the node of a task is given.
@@ -128,8 +120,9 @@ impl<S: State> Scope<S> {
         position: usize,
         engine: &Engine,
     ) -> Option<BoxFuture<'static, Done>> {
-        let (wire, node) = self.begun(&self.graph, position)?;
-        let (node, cx) = (node.clone(), self.context(wire, position, engine)?);
+        let wire = self.wire(&self.graph, position)?;
+        let node = wire.node()?.clone();
+        let cx = self.context(wire, position, engine)?;
         let (at, path, attempt) = (self.at.clone(), cx.path, cx.attempt);
         let policy = wire.policy.clone().filter(|policy| policy.is_timed());
         let done = async move {
