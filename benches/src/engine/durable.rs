@@ -41,11 +41,10 @@ impl Database {
 
     /// The same file, opened anew.
     fn reopened(self, synchronous: Synchronous) -> Result<Self, BoxError> {
-        let Self { log, file, _folder } = self;
-        drop(log);
+        drop(self.log);
         let options = SqliteOptions::default().synchronous(synchronous);
-        let log = Arc::new(SqliteLog::open_with(&file, options)?);
-        Ok(Self { log, file, _folder })
+        let log = Arc::new(SqliteLog::open_with(&self.file, options)?);
+        Ok(Self { log, ..self })
     }
 
     fn bytes(&self) -> Result<u64, BoxError> {

@@ -96,8 +96,8 @@ fn talks(
             runtime.block_on(async {
                 let talks = threads.into_iter().zip(connections.iter().cycle());
                 let talks = talks.map(|(thread, append)| talk(thread, append.clone()));
-                let tasks: FuturesUnordered<_> = talks.map(tokio::spawn).collect();
-                tasks
+                let spawned: FuturesUnordered<_> = talks.map(tokio::spawn).collect();
+                spawned
                     .map_err(BoxError::from)
                     .try_for_each(std::future::ready)
                     .await
