@@ -1,5 +1,5 @@
 //! Many threads on one file: a writer takes what is waiting into one transaction.
-use std::sync::mpsc;
+use std::{sync::mpsc, thread::JoinHandle};
 
 use fugato_state::State;
 use tokio::sync::oneshot;
@@ -27,9 +27,9 @@ struct Row {
 struct Writer(mpsc::Sender<Row>);
 
 impl Writer {
-    fn start(rows: Rows) -> Self {
+    fn start(rows: Rows) -> (Self, JoinHandle<()>) {
         let (sender, waiting) = mpsc::channel::<Row>();
-        std::thread::spawn(move || {
+        let ended = std::thread::spawn(move || {
             while let Ok(first) = waiting.recv() {
                 let batch: Vec<Row> = std::iter::once(first).chain(waiting.try_iter()).collect();
                 let written = rows.together(|| {
@@ -46,7 +46,7 @@ impl Writer {
                 }
             }
         });
-        Self(sender)
+        (Self(sender), ended)
     }
 
     async fn append(&self, thread: u64, seq: u64, body: Vec<u8>) -> Result<(), BoxError> {
@@ -61,16 +61,25 @@ impl Writer {
     }
 }
 
+/// Waits until the thread that writes has closed and removed its database.
+fn finish(writer: Writer, ended: JoinHandle<()>) -> Result<(), BoxError> {
+    drop(writer);
+    ended
+        .join()
+        .map_err(|_| "the thread that writes panicked".into())
+}
+
 pub(super) fn talks(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
     let runtime = runtime()?;
     rounds(setting, Workload::Grouped.units(size), || {
-        let writer = Writer::start(Rows::create(&setting.folder, Sync::Full)?);
+        let (writer, ended) = Writer::start(Rows::create(&setting.folder, Sync::Full)?);
         let (done, spent) = timed(|| {
             runtime.block_on(at_once(
                 (0..size).map(|thread| talk(thread, writer.clone())),
             ))
         });
         done?;
+        finish(writer, ended)?;
         Ok(spent)
     })
 }
@@ -94,7 +103,7 @@ async fn talk(thread: u64, writer: Writer) -> Result<(), BoxError> {
 pub(super) fn interrupts(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
     let runtime = runtime()?;
     rounds(setting, size, || {
-        let writer = Writer::start(Rows::create(&setting.folder, Sync::Full)?);
+        let (writer, ended) = Writer::start(Rows::create(&setting.folder, Sync::Full)?);
         let each = |phase: u64| {
             let writer = writer.clone();
             at_once((0..u64::from(AT_ONCE)).map(move |first| {
@@ -109,6 +118,7 @@ pub(super) fn interrupts(size: u64, setting: &Setting) -> Result<Measured, BoxEr
             })
         });
         done?;
+        finish(writer, ended)?;
         Ok(spent)
     })
 }
