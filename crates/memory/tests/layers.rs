@@ -75,9 +75,9 @@ fn l14_an_update_of_a_layer_leaves_the_others_alone() {
 #[test]
 fn pln_t9_clearing_empties_the_three_layers_of_the_work() {
     let mut memory = Memory::default();
-    every_layer()
-        .into_iter()
-        .for_each(|update| memory.apply(update));
+    for update in every_layer() {
+        memory.apply(update);
+    }
     memory.apply(MemoryUpdate::Cleared);
     let wish = memory.preferences.get("tone");
     assert_eq!(wish, Some("plain"));
