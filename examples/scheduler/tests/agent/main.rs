@@ -8,6 +8,7 @@
 mod common;
 
 mod classification;
+mod crashes;
 mod decisions;
 mod limits;
 mod planning;

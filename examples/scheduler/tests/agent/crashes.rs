@@ -1,0 +1,83 @@
+//! K24 for this agent: wherever it crashes and whatever its store does, the same comes of a
+//! request.
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use fugato::llm::{ChatModel, ChatRequest, DeltaStream, ModelError};
+use fugato_testkit::{
+    Scripted,
+    log::Failure,
+    sim::{CrashSim, Fault},
+};
+use scheduler::{
+    agent::{Agent, Card, Reply, Request, Update},
+    graph::graph,
+};
+use serde_json::{Value, json};
+
+use crate::common::{FIRST, deps, ends, place, plan, strict, task, week};
+
+/// A model that says the same whenever it is asked the same, in whatever process.
+#[derive(Clone)]
+struct Steady {
+    script: Arc<[String]>,
+    asked: Arc<Mutex<Vec<ChatRequest>>>,
+}
+
+impl Steady {
+    fn new(script: impl IntoIterator<Item = Value>) -> Self {
+        Self {
+            script: script.into_iter().map(|said| said.to_string()).collect(),
+            asked: Arc::default(),
+        }
+    }
+
+    fn reply(&self, request: &ChatRequest) -> Option<String> {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = asked.iter().position(|known| known == request);
+        let at = known.unwrap_or_else(|| {
+            asked.push(request.clone());
+            asked.len() - 1
+        });
+        self.script.get(at).cloned()
+    }
+}
+
+#[async_trait]
+impl ChatModel for Steady {
+    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        let reply = self.reply(&request);
+        Scripted::new(reply.as_deref()).stream(request).await
+    }
+
+    fn name(&self) -> &'static str {
+        "steady"
+    }
+}
+
+fn simulation() -> CrashSim<Agent> {
+    let script = [
+        task(),
+        plan(["Place it"]),
+        place(FIRST, 1, 3),
+        ends("done"),
+        json!("Done."),
+    ];
+    let model = Steady::new(script);
+    CrashSim::new(move |_| graph(&deps(week()).mind(strict(model.clone()))))
+        .input(|| vec![Update::Requested(Request::new("Place it").classes([1]))])
+        .answer(|interrupt| {
+            let card: Card = serde_json::from_value(interrupt.question.prompt.clone()).ok()?;
+            assert_eq!(card.kind, "confirm", "{card:?}");
+            serde_json::to_value(Reply::approve()).ok()
+        })
+        .random(16)
+}
+
+#[tokio::test]
+async fn k24_no_crash_changes_what_comes_of_a_request() -> Result<(), Failure> {
+    let report = simulation().run().await?;
+    assert!(report.faults.contains_key(&Fault::DiesAfter), "{report}");
+    assert_eq!(report.most_in_flight, 1, "{report}");
+    Ok(())
+}
