@@ -1,5 +1,5 @@
 //! Opening a thread: the fold of its log, and whether this graph can go on from there.
-use fugato_state::{Seq, State, ThreadId};
+use fugato_state::{Millis, Seq, State, ThreadId};
 use fugato_store::{Snapshots, ThreadLog};
 
 use crate::{Graph, RunError, RunErrorKind, codec, scope::Scope, snapshot};
@@ -9,6 +9,9 @@ pub(crate) struct Opened<S: State> {
     pub(crate) scope: Scope<S>,
     /// The last position that was read; 0 if the thread does not exist.
     pub(crate) head: Seq,
+    /// The latest time that was read. The clock of a run carries on from the store's, which may
+    /// stand still meanwhile.
+    pub(crate) last: Millis,
     /// Bytes read after the snapshot.
     pub(crate) tail: usize,
     /// Bytes of the snapshot.
@@ -48,6 +51,7 @@ async fn follow<S: State>(
             }
             let entry = codec::read(&record)?;
             opened.tail += record.0.len();
+            opened.last = opened.last.max(entry.at);
             opened.scope.follow(&entry.scope, entry.fact)?;
             opened.head = seq;
         }
@@ -92,6 +96,7 @@ impl<S: State> Opened<S> {
         Self {
             scope,
             head: 0,
+            last: 0,
             tail: 0,
             snapshot: 0,
         }

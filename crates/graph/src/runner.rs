@@ -373,7 +373,7 @@ impl<S: State> Shop<S> {
             names: opened.scope.names.clone(),
             hub: hub.clone(),
             late_readers: true,
-            now: lease.now,
+            now: lease.now.max(opened.last),
             since: tokio::time::Instant::now(),
             control,
             calls,
