@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use fugato_state::{RunId, Seq, State, ThreadId};
+use fugato_state::{Millis, RunId, Seq, State, ThreadId};
 use fugato_store::{
     Fence, Lease, LeaseRequest, Leased, Snapshots, ThreadAdmin, ThreadLog, ThreadStore,
 };
@@ -373,7 +373,7 @@ impl<S: State> Shop<S> {
             names: opened.scope.names.clone(),
             hub: hub.clone(),
             late_readers: true,
-            now: lease.now.max(opened.last),
+            now: carried_on(lease.now, opened.last),
             since: tokio::time::Instant::now(),
             control,
             calls,
@@ -492,6 +492,19 @@ pub(crate) fn ended<S: State>(driver: &Driver<S>) -> Ended<S> {
         }
     }
 }
+
+/// The store's clock, or the last time in the log if the store's was set back since. A log that
+/// tells of a far future is not believed.
+fn carried_on(now: Millis, last: Millis) -> Millis {
+    if last.saturating_sub(now) <= HOUR {
+        now.max(last)
+    } else {
+        now
+    }
+}
+
+/// In milliseconds.
+const HOUR: Millis = 3_600_000;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
