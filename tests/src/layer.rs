@@ -17,7 +17,7 @@ pub struct Package {
 }
 
 /// The arrows between the crates: a crate may need these, and no other crate of ours.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("fugato-state", &[]),
     ("fugato-store", &["state"]),
     ("fugato-stream", &["state"]),
@@ -26,6 +26,12 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("fugato-prompt", &["state", "stream"]),
     ("fugato-memory", &["state", "store", "stream"]),
     ("fugato-graph", &["state", "store", "stream"]),
+    (
+        "fugato-agent",
+        &[
+            "state", "stream", "llm", "tool", "prompt", "memory", "graph",
+        ],
+    ),
     ("fugato-anthropic", &["state", "llm"]),
     ("fugato-openai", &["state", "llm"]),
     ("fugato-mysql", &["state", "store"]),
@@ -43,6 +49,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "prompt",
             "memory",
             "graph",
+            "agent",
             "anthropic",
             "openai",
             "mysql",
@@ -58,8 +65,8 @@ const ARROWS: [(&str, &[&str]); 16] = [
 ];
 
 /// The crates that have no HTTP, TLS or database beneath them.
-const BASE: [&str; 8] = [
-    "state", "store", "stream", "llm", "tool", "prompt", "memory", "graph",
+const BASE: [&str; 9] = [
+    "state", "store", "stream", "llm", "tool", "prompt", "memory", "graph", "agent",
 ];
 
 /// What speaks HTTP or TLS, or keeps a database.

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub use fugato_agent as agent;
 #[cfg(feature = "anthropic")]
 pub use fugato_anthropic as anthropic;
 pub use fugato_graph as graph;
