@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, time::Duration};
 
-use fugato_state::{Message, Schema};
+use fugato_state::{Message, Schema, ToolSchema};
 use serde::{Deserialize, Serialize};
 
 /// What a model is asked: everything that an answer depends on travels here.
@@ -13,7 +13,7 @@ pub struct ChatRequest {
     pub messages: Vec<Message>,
     /// The tools that the model may propose to call.
     #[serde(default)]
-    pub tools: Vec<ToolSpec>,
+    pub tools: Vec<ToolSchema>,
     /// Whether and which tools it should call.
     #[serde(default)]
     pub tool_choice: ToolChoice,
@@ -55,7 +55,7 @@ impl ChatRequest {
 
     /// Adds tools.
     #[must_use]
-    pub fn tools(mut self, tools: impl IntoIterator<Item = ToolSpec>) -> Self {
+    pub fn tools(mut self, tools: impl IntoIterator<Item = ToolSchema>) -> Self {
         self.tools.extend(tools);
         self
     }
@@ -114,32 +114,6 @@ impl ChatRequest {
     pub fn metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.metadata.insert(key.into(), value.into());
         self
-    }
-}
-
-/// A tool as a model sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ToolSpec {
-    /// The name to call it by.
-    pub name: String,
-    /// What it does and when to use it.
-    pub description: String,
-    /// The JSON Schema of its arguments, an object.
-    pub parameters: Schema,
-}
-
-impl ToolSpec {
-    /// A tool.
-    pub fn new(
-        name: impl Into<String>,
-        description: impl Into<String>,
-        parameters: Schema,
-    ) -> Self {
-        Self {
-            name: name.into(),
-            description: description.into(),
-            parameters,
-        }
     }
 }
 

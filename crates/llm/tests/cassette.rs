@@ -8,7 +8,7 @@ use std::{
 
 use fugato_llm::{
     ChatDelta, ChatModel as _, ChatModelExt as _, ChatRequest, ModelError, ModelErrorKind, Record,
-    Replay, Retry, RetryAdvice, Secrets, ToolSpec, Usage,
+    Replay, Retry, RetryAdvice, Secrets, ToolSchema, Usage,
 };
 use fugato_state::{Message, Schema, ToolCall};
 use fugato_testkit::{Reply, Scripted};
@@ -82,7 +82,7 @@ async fn a_replay_gives_the_same_deltas_and_the_same_errors() {
     let schema = Schema::new(json!({ "type": "object" })).unwrap();
     let requests = [
         ask("Hello").temperature(0.2),
-        ask("Move").tools([ToolSpec::new("move", "moves", schema)]),
+        ask("Move").tools([ToolSchema::new("move", "moves", schema)]),
         ask("Again"),
         ask("Again").max_tokens(5),
     ];

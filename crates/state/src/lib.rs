@@ -16,7 +16,7 @@ pub use conversation::{Conversation, ConversationUpdate, PinnedBlock};
 pub use effect::EffectClass;
 pub use id::{InterruptId, InvalidThreadId, Millis, RunId, Seq, ThreadId};
 pub use interrupt::{Interrupt, Question};
-pub use message::{Message, Role, ToolCall, ToolStatus};
+pub use message::{Message, Role, ToolCall, ToolSchema, ToolStatus};
 pub use plan::{Plan, PlanStep};
 pub use schema::{Schema, SchemaError, Violation};
 pub use state::{MigrateError, State};

@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::Schema;
+
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -93,6 +95,32 @@ pub enum ToolStatus {
     Blocked,
     /// It tried and could not.
     Failed,
+}
+
+/// A tool as a model is told about it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSchema {
+    /// The name to call it by.
+    pub name: String,
+    /// What it does and when to use it.
+    pub description: String,
+    /// The JSON Schema of its arguments, an object.
+    pub parameters: Schema,
+}
+
+impl ToolSchema {
+    /// A tool.
+    pub fn new(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        parameters: Schema,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            parameters,
+        }
+    }
 }
 
 /// A call of a tool that a model proposes. Proposing is not executing.

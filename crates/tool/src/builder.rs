@@ -2,6 +2,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     fmt,
     sync::Arc,
+    time::Duration,
 };
 
 use fugato_state::{Schema, SchemaError};
@@ -22,6 +23,7 @@ use crate::{
 pub struct RegistryBuilder<S = (), U = ()> {
     tools: Vec<Candidate<S, U>>,
     domains: Domains,
+    timeout: Option<Duration>,
 }
 
 struct Candidate<S, U> {
@@ -35,6 +37,7 @@ impl<S, U> Default for RegistryBuilder<S, U> {
         Self {
             tools: vec![],
             domains: Domains::new(),
+            timeout: None,
         }
     }
 }
@@ -81,12 +84,25 @@ impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
         context_tools::register(self.domains(domains.clone()), domains)
     }
 
+    /// Stops a call of any tool that takes longer, unless its spec says how long it may take.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
     /// Checks everything, and makes the registry.
     pub fn build(self) -> Result<Registry<S, U>, RegistryError> {
         check_domains(&self.domains)?;
         let mut tools = BTreeMap::new();
         let mut names: HashMap<String, String> = HashMap::new();
-        for Candidate { spec, schema, tool } in self.tools {
+        for Candidate {
+            mut spec,
+            schema,
+            tool,
+        } in self.tools
+        {
+            spec.timeout = spec.timeout.or(self.timeout);
             let name = spec.name.clone();
             check_place(&spec, &self.domains)?;
             for name in std::iter::once(&spec.name).chain(&spec.aliases) {

@@ -21,17 +21,21 @@ pub struct ToolFailure {
     pub data: Value,
     /// The single problems, where there are several.
     pub issues: Vec<String>,
+    /// Whether the tool may have acted all the same. A tool that must not act twice is then never
+    /// called again on a guess.
+    pub in_doubt: bool,
     source: Option<BoxError>,
 }
 
 impl ToolFailure {
-    /// It tried and could not.
+    /// It tried and could not. It has not acted.
     pub fn failed(text: impl Into<String>) -> Self {
         Self {
             blocked: false,
             text: text.into(),
             data: Value::Null,
             issues: vec![],
+            in_doubt: false,
             source: None,
         }
     }
@@ -44,10 +48,11 @@ impl ToolFailure {
         }
     }
 
-    /// It failed for a reason that is none of the model's business.
+    /// It failed for a reason that is none of the model's business, and may have acted before.
     pub fn internal(source: impl Into<BoxError>) -> Self {
         Self::failed("the tool failed for an internal reason; trying again may help")
             .because(source)
+            .in_doubt()
     }
 
     pub(crate) fn no_state() -> Self {
@@ -58,6 +63,13 @@ impl ToolFailure {
     #[must_use]
     pub fn because(mut self, source: impl Into<BoxError>) -> Self {
         self.source = Some(source.into());
+        self
+    }
+
+    /// Says that it may have acted all the same, such as when the connection broke after asking.
+    #[must_use]
+    pub fn in_doubt(mut self) -> Self {
+        self.in_doubt = true;
         self
     }
 

@@ -2,6 +2,8 @@ use fugato_state::{Message, ToolCall};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::Called;
+
 /// The two messages that tell of a call and its result. They always go into a history together,
 /// under the id of the call.
 ///
@@ -15,15 +17,50 @@ use serde_json::{Value, json};
 /// assert_eq!(told, Message::tool("c1", "placed"));
 /// ```
 pub fn call_pair(
-    mut call: ToolCall,
+    call: ToolCall,
     speak: impl Into<String>,
     result: impl Into<String>,
 ) -> [Message; 2] {
+    let told = Message::tool(call.id.clone(), result);
+    [
+        Message::assistant(speak).with_tool_calls([writable(call)]),
+        told,
+    ]
+}
+
+/// The messages that tell of a round: what the model said, with the calls as they were executed, and
+/// a result for each.
+///
+/// ```
+/// use fugato_state::{Message, Role, ToolCall};
+/// use fugato_tool::{Registry, ToolContext, round_messages};
+/// use serde_json::json;
+///
+/// let registry = Registry::<(), ()>::builder().build()?;
+/// let calls = [ToolCall::new("c1", "fly", json!({})), ToolCall::new("c2", "swim", json!({}))];
+/// let called = futures::executor::block_on(registry.call_round(&calls, ToolContext::new(&())));
+/// let roles: Vec<_> = round_messages(Message::assistant("I try."), &called)
+///     .iter()
+///     .map(|message| message.role)
+///     .collect();
+/// assert_eq!(roles, [Role::Assistant, Role::Tool, Role::Tool]);
+/// # Ok::<(), fugato_tool::RegistryError>(())
+/// ```
+pub fn round_messages<U>(mut said: Message, called: &[Called<U>]) -> Vec<Message> {
+    let calls = called.iter().map(|called| writable(called.call.clone()));
+    said.tool_calls = calls.collect();
+    let told = called
+        .iter()
+        .map(|called| Message::tool(called.call.id.clone(), called.result.text.clone()));
+    std::iter::once(said).chain(told).collect()
+}
+
+/// Servers accept nothing but objects.
+fn writable(mut call: ToolCall) -> ToolCall {
     if !call.arguments.is_object() {
         call.arguments = json!({});
     }
-    let told = Message::tool(call.id.clone(), result);
-    [Message::assistant(speak).with_tool_calls([call]), told]
+    call
 }
 
 /// Arguments as JSON; `{}` if they cannot be written as an object.

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod admitted;
 mod arguments;
 mod builder;
 mod catalogue;
@@ -16,12 +17,14 @@ mod preview;
 mod refusal;
 mod registry;
 mod result;
+mod round;
 mod schema;
 mod spec;
 mod tool;
 mod visibility;
 mod words;
 
+pub use admitted::{Admitted, InDoubt};
 pub use async_trait::async_trait;
 pub use builder::{RegistryBuilder, RegistryError};
 pub use catalogue::Detail;
@@ -29,14 +32,15 @@ pub use choice::{ADD, AddTools, ChoiceAction, ChoiceError, ChosenTools, REMOVE, 
 pub use context::ToolContext;
 pub use domains::{Domain, Domains};
 pub use failure::ToolFailure;
-pub use fugato_state::{EffectClass, ToolStatus};
+pub use fugato_state::{EffectClass, ToolSchema, ToolStatus};
 pub use function::{AsyncFunctionTool, FunctionTool, async_tool_fn, tool_fn};
 pub use gate::{ConfirmCard, GateChain, GatePolicy, GatedCall, Verdict, confirm_writes};
-pub use history::{arguments_of, call_pair};
+pub use history::{arguments_of, call_pair, round_messages};
 pub use preview::preview;
 pub use refusal::Refusal;
-pub use registry::{Admitted, Registry};
+pub use registry::Registry;
 pub use result::{SUMMARY_CHARS, ToolOutput, ToolResult, clip};
-pub use spec::{Access, ToolSchema, ToolSpec};
+pub use round::{Called, Round};
+pub use spec::{Access, ToolSpec};
 pub use tool::{NoArguments, Tool};
 pub use visibility::{Visibility, VisibilityUpdate};

@@ -1,18 +1,14 @@
 use std::{
     collections::{BTreeMap, HashMap},
-    error::Error,
     fmt,
     sync::Arc,
 };
 
-use fugato_state::{Schema, ToolCall};
+use fugato_state::{Schema, ToolCall, ToolSchema};
 
 use crate::{
-    Access, Domains, Refusal, RegistryBuilder, ToolContext, ToolFailure, ToolResult, ToolSchema,
-    ToolSpec, Visibility, arguments,
-    choice::ADD,
-    dynamic::{DynTool, Prepared},
-    preview::preview,
+    Access, Admitted, Domains, Refusal, RegistryBuilder, ToolContext, ToolResult, ToolSpec,
+    Visibility, arguments, choice::ADD, dynamic::DynTool,
 };
 
 /// The tools of an agent, by name. Immutable and cheap to clone.
@@ -31,13 +27,6 @@ pub(crate) struct Entry<S, U> {
     pub(crate) spec: ToolSpec,
     pub(crate) parameters: Schema,
     pub(crate) tool: Box<dyn DynTool<S, U>>,
-}
-
-/// A call that may be executed: the tool is visible and the arguments fit.
-pub struct Admitted<S = (), U = ()> {
-    entry: Arc<Entry<S, U>>,
-    call: ToolCall,
-    prepared: Box<dyn Prepared<S, U>>,
 }
 
 impl<S: Sync + 'static, U: 'static> Registry<S, U> {
@@ -67,10 +56,9 @@ impl<S, U> Registry<S, U> {
     /// visibility always gives the same text.
     pub fn schemas(&self, visibility: &Visibility) -> Vec<ToolSchema> {
         self.visible_entries(visibility)
-            .map(|entry| ToolSchema {
-                name: entry.spec.name.clone(),
-                description: entry.spec.description.clone(),
-                parameters: entry.parameters.clone(),
+            .map(|entry| {
+                let spec = &entry.spec;
+                ToolSchema::new(&spec.name, &spec.description, entry.parameters.clone())
             })
             .collect()
     }
@@ -210,57 +198,6 @@ enum Hidden {
     Inactive { merge: bool },
 }
 
-impl<S, U> Admitted<S, U> {
-    /// What is known about the tool.
-    pub fn spec(&self) -> &ToolSpec {
-        &self.entry.spec
-    }
-
-    /// The call with its canonical name and normalised arguments: what to store, to show, and to
-    /// take a digest of.
-    pub fn call(&self) -> &ToolCall {
-        &self.call
-    }
-
-    /// A short line for people: at most two arguments that may be shown.
-    pub fn preview(&self) -> String {
-        preview(self.spec(), &self.call.arguments)
-    }
-
-    /// Executes the call.
-    pub async fn run(self, cx: ToolContext<'_, S>) -> ToolResult<U>
-    where
-        S: Sync,
-    {
-        if self.entry.spec.requires_state && !cx.has_state() {
-            return ToolFailure::no_state().into();
-        }
-        match self.prepared.run(cx.call(&self.call.id)).await {
-            Ok(output) => output.into(),
-            Err(failure) => {
-                let name = &self.entry.spec.name;
-                tracing::warn!(tool = %name, call = %self.call.id, error = %Chain(&failure), "tool failed");
-                failure.into()
-            }
-        }
-    }
-}
-
-/// An error with its sources, for the operator.
-struct Chain<'a>(&'a dyn Error);
-
-impl fmt::Display for Chain<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)?;
-        let mut source = self.0.source();
-        while let Some(error) = source {
-            write!(f, ": {error}")?;
-            source = error.source();
-        }
-        Ok(())
-    }
-}
-
 impl<S, U> Clone for Registry<S, U> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
@@ -272,14 +209,6 @@ impl<S, U> fmt::Debug for Registry<S, U> {
         f.debug_tuple("Registry")
             .field(&self.0.tools.keys())
             .finish()
-    }
-}
-
-impl<S, U> fmt::Debug for Admitted<S, U> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Admitted")
-            .field("call", &self.call)
-            .finish_non_exhaustive()
     }
 }
 

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use fugato_state::{EffectClass, Schema};
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,8 @@ pub struct ToolSpec {
     pub synonyms: BTreeMap<String, BTreeMap<String, String>>,
     /// The arguments that may be shown to people; the first two that are present are.
     pub preview: Vec<String>,
+    /// How long a call may take; none for as long as the registry lets every tool.
+    pub timeout: Option<Duration>,
     /// Whether it is blocked while there is no state to work on.
     pub requires_state: bool,
     /// Whether it is registered, but neither shown nor callable.
@@ -73,6 +75,7 @@ impl ToolSpec {
             argument_aliases: BTreeMap::new(),
             synonyms: BTreeMap::new(),
             preview: vec![],
+            timeout: None,
             requires_state: false,
             disabled: false,
             schema: None,
@@ -151,6 +154,13 @@ impl ToolSpec {
         self
     }
 
+    /// Stops a call that takes longer; the model reads that it did.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
     /// Blocks it while there is no state to work on.
     #[must_use]
     pub fn requires_state(mut self) -> Self {
@@ -171,15 +181,4 @@ impl ToolSpec {
         self.schema = Some(schema);
         self
     }
-}
-
-/// A tool as a model server is told about it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ToolSchema {
-    /// Its name.
-    pub name: String,
-    /// What it does.
-    pub description: String,
-    /// The schema of its arguments: an object that allows nothing it does not name.
-    pub parameters: Schema,
 }

@@ -164,7 +164,7 @@ fn call(call: &ToolCall) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use fugato_llm::ToolSpec;
+    use fugato_llm::ToolSchema;
     use fugato_state::Schema;
 
     use super::*;
@@ -195,7 +195,7 @@ mod tests {
             Message::assistant("").with_tool_calls([call, broken]),
             Message::tool("c1", "moved"),
         ])
-        .tools([ToolSpec::new("move", "moves a task", schema.clone())])
+        .tools([ToolSchema::new("move", "moves a task", schema.clone())])
         .tool_choice(ToolChoice::Named("move".into()))
         .response_format(ResponseFormat::JsonSchema {
             name: "reply".into(),

@@ -7,7 +7,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Detail, Domain, NoArguments, ToolOutput, ToolStatus, VisibilityUpdate, async_tool_fn};
+use crate::{
+    Detail, Domain, NoArguments, ToolFailure, ToolOutput, ToolStatus, VisibilityUpdate,
+    async_tool_fn,
+};
 
 /// What to look for.
 #[derive(Deserialize, JsonSchema)]

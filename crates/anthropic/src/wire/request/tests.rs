@@ -1,4 +1,4 @@
-use fugato_llm::ToolSpec;
+use fugato_llm::ToolSchema;
 use fugato_state::Schema;
 
 use super::*;
@@ -49,7 +49,7 @@ fn l1_everything_that_a_request_says_is_sent() {
         Message::tool("c2", "blocked"),
         Message::user("And?"),
     ])
-    .tools([ToolSpec::new("move", "moves a task", schema())])
+    .tools([ToolSchema::new("move", "moves a task", schema())])
     .tool_choice(ToolChoice::Named("move".into()))
     .response_format(ResponseFormat::JsonSchema {
         name: "reply".into(),
@@ -98,7 +98,7 @@ fn l1_everything_that_a_request_says_is_sent() {
 #[test]
 fn a_model_that_thinks_gets_tokens_for_it_and_nothing_that_it_refuses() {
     let request = ChatRequest::new([Message::user("Hello")])
-        .tools([ToolSpec::new("move", "moves a task", schema())])
+        .tools([ToolSchema::new("move", "moves a task", schema())])
         .tool_choice(ToolChoice::Required)
         .temperature(0.2)
         .max_tokens(800)
@@ -163,7 +163,7 @@ fn each_choice_of_tools_has_its_word() {
         (ToolChoice::Required, json!({ "type": "any" })),
     ] {
         let request = ChatRequest::new([Message::user("Hello")])
-            .tools([ToolSpec::new("move", "moves a task", schema())])
+            .tools([ToolSchema::new("move", "moves a task", schema())])
             .tool_choice(choice);
         assert_eq!(sent(&client(), &request)["tool_choice"], expected);
     }

@@ -1,0 +1,245 @@
+use std::{collections::HashSet, convert::Infallible, fmt};
+
+use fugato_state::ToolCall;
+use futures::{StreamExt as _, stream};
+
+use crate::{
+    Access, Admitted, ConfirmCard, GatePolicy, GatedCall, Registry, ToolContext, ToolFailure,
+    ToolResult, Verdict, Visibility,
+};
+
+/// How many reads of a round run at once.
+const AT_ONCE: usize = 16;
+
+/// The calls that a model made in one answer, on their way to their results.
+///
+/// # Contract
+/// - Each call has exactly one result, and the results have the order of the calls: a call that is
+///   refused or blocked, too.
+/// - Reads that follow each other run at the same time. Everything else runs alone, in its place.
+/// - A call that a gate wants confirmed is executed only if it was approved.
+/// - The ids of the calls are distinct.
+///
+/// Who executes a call is up to the caller of [`run`](Self::run): a node of a graph wraps what acts
+/// on the outside world in an effect, and says to the reader of the stream what begins and ends.
+///
+/// ```
+/// use fugato_state::ToolCall;
+/// use fugato_tool::{GateChain, NoArguments, Registry, ToolContext, ToolSpec, confirm_writes};
+/// use serde_json::json;
+///
+/// let registry = Registry::<(), ()>::builder()
+///     .function(ToolSpec::read("look", "Looks."), |_, _: NoArguments| Ok("a tree"))
+///     .function(ToolSpec::write("cut", "Cuts."), |_, _: NoArguments| Ok("cut"))
+///     .build()?;
+/// let calls = ["look", "cut"].map(|name| ToolCall::new("", name, json!({})));
+/// let cx = ToolContext::new(&());
+///
+/// let gates = GateChain::<()>::new().with(confirm_writes);
+/// let round = registry.round(&calls, cx.active()).judged(&gates, &());
+/// assert_eq!(round.cards().map(|card| &*card.title).collect::<Vec<_>>(), ["cut"]);
+///
+/// // Nobody agreed to the cut, so it is not made.
+/// let done = round.run(|call| async { Ok::<_, std::io::Error>(call.run(cx).await) });
+/// let done = futures::executor::block_on(done)?;
+/// let texts: Vec<_> = done.iter().map(|called| &*called.result.text).collect();
+/// assert_eq!(texts, ["a tree", "nobody has agreed to this call, so it was not carried out"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Round<S = (), U = ()>(Vec<Turn<S, U>>);
+
+enum Turn<S, U> {
+    Due(Admitted<S, U>),
+    Waiting(Admitted<S, U>, ConfirmCard),
+    Settled(Called<U>),
+}
+
+/// A call that was answered.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Called<U = ()> {
+    /// The call as it was executed: what belongs into the history.
+    pub call: ToolCall,
+    /// What the tool is; none if there is no such tool.
+    pub access: Option<Access>,
+    /// What came out.
+    pub result: ToolResult<U>,
+}
+
+impl<S, U> Registry<S, U> {
+    /// Checks the calls of one answer, each as [`admit`](Self::admit) does. Calls without an id, or
+    /// with one that was there before, get one of their own.
+    pub fn round(&self, calls: &[ToolCall], visibility: &Visibility) -> Round<S, U> {
+        let turn = |call: ToolCall| match self.admit(&call, visibility) {
+            Ok(admitted) => Turn::Due(admitted),
+            Err(refusal) => Turn::Settled(Called {
+                access: self.spec(&call.name).map(|spec| spec.access),
+                call,
+                result: refusal.into(),
+            }),
+        };
+        Round(with_distinct_ids(calls).into_iter().map(turn).collect())
+    }
+
+    /// Checks and executes the calls of one answer without asking a gate or keeping receipts.
+    pub async fn call_round(&self, calls: &[ToolCall], cx: ToolContext<'_, S>) -> Vec<Called<U>>
+    where
+        S: Sync,
+    {
+        let run = |call: Admitted<S, U>| async move { Ok::<_, Infallible>(call.run(cx).await) };
+        let Ok(done) = self.round(calls, cx.active()).run(run).await;
+        done
+    }
+}
+
+impl<S, U> Round<S, U> {
+    /// Lets a gate judge the calls that are not settled yet. What it blocks has its result.
+    #[must_use]
+    pub fn judged<G>(self, gates: &impl GatePolicy<G>, state: &G) -> Self {
+        let judge = |turn| match turn {
+            Turn::Due(admitted) => {
+                let call = GatedCall {
+                    spec: admitted.spec(),
+                    call: admitted.call(),
+                };
+                match gates.judge(&call, state) {
+                    Verdict::Allow => Turn::Due(admitted),
+                    Verdict::NeedConfirm(card) => Turn::Waiting(admitted, card),
+                    Verdict::Block(reason) => blocked(&admitted, reason),
+                }
+            }
+            other => other,
+        };
+        Self(self.0.into_iter().map(judge).collect())
+    }
+
+    /// The cards of the calls that a person has to agree to, in the order of the calls.
+    pub fn cards(&self) -> impl Iterator<Item = &ConfirmCard> {
+        self.0.iter().filter_map(|turn| match turn {
+            Turn::Waiting(_, card) => Some(card),
+            _ => None,
+        })
+    }
+
+    /// A person agrees to the call of this id. False if it does not wait for that.
+    pub fn approve(&mut self, id: &str) -> bool {
+        self.replace(id, Turn::Due)
+    }
+
+    /// A person does not agree to the call of this id; the model reads why. False if it does not
+    /// wait for that.
+    pub fn decline(&mut self, id: &str, why: &str) -> bool {
+        self.replace(id, |admitted| blocked(&admitted, why))
+    }
+
+    fn replace(&mut self, id: &str, by: impl FnOnce(Admitted<S, U>) -> Turn<S, U>) -> bool {
+        let waits = |turn: &Turn<S, U>| matches!(turn, Turn::Waiting(admitted, _) if admitted.call().id == id);
+        let Some(at) = self.0.iter().position(waits) else {
+            return false;
+        };
+        if let Turn::Waiting(admitted, _) = self.0.remove(at) {
+            self.0.insert(at, by(admitted));
+        }
+        true
+    }
+
+    /// Executes the calls that are due, each by `execute`, and returns all results in the order of
+    /// the calls. An error of `execute` ends the round when what runs beside it has ended.
+    pub async fn run<E, F, Fut>(self, execute: F) -> Result<Vec<Called<U>>, E>
+    where
+        F: Fn(Admitted<S, U>) -> Fut,
+        Fut: Future<Output = Result<ToolResult<U>, E>>,
+    {
+        let mut done = Vec::with_capacity(self.0.len());
+        let mut turns = self.0.into_iter().peekable();
+        while let Some(first) = turns.next() {
+            let mut together = vec![first];
+            if together.iter().all(Turn::may_run_beside) {
+                while let Some(next) = turns.next_if(Turn::may_run_beside) {
+                    together.push(next);
+                }
+            }
+            let running = together.into_iter().map(|turn| turn.ended(&execute));
+            let ended: Vec<_> = stream::iter(running).buffered(AT_ONCE).collect().await;
+            for called in ended {
+                done.push(called?);
+            }
+        }
+        Ok(done)
+    }
+}
+
+impl<S, U> Turn<S, U> {
+    fn may_run_beside(&self) -> bool {
+        match self {
+            Self::Due(admitted) => admitted.spec().access == Access::Read,
+            Self::Waiting(..) | Self::Settled(_) => true,
+        }
+    }
+
+    async fn ended<E, F, Fut>(self, execute: &F) -> Result<Called<U>, E>
+    where
+        F: Fn(Admitted<S, U>) -> Fut,
+        Fut: Future<Output = Result<ToolResult<U>, E>>,
+    {
+        let admitted = match self {
+            Self::Due(admitted) => admitted,
+            Self::Waiting(admitted, _) => return Ok(settled(&admitted, UNCONFIRMED)),
+            Self::Settled(called) => return Ok(called),
+        };
+        let (call, access) = (admitted.call().clone(), Some(admitted.spec().access));
+        let result = execute(admitted).await?;
+        Ok(Called {
+            call,
+            access,
+            result,
+        })
+    }
+}
+
+const UNCONFIRMED: &str = "nobody has agreed to this call, so it was not carried out";
+
+fn blocked<S, U>(admitted: &Admitted<S, U>, reason: impl Into<String>) -> Turn<S, U> {
+    Turn::Settled(settled(admitted, reason))
+}
+
+fn settled<S, U>(admitted: &Admitted<S, U>, reason: impl Into<String>) -> Called<U> {
+    Called {
+        call: admitted.call().clone(),
+        access: Some(admitted.spec().access),
+        result: ToolFailure::blocked(reason).into(),
+    }
+}
+
+/// Results are found by id, and effects by what is made of it.
+fn with_distinct_ids(calls: &[ToolCall]) -> Vec<ToolCall> {
+    let mut taken: HashSet<String> = calls.iter().map(|call| call.id.clone()).collect();
+    let mut seen = HashSet::new();
+    let distinct = |call: &ToolCall| {
+        let mut call = call.clone();
+        if call.id.is_empty() || !seen.insert(call.id.clone()) {
+            let stem = if call.id.is_empty() { "call" } else { &call.id };
+            let free = (2..=2 * calls.len() + 2)
+                .map(|n| format!("{stem}-{n}"))
+                .find(|id| !taken.contains(id));
+            call.id = free.unwrap_or_default();
+            taken.insert(call.id.clone());
+        }
+        call
+    };
+    calls.iter().map(distinct).collect()
+}
+
+impl<S, U> fmt::Debug for Round<S, U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let turns = self.0.iter().map(|turn| match turn {
+            Turn::Due(admitted) => ("due", admitted.call()),
+            Turn::Waiting(admitted, _) => ("waiting", admitted.call()),
+            Turn::Settled(called) => ("settled", &called.call),
+        });
+        f.debug_list().entries(turns).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;
