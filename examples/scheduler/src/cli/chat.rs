@@ -1,6 +1,7 @@
 //! Talking in the terminal.
 use anyhow::Result;
 use fugato::{
+    agent::ShortAnswer,
     graph::{Ended, Standing},
     state::Interrupt,
 };
@@ -75,15 +76,9 @@ pub(crate) fn reply_to(card: &Interrupt, said: &str) -> Reply {
     if is_question {
         return Reply::text(said);
     }
-    let word = said
-        .trim()
-        .trim_end_matches(['.', '!', '。', '！'])
-        .to_lowercase();
-    match word.as_str() {
-        "y" | "yes" | "ok" | "okay" | "sure" | "是" | "好" | "好的" | "可以" | "同意" | "确认" => {
-            Reply::approve()
-        }
-        "n" | "no" | "cancel" | "否" | "不" | "不要" | "取消" => Reply::reject(None),
+    match ShortAnswer::of(said) {
+        Some(ShortAnswer::Yes | ShortAnswer::Continue) => Reply::approve(),
+        Some(ShortAnswer::No | ShortAnswer::Cancel) => Reply::reject(None),
         _ => Reply::reject(Some(said.to_owned())),
     }
 }
@@ -109,7 +104,9 @@ mod tests {
         let confirm = asking(&Card::confirm(Topic::Plan, "Shall I?", String::new()));
         assert_eq!(reply_to(&confirm, "Yes!"), Reply::approve());
         assert_eq!(reply_to(&confirm, "好的。"), Reply::approve());
+        assert_eq!(reply_to(&confirm, "go ahead"), Reply::approve());
         assert_eq!(reply_to(&confirm, "no"), Reply::reject(None));
+        assert_eq!(reply_to(&confirm, "算了"), Reply::reject(None));
         let why = "yes, but not on Friday";
         assert_eq!(reply_to(&confirm, why), Reply::reject(Some(why.into())));
     }
