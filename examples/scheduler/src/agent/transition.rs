@@ -2,6 +2,7 @@
 use std::sync::Arc;
 
 use fugato::{
+    agent::candidates::Stagnation,
     prompt,
     state::{Budget, ConversationUpdate, Message, PinnedBlock, Plan, PlanStep},
     tool::{Visibility, VisibilityUpdate, call_pair},
@@ -312,8 +313,11 @@ impl Agent {
     }
 
     pub(super) fn diagnose(&mut self, mut health: Health) {
-        let same = !health.signal.is_empty() && self.health.signal == health.signal;
-        health.stagnation = if same { self.health.stagnation + 1 } else { 0 };
+        let mut standing = Stagnation {
+            signal: std::mem::take(&mut self.health.signal),
+            count: self.health.stagnation,
+        };
+        health.stagnation = standing.observe(&health.signal);
         self.health = health;
     }
 

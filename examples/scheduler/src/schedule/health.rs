@@ -18,10 +18,11 @@ mod tightness;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use candidates::{After, Candidate, Effect};
+pub use candidates::{After, Candidate};
 pub use decision::{Decision, Operation, ProblemScope};
 pub use envelope::{Envelope, MetricSchema, Metrics};
 pub use feasibility::{Feasibility, Profile, Reason};
+pub use fugato::agent::candidates::Effect;
 pub use issues::{Issue, Severity, Trigger};
 pub use rhythm::{DayRhythm, Rhythm};
 pub use tightness::{Level as TightnessLevel, Tightness};

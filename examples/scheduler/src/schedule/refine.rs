@@ -1,4 +1,6 @@
 //! The optimisation without a model: always the best candidate, until nothing helps.
+use fugato::agent::candidates::Stagnation;
+
 use super::health::{Decision, Operation, decide};
 use super::{Board, Change, ScheduleState, WriteOptions};
 
@@ -36,21 +38,19 @@ pub fn refine(state: &mut ScheduleState, max_rounds: usize, options: &WriteOptio
     let mut board = Board::new(state);
     let mut changes = Vec::new();
     let mut rounds = 0;
-    let mut last_signal = None;
+    let mut standing = Stagnation::default();
     let (decision, end) = loop {
         let verdict = decide(&mut board, options);
         let (decision, best) = (verdict.decision, verdict.best);
         if let Some(end) = ended(&decision) {
             break (decision, end);
         }
-        let signal = Some(decision.improvement_signal.clone());
-        if signal == last_signal {
+        if standing.observe(&decision.improvement_signal) > 0 {
             break (decision, RefineEnd::Stagnated);
         }
         if rounds == max_rounds {
             break (decision, RefineEnd::RoundsUsed);
         }
-        last_signal = signal;
         // A candidate was tried a moment ago, so a refusal now would be a change that helps no
         // more: the same as standing still.
         match best.map(|best| best.apply(&mut board, options)) {

@@ -1,14 +1,15 @@
 //! Changes that repair a problem day, found by trying them with the real write tools.
 use std::collections::BTreeSet;
 
+use fugato::agent::candidates::{Effect, Room, Terrain};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Operation;
 use super::diagnosis::Diagnosis;
 use super::positions::{movable, nearest_days, positions};
 use super::rhythm::Totals;
 use super::series::heavy_pairs;
+use super::{Operation, TightnessLevel};
 use crate::schedule::relocate::{Applied, Target};
 use crate::schedule::{Board, Refused, Slot, Task, TaskStatus, WriteOptions};
 
@@ -16,16 +17,12 @@ use crate::schedule::{Board, Refused, Slot, Task, TaskStatus, WriteOptions};
 const SWAPS: usize = 48;
 /// Other places tried for a task.
 const MOVES: usize = 24;
-/// Candidates kept for a problem day.
-const KEPT: usize = 5;
 /// What a swap is worth beyond its gain: it keeps the load of every day.
 const SWAP_BONUS: f64 = 10.0;
 /// How much a swap is preferred among candidates of the same worth.
 const SWAP_BIAS: f64 = 12.0;
 /// What a swap costs.
 const SWAP_COST: f64 = 4.0;
-/// What a candidate must at least be worth.
-const LEAST_BENEFIT: f64 = 1.0;
 
 /// A change that is known to help, or the choice to change nothing more.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,24 +39,6 @@ pub struct Candidate {
     pub effect: Effect,
     /// The diagnosis afterwards.
     pub after: After,
-}
-
-/// What became better or worse when a change was tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Effect {
-    /// There are fewer problem days, and nothing else became worse.
-    Improve,
-    /// There are fewer problem days, and something else became worse.
-    PartialImprove,
-    /// There are as many problem days, but others.
-    Shift,
-    /// The same days are problems.
-    NoGain,
-    /// There are more problem days.
-    Regress,
-    /// Nothing changes any more.
-    Close,
 }
 
 /// The diagnosis after a candidate.
@@ -92,14 +71,6 @@ pub(crate) enum Proposal {
         day: u16,
         start: u8,
     },
-}
-
-/// A proposal that helps, and how much.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Tried {
-    pub(super) proposal: Proposal,
-    pub(super) effect: Effect,
-    score: f64,
 }
 
 impl Proposal {
@@ -175,110 +146,151 @@ impl Proposal {
     }
 }
 
-impl Tried {
-    /// What candidates are ranked by; swaps go first among equals.
-    pub(super) fn rank(&self) -> f64 {
-        self.score
-            + if self.proposal.is_swap() {
-                SWAP_BIAS
-            } else {
-                0.0
-            }
-    }
-}
-
-/// How a schedule stands before and after a proposal.
+/// How a schedule stands, as far as a change can improve it.
+#[derive(Debug, Clone)]
 pub(super) struct Standing {
     totals: Totals,
-    problems: Vec<u16>,
+    pub(super) problems: Vec<u16>,
 }
 
 impl Standing {
-    pub(super) fn of(diagnosis: &Diagnosis) -> Self {
+    fn of(diagnosis: &Diagnosis) -> Self {
         Self {
             totals: diagnosis.totals(),
             problems: diagnosis.problem_days(),
         }
     }
+}
 
-    fn effect(&self, after: &Self) -> Effect {
-        use std::cmp::Ordering::{Equal, Greater, Less};
-        let worse = after.totals.max_switches > self.totals.max_switches
-            || after.totals.same_type_ratio() < self.totals.same_type_ratio();
-        match after.problems.len().cmp(&self.problems.len()) {
-            Less if worse => Effect::PartialImprove,
-            Less => Effect::Improve,
-            Greater => Effect::Regress,
-            Equal if after.problems == self.problems => Effect::NoGain,
-            Equal => Effect::Shift,
+/// A schedule whose problem days are to be repaired. Proposals are tried on its board and taken
+/// back, which is far cheaper than a clone.
+pub(super) struct Repair<'r, 's> {
+    pub(super) board: &'r mut Board<'s>,
+    pub(super) diagnosis: &'r mut Diagnosis,
+    pub(super) options: &'r WriteOptions,
+    pub(super) tightness: TightnessLevel,
+}
+
+impl Repair<'_, '_> {
+    /// Looks at the schedule as a proposal would leave it; none if the tool refuses it.
+    pub(super) fn trial<T>(
+        &mut self,
+        proposal: Proposal,
+        look: impl FnOnce(&mut Board<'_>, &Diagnosis) -> T,
+    ) -> Option<T> {
+        let Self {
+            board, diagnosis, ..
+        } = self;
+        let days = proposal.days(board);
+        let applied = proposal.apply(board, self.options).ok()?;
+        let known = diagnosis.refresh(board, days);
+        let seen = look(board, diagnosis);
+        diagnosis.restore(known);
+        board.take_back(&applied);
+        Some(seen)
+    }
+
+    fn swaps(&self, ours: &[(&Task, Slot)], days: &[u16]) -> Vec<Proposal> {
+        let partners = || {
+            let there = days.iter().flat_map(|day| self.board.on_day(*day));
+            there.filter(|task| task.status == TaskStatus::Suggested)
+        };
+        let swaps = ours.iter().flat_map(|(task, slot)| {
+            let fits = move |other: &&Task| {
+                other.task_class_id != task.task_class_id && other.duration == slot.sections()
+            };
+            partners()
+                .filter(fits)
+                .map(|other| ordered(task.state_id, other.state_id))
+        });
+        swaps.take(SWAPS).collect()
+    }
+}
+
+impl Terrain for Repair<'_, '_> {
+    type Problem = u16;
+    type Proposal = Proposal;
+    type Diagnosis = Standing;
+
+    fn diagnose(&self) -> Standing {
+        Standing::of(self.diagnosis)
+    }
+
+    fn problems(&self, standing: &Standing) -> Vec<u16> {
+        standing.problems.clone()
+    }
+
+    fn enumerate(&self, day: &u16) -> Vec<Proposal> {
+        let (board, options) = (&*self.board, self.options);
+        let days = nearest_days(board, *day);
+        let pair: BTreeSet<u32> = heavy_pairs(board, *day)
+            .iter()
+            .flat_map(|(a, b)| [a.state_id, b.state_id])
+            .collect();
+        let ours: Vec<(&Task, Slot)> = pair
+            .into_iter()
+            .filter_map(|id| board.state().task(id))
+            .filter_map(|task| Some((task, movable(board, task, options)?)))
+            .collect();
+        let mut found = self.swaps(&ours, &days);
+        for (task, from) in &ours {
+            let points = positions(board, task, *from, &days, MOVES, options);
+            found.extend(points.into_iter().map(|(day, start)| Proposal::Move {
+                task: task.state_id,
+                from: *from,
+                day,
+                start,
+            }));
+        }
+        found
+    }
+
+    fn simulate(&mut self, proposal: &Proposal) -> Option<Standing> {
+        self.trial(*proposal, |_, diagnosis| Standing::of(diagnosis))
+    }
+
+    fn score(&self, proposal: &Proposal, before: &Standing, after: &Standing) -> f64 {
+        let days = difference(before.problems.len(), after.problems.len());
+        let (before, after) = (&before.totals, &after.totals);
+        let switches = f64::from(before.max_switches) - f64::from(after.max_switches);
+        let ratio = after.same_type_ratio() - before.same_type_ratio();
+        let bonus = if proposal.is_swap() { SWAP_BONUS } else { 0.0 };
+        days * 1000.0 + switches * 20.0 + ratio * 100.0 - proposal.cost() + bonus
+    }
+
+    fn is_worse(&self, before: &Standing, after: &Standing) -> bool {
+        after.totals.max_switches > before.totals.max_switches
+            || after.totals.same_type_ratio() < before.totals.same_type_ratio()
+    }
+
+    fn bias(&self, proposal: &Proposal) -> f64 {
+        if proposal.is_swap() { SWAP_BIAS } else { 0.0 }
+    }
+
+    fn priority(&self, day: &u16) -> f64 {
+        priority(self.board, self.diagnosis, *day)
+    }
+
+    fn room(&self, _: &Standing) -> Room {
+        match self.tightness {
+            TightnessLevel::Loose => Room::Loose,
+            TightnessLevel::Tight => Room::Tight,
+            TightnessLevel::Locked => Room::Locked,
         }
     }
-
-    fn gain(&self, after: &Self) -> f64 {
-        let days = difference(self.problems.len(), after.problems.len());
-        let switches = f64::from(self.totals.max_switches) - f64::from(after.totals.max_switches);
-        let ratio = after.totals.same_type_ratio() - self.totals.same_type_ratio();
-        days * 1000.0 + switches * 20.0 + ratio * 100.0
-    }
 }
 
-/// The best candidates for a problem day, the best first.
-pub(super) fn scan(
-    board: &mut Board<'_>,
-    diagnosis: &mut Diagnosis,
-    before: &Standing,
-    day: u16,
-    options: &WriteOptions,
-) -> Vec<Tried> {
-    let mut tried: Vec<Tried> = proposals(board, day, options)
-        .into_iter()
-        .filter_map(|proposal| attempt(board, diagnosis, before, proposal, options))
-        .collect();
-    tried.sort_by(|a, b| {
-        b.rank()
-            .total_cmp(&a.rank())
-            .then_with(|| a.proposal.cmp(&b.proposal))
-    });
-    tried.truncate(KEPT);
-    tried
-}
-
-/// What to try, each proposal once.
-fn proposals(board: &Board<'_>, day: u16, options: &WriteOptions) -> BTreeSet<Proposal> {
-    let mut found = BTreeSet::new();
-    let days = nearest_days(board, day);
-    let pair: BTreeSet<u32> = heavy_pairs(board, day)
+/// How bad a problem day is.
+pub(super) fn priority(board: &Board<'_>, diagnosis: &Diagnosis, day: u16) -> f64 {
+    let stats = diagnosis.day(day);
+    let pairs = heavy_pairs(board, day);
+    let differ = pairs
         .iter()
-        .flat_map(|(a, b)| [a.state_id, b.state_id])
-        .collect();
-    let ours: Vec<(&Task, Slot)> = pair
-        .into_iter()
-        .filter_map(|id| board.state().task(id))
-        .filter_map(|task| Some((task, movable(board, task, options)?)))
-        .collect();
-    let partners = || {
-        let there = days.iter().flat_map(|day| board.on_day(*day));
-        there.filter(|task| task.status == TaskStatus::Suggested)
-    };
-    let swaps = ours.iter().flat_map(|(task, slot)| {
-        let fits = move |other: &&Task| {
-            other.task_class_id != task.task_class_id && other.duration == slot.sections()
-        };
-        partners()
-            .filter(fits)
-            .map(|other| ordered(task.state_id, other.state_id))
-    });
-    found.extend(swaps.take(SWAPS));
-    for (task, from) in &ours {
-        let points = positions(board, task, *from, &days, MOVES, options);
-        found.extend(points.into_iter().map(|(day, start)| Proposal::Move {
-            task: task.state_id,
-            from: *from,
-            day,
-            start,
-        }));
-    }
-    found
+        .any(|(a, b)| a.task_class_id != b.task_class_id);
+    300.0
+        + f64::from(stats.switches) * 8.0
+        + stats.fragmentation() * 20.0
+        + if differ { 15.0 } else { 0.0 }
 }
 
 fn ordered(a: u32, b: u32) -> Proposal {
@@ -286,47 +298,6 @@ fn ordered(a: u32, b: u32) -> Proposal {
         task_a: a.min(b),
         task_b: a.max(b),
     }
-}
-
-/// Tries a proposal and takes it back; none if it is refused or does not help enough.
-fn attempt(
-    board: &mut Board<'_>,
-    diagnosis: &mut Diagnosis,
-    before: &Standing,
-    proposal: Proposal,
-    options: &WriteOptions,
-) -> Option<Tried> {
-    let after = trial(board, diagnosis, proposal, options, |_, diagnosis| {
-        Standing::of(diagnosis)
-    })?;
-    let effect = before.effect(&after);
-    if !matches!(effect, Effect::Improve | Effect::PartialImprove) {
-        return None;
-    }
-    let bonus = if proposal.is_swap() { SWAP_BONUS } else { 0.0 };
-    let score = before.gain(&after) - proposal.cost() + bonus;
-    (score >= LEAST_BENEFIT).then_some(Tried {
-        proposal,
-        effect,
-        score,
-    })
-}
-
-/// Looks at the schedule as a proposal would leave it; none if the tool refuses it.
-pub(super) fn trial<T>(
-    board: &mut Board<'_>,
-    diagnosis: &mut Diagnosis,
-    proposal: Proposal,
-    options: &WriteOptions,
-    look: impl FnOnce(&mut Board<'_>, &Diagnosis) -> T,
-) -> Option<T> {
-    let days = proposal.days(board);
-    let applied = proposal.apply(board, options).ok()?;
-    let known = diagnosis.refresh(board, days);
-    let seen = look(board, diagnosis);
-    diagnosis.restore(known);
-    board.take_back(&applied);
-    Some(seen)
 }
 
 fn difference(a: usize, b: usize) -> f64 {

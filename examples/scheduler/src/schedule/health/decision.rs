@@ -1,8 +1,9 @@
 //! What to do next: the one judgement that ends or continues the optimisation.
+use fugato::agent::candidates::{Advice, Effect, Search, Signal};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::candidates::{After, Candidate, Effect, Proposal, Standing, Tried, scan, trial};
+use super::candidates::{After, Candidate, Proposal, Repair};
 use super::diagnosis::Diagnosis;
 use super::series::heavy_pairs;
 use super::{Feasibility, Profile, Tightness, TightnessLevel};
@@ -88,41 +89,39 @@ pub(crate) fn decide(board: &mut Board<'_>, options: &WriteOptions) -> Verdict {
     };
     let problems = diagnosis.problem_days();
     let tightness = Tightness::of(board, &diagnosis, &problems, options);
-    let base = base(&facts, &problems, &tightness);
-    let scanned = base
-        .goes_on
-        .then(|| best_day(board, &mut diagnosis, &problems, options))
-        .flatten();
-    let day = scanned
-        .as_ref()
-        .map(|(day, _)| *day)
-        .or_else(|| problems.first().copied());
-    let tried = scanned.map(|(_, tried)| tried).unwrap_or_default();
-    let best = tried.first().map(|tried| tried.proposal);
-    // Going on was right only if something helps. What is left then is forced, unless there is
-    // so much room that the person may well find a better way.
-    let stuck = base.goes_on && best.is_none();
-    let is_loose = tightness.tightness_level == TightnessLevel::Loose;
-    let operation = match best {
-        Some(proposal) => proposal.operation(),
-        None if stuck => Operation::Close,
-        None => base.operation,
+    let blocker = blocker(&facts);
+    let mut repair = Repair {
+        board,
+        diagnosis: &mut diagnosis,
+        options,
+        tightness: tightness.tightness_level,
     };
-    let problem = base
-        .problem
-        .or_else(|| day.map(|day| problem_text(board, day)));
+    let (day, tried, is_forced_imperfection) = match blocker {
+        Some(_) => {
+            let day = problems.first().copied();
+            (day, vec![], !facts.feasibility.is_feasible)
+        }
+        None => search(&mut repair),
+    };
     let mut candidates: Vec<Candidate> = tried
         .iter()
-        .filter_map(|tried| candidate(board, &mut diagnosis, *tried, &facts, options))
+        .filter_map(|(proposal, effect)| candidate(&mut repair, *proposal, *effect, &facts))
         .collect();
+    let best = tried.first().map(|(proposal, _)| *proposal);
+    let operation = match best {
+        Some(proposal) => proposal.operation(),
+        None if blocker.is_some() => Operation::AskUser,
+        None => Operation::Close,
+    };
+    let problem = blocker.or_else(|| day.map(|day| problem_text(board, day)));
     candidates.push(close(&diagnosis, problem.clone(), operation));
     let decision = Decision {
         should_continue_optimize: best.is_some(),
         primary_problem: problem,
         problem_scope: day.map(|day| scope(board, day)),
-        is_forced_imperfection: base.forced || (stuck && !is_loose),
+        is_forced_imperfection,
         recommended_operation: operation,
-        improvement_signal: signal(&diagnosis, &facts, &tightness, operation),
+        improvement_signal: signal(&diagnosis, &facts, &tightness, operation).into(),
         candidates,
     };
     Verdict {
@@ -134,45 +133,26 @@ pub(crate) fn decide(board: &mut Board<'_>, options: &WriteOptions) -> Verdict {
     }
 }
 
-/// What follows before any candidate is looked at.
-struct Base {
-    goes_on: bool,
-    forced: bool,
-    operation: Operation,
-    /// A problem that is not about a day.
-    problem: Option<String>,
+/// The day to repair, what helps, the best first, and whether something is wrong that nothing can
+/// repair.
+fn search(repair: &mut Repair<'_, '_>) -> (Option<u16>, Vec<(Proposal, Effect)>, bool) {
+    let found = Search::default().run(repair);
+    let tried = found.candidates.into_iter();
+    let tried = tried.filter_map(|tried| Some((tried.proposal?, tried.effect)));
+    let forced = found.advice == Advice::Forced;
+    (found.problem, tried.collect(), forced)
 }
 
-fn base(facts: &Facts, problems: &[u16], tightness: &Tightness) -> Base {
-    let stop = |operation, forced, problem| Base {
-        goes_on: false,
-        forced,
-        operation,
-        problem,
-    };
-    if let Some(problem) = blocker(facts) {
-        return stop(
-            Operation::AskUser,
-            !facts.feasibility.is_feasible,
-            Some(problem),
-        );
-    }
-    if problems.is_empty() {
-        return stop(Operation::Close, false, None);
-    }
-    if tightness.tightness_level == TightnessLevel::Locked {
-        return stop(Operation::Close, true, None);
-    }
-    let operation = if tightness.cross_class_swap_options > 0 {
+/// What is to be done next as far as one can tell before any candidate is looked at.
+fn expected(blocked: bool, problems: &[u16], tightness: &Tightness) -> Operation {
+    if blocked {
+        Operation::AskUser
+    } else if problems.is_empty() || tightness.tightness_level == TightnessLevel::Locked {
+        Operation::Close
+    } else if tightness.cross_class_swap_options > 0 {
         Operation::Swap
     } else {
         Operation::Move
-    };
-    Base {
-        goes_on: true,
-        forced: false,
-        operation,
-        problem: None,
     }
 }
 
@@ -188,69 +168,28 @@ fn blocker(facts: &Facts) -> Option<String> {
     (missing > 0).then(|| format!("{missing} facts about the classes are missing"))
 }
 
-/// The problem day whose best candidate helps most; among equals the worse problem, then the
-/// earlier day.
-fn best_day(
-    board: &mut Board<'_>,
-    diagnosis: &mut Diagnosis,
-    problems: &[u16],
-    options: &WriteOptions,
-) -> Option<(u16, Vec<Tried>)> {
-    let before = Standing::of(diagnosis);
-    let mut best: Option<(f64, f64, u16, Vec<Tried>)> = None;
-    for day in problems {
-        let tried = scan(board, diagnosis, &before, *day, options);
-        let Some(rank) = tried.first().map(Tried::rank) else {
-            continue;
-        };
-        let priority = priority(board, diagnosis, *day);
-        let better = best.as_ref().is_none_or(|(known, prior, ..)| {
-            rank.total_cmp(known)
-                .then(priority.total_cmp(prior))
-                .is_gt()
-        });
-        if better {
-            best = Some((rank, priority, *day, tried));
-        }
-    }
-    best.map(|(_, _, day, tried)| (day, tried))
-}
-
-/// How bad a problem day is.
-pub(super) fn priority(board: &Board<'_>, diagnosis: &Diagnosis, day: u16) -> f64 {
-    let stats = diagnosis.day(day);
-    let pairs = heavy_pairs(board, day);
-    let differ = pairs
-        .iter()
-        .any(|(a, b)| a.task_class_id != b.task_class_id);
-    300.0
-        + f64::from(stats.switches) * 8.0
-        + stats.fragmentation() * 20.0
-        + if differ { 15.0 } else { 0.0 }
-}
-
 fn candidate(
-    board: &mut Board<'_>,
-    diagnosis: &mut Diagnosis,
-    tried: Tried,
+    repair: &mut Repair<'_, '_>,
+    proposal: Proposal,
+    effect: Effect,
     facts: &Facts,
-    options: &WriteOptions,
 ) -> Option<Candidate> {
-    let proposal = tried.proposal;
-    let summary = summary(board, proposal);
-    let after = trial(board, diagnosis, proposal, options, |board, diagnosis| {
+    let summary = summary(repair.board, proposal);
+    let options = repair.options;
+    let after = repair.trial(proposal, |board, diagnosis| {
         let problems = diagnosis.problem_days();
         let tightness = Tightness::of(board, diagnosis, &problems, options);
-        let base = base(facts, &problems, &tightness);
+        let blocker = blocker(facts);
+        let operation = expected(blocker.is_some(), &problems, &tightness);
         let day = problems.first().map(|day| problem_text(board, *day));
-        after(diagnosis, base.problem.or(day), base.operation)
+        after(diagnosis, blocker.or(day), operation)
     })?;
     Some(Candidate {
         candidate_id: proposal.id(),
         tool: proposal.operation().as_str().to_owned(),
         arguments: proposal.arguments(),
         summary,
-        effect: tried.effect,
+        effect,
         after,
     })
 }
@@ -330,22 +269,20 @@ fn signal(
     facts: &Facts,
     tightness: &Tightness,
     operation: Operation,
-) -> String {
+) -> Signal {
     let totals = diagnosis.totals();
     let problems = u32::try_from(diagnosis.problem_days().len()).unwrap_or(u32::MAX);
-    format!(
-        "problem_days={problems};heavy_adjacent_days={};max_switch_count={};\
-         same_type_ratio={:.2};non_forced_heavy_days={};local_moves={};swap_options={};\
-         tightness={};operation={};missing_profile={};capacity_gap={}",
-        totals.heavy_days,
-        totals.max_switches,
-        totals.same_type_ratio(),
-        problems.saturating_sub(tightness.forced_heavy_adjacent_days),
-        tightness.locally_movable_task_count,
-        tightness.cross_class_swap_options,
-        tightness.tightness_level.as_str(),
-        operation.as_str(),
-        facts.profile.missing(),
-        facts.feasibility.capacity_gap,
-    )
+    let free = problems.saturating_sub(tightness.forced_heavy_adjacent_days);
+    Signal::new()
+        .with("problem_days", problems)
+        .with("heavy_adjacent_days", totals.heavy_days)
+        .with("max_switch_count", totals.max_switches)
+        .with_share("same_type_ratio", totals.same_type_ratio())
+        .with("non_forced_heavy_days", free)
+        .with("local_moves", tightness.locally_movable_task_count)
+        .with("swap_options", tightness.cross_class_swap_options)
+        .with("tightness", tightness.tightness_level.as_str())
+        .with("operation", operation.as_str())
+        .with("missing_profile", facts.profile.missing())
+        .with("capacity_gap", facts.feasibility.capacity_gap)
 }

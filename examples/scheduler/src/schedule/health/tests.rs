@@ -423,7 +423,7 @@ fn sch_109_room_that_does_not_help_is_a_forced_imperfection_too() {
 fn sch_106_the_priority_of_a_problem_day_by_hand() {
     let now = repairable();
     let board = Board::new(&now);
-    let priority = decision::priority(&board, &Diagnosis::of(&board), 1);
+    let priority = candidates::priority(&board, &Diagnosis::of(&board), 1);
     // One switch, a third of the possible ones, two classes.
     assert!(
         (priority - (300.0 + 8.0 + 20.0 / 3.0 + 15.0)).abs() < 1e-9,
