@@ -39,12 +39,23 @@ impl DecisionStyle {
         match self {
             Self::Native => Ok(Decision {
                 text: message.content.clone(),
-                calls: message.tool_calls.clone(),
+                calls: message.tool_calls.iter().cloned().map(repaired).collect(),
             }),
             Self::JsonAction => json_action(&message.content, id_prefix),
             Self::Text => text_calls(&message.content, id_prefix),
         }
     }
+}
+
+/// A call whose arguments are nearly JSON, read as leniently as an answer is. What cannot be read
+/// stays a text: whoever checks the call answers it, so that the call keeps its result.
+fn repaired(mut call: ToolCall) -> ToolCall {
+    if let Value::String(text) = &call.arguments
+        && let Ok(found) = extract(text)
+    {
+        call.arguments = Value::Object(found.object);
+    }
+    call
 }
 
 fn json_action(content: &str, id_prefix: &str) -> Result<Decision, Rejected> {
@@ -152,6 +163,28 @@ mod tests {
             Ok(expected.clone())
         );
         assert_eq!(DecisionStyle::Text.read(&said(text), "c"), Ok(expected));
+    }
+
+    #[test]
+    fn l4_the_arguments_of_a_native_call_are_read_leniently() {
+        let calls = [
+            json!("{task_id: 12, 'day': 4,}"),
+            json!("{\"task_id\": 12, \"day\": \"4"),
+            json!("soon"),
+            json!({ "day": 4 }),
+        ];
+        let calls = calls.map(|arguments| ToolCall::new("c", "move", arguments));
+        let mut response = said("");
+        response.message = Message::assistant("").with_tool_calls(calls);
+        let read = DecisionStyle::Native.read(&response, "c").unwrap().calls;
+        let read: Vec<_> = read.into_iter().map(|call| call.arguments).collect();
+        let expected = [
+            json!({ "task_id": 12, "day": 4 }),
+            json!("{\"task_id\": 12, \"day\": \"4"),
+            json!("soon"),
+            json!({ "day": 4 }),
+        ];
+        assert_eq!(read, expected);
     }
 
     #[test]

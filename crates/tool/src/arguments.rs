@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 use crate::{ToolSpec, schema::Shape, words::list};
 
 /// The arguments as the tool knows them: other names and other words replaced. A JSON object in a
-/// string, and nothing at all, count as an object, because models send both.
+/// string, and nothing at all, count as an object, because models send both. What is only nearly
+/// JSON was mended before it came here, where a model's answer is read.
 pub(crate) fn normalised(spec: &ToolSpec, arguments: Value) -> Value {
     let mut object = match arguments {
         Value::Object(object) => object,

@@ -110,22 +110,22 @@ impl Domains {
             ..ChosenTools::rejected(ADD, &request.domain)
         };
         match self.added(now, request) {
-            Ok(packs) => ChosenTools {
-                success: true,
-                action: ChoiceAction::Activate,
-                message: format!("{} is active with {}", request.domain, named(&packs)),
-                packs: packs.iter().cloned().collect(),
-                update: Some(VisibilityUpdate::Activated {
-                    domain: request.domain.clone(),
-                    packs,
-                }),
-                ..verdict
-            },
+            Ok(update) => {
+                let packs = now.clone().after(update.clone()).packs;
+                ChosenTools {
+                    success: true,
+                    action: ChoiceAction::Activate,
+                    message: format!("{} is active with {}", request.domain, named(&packs)),
+                    packs: packs.into_iter().collect(),
+                    update: Some(update),
+                    ..verdict
+                }
+            }
             Err(why) => verdict.because(why),
         }
     }
 
-    fn added(&self, now: &Visibility, request: &AddTools) -> Result<BTreeSet<String>, Rejection> {
+    fn added(&self, now: &Visibility, request: &AddTools) -> Result<VisibilityUpdate, Rejection> {
         let domain = self.known(&request.domain)?;
         let merge = match request.mode.as_deref() {
             None | Some("replace") => false,
@@ -140,19 +140,19 @@ impl Domains {
         if packs.is_empty() {
             packs.clone_from(&domain.default_packs);
         }
+        let domain = request.domain.clone();
         match now.domain.as_deref() {
-            Some(active) if merge && active == request.domain => {
-                packs.extend(now.packs.iter().cloned());
+            Some(active) if merge && active == domain => {
+                Ok(VisibilityUpdate::Added { domain, packs })
             }
             Some(active) if merge => {
                 let error = format!(
                     "merge works within the active domain, which is {active}; use mode replace"
                 );
-                return Err((ChoiceError::InvalidMode, error));
+                Err((ChoiceError::InvalidMode, error))
             }
-            _ => {}
+            _ => Ok(VisibilityUpdate::Activated { domain, packs }),
         }
-        Ok(packs)
     }
 
     /// Deactivates. Removing what is not active is no error. The verdict holds the change;
@@ -245,25 +245,22 @@ impl ChosenTools {
 
     fn removed(self, now: &Visibility, request: &RemoveTools) -> Self {
         let domain = self.domain.clone();
-        let active = now.domain.as_deref() == Some(&*domain);
         if request.packs.is_empty() {
             return Self {
                 success: true,
                 action: ChoiceAction::Deactivate,
                 message: format!("{domain} is not active"),
-                update: active.then_some(VisibilityUpdate::Cleared),
+                update: Some(VisibilityUpdate::Deactivated { domain }),
                 ..self
             };
         }
-        let left: BTreeSet<_> = if active {
-            now.packs
-                .iter()
-                .filter(|pack| !request.packs.contains(pack))
-                .cloned()
-                .collect()
-        } else {
-            BTreeSet::new()
+        let update = VisibilityUpdate::Removed {
+            domain: domain.clone(),
+            packs: request.packs.iter().cloned().collect(),
         };
+        let after = now.clone().after(update.clone());
+        let active = after.domain.as_deref() == Some(&*domain);
+        let left = if active { after.packs } else { BTreeSet::new() };
         let message = if left.is_empty() {
             format!("no pack is left, so {domain} is not active")
         } else {
@@ -273,15 +270,8 @@ impl ChosenTools {
             success: true,
             action: ChoiceAction::DeactivatePacks,
             message,
-            packs: left.iter().cloned().collect(),
-            update: match (active, left.is_empty()) {
-                (false, _) => None,
-                (true, true) => Some(VisibilityUpdate::Cleared),
-                (true, false) => Some(VisibilityUpdate::Activated {
-                    domain,
-                    packs: left,
-                }),
-            },
+            packs: left.into_iter().collect(),
+            update: Some(update),
             ..self
         }
     }

@@ -23,8 +23,12 @@ pub struct Visibility {
 }
 
 /// A change of what is active.
+///
+/// Changes say what was asked for and not what came out, so that two of them that were asked for
+/// in one round both hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum VisibilityUpdate {
     /// This domain with these packs, and nothing else, is active.
     Activated {
@@ -32,6 +36,26 @@ pub enum VisibilityUpdate {
         domain: String,
         /// Its packs beside the core pack.
         packs: BTreeSet<String>,
+    },
+    /// These packs are active, too. If the domain is not active, it is with these packs.
+    Added {
+        /// The domain.
+        domain: String,
+        /// The packs to add.
+        packs: BTreeSet<String>,
+    },
+    /// These packs of the domain are not active; a domain without packs that were chosen is not
+    /// active, either.
+    Removed {
+        /// The domain.
+        domain: String,
+        /// The packs to remove.
+        packs: BTreeSet<String>,
+    },
+    /// This domain is not active.
+    Deactivated {
+        /// The domain.
+        domain: String,
     },
     /// No domain is active.
     Cleared,
@@ -74,10 +98,42 @@ impl Visibility {
                 self.domain = Some(domain);
                 self.packs = packs;
             }
-            VisibilityUpdate::Cleared => {
-                self.domain = None;
-                self.packs.clear();
+            VisibilityUpdate::Added { domain, packs } => {
+                if self.is_active(&domain) {
+                    self.packs.extend(packs);
+                } else {
+                    self.domain = Some(domain);
+                    self.packs = packs;
+                }
             }
+            VisibilityUpdate::Removed { domain, packs } => {
+                if self.is_active(&domain) {
+                    self.packs.retain(|pack| !packs.contains(pack));
+                    if self.packs.is_empty() {
+                        self.domain = None;
+                    }
+                }
+            }
+            VisibilityUpdate::Deactivated { domain } => {
+                if self.is_active(&domain) {
+                    self.clear();
+                }
+            }
+            VisibilityUpdate::Cleared => self.clear(),
         }
+    }
+
+    pub(crate) fn after(mut self, update: VisibilityUpdate) -> Self {
+        self.apply(update);
+        self
+    }
+
+    fn is_active(&self, domain: &str) -> bool {
+        self.domain.as_deref() == Some(domain)
+    }
+
+    fn clear(&mut self) {
+        self.domain = None;
+        self.packs.clear();
     }
 }

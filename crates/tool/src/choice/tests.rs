@@ -128,6 +128,30 @@ fn sch_90_a_rejection_names_what_is_allowed() {
     );
 }
 
+/// Two requests of one round are judged by what was active before either.
+#[test]
+fn sch_90_what_is_asked_for_in_one_round_all_holds() {
+    let before = Visibility::of("schedule", ["queue"]);
+    let choices = [
+        add(&before, "schedule", &["analyze"], Some("merge")),
+        add(&before, "schedule", &["mutation"], Some("merge")),
+        remove(&before, Some("schedule"), &["queue"], false),
+    ];
+    let now = choices
+        .into_iter()
+        .fold(before, |now, choice| after(&now, choice));
+    assert_eq!(now, Visibility::of("schedule", ["analyze", "mutation"]));
+
+    let choices = [
+        add(&now, "taskclass", &[], None),
+        remove(&now, Some("schedule"), &[], false),
+    ];
+    let now = choices
+        .into_iter()
+        .fold(now, |now, choice| after(&now, choice));
+    assert_eq!(now, Visibility::of("taskclass", [""; 0]));
+}
+
 #[test]
 fn sch_91_packs_a_domain_or_everything_can_be_removed() {
     let now = Visibility::of("schedule", ["analyze", "queue"]);

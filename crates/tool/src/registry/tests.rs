@@ -1,7 +1,7 @@
 use std::{collections::BTreeSet, fmt};
 
 use futures::{FutureExt, executor::block_on};
-use proptest::{collection::btree_set, option, prelude::*, sample::select};
+use proptest::{collection::btree_set, option, sample::select};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,6 +11,8 @@ use crate::{
     Detail, Domain, NoArguments, ToolFailure, ToolOutput, ToolStatus, VisibilityUpdate,
     async_tool_fn,
 };
+
+mod shown;
 
 /// What to look for.
 #[derive(Deserialize, JsonSchema)]
@@ -324,49 +326,4 @@ fn l6_the_full_catalogue_lists_values_in_words() {
         ),
         "{text}"
     );
-}
-
-prop_compose! {
-    fn any_visibility()(
-        domain in option::of(select(vec!["desk", "shop", "shed"])),
-        packs in btree_set(select(vec!["core", "more", "web", "gone"]), 0..4),
-        only in option::of(btree_set(select(vec!["list", "count", "buy", "context_tools_add"]), 0..4)),
-        disabled in btree_set(select(vec!["list", "time"]), 0..2),
-    ) -> Visibility {
-        let owned = |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect();
-        Visibility {
-            domain: domain.map(str::to_owned),
-            packs: owned(packs),
-            only: only.map(owned),
-            disabled: owned(disabled),
-        }
-    }
-}
-
-proptest! {
-    /// L8: what the prompt shows is what can be called.
-    #[test]
-    fn l8_what_is_shown_is_what_can_be_called(visibility in any_visibility(), most in 0usize..9) {
-        let registry = registry();
-        let shown = names(&registry, &visibility);
-        let text = registry.catalogue(&visibility, Detail::Lite { most });
-        let full = registry.catalogue(&visibility, Detail::Full);
-        for name in registry.0.tools.keys() {
-            let arguments = match name.as_str() {
-                "context_tools_add" => json!({ "domain": "desk" }),
-                _ => json!({}),
-            };
-            let callable = registry.admit(&call(name, arguments), &visibility).is_ok();
-            prop_assert_eq!(callable, shown.contains(name), "{}", name);
-            let words = |text: &str| {
-                text.lines().filter(|line| line.starts_with("- ")).any(|line| {
-                    let head = line.split(':').next().unwrap_or_default();
-                    let head = head.split('(').next().unwrap_or_default();
-                    head.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
-                })
-            };
-            prop_assert_eq!(callable, words(&text), "{} in {}", name, text);
-            prop_assert_eq!(callable, words(&full), "{} in {}", name, full);
-        }
-    }
 }

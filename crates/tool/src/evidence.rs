@@ -1,0 +1,279 @@
+//! What a check has found, kept by the program: a write that depends on it looks here, and never at
+//! what a client or a model says of it.
+use std::{collections::BTreeMap, fmt, time::Duration};
+
+use fugato_state::Millis;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{GatePolicy, GatedCall, Verdict};
+
+/// What checks have found: plain state, kept with the rest of an agent's state.
+///
+/// ```
+/// use std::time::Duration;
+/// use fugato_state::ToolCall;
+/// use fugato_tool::{Evidence, EvidenceUpdate, Finding, GatePolicy, GatedCall, NeedsEvidence, ToolSpec, Verdict};
+/// use serde_json::json;
+///
+/// struct Desk { evidence: Evidence, now: i64 }
+///
+/// let gate = NeedsEvidence::new("submit", "precheck", |desk: &Desk| (&desk.evidence, desk.now))
+///     .about(["amount"]);
+/// let spec = ToolSpec::write("submit", "Submits.");
+/// let call = ToolCall::new("c1", "submit", json!({ "amount": 7, "note": "lunch" }));
+/// let call = GatedCall { spec: &spec, call: &call };
+///
+/// let mut desk = Desk { evidence: Evidence::default(), now: 1_000 };
+/// assert!(matches!(gate.judge(&call, &desk), Verdict::Block(_)));
+///
+/// let found = Finding::new(json!({ "amount": 7 }), true, desk.now, Duration::from_secs(60));
+/// desk.evidence.apply(EvidenceUpdate::Found { check: "precheck".into(), finding: found });
+/// assert_eq!(gate.judge(&call, &desk), Verdict::Allow);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Evidence(BTreeMap<String, Vec<Finding>>);
+
+/// What one check has found about one subject.
+///
+/// The subject is kept whole and not as a digest: whoever calls chooses the arguments, and a digest
+/// short enough to be computed here is one for which a second subject can be found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Finding {
+    /// What was checked.
+    pub subject: Value,
+    /// Whether nothing speaks against it.
+    pub passed: bool,
+    /// When it was found.
+    pub at: Millis,
+    /// From when on it says nothing any more.
+    pub expires_at: Millis,
+    /// What was found, for programs and cards.
+    #[serde(default)]
+    pub data: Value,
+}
+
+/// A change to [`Evidence`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EvidenceUpdate {
+    /// A check has found something. What it found before about the same subject, and what has
+    /// expired since, is forgotten.
+    Found {
+        /// The name of the check, such as that of its tool.
+        check: String,
+        /// What it found.
+        finding: Finding,
+    },
+    /// What a check found says nothing any more, such as after the write that it was for.
+    Dropped {
+        /// The name of the check.
+        check: String,
+    },
+}
+
+impl Finding {
+    /// A finding that holds for a while.
+    pub fn new(subject: impl Into<Value>, passed: bool, at: Millis, holds: Duration) -> Self {
+        let holds = Millis::try_from(holds.as_millis()).unwrap_or(Millis::MAX);
+        Self {
+            subject: subject.into(),
+            passed,
+            at,
+            expires_at: at.saturating_add(holds),
+            data: Value::Null,
+        }
+    }
+
+    /// Adds what was found.
+    #[must_use]
+    pub fn data(mut self, data: impl Into<Value>) -> Self {
+        self.data = data.into();
+        self
+    }
+}
+
+impl Evidence {
+    /// Applies one change.
+    pub fn apply(&mut self, update: EvidenceUpdate) {
+        match update {
+            EvidenceUpdate::Found { check, finding } => {
+                let found = self.0.entry(check).or_default();
+                found.retain(|old| old.expires_at > finding.at && old.subject != finding.subject);
+                found.push(finding);
+            }
+            EvidenceUpdate::Dropped { check } => {
+                self.0.remove(&check);
+            }
+        }
+    }
+
+    /// What a check found about a subject, expired or not.
+    pub fn about(&self, check: &str, subject: &Value) -> Option<&Finding> {
+        let found = self.0.get(check)?;
+        found.iter().find(|finding| finding.subject == *subject)
+    }
+}
+
+type Look<S> = Box<dyn for<'a> Fn(&'a S) -> (&'a Evidence, Millis) + Send + Sync>;
+
+/// A gate: a tool may be called only on what a check has found nothing against, not long ago.
+pub struct NeedsEvidence<S> {
+    tool: String,
+    check: String,
+    about: Option<Vec<String>>,
+    look: Look<S>,
+}
+
+impl<S> NeedsEvidence<S> {
+    /// Calls of `tool` need a finding of `check` about all their arguments. The state tells what
+    /// was found, and the time.
+    pub fn new(
+        tool: impl Into<String>,
+        check: impl Into<String>,
+        look: impl for<'a> Fn(&'a S) -> (&'a Evidence, Millis) + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            tool: tool.into(),
+            check: check.into(),
+            about: None,
+            look: Box::new(look),
+        }
+    }
+
+    /// Compares these arguments only.
+    #[must_use]
+    pub fn about<A: Into<String>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.about = Some(arguments.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// What a check has to look at, to find something about a call with these arguments.
+    pub fn subject(&self, arguments: &Value) -> Value {
+        let Some(about) = &self.about else {
+            return arguments.clone();
+        };
+        let some = about
+            .iter()
+            .filter_map(|name| Some((name.clone(), arguments.get(name)?.clone())));
+        Value::Object(some.collect::<Map<_, _>>())
+    }
+}
+
+impl<S> GatePolicy<S> for NeedsEvidence<S> {
+    fn judge(&self, call: &GatedCall<'_>, state: &S) -> Verdict {
+        if call.spec.name != self.tool {
+            return Verdict::Allow;
+        }
+        let (evidence, now) = (self.look)(state);
+        let (tool, check) = (&self.tool, &self.check);
+        let found = evidence.about(check, &self.subject(&call.call.arguments));
+        Verdict::Block(match found {
+            None => format!("`{tool}` needs `{check}` about the same arguments first"),
+            Some(found) if found.expires_at <= now => {
+                format!("what `{check}` found is too old; call `{check}` again before `{tool}`")
+            }
+            Some(found) if !found.passed => {
+                format!("`{check}` has found something against it; repair that, then check again")
+            }
+            Some(_) => return Verdict::Allow,
+        })
+    }
+}
+
+impl<S> fmt::Debug for NeedsEvidence<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NeedsEvidence")
+            .field("tool", &self.tool)
+            .field("check", &self.check)
+            .field("about", &self.about)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fugato_state::ToolCall;
+    use serde_json::json;
+
+    use super::*;
+    use crate::ToolSpec;
+
+    struct Desk {
+        evidence: Evidence,
+        now: Millis,
+    }
+
+    fn verdict(desk: &Desk, arguments: Value) -> Verdict {
+        let gate = NeedsEvidence::new("submit", "precheck", |desk: &Desk| {
+            (&desk.evidence, desk.now)
+        });
+        let gate = gate.about(["amount", "day"]);
+        let (spec, call) = (
+            ToolSpec::write("submit", "Submits."),
+            ToolCall::new("c", "submit", arguments),
+        );
+        gate.judge(
+            &GatedCall {
+                spec: &spec,
+                call: &call,
+            },
+            desk,
+        )
+    }
+
+    fn found(subject: Value, passed: bool, at: Millis) -> EvidenceUpdate {
+        EvidenceUpdate::Found {
+            check: "precheck".into(),
+            finding: Finding::new(subject, passed, at, Duration::from_millis(50)),
+        }
+    }
+
+    #[test]
+    fn l9_a_write_needs_a_fresh_finding_about_the_same_arguments() {
+        let mut desk = Desk {
+            evidence: Evidence::default(),
+            now: 100,
+        };
+        let blocked = |text: &str| Verdict::Block(text.to_owned());
+        let none = blocked("`submit` needs `precheck` about the same arguments first");
+        // What the call itself says of a check counts for nothing.
+        let told = json!({ "amount": 7, "day": 1, "precheck": { "passed": true } });
+        assert_eq!(verdict(&desk, told.clone()), none);
+        desk.evidence
+            .apply(found(json!({ "day": 1, "amount": 7 }), true, 90));
+        assert_eq!(verdict(&desk, told.clone()), Verdict::Allow);
+        assert_eq!(verdict(&desk, json!({ "amount": 8, "day": 1 })), none);
+        assert_eq!(verdict(&desk, json!({ "amount": 7 })), none);
+        desk.now = 140;
+        assert_eq!(
+            verdict(&desk, told.clone()),
+            blocked("what `precheck` found is too old; call `precheck` again before `submit`")
+        );
+        desk.evidence
+            .apply(found(json!({ "amount": 7, "day": 1 }), false, 140));
+        assert_eq!(
+            verdict(&desk, told),
+            blocked("`precheck` has found something against it; repair that, then check again")
+        );
+    }
+
+    #[test]
+    fn l9_evidence_is_plain_state_and_what_expired_is_forgotten() {
+        let mut evidence = Evidence::default();
+        for (subject, at) in [(1, 0), (2, 40), (2, 45), (3, 50)] {
+            evidence.apply(found(json!(subject), true, at));
+        }
+        let stored = serde_json::to_string(&evidence).unwrap();
+        assert_eq!(serde_json::from_str::<Evidence>(&stored).unwrap(), evidence);
+        assert_eq!(evidence.about("precheck", &json!(1)), None);
+        assert_eq!(evidence.about("precheck", &json!(2)).unwrap().at, 45);
+        assert!(evidence.about("precheck", &json!(3)).is_some());
+        let check = "precheck".to_owned();
+        evidence.apply(EvidenceUpdate::Dropped { check });
+        assert_eq!(evidence, Evidence::default());
+    }
+}
