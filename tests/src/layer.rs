@@ -33,7 +33,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
         ],
     ),
     ("fugato-anthropic", &["state", "llm"]),
-    ("fugato-openai", &["state", "llm"]),
+    ("fugato-openai", &["state", "llm", "memory"]),
     ("fugato-mysql", &["state", "store"]),
     ("fugato-postgres", &["state", "store"]),
     ("fugato-redis", &["state", "store"]),

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use thiserror::Error;
 
@@ -5,13 +7,16 @@ use crate::{digest, term::terms};
 
 /// Turns texts into vectors, so that what means the same lies close together.
 ///
-/// *Contract*
-/// - **one for each**: as many vectors as texts, in their order, all of the same dimensions.
+/// # Contract
+/// - **one for each**: as many vectors as texts, in their order.
+/// - **one space**: all vectors have the same number of dimensions, and only finite numbers.
 /// - **same again**: the same text gives the same vector as long as the name is the same.
+/// - **nothing for nothing**: no texts give no vectors, without asking anybody.
+/// - **no secrets**: an error does not contain what the model authenticates with.
 #[async_trait]
 pub trait Embedder: Send + Sync {
     /// The vectors of texts.
-    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError>;
+    async fn embed(&self, texts: &[String]) -> Result<Embeddings, EmbedError>;
 
     /// The name of what makes the vectors, its version included: vectors of different names do not
     /// compare.
@@ -20,6 +25,33 @@ pub trait Embedder: Send + Sync {
     /// Whether near means alike in meaning, and not only in letters.
     fn is_semantic(&self) -> bool {
         true
+    }
+}
+
+/// The vectors of some texts.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Embeddings {
+    /// One vector a text, in the order of the texts.
+    pub vectors: Vec<Vec<f32>>,
+    /// How many tokens were read, where a server tells.
+    pub tokens: Option<u64>,
+}
+
+impl Embeddings {
+    /// These vectors.
+    pub fn new(vectors: impl IntoIterator<Item = Vec<f32>>) -> Self {
+        Self {
+            vectors: vectors.into_iter().collect(),
+            tokens: None,
+        }
+    }
+
+    /// Says how many tokens were read.
+    #[must_use]
+    pub fn tokens(mut self, tokens: u64) -> Self {
+        self.tokens = Some(tokens);
+        self
     }
 }
 
@@ -105,8 +137,8 @@ impl Default for HashedNgrams {
 
 #[async_trait]
 impl Embedder for HashedNgrams {
-    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        Ok(texts.iter().map(|text| self.vector(text)).collect())
+    async fn embed(&self, texts: &[String]) -> Result<Embeddings, EmbedError> {
+        Ok(Embeddings::new(texts.iter().map(|text| self.vector(text))))
     }
 
     fn name(&self) -> &str {
@@ -119,6 +151,29 @@ impl Embedder for HashedNgrams {
 }
 
 const _: fn(&dyn Embedder) = |_| ();
+
+macro_rules! forward {
+    ($pointer:ident) => {
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<E: Embedder + ?Sized> Embedder for $pointer<E> {
+            async fn embed(&self, texts: &[String]) -> Result<Embeddings, EmbedError> {
+                (**self).embed(texts).await
+            }
+
+            fn name(&self) -> &str {
+                (**self).name()
+            }
+
+            fn is_semantic(&self) -> bool {
+                (**self).is_semantic()
+            }
+        }
+    };
+}
+
+forward!(Arc);
+forward!(Box);
 
 #[cfg(test)]
 mod tests {

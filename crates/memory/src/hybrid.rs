@@ -169,7 +169,7 @@ impl HybridSearch {
 
 /// Asks for vectors, and believes only as many as there are texts.
 async fn embed(embedder: &dyn Embedder, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
-    let vectors = embedder.embed(texts).await?;
+    let vectors = embedder.embed(texts).await?.vectors;
     if vectors.len() == texts.len() {
         return Ok(vectors);
     }

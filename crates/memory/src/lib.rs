@@ -18,7 +18,7 @@ pub use compaction::{
     Compaction, CompactionPolicy, CompactionUpdate, Segment, SummaryError, SummaryRequest, Trigger,
 };
 pub use docs::IndexedDocs;
-pub use embed::{EmbedError, Embedder, HashedNgrams};
+pub use embed::{EmbedError, Embedder, Embeddings, HashedNgrams};
 pub use hybrid::{Found, HybridSearch, Synced};
 pub use importance::importance;
 pub use layer::{

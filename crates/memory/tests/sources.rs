@@ -9,8 +9,8 @@ use std::{
 
 use async_trait::async_trait;
 use fugato_memory::{
-    EmbedError, Embedder, HashedNgrams, HybridSearch, IndexUpdate, IndexedDocs, MemoryIndex,
-    NoteFile, Notebook, NotebookError, SearchHit, SearchIndex, SearchQuery, Synced,
+    EmbedError, Embedder, Embeddings, HashedNgrams, HybridSearch, IndexUpdate, IndexedDocs,
+    MemoryIndex, NoteFile, Notebook, NotebookError, SearchHit, SearchIndex, SearchQuery, Synced,
 };
 use fugato_store::{
     DocKey, DocQuery, DocStore, DocStoreExt as _, MemoryDocs, Namespace, StoreError, StoreErrorKind,
@@ -31,7 +31,7 @@ struct Watched {
 
 #[async_trait]
 impl Embedder for Watched {
-    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+    async fn embed(&self, texts: &[String]) -> Result<Embeddings, EmbedError> {
         self.asked.fetch_add(texts.len(), Ordering::Relaxed);
         if self.fails.load(Ordering::Relaxed) {
             return Err(EmbedError::new(self.name(), "no connection"));

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use fugato_llm::{ApiKey, Embedder, Embeddings, ModelError, ModelErrorKind, Usage};
+use fugato_llm::{ApiKey, ModelError, ModelErrorKind};
+use fugato_memory::{EmbedError, Embedder, Embeddings};
 use reqwest::{Client, header::AUTHORIZATION};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -13,6 +14,7 @@ use crate::{client, failure};
 /// # Notes
 /// - Nothing is tried again here. Texts beyond [`batch`](Self::batch) go in further requests, one
 ///   after the other; if one fails, all fail.
+/// - The source of an [`EmbedError`] is the [`ModelError`], with its kind and its advice.
 ///
 /// # Cancellation safety
 /// Dropping the future closes the connection.
@@ -22,6 +24,7 @@ pub struct OpenAiEmbedder {
     url: String,
     key: Option<ApiKey>,
     model: String,
+    name: String,
     dimensions: Option<u32>,
     batch: usize,
     timeout: Option<Duration>,
@@ -31,11 +34,13 @@ impl OpenAiEmbedder {
     /// The model of this name behind `base_url`, which is read as
     /// [`OpenAi::new`](crate::OpenAi::new) does.
     pub fn new(base_url: &str, model: impl Into<String>) -> Self {
+        let model = model.into();
         Self {
             http: Client::new(),
             url: client::endpoint(base_url, "/embeddings"),
             key: None,
-            model: model.into(),
+            name: model.clone(),
+            model,
             dimensions: None,
             batch: 256,
             timeout: None,
@@ -56,10 +61,12 @@ impl OpenAiEmbedder {
         self
     }
 
-    /// How many dimensions the vectors shall have, where the model leaves a choice.
+    /// How many dimensions the vectors shall have, where the model leaves a choice. They are part of
+    /// the name, because vectors of different lengths do not compare.
     #[must_use]
     pub fn dimensions(mut self, dimensions: u32) -> Self {
         self.dimensions = Some(dimensions);
+        self.name = format!("{}-{dimensions}", self.model);
         self
     }
 
@@ -106,16 +113,13 @@ impl OpenAiEmbedder {
         serde_json::from_slice(&bytes)
             .map_err(|why| ModelError::new(ModelErrorKind::Malformed, "").caused_by(why))
     }
-}
 
-#[async_trait]
-impl Embedder for OpenAiEmbedder {
-    async fn embed(&self, texts: &[String]) -> Result<Embeddings, ModelError> {
+    async fn ask_all(&self, texts: &[String]) -> Result<Embeddings, ModelError> {
         let mut all = Embeddings::default();
         for texts in texts.chunks(self.batch.max(1)) {
             let answer = self.ask(texts).await?;
             if let Some(counted) = &answer.usage {
-                *all.usage.get_or_insert_default() += Usage::new(counted.prompt_tokens, 0);
+                *all.tokens.get_or_insert_default() += counted.prompt_tokens;
             }
             all.vectors.extend(answer.vectors(texts.len())?);
         }
@@ -125,9 +129,17 @@ impl Embedder for OpenAiEmbedder {
         }
         Ok(all)
     }
+}
+
+#[async_trait]
+impl Embedder for OpenAiEmbedder {
+    async fn embed(&self, texts: &[String]) -> Result<Embeddings, EmbedError> {
+        let asked = self.ask_all(texts).await;
+        asked.map_err(|why| EmbedError::new(&self.name, why))
+    }
 
     fn name(&self) -> &str {
-        &self.model
+        &self.name
     }
 }
 

@@ -3,7 +3,10 @@
 #[expect(dead_code, reason = "only the other client streams")]
 mod server;
 
-use fugato_llm::{Embedder as _, Embeddings, ModelErrorKind, Usage};
+use std::sync::Arc;
+
+use fugato_llm::{ModelError, ModelErrorKind};
+use fugato_memory::{EmbedError, Embedder as _, Embeddings, HybridSearch, MemoryIndex, NoteFile};
 use fugato_openai::{ApiKey, OpenAiEmbedder};
 use serde_json::{Value, json};
 use server::{Answer, Server};
@@ -36,7 +39,7 @@ async fn l15_texts_become_vectors_in_their_order() {
     let model = embedder(&server).batch(2).dimensions(2);
     let found = model.embed(&texts(&["a", "长", "c"])).await.unwrap();
     let vectors = [vec![0.5, -0.25], vec![0.0, 1.0], vec![1.0, 0.0]];
-    assert_eq!(found, Embeddings::new(vectors).usage(Usage::new(6, 0)));
+    assert_eq!(found, Embeddings::new(vectors).tokens(6));
 
     let request = server.request().await;
     let (head, body) = request.split_once("\r\n\r\n").unwrap();
@@ -52,6 +55,36 @@ async fn l15_texts_become_vectors_in_their_order() {
         "model": "small", "input": ["a", "长"], "encoding_format": "float", "dimensions": 2,
     });
     assert_eq!(serde_json::from_str::<Value>(body).unwrap(), expected);
+}
+
+fn refused(error: &EmbedError) -> (ModelErrorKind, &str) {
+    let error = error.source.downcast_ref::<ModelError>().unwrap();
+    (error.kind, &error.context)
+}
+
+#[tokio::test]
+async fn l15_the_client_is_what_the_search_embeds_by() {
+    let chunks = json!([{ "embedding": [1.0, 0.0] }, { "embedding": [0.0, 1.0] }]);
+    let query = json!([{ "embedding": [0.1, 0.9] }]);
+    let server = Server::start([answer(&chunks), answer(&query)]).await;
+    let search = HybridSearch::new(Arc::new(MemoryIndex::default()))
+        .embedded_by(Arc::new(embedder(&server).dimensions(2)));
+    let note = NoteFile {
+        path: "MEMORY.md".into(),
+        text: "# Rent\ndue on the third\n# Dentist\nin May\n".into(),
+    };
+    let synced = search.sync(&[note]).await.unwrap();
+    assert!(synced.text_alone.is_none(), "{synced:?}");
+    let found = search.search(search.query("teeth").limit(1)).await.unwrap();
+    assert!(found.text_alone.is_none(), "{found:?}");
+    assert_eq!(found.hits[0].id, "md:MEMORY.md#Dentist~1", "{found:?}");
+}
+
+#[test]
+fn vectors_of_other_lengths_have_another_name() {
+    let model = OpenAiEmbedder::new("http://localhost", "small");
+    assert_eq!(model.name(), "small");
+    assert_eq!(model.dimensions(2).name(), "small-2");
 }
 
 #[tokio::test]
@@ -88,10 +121,7 @@ async fn an_answer_that_does_not_fit_the_texts_is_malformed() {
             .embed(&texts(&["a", "b"]))
             .await
             .unwrap_err();
-        assert_eq!(
-            (error.kind, error.context.as_str()),
-            (ModelErrorKind::Malformed, why)
-        );
+        assert_eq!(refused(&error), (ModelErrorKind::Malformed, why));
     }
 }
 
@@ -102,7 +132,7 @@ async fn a_refusal_has_its_kind_and_shows_no_key() {
     let model = embedder(&server);
     let error = model.embed(&texts(&["a"])).await.unwrap_err();
     assert_eq!(
-        (error.kind, error.context.as_str()),
+        refused(&error),
         (ModelErrorKind::Denied, "status 401: wrong key [key]")
     );
     assert!(!format!("{model:?}").contains(SECRET));
