@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use fugato_llm::{ApiKey, ChatDelta, DeltaStream, ModelError, ModelErrorKind, SseParser};
+use fugato_llm::{
+    AnswerDecoder, ApiKey, ChatDelta, DeltaStream, ModelError, ModelErrorKind, read_answer,
+};
 use futures::{StreamExt as _, stream};
 use reqwest::{Response, header::CONTENT_TYPE};
 
@@ -10,106 +12,38 @@ use crate::{EventDecoder, MalformedEvent, failure};
 
 /// Reads a successful response to its end. Dropping the stream closes the connection.
 pub(crate) fn deltas(response: Response, key: Option<ApiKey>) -> DeltaStream {
-    let kind = response.headers().get(CONTENT_TYPE);
-    let kind = kind.and_then(|kind| kind.to_str().ok());
-    let whole = kind.is_some_and(|kind| kind.starts_with("application/json"));
-    let reader = Reader {
-        response,
+    let kind = response.headers().get(CONTENT_TYPE).cloned();
+    let kind = kind.as_ref().and_then(|kind| kind.to_str().ok());
+    let body = stream::unfold(response, |mut response| async {
+        let piece = response.chunk().await.transpose()?;
+        Some((piece.map_err(failure::of_body), response))
+    });
+    let decoder = Decoder {
         key,
-        whole: whole.then(Vec::new),
-        parser: SseParser::default(),
-        decoder: EventDecoder::default(),
-        ready: VecDeque::new(),
-        failure: None,
+        words: EventDecoder::default(),
     };
-    stream::unfold(Some(reader), |reader| async {
-        let mut reader = reader?;
-        match reader.next().await? {
-            Ok(delta) => Some((Ok(delta), Some(reader))),
-            Err(error) => Some((Err(error), None)),
-        }
-    })
-    .boxed()
+    read_answer(body.boxed(), kind, decoder)
 }
 
-struct Reader {
-    response: Response,
+struct Decoder {
     key: Option<ApiKey>,
-    /// The body so far, where a server answers at once although it was asked to stream.
-    whole: Option<Vec<u8>>,
-    parser: SseParser,
-    decoder: EventDecoder,
-    ready: VecDeque<ChatDelta>,
-    /// What follows the deltas that are ready.
-    failure: Option<ModelError>,
+    words: EventDecoder,
 }
 
-impl Reader {
-    async fn next(&mut self) -> Option<Result<ChatDelta, ModelError>> {
-        loop {
-            if let Some(delta) = self.ready.pop_front() {
-                return Some(Ok(delta));
-            }
-            if let Some(error) = self.failure.take() {
-                return Some(Err(error));
-            }
-            if self.decoder.is_done() {
-                return None;
-            }
-            match self.response.chunk().await {
-                Ok(Some(bytes)) => self.read(&bytes),
-                Ok(None) => self.end()?,
-                Err(error) => return Some(Err(failure::of_body(error))),
-            }
-        }
+impl AnswerDecoder for Decoder {
+    fn decode(&mut self, data: &[u8], deltas: &mut VecDeque<ChatDelta>) -> Result<(), ModelError> {
+        let decoded = self.words.decode(data, |delta| deltas.push_back(delta));
+        decoded.map_err(|why| match why {
+            MalformedEvent::Reported(error) => failure::of_event(&error, self.key.as_ref()),
+            why => ModelError::new(ModelErrorKind::Malformed, "").caused_by(why),
+        })
     }
 
-    fn read(&mut self, bytes: &[u8]) {
-        if let Some(whole) = &mut self.whole {
-            whole.extend_from_slice(bytes);
-            return;
-        }
-        let Self {
-            parser,
-            decoder,
-            ready,
-            key,
-            failure,
-            ..
-        } = self;
-        let read = parser.push(bytes, |data| {
-            if failure.is_none() && !decoder.is_done() {
-                let decoded = decoder.decode(data, |delta| ready.push_back(delta));
-                *failure = decoded.err().map(|why| malformed(why, key.as_ref()));
-            }
-        });
-        if let Err(error) = read {
-            failure.get_or_insert(ModelError::new(ModelErrorKind::Malformed, "").caused_by(error));
-        }
+    fn is_done(&self) -> bool {
+        self.words.is_done()
     }
 
-    /// The end of the body: none if it is the end of the answer too.
-    fn end(&mut self) -> Option<()> {
-        if let Some(whole) = self.whole.take() {
-            let ready = &mut self.ready;
-            let decoded = self.decoder.decode(&whole, |delta| ready.push_back(delta));
-            self.failure = decoded.err().map(|why| malformed(why, self.key.as_ref()));
-            return Some(());
-        }
-        if self.decoder.may_end() {
-            return None;
-        }
-        self.failure = Some(ModelError::new(
-            ModelErrorKind::CutOff,
-            "the stream ended early",
-        ));
-        Some(())
-    }
-}
-
-fn malformed(why: MalformedEvent, key: Option<&ApiKey>) -> ModelError {
-    match why {
-        MalformedEvent::Reported(error) => failure::of_event(&error, key),
-        why => ModelError::new(ModelErrorKind::Malformed, "").caused_by(why),
+    fn may_end(&self) -> bool {
+        self.words.may_end()
     }
 }

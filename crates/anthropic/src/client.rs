@@ -1,5 +1,7 @@
 use async_trait::async_trait;
-use fugato_llm::{ApiKey, ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind};
+use fugato_llm::{
+    ApiKey, ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind, endpoint,
+};
 use reqwest::{
     Client,
     header::{ACCEPT, HeaderValue},
@@ -9,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::{answer, failure, wire};
 
 const VERSION: &str = "2023-06-01";
+const PATH: &str = "/messages";
 
 /// A model behind a server that speaks the messages protocol.
 ///
@@ -45,7 +48,7 @@ impl Anthropic {
     pub fn new(model: impl Into<String>) -> Self {
         Self {
             http: Client::new(),
-            url: endpoint("https://api.anthropic.com"),
+            url: endpoint("https://api.anthropic.com", PATH),
             key: None,
             model: model.into(),
             max_tokens: 4096,
@@ -58,7 +61,7 @@ impl Anthropic {
     /// Another server; a base without a path gets `/v1`.
     #[must_use]
     pub fn base_url(mut self, base_url: &str) -> Self {
-        self.url = endpoint(base_url);
+        self.url = endpoint(base_url, PATH);
         self
     }
 
@@ -155,16 +158,6 @@ impl ChatModel for Anthropic {
     }
 }
 
-fn endpoint(base: &str) -> String {
-    let base = base
-        .trim()
-        .trim_end_matches('/')
-        .trim_end_matches("/messages");
-    let host_on = base.split_once("://").map_or(base, |(_, rest)| rest);
-    let version = if host_on.contains('/') { "" } else { "/v1" };
-    format!("{base}{version}/messages")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,7 +173,7 @@ mod tests {
                 "https://a.example/v1/messages",
             ),
         ] {
-            assert_eq!(endpoint(base), expected);
+            assert_eq!(endpoint(base, PATH), expected);
         }
     }
 }

@@ -52,7 +52,7 @@ impl Attempt {
     }
 }
 
-/// An answer that has begun: its first delta is there, or it ended without one.
+/// An answer that has begun: something of it is there, or it ended without anything.
 pub(crate) struct Begun {
     /// The deltas, the first included; the attempt that succeeds comes last.
     pub(crate) deltas: DeltaStream,
@@ -60,7 +60,8 @@ pub(crate) struct Begun {
     pub(crate) earlier: Vec<Attempt>,
 }
 
-/// Asks, and waits for the first delta: up to there, trying again cannot repeat anything.
+/// Asks, and waits for the first delta: up to there, trying again cannot repeat anything. What it
+/// costs is not yet an answer: some servers tell it before they begin.
 ///
 /// An error carries the attempt that it ended, and an answer tells of its attempt at its end,
 /// unless a decorator within did so already.
@@ -77,15 +78,18 @@ pub(crate) async fn begin<M: ChatModel + ?Sized>(
         Ok(deltas) => deltas,
         Err(error) => return Err(clock.failed(error)),
     };
-    let mut earlier = vec![];
+    let (mut earlier, mut cost) = (vec![], None);
     let first = loop {
         match deltas.next().await {
             Some(Ok(ChatDelta::Attempt(attempt))) => earlier.push(attempt),
+            Some(Ok(ChatDelta::Usage(usage))) => cost = Some(Ok(ChatDelta::Usage(usage))),
             Some(Err(error)) => return Err(clock.failed(error).after(earlier)),
             first => break first,
         }
     };
-    let rest = stream::iter(first).chain(deltas).fuse();
+    let rest = stream::iter(cost.into_iter().chain(first))
+        .chain(deltas)
+        .fuse();
     Ok(Begun {
         deltas: watch(rest.boxed(), clock),
         earlier,
@@ -139,5 +143,6 @@ fn watch(deltas: DeltaStream, clock: Clock) -> DeltaStream {
             None => Some((Ok(ChatDelta::Attempt(clock.succeeded())), None)),
         }
     })
+    .fuse()
     .boxed()
 }

@@ -142,7 +142,7 @@ impl<M: ChatModel> ChatModel for CircuitBreaker<M> {
                 }
             }
         });
-        Ok(watched.boxed())
+        Ok(watched.fuse().boxed())
     }
 
     fn name(&self) -> &str {

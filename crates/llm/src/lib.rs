@@ -31,7 +31,9 @@ pub use error::{ModelError, ModelErrorKind, RetryAdvice};
 pub use extract::{Extracted, NoObject, Repair, extract};
 pub use fallback::Fallback;
 pub use fugato_state::ToolSchema;
-pub use http::{ApiKey, EventTooLong, SseParser, retry_after};
+pub use http::{
+    AnswerDecoder, ApiKey, EventTooLong, SseParser, endpoint, read_answer, retry_after,
+};
 pub use model::{ChatModel, ChatModelExt, DeltaStream};
 pub use profile::Profile;
 pub use rate::{Quota, RateLimit};

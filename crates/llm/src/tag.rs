@@ -101,6 +101,7 @@ pub fn split_tag(
         Some((out, Some((deltas, splitter))))
     })
     .flat_map(stream::iter)
+    .fuse()
     .boxed()
 }
 

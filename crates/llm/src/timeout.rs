@@ -74,7 +74,7 @@ impl<M: ChatModel> ChatModel for Timeout<M> {
                 Err(error) => Some((Err(error), None)),
             }
         });
-        Ok(limited.boxed())
+        Ok(limited.fuse().boxed())
     }
 
     fn name(&self) -> &str {

@@ -96,7 +96,7 @@ impl<M: ChatModel> ChatModel for Traced<M> {
             }
             Some((next, (deltas, trace)))
         });
-        Ok(traced.boxed())
+        Ok(traced.fuse().boxed())
     }
 
     fn name(&self) -> &str {

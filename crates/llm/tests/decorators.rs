@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fugato_llm::{
     Attempt, ChatDelta, ChatModel, ChatModelExt as _, ChatRequest, Fallback, ModelError,
-    ModelErrorKind, Retry, RetryAdvice, Timeout,
+    ModelErrorKind, Retry, RetryAdvice, Timeout, Usage,
 };
 use fugato_state::Message;
 use fugato_testkit::{Reply, Scripted};
@@ -51,6 +51,25 @@ async fn l2_retry_waits_as_long_as_the_server_asks() {
     ];
     assert_eq!(response.attempts, expected);
     assert_eq!(script.requests(), [ask(), ask(), ask()]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_answer_costs_is_no_part_of_it_that_would_be_said_twice() {
+    let cost = |output| ChatDelta::Usage(Usage::new(5, output));
+    let script = Scripted::new([
+        Reply::deltas([cost(1)]).then_error(error(ModelErrorKind::CutOff)),
+        Reply::deltas([cost(2), ChatDelta::text("Hello"), cost(3)]),
+    ]);
+    let deltas = Retry::new(script).stream(ask()).await.unwrap();
+    let said: Vec<_> = deltas.map(Result::unwrap).collect().await;
+    let expected = [
+        ChatDelta::Attempt(failed("scripted", 0, ModelErrorKind::CutOff)),
+        cost(2),
+        ChatDelta::text("Hello"),
+        cost(3),
+        ChatDelta::Attempt(succeeded("scripted", 0)),
+    ];
+    assert_eq!(said, expected);
 }
 
 #[tokio::test(start_paused = true)]

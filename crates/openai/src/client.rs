@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use fugato_llm::{ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind};
+use fugato_llm::{ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind, endpoint};
 use reqwest::{
     Client,
     header::{ACCEPT, AUTHORIZATION, HeaderValue},
@@ -153,13 +153,6 @@ pub(crate) fn bearer(key: Option<&ApiKey>) -> Result<Option<HeaderValue>, ModelE
     })?;
     value.set_sensitive(true);
     Ok(Some(value))
-}
-
-pub(crate) fn endpoint(base: &str, path: &str) -> String {
-    let base = base.trim().trim_end_matches('/').trim_end_matches(path);
-    let host_on = base.split_once("://").map_or(base, |(_, rest)| rest);
-    let version = if host_on.contains('/') { "" } else { "/v1" };
-    format!("{base}{version}{path}")
 }
 
 #[cfg(test)]

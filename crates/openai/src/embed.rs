@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use fugato_llm::{ApiKey, ModelError, ModelErrorKind};
+use fugato_llm::{ApiKey, ModelError, ModelErrorKind, endpoint};
 use fugato_memory::{EmbedError, Embedder, Embeddings};
 use reqwest::{Client, header::AUTHORIZATION};
 use serde::Deserialize;
@@ -37,7 +37,7 @@ impl OpenAiEmbedder {
         let model = model.into();
         Self {
             http: Client::new(),
-            url: client::endpoint(base_url, "/embeddings"),
+            url: endpoint(base_url, "/embeddings"),
             key: None,
             name: model.clone(),
             model,

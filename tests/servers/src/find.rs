@@ -15,7 +15,25 @@ pub(crate) fn program(name: &str, elsewhere: &[PathBuf], package: &str) -> Optio
         .map(|folder| folder.join(name))
         .find(|file| file.is_file());
     if found.is_none() {
-        missing(name, package);
+        missing(name, &format!("apt-get install {package}"));
+    }
+    found
+}
+
+/// This file below the folder in which the user's programs keep what can be made again; `maker` is
+/// what makes it.
+///
+/// # Panics
+/// As [`program`] does.
+pub(crate) fn cached(file: &str, maker: &str) -> Option<PathBuf> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty());
+    let cache = set("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| Some(PathBuf::from(set("HOME")?).join(".cache")));
+    let found = cache
+        .map(|cache| cache.join(file))
+        .filter(|file| file.is_file());
+    if found.is_none() {
+        missing(file, maker);
     }
     found
 }
@@ -24,8 +42,8 @@ pub(crate) fn program(name: &str, elsewhere: &[PathBuf], package: &str) -> Optio
     clippy::print_stderr,
     reason = "whoever runs the tests should know what was skipped"
 )]
-fn missing(name: &str, package: &str) {
-    let what = format!("{name} is not installed: apt-get install {package}");
+fn missing(name: &str, remedy: &str) {
+    let what = format!("{name} is not installed: {remedy}");
     assert!(env::var_os("CI").is_none(), "{what}");
     eprintln!("skipped, because {what}");
 }

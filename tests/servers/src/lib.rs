@@ -1,4 +1,4 @@
-//! Private database servers for tests: each in a folder of its own, on a free port of the loopback
+//! Private servers for tests, of databases and of models: each in a folder of its own, on a free port of the loopback
 //! interface, and gone when the test program is, however it ends.
 //!
 //! A server whose program is not installed is none: on a developer's machine one line says what to
@@ -12,6 +12,7 @@
 //! server.restart();
 //! ```
 
+mod aimock;
 mod find;
 mod guard;
 mod mariadb;
@@ -20,6 +21,7 @@ mod redis;
 mod server;
 mod wire;
 
+pub use aimock::Aimock;
 pub use mariadb::MariaDb;
 pub use postgres::Postgres;
 pub use redis::Redis;

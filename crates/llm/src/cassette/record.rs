@@ -89,7 +89,7 @@ impl<M: ChatModel> ChatModel for Record<M> {
                 None => take.keep(None).err().map(|error| (Err(error), None)),
             }
         });
-        Ok(kept.boxed())
+        Ok(kept.fuse().boxed())
     }
 
     fn name(&self) -> &str {

@@ -22,10 +22,15 @@ async fn all(model: &dyn ChatModel) -> Result<Vec<Result<ChatDelta, ModelError>>
     while let Some(delta) = deltas.next().await {
         came.push(delta);
     }
+    let after = deltas.next().await;
+    holds(after.is_none(), || {
+        format!("after its end it went on: {after:?}")
+    })?;
     Ok(came)
 }
 
-/// Contract *an end is an end*: nothing comes after an error.
+/// Contract *an end is an end*: nothing comes after an error, and nothing after the end, however
+/// often one asks.
 pub async fn an_end_is_an_end(factory: &dyn ChatFactory) -> Result<(), Failure> {
     for reply in [
         Reply::chunks(["Good ", "morning"]),

@@ -1,0 +1,229 @@
+use std::{
+    collections::VecDeque,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use futures::{Stream, StreamExt as _};
+
+use super::SseParser;
+use crate::{ChatDelta, DeltaStream, ModelError, ModelErrorKind};
+
+/// Makes deltas of the data of the events of one answer, in the words of a protocol.
+pub trait AnswerDecoder: Send {
+    /// Decodes the data of one event, and adds its deltas in order.
+    ///
+    /// What a server sends that was asked to stream and does not is decoded too.
+    fn decode(&mut self, data: &[u8], deltas: &mut VecDeque<ChatDelta>) -> Result<(), ModelError>;
+
+    /// Whether the server has said that nothing follows.
+    fn is_done(&self) -> bool;
+
+    /// Whether the answer may end here: the server said so, or gave a reason to stop.
+    fn may_end(&self) -> bool;
+}
+
+/// Reads the body of a successful response to its end; its pieces may be cut anywhere.
+///
+/// `content_type` tells events from a whole answer, which is what some servers send. A body that
+/// ends before the answer may is [`ModelErrorKind::CutOff`]. Dropping the stream drops the body.
+pub fn read_answer<B: AsRef<[u8]>>(
+    body: impl Stream<Item = Result<B, ModelError>> + Send + Unpin + 'static,
+    content_type: Option<&str>,
+    decoder: impl AnswerDecoder + Unpin + 'static,
+) -> DeltaStream {
+    let whole = content_type.is_some_and(|kind| kind.starts_with("application/json"));
+    Reader {
+        body,
+        whole: whole.then(Vec::new),
+        parser: SseParser::default(),
+        decoder,
+        ready: VecDeque::new(),
+        failure: None,
+        over: false,
+    }
+    .boxed()
+}
+
+struct Reader<S, D> {
+    body: S,
+    /// The body so far, where a server answers at once although it was asked to stream.
+    whole: Option<Vec<u8>>,
+    parser: SseParser,
+    decoder: D,
+    ready: VecDeque<ChatDelta>,
+    /// What follows the deltas that are ready.
+    failure: Option<ModelError>,
+    /// Nothing more is read.
+    over: bool,
+}
+
+impl<B, S, D> Stream for Reader<S, D>
+where
+    B: AsRef<[u8]>,
+    S: Stream<Item = Result<B, ModelError>> + Unpin,
+    D: AnswerDecoder + Unpin,
+{
+    type Item = Result<ChatDelta, ModelError>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let reader = self.get_mut();
+        loop {
+            if let Some(delta) = reader.ready.pop_front() {
+                return Poll::Ready(Some(Ok(delta)));
+            }
+            if let Some(error) = reader.failure.take() {
+                reader.over = true;
+                return Poll::Ready(Some(Err(error)));
+            }
+            if reader.over {
+                return Poll::Ready(None);
+            }
+            if reader.decoder.is_done() {
+                reader.over = true;
+                // The end of the body has mostly arrived too. Who takes it keeps the connection.
+                let _ = reader.body.poll_next_unpin(cx);
+                return Poll::Ready(None);
+            }
+            match ready!(reader.body.poll_next_unpin(cx)) {
+                Some(Ok(bytes)) => reader.read(bytes.as_ref()),
+                Some(Err(error)) => reader.failure = Some(error),
+                None => reader.end(),
+            }
+        }
+    }
+}
+
+impl<S, D: AnswerDecoder> Reader<S, D> {
+    fn read(&mut self, bytes: &[u8]) {
+        if let Some(whole) = &mut self.whole {
+            whole.extend_from_slice(bytes);
+            return;
+        }
+        let Self {
+            parser,
+            decoder,
+            ready,
+            failure,
+            ..
+        } = self;
+        let read = parser.push(bytes, |data| {
+            if failure.is_none() && !decoder.is_done() {
+                *failure = decoder.decode(data, ready).err();
+            }
+        });
+        if let Err(error) = read {
+            failure.get_or_insert(ModelError::new(ModelErrorKind::Malformed, "").caused_by(error));
+        }
+    }
+
+    fn end(&mut self) {
+        self.over = true;
+        if let Some(whole) = self.whole.take() {
+            self.failure = self.decoder.decode(&whole, &mut self.ready).err();
+        } else if !self.decoder.may_end() {
+            let error = ModelError::new(ModelErrorKind::CutOff, "the stream ended early");
+            self.failure = Some(error);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use futures::{FutureExt as _, stream};
+
+    use super::*;
+
+    /// Says the words of each event; "stop" may be the last, "done" is.
+    #[derive(Default)]
+    struct Words {
+        stopped: bool,
+        done: bool,
+    }
+
+    impl AnswerDecoder for Words {
+        fn decode(
+            &mut self,
+            data: &[u8],
+            deltas: &mut VecDeque<ChatDelta>,
+        ) -> Result<(), ModelError> {
+            for word in String::from_utf8_lossy(data).split_whitespace() {
+                match word {
+                    "stop" => self.stopped = true,
+                    "done" => self.done = true,
+                    "bad" => return Err(ModelError::new(ModelErrorKind::Malformed, "bad")),
+                    word => deltas.push_back(ChatDelta::text(word)),
+                }
+            }
+            Ok(())
+        }
+
+        fn is_done(&self) -> bool {
+            self.done
+        }
+
+        fn may_end(&self) -> bool {
+            self.done || self.stopped
+        }
+    }
+
+    /// What is said, how it ends, and how many pieces of the body were read.
+    fn read(content_type: &str, pieces: &[&str]) -> (String, Option<ModelErrorKind>, usize) {
+        let taken = Arc::new(AtomicUsize::new(0));
+        let count = taken.clone();
+        let pieces: Vec<_> = pieces.iter().map(|piece| Ok((*piece).to_owned())).collect();
+        let body = stream::iter(pieces).inspect(move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+        });
+        let mut deltas = read_answer(body, Some(content_type), Words::default());
+        let (mut said, mut end) = (vec![], None);
+        while let Some(delta) = deltas.next().now_or_never().expect("all of it is there") {
+            match delta {
+                Ok(ChatDelta::Text(text)) => said.push(text),
+                Ok(other) => panic!("{other:?}"),
+                Err(error) => end = Some(error.kind),
+            }
+        }
+        let after = deltas.next().now_or_never().expect("all of it is there");
+        assert!(after.is_none(), "an end is an end");
+        (said.join(" "), end, taken.load(Ordering::Relaxed))
+    }
+
+    #[test]
+    fn an_answer_ends_where_its_protocol_says() {
+        use ModelErrorKind::{CutOff, Malformed};
+        let events = "text/event-stream";
+        for (pieces, said, end, taken) in [
+            (
+                &["data: a b\n", "\ndata: done\n\n", "rest", "more"][..],
+                "a b",
+                None,
+                3,
+            ),
+            (
+                &["data: a\n\ndata: stop\n\n", "data: b\n\n"],
+                "a b",
+                None,
+                2,
+            ),
+            (&["data: a\n\n"], "a", Some(CutOff), 1),
+            (
+                &["data: a\n\ndata: b bad c\n\ndata: d\n\n"],
+                "a b",
+                Some(Malformed),
+                1,
+            ),
+            (&[], "", Some(CutOff), 0),
+        ] {
+            let expected = (said.to_owned(), end, taken);
+            assert_eq!(read(events, pieces), expected, "{pieces:?}");
+        }
+        let whole = read("application/json; charset=utf-8", &["a ", "b", " stop"]);
+        assert_eq!(whole, ("a b".to_owned(), None, 3));
+    }
+}
