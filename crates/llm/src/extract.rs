@@ -1,11 +1,19 @@
+mod growing;
+mod input;
+mod literal;
 mod parser;
+mod search;
+mod text;
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use parser::{Fault, Parser};
+use input::Input;
+use search::Search;
+
+pub use growing::{ObjectDelta, ObjectPiece, ObjectReader, read_object};
 
 /// A JSON object that was found in a text.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +32,7 @@ pub struct Extracted {
 pub enum Repair {
     /// A comma before a closing bracket.
     TrailingComma,
-    /// No comma between two members.
+    /// No comma between two members or items.
     MissingComma,
     /// A key without quotes.
     UnquotedKey,
@@ -36,11 +44,15 @@ pub enum Repair {
     OtherPunctuation,
     /// `True`, `False` or `None`.
     OtherLiteral,
+    /// A number such as `+1`, `.5` or `1.`.
+    LooseNumber,
     /// A line break, or an escape that JSON does not know, within a string.
     LooseString,
+    /// A quotation within a string whose quotes are not escaped.
+    InnerQuotes,
     /// A comment.
     Comment,
-    /// Brackets that were still open at the end of the text, after a complete value.
+    /// A bracket that is missing before that of its container, or at the end after a complete value.
     MissingBracket,
 }
 
@@ -76,7 +88,8 @@ pub enum NoObject {
 /// Ignored: Markdown fences, text before and after, and a leading `<think>` block.
 /// Repaired: the deviations of [`Repair`].
 /// Refused: everything that could be meant in two ways, such as an object that ends within a
-/// string, or a key given twice with different values.
+/// string, a key given twice with different values, or a quote that is missing. An object within
+/// one that is refused is not taken for it.
 ///
 /// The time is linear in the length of the text.
 ///
@@ -89,80 +102,13 @@ pub enum NoObject {
 /// # Ok::<(), fugato_llm::NoObject>(())
 /// ```
 pub fn extract(text: &str) -> Result<Extracted, NoObject> {
-    let text = answer_part(text);
-    if text.is_empty() {
-        return Err(NoObject::Empty);
-    }
-    let (mut from, mut failure) = (0, None);
-    while let Some(start) = text
-        .get(from..)
-        .and_then(|rest| rest.find('{'))
-        .map(|at| from + at)
-    {
-        if from == 0 && text.get(..start).is_some_and(opens_a_list) {
-            return Err(NoObject::Array);
-        }
-        let mut parser = Parser::new(text, start);
-        match parser.root() {
-            Ok(object) => {
-                return Ok(Extracted {
-                    object,
-                    repairs: parser.repairs,
-                });
-            }
-            // What was read is not read again: this keeps the time linear.
-            Err(Fault::Broken { at, expected }) => {
-                failure.get_or_insert_with(|| broken(text, at, expected));
-                from = at.max(start + 1);
-            }
-            Err(Fault::Truncated) => return Err(NoObject::Truncated),
-        }
-    }
-    let listed = failure.is_none() && opens_a_list(without_fence(text));
-    Err(failure.unwrap_or(if listed {
-        NoObject::Array
-    } else {
-        NoObject::Absent
-    }))
-}
-
-/// What a model said after thinking aloud.
-fn answer_part(text: &str) -> &str {
-    let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
-    match text
-        .starts_with("<think>")
-        .then(|| text.rsplit_once("</think>"))
-        .flatten()
-    {
-        Some((_, answer)) => answer.trim(),
-        None => text,
-    }
-}
-
-fn opens_a_list(before: &str) -> bool {
-    before.trim_end().ends_with('[') || before.trim_start().starts_with("[\"")
-}
-
-fn without_fence(text: &str) -> &str {
-    let text = text.trim_start_matches('`');
-    text.strip_prefix("json")
-        .unwrap_or(text)
-        .trim_start()
-        .get(..2)
-        .unwrap_or_default()
-}
-
-fn broken(text: &str, at: usize, expected: &str) -> NoObject {
-    let near: String = text
-        .get(at..)
-        .unwrap_or_default()
-        .chars()
-        .take(24)
-        .collect();
-    NoObject::Broken {
-        near,
-        expected: expected.to_owned(),
-    }
+    let input = Input {
+        text,
+        is_whole: true,
+    };
+    // Of a whole text it is known whether there is one.
+    let found = Search::default().run(input);
+    found.unwrap_or(Err(NoObject::Absent))
 }
 
 #[cfg(test)]

@@ -28,7 +28,9 @@ pub use contract::{Contract, Objections, Rejected, RejectedClass};
 pub use decide::{DecideError, DecideOptions, Decided, DecidedBy, Story, Undecided, decide};
 pub use delta::{ChatDelta, FinishReason, ToolCallDelta, Usage};
 pub use error::{ModelError, ModelErrorKind, RetryAdvice};
-pub use extract::{Extracted, NoObject, Repair, extract};
+pub use extract::{
+    Extracted, NoObject, ObjectDelta, ObjectPiece, ObjectReader, Repair, extract, read_object,
+};
 pub use fallback::Fallback;
 pub use fugato_state::ToolSchema;
 pub use http::{

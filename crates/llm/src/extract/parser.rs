@@ -1,374 +1,436 @@
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, mem};
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value, map::Entry};
 
-use super::Repair;
+use super::{
+    ObjectPiece, Repair,
+    input::{Comment, Found, Input},
+    literal,
+    text::Text,
+};
 
 /// Deeper nesting than this is refused: nothing that a person would ask for needs it.
 const MAX_DEPTH: usize = 64;
 
-/// Reads one object, forgiving what leaves no doubt. Never goes back.
-pub(super) struct Parser<'a> {
-    text: &'a str,
-    at: usize,
-    depth: usize,
-    /// Whether the last value was a bare token that ends where the text ends: it may go on.
-    may_go_on: bool,
+/// Reads one object, forgiving what leaves no doubt.
+///
+/// It never goes back, and can go on when more of the text has come: its state says all, so that
+/// an object that grows is read like one that is there as a whole.
+#[derive(Debug)]
+pub(super) struct Parser {
+    pub(super) at: usize,
+    /// How far the token at the current place is known, so that it is not scanned again.
+    pub(super) seen: usize,
     pub(super) repairs: BTreeSet<Repair>,
+    /// The containers that are open, the outermost first.
+    pub(super) open: Vec<Open>,
+    pub(super) next: Next,
+    pub(super) text: Text,
+    comment: Option<Comment>,
+    /// Whether there was a colon already, so that this is hardly prose.
+    pub(super) is_object: bool,
+    /// Where the last value ended.
+    behind: usize,
+    /// Whether the last value was a bare word that ends where the text ends: it may go on.
+    may_go_on: bool,
+    /// Whether a bracket was closed by that of its container.
+    is_uneven: bool,
+    done: Option<Map<String, Value>>,
+    /// What can be told already, if somebody listens.
+    pub(super) told: Option<Vec<ObjectPiece>>,
 }
 
-pub(super) enum Fault {
+/// Why a parser stops before the end of the object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Halt {
+    /// There is more to come.
+    More,
+    /// There is not, and there should be.
     Truncated,
+    /// No small repair helps.
     Broken { at: usize, expected: &'static str },
 }
 
-/// What stands between two members, or after the last one.
-enum Separator {
-    Next,
-    End,
+/// A container that is open.
+#[derive(Debug)]
+pub(super) enum Open {
+    Object {
+        members: Map<String, Value>,
+        key: String,
+        key_at: usize,
+    },
+    Array(Vec<Value>),
 }
 
-impl<'a> Parser<'a> {
-    pub(super) fn new(text: &'a str, at: usize) -> Self {
+/// What is to be read next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// A key, or the end of an object that has just begun.
+    FirstKey,
+    Key,
+    /// The rest of a key in quotes.
+    KeyText,
+    Colon,
+    /// An item, or the end of an array that has just begun.
+    FirstItem,
+    Value,
+    /// The rest of a string.
+    ValueText,
+    /// What stands behind a member or an item.
+    Separator,
+    /// What stands behind a comma.
+    AfterComma,
+}
+
+impl Parser {
+    /// Begins at a `{`.
+    pub(super) fn new(at: usize, listens: bool) -> Self {
         Self {
-            text,
-            at,
-            depth: 0,
-            may_go_on: false,
+            at: at + 1,
+            seen: 0,
             repairs: BTreeSet::new(),
+            open: vec![Open::object()],
+            next: Next::FirstKey,
+            text: Text::default(),
+            comment: None,
+            is_object: false,
+            behind: 0,
+            may_go_on: false,
+            is_uneven: false,
+            done: None,
+            told: listens.then(Vec::new),
         }
     }
 
-    /// The object at the current place, which is a `{`.
-    pub(super) fn root(&mut self) -> Result<Map<String, Value>, Fault> {
-        self.eat('{');
-        self.object()
-    }
-
-    fn value(&mut self) -> Result<Value, Fault> {
-        self.skip_space();
-        match self.peek() {
-            None => Err(Fault::Truncated),
-            Some('{') => self.nested('{', |parser| parser.object().map(Value::Object)),
-            Some('[') => self.nested('[', |parser| parser.array().map(Value::Array)),
-            Some('"' | '\'' | '“') => self.string().map(Value::String),
-            Some('-' | '0'..='9') => self.number(),
-            Some(c) if starts_word(c) => self.word_value(),
-            Some(_) => Err(self.broken("a value")),
-        }
-    }
-
-    fn nested<T>(
-        &mut self,
-        open: char,
-        read: impl FnOnce(&mut Self) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        if self.depth >= MAX_DEPTH {
-            return Err(self.broken("fewer levels of nesting"));
-        }
-        self.depth += 1;
-        self.eat(open);
-        let value = read(self)?;
-        self.depth -= 1;
-        self.may_go_on = false;
-        Ok(value)
-    }
-
-    fn object(&mut self) -> Result<Map<String, Value>, Fault> {
-        let mut members = Map::new();
-        self.skip_space();
-        if self.eat('}') {
-            return Ok(members);
-        }
+    /// The object, as soon as it is complete.
+    pub(super) fn run(&mut self, input: Input<'_>) -> Result<Map<String, Value>, Halt> {
         loop {
-            let start = self.at;
-            let key = self.key()?;
-            self.skip_space();
-            if !self.eat(':') && !self.eat_other('：') {
-                return Err(self.expected("`:` after a key"));
+            match self.next {
+                Next::FirstKey | Next::Key => self.key(input)?,
+                Next::KeyText => self.key_text(input)?,
+                Next::Colon => self.colon(input)?,
+                Next::FirstItem | Next::Value => self.value(input)?,
+                Next::ValueText => self.value_text(input)?,
+                Next::Separator => self.separator(input)?,
+                Next::AfterComma => self.after_comma(input)?,
             }
-            let value = self.value()?;
-            if members.get(&key).is_some_and(|earlier| *earlier != value) {
-                return Err(Fault::Broken {
-                    at: start,
-                    expected: "each key once",
-                });
-            }
-            members.insert(key, value);
-            if let Separator::End = self.separator('}')? {
-                return Ok(members);
+            if let Some(object) = self.done.take() {
+                return Ok(object);
             }
         }
     }
 
-    fn array(&mut self) -> Result<Vec<Value>, Fault> {
-        let mut items = vec![];
-        self.skip_space();
-        if self.eat(']') {
-            return Ok(items);
+    fn key(&mut self, input: Input<'_>) -> Result<(), Halt> {
+        let found = self.skip_space(input)?;
+        if let Some(Open::Object { key_at, .. }) = self.open.last_mut() {
+            *key_at = self.at;
         }
-        loop {
-            items.push(self.value()?);
-            if let Separator::End = self.separator(']')? {
-                return Ok(items);
+        match found {
+            Found::End => Err(Halt::Truncated),
+            Found::Char('}') if self.next == Next::FirstKey => self.close(),
+            Found::Char(quote @ ('"' | '\'' | '“')) => {
+                self.begin_text(quote);
+                self.next = Next::KeyText;
+                Ok(())
             }
-        }
-    }
-
-    fn separator(&mut self, close: char) -> Result<Separator, Fault> {
-        self.skip_space();
-        if self.eat(',') || self.eat_other('，') {
-            self.skip_space();
-            if self.eat(close) {
-                self.repairs.insert(Repair::TrailingComma);
-                return Ok(Separator::End);
-            }
-            return if self.at_end() {
-                Err(Fault::Truncated)
-            } else {
-                Ok(Separator::Next)
-            };
-        }
-        if self.eat(close) {
-            return Ok(Separator::End);
-        }
-        if self.at_end() {
-            if self.may_go_on {
-                return Err(Fault::Truncated);
-            }
-            self.repairs.insert(Repair::MissingBracket);
-            return Ok(Separator::End);
-        }
-        if close == '}' && self.peek() == Some('"') {
-            self.repairs.insert(Repair::MissingComma);
-            return Ok(Separator::Next);
-        }
-        Err(self.broken(if close == '}' {
-            "`,` or `}`"
-        } else {
-            "`,` or `]`"
-        }))
-    }
-
-    fn key(&mut self) -> Result<String, Fault> {
-        match self.peek() {
-            Some('"' | '\'' | '“') => self.string(),
-            Some(c) if starts_word(c) => {
-                self.repairs.insert(Repair::UnquotedKey);
-                Ok(self.word().to_owned())
-            }
-            _ => Err(self.expected("a key in quotes")),
-        }
-    }
-
-    fn number(&mut self) -> Result<Value, Fault> {
-        let start = self.at;
-        let token = self.take_while(|c| matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E'));
-        self.may_go_on = self.at == self.text.len();
-        if self.may_go_on {
-            return Err(Fault::Truncated);
-        }
-        token
-            .parse::<Number>()
-            .map(Value::Number)
-            .map_err(|_| Fault::Broken {
-                at: start,
-                expected: "a number",
-            })
-    }
-
-    fn word_value(&mut self) -> Result<Value, Fault> {
-        let start = self.at;
-        let word = self.word();
-        self.may_go_on = self.at == self.text.len();
-        let (value, repair) = match word {
-            "true" => return Ok(Value::Bool(true)),
-            "false" => return Ok(Value::Bool(false)),
-            "null" => return Ok(Value::Null),
-            "True" => (Value::Bool(true), Repair::OtherLiteral),
-            "False" => (Value::Bool(false), Repair::OtherLiteral),
-            "None" => (Value::Null, Repair::OtherLiteral),
-            "NaN" | "Infinity" | "undefined" => {
-                return Err(Fault::Broken {
-                    at: start,
-                    expected: "a value",
-                });
-            }
-            word => (Value::String(word.to_owned()), Repair::UnquotedValue),
-        };
-        self.repairs.insert(repair);
-        Ok(value)
-    }
-
-    fn word(&mut self) -> &'a str {
-        // The bar keeps a copied list of alternatives in one piece, so that it can be named.
-        self.take_while(|c| starts_word(c) || c.is_numeric() || matches!(c, '-' | '.' | '|'))
-    }
-
-    fn string(&mut self) -> Result<String, Fault> {
-        let open = self.peek().unwrap_or('"');
-        self.eat(open);
-        if open != '"' {
-            self.repairs.insert(Repair::OtherQuotes);
-        }
-        let close = if open == '“' { '”' } else { open };
-        let mut out = String::new();
-        loop {
-            out.push_str(self.take_while(|c| c != close && c != '\\' && c != '\n'));
-            let Some(c) = self.peek() else {
-                return Err(Fault::Truncated);
-            };
-            self.eat(c);
-            match c {
-                '\\' => self.escape(&mut out)?,
-                '\n' => {
-                    self.repairs.insert(Repair::LooseString);
-                    out.push('\n');
+            Found::Char(c) if literal::starts_word(c) => {
+                let word = self.token(input, literal::goes_on_word)?;
+                self.at += word.len();
+                // A quote that stands only behind the key.
+                if input.byte(self.at) == Some(b'"') {
+                    self.at += 1;
+                    self.repairs.insert(Repair::OtherQuotes);
                 }
-                // An apostrophe within a word does not end a string in single quotes.
-                '\'' if !self.ends_string() => out.push('\''),
-                _ => break,
+                self.repairs.insert(Repair::UnquotedKey);
+                self.named(word.to_owned());
+                Ok(())
             }
+            Found::Char(_) => Err(self.broken("a key in quotes")),
         }
+    }
+
+    fn key_text(&mut self, input: Input<'_>) -> Result<(), Halt> {
+        let key = self.read_text(input)?;
+        self.named(key);
+        Ok(())
+    }
+
+    fn named(&mut self, name: String) {
+        if let Some(Open::Object { key, .. }) = self.open.last_mut() {
+            *key = name;
+        }
+        self.next = Next::Colon;
+    }
+
+    fn colon(&mut self, input: Input<'_>) -> Result<(), Halt> {
+        match self.skip_space(input)? {
+            Found::Char(':') => self.at += 1,
+            Found::Char(other @ '：') => self.other_punctuation(other),
+            Found::End => return Err(Halt::Truncated),
+            Found::Char(_) => return Err(self.broken("`:` after a key")),
+        }
+        self.is_object = true;
+        self.next = Next::Value;
+        Ok(())
+    }
+
+    fn value(&mut self, input: Input<'_>) -> Result<(), Halt> {
+        let c = match self.skip_space(input)? {
+            Found::End => return Err(Halt::Truncated),
+            Found::Char(c) => c,
+        };
+        match c {
+            ']' if self.next == Next::FirstItem => self.close(),
+            '{' | '[' if self.open.len() > MAX_DEPTH => Err(self.broken("fewer levels of nesting")),
+            '{' => {
+                self.at += 1;
+                self.open.push(Open::object());
+                self.next = Next::FirstKey;
+                Ok(())
+            }
+            '[' => {
+                self.at += 1;
+                self.open.push(Open::Array(vec![]));
+                self.next = Next::FirstItem;
+                Ok(())
+            }
+            '"' | '\'' | '“' => {
+                self.begin_text(c);
+                self.next = Next::ValueText;
+                Ok(())
+            }
+            '-' | '+' | '.' | '0'..='9' => self.number(input),
+            c if literal::starts_word(c) => self.word(input),
+            _ => Err(self.broken("a value")),
+        }
+    }
+
+    fn value_text(&mut self, input: Input<'_>) -> Result<(), Halt> {
+        let text = self.read_text(input)?;
         self.may_go_on = false;
-        Ok(out)
+        self.put(Value::String(text))
     }
 
-    fn ends_string(&self) -> bool {
-        let rest = self.text.get(self.at..).unwrap_or_default();
-        rest.trim_start()
-            .chars()
-            .next()
-            .is_none_or(|c| ",:}]，：`".contains(c))
+    fn number(&mut self, input: Input<'_>) -> Result<(), Halt> {
+        let token = self.token(input, literal::goes_on_number)?;
+        if self.at + token.len() == input.text.len() {
+            return Err(Halt::Truncated);
+        }
+        let Some((number, repair)) = literal::number(token) else {
+            let is_dots = token.starts_with('.');
+            return Err(self.broken(if is_dots { "a value" } else { "a number" }));
+        };
+        self.at += token.len();
+        self.may_go_on = false;
+        self.repairs.extend(repair);
+        self.put(number)
     }
 
-    fn escape(&mut self, out: &mut String) -> Result<(), Fault> {
-        let Some(c) = self.peek() else {
-            return Err(Fault::Truncated);
+    fn word(&mut self, input: Input<'_>) -> Result<(), Halt> {
+        let word = self.token(input, literal::goes_on_word)?;
+        let Some((value, repair)) = literal::word(word) else {
+            return Err(self.broken("a value"));
         };
-        self.eat(c);
-        let meant = match c {
-            '"' | '\\' | '/' => c,
-            'b' => '\u{8}',
-            'f' => '\u{c}',
-            'n' => '\n',
-            'r' => '\r',
-            't' => '\t',
-            'u' => return self.unicode_escape(out),
-            '\'' => {
-                self.repairs.insert(Repair::LooseString);
-                c
+        self.at += word.len();
+        self.may_go_on = value.is_string() && self.at == input.text.len();
+        self.repairs.extend(repair);
+        self.put(value)
+    }
+
+    /// The characters from the current place on that belong together.
+    fn token<'a>(&mut self, input: Input<'a>, goes_on: fn(char) -> bool) -> Result<&'a str, Halt> {
+        let from = self.seen.max(self.at);
+        let length = input.rest(from).find(|c| !goes_on(c));
+        let Some(end) = length.map(|length| from + length) else {
+            if input.is_whole {
+                return Ok(input.rest(self.at));
             }
-            _ => {
-                self.repairs.insert(Repair::LooseString);
-                out.push('\\');
-                c
-            }
+            self.seen = input.text.len();
+            return Err(Halt::More);
         };
-        out.push(meant);
+        Ok(input.text.get(self.at..end).unwrap_or_default())
+    }
+
+    /// Puts a value where it belongs.
+    fn put(&mut self, value: Value) -> Result<(), Halt> {
+        self.next = Next::Separator;
+        self.behind = self.at;
+        let is_field = self.open.len() == 1;
+        match self.open.last_mut() {
+            Some(Open::Array(items)) => items.push(value),
+            Some(Open::Object {
+                members,
+                key,
+                key_at,
+            }) => match members.entry(mem::take(key)) {
+                Entry::Occupied(earlier) if *earlier.get() != value => {
+                    return Err(Halt::Broken {
+                        at: *key_at,
+                        expected: "each key once",
+                    });
+                }
+                Entry::Occupied(_) => {}
+                Entry::Vacant(free) => {
+                    if let Some(told) = self.told.as_mut().filter(|_| is_field) {
+                        told.push(ObjectPiece::Field {
+                            name: free.key().as_str().into(),
+                            value: value.clone(),
+                        });
+                    }
+                    free.insert(value);
+                }
+            },
+            None => {}
+        }
         Ok(())
     }
 
-    fn unicode_escape(&mut self, out: &mut String) -> Result<(), Fault> {
-        let high = self.hex4()?;
-        let mut units = vec![high];
-        if (0xd800..0xdc00).contains(&high) && self.rest().starts_with("\\u") {
-            self.at += 2;
-            units.push(self.hex4()?);
-        }
-        for c in char::decode_utf16(units) {
-            out.push(c.unwrap_or_else(|_| {
-                self.repairs.insert(Repair::LooseString);
-                char::REPLACEMENT_CHARACTER
-            }));
-        }
+    fn separator(&mut self, input: Input<'_>) -> Result<(), Halt> {
+        let found = self.skip_space(input)?;
+        let is_object = self.is_in_object();
+        let close = if is_object { '}' } else { ']' };
+        self.next = match found {
+            Found::Char(c) if c == close => return self.close(),
+            Found::Char(',') => {
+                self.at += 1;
+                Next::AfterComma
+            }
+            Found::Char(other @ '，') => {
+                self.other_punctuation(other);
+                Next::AfterComma
+            }
+            Found::End => return self.end(),
+            // The bracket of the container closes both.
+            Found::Char('}' | ']') if self.closes_the_outer(found) => {
+                self.is_uneven = true;
+                self.repairs.insert(Repair::MissingBracket);
+                return self.close_unseen();
+            }
+            Found::Char('"' | '\'' | '“') if is_object => {
+                self.repairs.insert(Repair::MissingComma);
+                Next::Key
+            }
+            // Within a line, these are rather quotes in a text that should have been escaped.
+            Found::Char('"' | '\'' | '{' | '[') if !is_object && self.is_on_new_line(input) => {
+                self.repairs.insert(Repair::MissingComma);
+                Next::Value
+            }
+            Found::Char(_) if is_object => return Err(self.broken("`,` or `}`")),
+            Found::Char(_) => return Err(self.broken("`,` or `]`")),
+        };
         Ok(())
     }
 
-    fn hex4(&mut self) -> Result<u16, Fault> {
-        let fault = Fault::Broken {
-            at: self.at,
-            expected: "four hexadecimal digits",
-        };
-        if self.text.len() < self.at + 4 {
-            return Err(Fault::Truncated);
+    fn after_comma(&mut self, input: Input<'_>) -> Result<(), Halt> {
+        match (self.skip_space(input)?, self.is_in_object()) {
+            (Found::Char('}'), true) | (Found::Char(']'), false) => {
+                self.repairs.insert(Repair::TrailingComma);
+                self.close()
+            }
+            (Found::End, _) => Err(Halt::Truncated),
+            (Found::Char(_), is_object) => {
+                self.next = if is_object { Next::Key } else { Next::Value };
+                Ok(())
+            }
         }
-        let digits = self
-            .rest()
-            .get(..4)
-            .filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
-        let unit = digits
-            .and_then(|digits| u16::from_str_radix(digits, 16).ok())
-            .ok_or(fault)?;
-        self.at += 4;
-        Ok(unit)
     }
 
-    fn skip_space(&mut self) {
+    fn is_in_object(&self) -> bool {
+        matches!(self.open.last(), Some(Open::Object { .. }))
+    }
+
+    fn is_on_new_line(&self, input: Input<'_>) -> bool {
+        let between = input.text.get(self.behind..self.at);
+        between.is_some_and(|between| between.contains('\n'))
+    }
+
+    fn closes_the_outer(&self, found: Found) -> bool {
+        let outer = self
+            .open
+            .len()
+            .checked_sub(2)
+            .and_then(|n| self.open.get(n));
+        matches!(
+            (found, outer),
+            (Found::Char('}'), Some(Open::Object { .. }))
+                | (Found::Char(']'), Some(Open::Array(_)))
+        )
+    }
+
+    /// The text is over, and brackets are open.
+    fn end(&mut self) -> Result<(), Halt> {
+        // With a bracket too few in the middle and another at the end, nobody knows which is which.
+        if self.may_go_on || self.is_uneven {
+            return Err(Halt::Truncated);
+        }
+        self.repairs.insert(Repair::MissingBracket);
+        self.close_unseen()
+    }
+
+    fn close(&mut self) -> Result<(), Halt> {
+        self.at += 1;
+        self.close_unseen()
+    }
+
+    fn close_unseen(&mut self) -> Result<(), Halt> {
+        self.may_go_on = false;
+        match self.open.pop() {
+            Some(Open::Object { members, .. }) if self.open.is_empty() => {
+                self.done = Some(members);
+                Ok(())
+            }
+            Some(Open::Object { members, .. }) => self.put(Value::Object(members)),
+            Some(Open::Array(items)) => self.put(Value::Array(items)),
+            None => Ok(()),
+        }
+    }
+
+    fn other_punctuation(&mut self, c: char) {
+        self.at += c.len_utf8();
+        self.repairs.insert(Repair::OtherPunctuation);
+    }
+
+    fn skip_space(&mut self, input: Input<'_>) -> Result<Found, Halt> {
         loop {
-            self.take_while(char::is_whitespace);
-            let comment = match self.rest() {
-                rest if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
-                rest if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
-                _ => return,
-            };
-            self.repairs.insert(Repair::Comment);
-            self.at += comment;
+            if let Some(comment) = self.comment {
+                match input.comment_end(self.at, comment) {
+                    Ok(end) => self.at = end,
+                    Err(so_far) => {
+                        self.at = so_far;
+                        return Err(Halt::More);
+                    }
+                }
+                self.comment = None;
+                self.repairs.insert(Repair::Comment);
+            }
+            self.at = input.after_space(self.at);
+            match input.byte(self.at) {
+                Some(b'/' | b'#') => match input.comment(self.at)? {
+                    Some(comment) => {
+                        self.comment = Some(comment);
+                        self.at += if comment == Comment::Block { 2 } else { 1 };
+                    }
+                    None => return input.look(self.at),
+                },
+                _ => return input.look(self.at),
+            }
         }
     }
 
-    fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
-        let rest = self.rest();
-        let end = rest.find(|c| !wanted(c)).unwrap_or(rest.len());
-        self.at += end;
-        rest.get(..end).unwrap_or_default()
-    }
-
-    fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or_default()
-    }
-
-    fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
-    }
-
-    fn eat(&mut self, wanted: char) -> bool {
-        let found = self.peek() == Some(wanted);
-        if found {
-            self.at += wanted.len_utf8();
-        }
-        found
-    }
-
-    fn eat_other(&mut self, wanted: char) -> bool {
-        let found = self.eat(wanted);
-        if found {
-            self.repairs.insert(Repair::OtherPunctuation);
-        }
-        found
-    }
-
-    /// The text is over; the end of a Markdown fence is such an end too.
-    fn at_end(&self) -> bool {
-        self.at == self.text.len() || self.rest().starts_with("```")
-    }
-
-    fn expected(&self, expected: &'static str) -> Fault {
-        if self.at_end() {
-            Fault::Truncated
-        } else {
-            self.broken(expected)
-        }
-    }
-
-    fn broken(&self, expected: &'static str) -> Fault {
-        Fault::Broken {
+    pub(super) fn broken(&self, expected: &'static str) -> Halt {
+        Halt::Broken {
             at: self.at,
             expected,
         }
     }
 }
 
-fn starts_word(c: char) -> bool {
-    c == '_' || c == '$' || c.is_alphabetic()
+impl Open {
+    fn object() -> Self {
+        Self::Object {
+            members: Map::new(),
+            key: String::new(),
+            key_at: 0,
+        }
+    }
 }

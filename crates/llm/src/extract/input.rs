@@ -1,0 +1,106 @@
+use memchr::memchr;
+
+use super::parser::Halt;
+
+/// The text so far, and whether it is all there will be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Input<'a> {
+    pub(super) text: &'a str,
+    pub(super) is_whole: bool,
+}
+
+/// A comment that has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comment {
+    /// It ends with the line.
+    Line,
+    /// It ends with `*/`.
+    Block,
+}
+
+/// What stands at a place that is not white space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    Char(char),
+    /// The end of the text, or of the Markdown fence around it.
+    End,
+}
+
+impl<'a> Input<'a> {
+    pub(super) fn rest(self, at: usize) -> &'a str {
+        self.text.get(at..).unwrap_or_default()
+    }
+
+    pub(super) fn byte(self, at: usize) -> Option<u8> {
+        self.text.as_bytes().get(at).copied()
+    }
+
+    /// What it means that the text is over.
+    pub(super) fn over(self) -> Halt {
+        if self.is_whole {
+            Halt::Truncated
+        } else {
+            Halt::More
+        }
+    }
+
+    /// The first place from `at` on that is not white space.
+    pub(super) fn after_space(self, mut at: usize) -> usize {
+        while let Some(byte) = self.byte(at) {
+            match byte {
+                b' ' | b'\t' | b'\n' | b'\r' => at += 1,
+                0..0x80 => break,
+                _ => match self.rest(at).chars().next() {
+                    Some(c) if c.is_whitespace() => at += c.len_utf8(),
+                    _ => break,
+                },
+            }
+        }
+        at
+    }
+
+    /// What stands at a place; [`Halt::More`] if only more of the text can tell.
+    pub(super) fn look(self, at: usize) -> Result<Found, Halt> {
+        match self.byte(at) {
+            None if self.is_whole => Ok(Found::End),
+            None => Err(Halt::More),
+            Some(b'`') => {
+                let rest = self.rest(at);
+                if rest.starts_with("```") {
+                    Ok(Found::End)
+                } else if !self.is_whole && "``".starts_with(rest) {
+                    Err(Halt::More)
+                } else {
+                    Ok(Found::Char('`'))
+                }
+            }
+            Some(byte @ 0..0x80) => Ok(Found::Char(char::from(byte))),
+            Some(_) => Ok(self.rest(at).chars().next().map_or(Found::End, Found::Char)),
+        }
+    }
+
+    /// Whether a comment begins at a place.
+    pub(super) fn comment(self, at: usize) -> Result<Option<Comment>, Halt> {
+        Ok(match (self.byte(at), self.byte(at + 1)) {
+            (Some(b'#'), _) | (Some(b'/'), Some(b'/')) => Some(Comment::Line),
+            (Some(b'/'), Some(b'*')) => Some(Comment::Block),
+            (Some(b'/'), None) if !self.is_whole => return Err(Halt::More),
+            _ => None,
+        })
+    }
+
+    /// Where a comment ends, or else how far it has certainly come.
+    pub(super) fn comment_end(self, at: usize, comment: Comment) -> Result<usize, usize> {
+        let rest = self.rest(at);
+        let end = match comment {
+            Comment::Line => memchr(b'\n', rest.as_bytes()),
+            Comment::Block => rest.find("*/").map(|end| end + 2),
+        };
+        match end {
+            Some(end) => Ok(at + end),
+            None if self.is_whole => Ok(self.text.len()),
+            // Half of `*/` may be there.
+            None => Err(at + rest.len() - usize::from(rest.ends_with('*'))),
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Strings, among them those whose quotes should have been escaped.
+use std::{mem, sync::Arc};
+
+use memchr::memchr3;
+
+use super::{
+    ObjectPiece, Repair,
+    input::{Found, Input},
+    literal,
+    parser::{Halt, Next, Open, Parser},
+};
+
+/// How far is looked behind a comma for the key that would have to follow it.
+const KEY_LENGTH: usize = 64;
+
+/// A string that has begun.
+#[derive(Debug, Default)]
+pub(super) struct Text {
+    /// The quote that it began with.
+    quote: char,
+    /// What it says so far.
+    said: String,
+    /// How much of that was told, and under which name.
+    told: usize,
+    name: Option<Arc<str>>,
+    /// Whether a quotation within it is open, whose quotes should have been escaped.
+    quotes: bool,
+}
+
+/// What a quote within a string is.
+enum Quote {
+    /// The end of the string.
+    End,
+    /// The end of the quotation within it, or its begin.
+    Inner { opens: bool },
+    /// An apostrophe.
+    Letter,
+}
+
+impl Parser {
+    /// Begins a string at its quote.
+    pub(super) fn begin_text(&mut self, quote: char) {
+        self.at += quote.len_utf8();
+        if quote != '"' {
+            self.repairs.insert(Repair::OtherQuotes);
+        }
+        self.text.quote = quote;
+        self.text.told = 0;
+        self.text.name = None;
+        self.text.quotes = false;
+    }
+
+    /// Reads on to the end of the string.
+    pub(super) fn read_text(&mut self, input: Input<'_>) -> Result<String, Halt> {
+        loop {
+            let rest = input.rest(self.at);
+            let Some((piece, behind)) = until_special(rest, self.text.quote) else {
+                self.say(rest);
+                return Err(self.wait(input));
+            };
+            match behind.chars().next().unwrap_or('"') {
+                '\\' => {
+                    self.say(piece);
+                    self.escape(input).map_err(|halt| self.waits(halt))?;
+                }
+                '\n' => {
+                    self.repairs.insert(Repair::LooseString);
+                    self.say(piece);
+                    self.say("\n");
+                }
+                quote => match self.meaning(input, quote, piece) {
+                    Ok(Quote::End) => {
+                        self.at += piece.len() + quote.len_utf8();
+                        return Ok(self.end_text(piece));
+                    }
+                    Ok(Quote::Inner { opens }) => {
+                        self.text.quotes = opens;
+                        self.repairs.insert(Repair::InnerQuotes);
+                        self.say(piece);
+                        self.say("\"");
+                    }
+                    Ok(Quote::Letter) => {
+                        self.say(piece);
+                        self.say("'");
+                    }
+                    Err(Halt::More) => {
+                        self.say(piece);
+                        return Err(self.wait(input));
+                    }
+                    Err(halt) => return Err(halt),
+                },
+            }
+        }
+    }
+
+    fn end_text(&mut self, piece: &str) -> String {
+        let mut text = mem::take(&mut self.text.said);
+        if text.is_empty() {
+            piece.clone_into(&mut text);
+        } else {
+            text.push_str(piece);
+        }
+        self.tell(&text);
+        text
+    }
+
+    /// Adds what the text says literally.
+    fn say(&mut self, piece: &str) {
+        self.text.said.push_str(piece);
+        self.at += piece.len();
+    }
+
+    fn wait(&mut self, input: Input<'_>) -> Halt {
+        self.waits(input.over())
+    }
+
+    /// Tells what there is before waiting for more.
+    fn waits(&mut self, halt: Halt) -> Halt {
+        if halt == Halt::More {
+            let said = mem::take(&mut self.text.said);
+            self.tell(&said);
+            self.text.said = said;
+        }
+        halt
+    }
+
+    fn tell(&mut self, said: &str) {
+        let (Some(told), [Open::Object { members, key, .. }], Next::ValueText) =
+            (&mut self.told, self.open.as_slice(), self.next)
+        else {
+            return;
+        };
+        if self.text.name.is_none() && members.contains_key(key) {
+            // It was told already, or else the object is broken.
+            self.text.told = usize::MAX;
+        }
+        if let Some(more) = said.get(self.text.told..).filter(|more| !more.is_empty()) {
+            let name = self.text.name.get_or_insert_with(|| key.as_str().into());
+            told.push(ObjectPiece::Text {
+                name: name.clone(),
+                more: more.to_owned(),
+            });
+            self.text.told = said.len();
+        }
+    }
+
+    /// What the quote behind `piece` is.
+    fn meaning(&mut self, input: Input<'_>, quote: char, piece: &str) -> Result<Quote, Halt> {
+        let at = self.at + piece.len();
+        let behind = at + quote.len_utf8();
+        if quote == '”' || self.next == Next::KeyText && quote == '"' {
+            return Ok(Quote::End);
+        }
+        let from = input.after_space(self.seen.max(behind));
+        self.seen = from;
+        let next = input.look(from)?;
+        let before = piece
+            .chars()
+            .next_back()
+            .or_else(|| self.text.said.chars().next_back());
+        if quote == '\'' {
+            return match next {
+                Found::End | Found::Char(',' | ':' | '}' | ']' | '，' | '：') => Ok(Quote::End),
+                // Of a word, and not one that begins another string.
+                _ if before.is_some_and(|c| !c.is_whitespace()) => Ok(Quote::Letter),
+                Found::Char(_) => Err(unclear(at)),
+            };
+        }
+        let touching = if from == behind {
+            next
+        } else {
+            Found::Char(' ')
+        };
+        if self.text.quotes {
+            return self.closes_quotation(input, at, from, (before, touching, next));
+        }
+        match next {
+            Found::End
+            | Found::Char(',' | '}' | ']' | '，' | '"' | '\'' | '“' | '/' | '#' | '{' | '[') => {
+                Ok(Quote::End)
+            }
+            Found::Char(':' | '：') => Err(unclear(at)),
+            Found::Char(_) if begins_quotation(before, touching) => {
+                Ok(Quote::Inner { opens: true })
+            }
+            Found::Char(_) => Err(unclear(at)),
+        }
+    }
+
+    /// The quote at `at`, within a quotation: whether it ends that, as nothing else could be meant.
+    fn closes_quotation(
+        &self,
+        input: Input<'_>,
+        at: usize,
+        from: usize,
+        (before, touching, next): (Option<char>, Found, Found),
+    ) -> Result<Quote, Halt> {
+        let is_end = match next {
+            Found::End | Found::Char('}' | ']' | ':' | '：') => true,
+            Found::Char(comma @ (',' | '，')) => self.goes_on(input, from + comma.len_utf8())?,
+            Found::Char(_) => false,
+        };
+        if is_end || !ends_quotation(before, touching) {
+            return Err(unclear(at));
+        }
+        Ok(Quote::Inner { opens: false })
+    }
+
+    /// Whether what stands behind a comma looks like the next member or item.
+    fn goes_on(&self, input: Input<'_>, at: usize) -> Result<bool, Halt> {
+        let rest: &str = input.rest(at);
+        let end = rest.char_indices().nth(KEY_LENGTH).map(|(end, _)| end);
+        if end.is_none() && !input.is_whole {
+            return Err(Halt::More);
+        }
+        let near = rest
+            .get(..end.unwrap_or(rest.len()))
+            .unwrap_or_default()
+            .trim_start();
+        let in_object = matches!(self.open.last(), Some(Open::Object { .. }));
+        let word = near.trim_start_matches(literal::goes_on_word);
+        Ok(match near.chars().next() {
+            None | Some('"' | '\'' | '“' | '{' | '[' | '}' | ']' | '/' | '#') => true,
+            Some(_) if in_object => {
+                word.starts_with('"') || word.trim_start().starts_with([':', '：'])
+            }
+            Some(c) => matches!(c, '-' | '0'..='9'),
+        })
+    }
+
+    fn escape(&mut self, input: Input<'_>) -> Result<(), Halt> {
+        let Some(c) = input.rest(self.at + 1).chars().next() else {
+            return Err(input.over());
+        };
+        let meant = match c {
+            '"' | '\\' | '/' => c,
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'u' => return self.unicode_escape(input),
+            '\'' => {
+                self.repairs.insert(Repair::LooseString);
+                c
+            }
+            _ => {
+                self.repairs.insert(Repair::LooseString);
+                self.text.said.push('\\');
+                c
+            }
+        };
+        self.text.said.push(meant);
+        self.at += 1 + c.len_utf8();
+        Ok(())
+    }
+
+    fn unicode_escape(&mut self, input: Input<'_>) -> Result<(), Halt> {
+        let mut units = vec![hex4(input, self.at)?];
+        let mut end = self.at + 6;
+        let is_high = matches!(units.as_slice(), [0xd800..0xdc00]);
+        if is_high {
+            let rest = input.rest(end);
+            if rest.starts_with("\\u") {
+                units.push(hex4(input, end)?);
+                end += 6;
+            } else if !input.is_whole && "\\u".starts_with(rest) {
+                return Err(Halt::More);
+            }
+        }
+        for c in char::decode_utf16(units) {
+            self.text.said.push(c.unwrap_or_else(|_| {
+                self.repairs.insert(Repair::LooseString);
+                char::REPLACEMENT_CHARACTER
+            }));
+        }
+        self.at = end;
+        Ok(())
+    }
+}
+
+/// The four digits of the escape at `at`.
+fn hex4(input: Input<'_>, at: usize) -> Result<u16, Halt> {
+    let rest = input.rest(at + 2);
+    let digits = rest
+        .bytes()
+        .take(4)
+        .take_while(u8::is_ascii_hexdigit)
+        .count();
+    if digits < 4 {
+        return Err(if digits == rest.len() {
+            input.over()
+        } else {
+            Halt::Broken {
+                at: at + 2,
+                expected: "four hexadecimal digits",
+            }
+        });
+    }
+    let digits = rest.get(..4).unwrap_or_default();
+    u16::from_str_radix(digits, 16).map_err(|_| unclear(at))
+}
+
+/// Splits before the first character that may not be meant literally.
+fn until_special(rest: &str, quote: char) -> Option<(&str, &str)> {
+    let bytes = rest.as_bytes();
+    let at = match quote {
+        '"' => memchr3(b'"', b'\\', b'\n', bytes)?,
+        '\'' => memchr3(b'\'', b'\\', b'\n', bytes)?,
+        _ => rest.find(['”', '\\', '\n'])?,
+    };
+    rest.split_at_checked(at)
+}
+
+fn unclear(at: usize) -> Halt {
+    Halt::Broken {
+        at,
+        expected: "quotes within a string to be escaped",
+    }
+}
+
+fn begins_quotation(before: Option<char>, behind: Found) -> bool {
+    let leads = |c: char| c.is_whitespace() || !c.is_ascii() || "([{:=".contains(c);
+    let Found::Char(behind) = behind else {
+        return false;
+    };
+    before.is_none_or(leads) && !behind.is_whitespace()
+}
+
+fn ends_quotation(before: Option<char>, behind: Found) -> bool {
+    let Found::Char(behind) = behind else {
+        return false;
+    };
+    before.is_some_and(|c| !c.is_whitespace()) && !behind.is_ascii_alphanumeric() && behind != '_'
+}
