@@ -49,6 +49,10 @@ pub struct Agent {
     pub schedule: Option<Arc<ScheduleState>>,
     /// What lay where when it was loaded.
     pub original: Option<Arc<ScheduleState>>,
+    /// What lies where as far as it was stored; none if that is what was loaded.
+    pub stored: Option<Arc<ScheduleState>>,
+    /// Whether the person agreed to what lies where, and it is not all stored yet.
+    pub agreed: bool,
     /// What belongs to one run only.
     pub run: RunScope,
     /// What the last diagnosis said.
@@ -217,6 +221,8 @@ impl Default for Agent {
             task_class_ids: vec![],
             schedule: None,
             original: None,
+            stored: None,
+            agreed: false,
             run: RunScope::default(),
             health: Health::default(),
             notes: vec![],

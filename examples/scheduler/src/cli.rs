@@ -1,6 +1,7 @@
 //! The command line: what it takes, and what it does with it.
 mod archive;
 mod args;
+mod calendar;
 mod chat;
 mod desk;
 mod drive;
@@ -58,7 +59,9 @@ async fn carry_out(args: &Args, screen: &mut Screen) -> anyhow::Result<()> {
         }
         Some(Command::Fork { seq, new }) => {
             let again = args.again(new, "");
-            inspect::fork(&Archive::open(args).await?, *seq, new, &again, screen).await
+            let archive = Archive::open(args).await?;
+            inspect::fork(&archive, *seq, new, &again, screen).await?;
+            calendar::fork(args, &archive, new).await
         }
         Some(Command::Graph { format }) => inspect::graph(*format, screen),
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use fugato::{graph::BoxError, state::ThreadId, tool::Registry};
 
-use crate::{agent::Update, mind::Mind, schedule::ScheduleState, tools::View};
+use crate::{agent::Update, mind::Mind, schedule::ScheduleState, store::Calendars, tools::View};
 
 /// Where a schedule comes from.
 #[async_trait]
@@ -22,6 +22,8 @@ pub struct Deps {
     pub registry: Registry<View, Update>,
     /// Where the schedule comes from; without one there is only talk.
     pub provider: Option<Arc<dyn ScheduleProvider>>,
+    /// Where what was agreed to is stored; without it, it stays in the conversation.
+    pub calendars: Option<Calendars>,
     /// The number of the current day in the window, for words such as "tomorrow".
     pub today: i32,
     /// Whether what was kept before may be moved again.
@@ -46,6 +48,7 @@ impl Deps {
             mind: Mind::default(),
             registry,
             provider: None,
+            calendars: None,
             today: 1,
             existing_may_move: false,
             max_corrections: 3,
@@ -56,6 +59,14 @@ impl Deps {
     #[must_use]
     pub fn provider(mut self, provider: impl ScheduleProvider + 'static) -> Self {
         self.provider = Some(Arc::new(provider));
+        self
+    }
+
+    /// Loads schedules from here, and stores here what was agreed to.
+    #[must_use]
+    pub fn calendars(mut self, calendars: Calendars) -> Self {
+        self.provider = Some(Arc::new(calendars.clone()));
+        self.calendars = Some(calendars);
         self
     }
 

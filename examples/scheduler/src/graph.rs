@@ -4,7 +4,7 @@ use fugato::graph::{BuildError, END, Graph};
 use crate::{
     agent::{Agent, Card, Phase, Reply, Update},
     deps::Deps,
-    nodes::{Act, Chat, Decide, Deliver, Execute, Plan, RoughBuild, confirm, quick_task},
+    nodes::{Act, Chat, Decide, Deliver, Execute, Keep, Plan, QuickTask, RoughBuild, confirm},
 };
 
 /// The graph of the agent. It holds nothing of a conversation, so one serves all of them.
@@ -19,7 +19,8 @@ pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
         .node("decide", Decide(deps.clone()))
         .node("act", Act(deps.clone()))
         .node("deliver", Deliver(deps.clone()))
-        .node("quick_task", quick_task)
+        .node("keep", Keep(deps.clone()))
+        .node("quick_task", QuickTask(deps.clone()))
         // Whatever else holds: an open question comes first.
         .guard("interrupt", |agent| agent.pending.is_some())
         .branch(
@@ -48,17 +49,26 @@ pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
         )
         .branch(
             "interrupt",
-            ["plan", "confirm", "rough_build", "execute", "deliver", END],
-            by_phase,
+            [
+                "plan",
+                "confirm",
+                "rough_build",
+                "execute",
+                "keep",
+                "deliver",
+                END,
+            ],
+            after_interrupt,
         )
         .branch("rough_build", ["execute", "deliver"], by_phase)
         .branch("execute", ["decide", "act", "deliver"], after_execute)
         .branch(
             "decide",
-            ["act", "execute", "confirm", "deliver"],
+            ["act", "execute", "confirm", "keep", "deliver"],
             after_decide,
         )
         .branch("act", ["execute", "deliver"], by_phase)
+        .edge("keep", "deliver")
         .edge("deliver", END)
         .edge("quick_task", END)
         .output(|agent| agent.run.outcome.clone())
@@ -93,6 +103,14 @@ fn after_chat(agent: &Agent) -> &'static str {
     by_phase(agent)
 }
 
+/// What the person agreed to is stored before anything is summed up.
+fn after_interrupt(agent: &Agent) -> &'static str {
+    match agent.phase {
+        Phase::Done if agent.agreed => "keep",
+        _ => by_phase(agent),
+    }
+}
+
 fn after_execute(agent: &Agent) -> &'static str {
     match (&agent.wanted, agent.phase) {
         (_, Phase::Done) => "deliver",
@@ -105,6 +123,7 @@ fn after_execute(agent: &Agent) -> &'static str {
 /// everything else is decided anew.
 fn after_decide(agent: &Agent) -> &'static str {
     match (&agent.wanted, agent.phase) {
+        (_, Phase::Done) if agent.agreed => "keep",
         (_, Phase::Done) => "deliver",
         (_, Phase::WaitingConfirm) => "confirm",
         (Some(wanted), _) if wanted.accepted => "act",

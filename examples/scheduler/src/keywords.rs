@@ -13,6 +13,7 @@ struct Lists {
     draft_only: Vec<String>,
     place_all: Vec<String>,
     quick_note: Vec<String>,
+    quick_task: Vec<String>,
 }
 
 static LISTS: LazyLock<Lists> = LazyLock::new(|| {
@@ -35,6 +36,8 @@ pub struct Said {
     pub place_all: bool,
     /// Whether something shall only be noted.
     pub quick_note: bool,
+    /// Whether something to do shall only be written down.
+    pub quick_task: bool,
 }
 
 impl Said {
@@ -60,6 +63,7 @@ pub fn said(text: &str) -> Said {
         draft_only: any(&LISTS.draft_only),
         place_all: any(&LISTS.place_all),
         quick_note: any(&LISTS.quick_note),
+        quick_task: any(&LISTS.quick_task),
     }
 }
 

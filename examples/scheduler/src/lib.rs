@@ -13,4 +13,5 @@ pub mod report;
 pub mod rules;
 pub mod schedule;
 pub mod service;
+pub mod store;
 pub mod tools;

@@ -6,6 +6,7 @@ mod decide;
 mod deliver;
 mod execute;
 mod judge;
+mod keep;
 mod plan;
 mod quick_task;
 mod rough_build;
@@ -25,8 +26,9 @@ pub use confirm::confirm;
 pub use decide::Decide;
 pub use deliver::Deliver;
 pub use execute::Execute;
+pub use keep::Keep;
 pub use plan::Plan;
-pub use quick_task::quick_task;
+pub use quick_task::QuickTask;
 pub use rough_build::RoughBuild;
 
 use crate::{

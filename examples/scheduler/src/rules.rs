@@ -42,7 +42,10 @@ pub fn route(agent: &Agent, intent: &Intent, text: &str) -> Routed {
         && (!built || said.redo_rough_build)
         && (pending > 0 || agent.schedule.is_none());
     let optimise = said.global_reopt;
-    let phase = match (said.quick_note && !said.wants_work(), intent.intent) {
+    let phase = match (
+        (said.quick_note || said.quick_task) && !said.wants_work(),
+        intent.intent,
+    ) {
         (true, _) => Phase::QuickTask,
         (_, IntentKind::Chat) => Phase::Chatting,
         _ if rough_build || optimise => Phase::Executing,

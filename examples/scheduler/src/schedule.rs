@@ -21,6 +21,7 @@ pub mod tools;
 
 pub use board::Board;
 pub use change::Change;
+pub(crate) use diff::locate;
 pub use diff::{Coordinate, Difference, Location, Step, differences};
 pub use lookup::Point;
 pub use refine::{RefineEnd, Refined, refine};

@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{
     calendar::Lang,
-    schedule::{Change, TaskStatus},
+    schedule::{Change, Difference, ScheduleState, TaskStatus},
+    store::decided,
 };
 
 /// The block that marks that everything pending was placed by rule once.
@@ -273,9 +274,38 @@ impl Agent {
         }
     }
 
+    /// What is stored is what the next change will be compared with.
+    pub(super) fn store(&mut self, changes: &[Difference]) {
+        let (Some(schedule), Some(original)) = (&self.schedule, &self.original) else {
+            return;
+        };
+        let mut stored = (**self.stored.as_ref().unwrap_or(original)).clone();
+        let now = changes
+            .iter()
+            .filter_map(|change| schedule.task(change.task));
+        for change in now.map(Change::restoring) {
+            stored.apply(&change);
+        }
+        self.agreed = !decided(&stored, schedule).is_empty();
+        self.stored = Some(stored.into());
+    }
+
+    /// What was suggested rests on a calendar that is no more.
+    pub(super) fn overtaken(&mut self, schedule: Arc<ScheduleState>) {
+        self.original = Some(schedule.clone());
+        self.schedule = Some(schedule);
+        self.stored = None;
+        self.agreed = false;
+        self.run.unsaved = false;
+        self.health.checked = false;
+        self.conversation
+            .apply(ConversationUpdate::Unpinned(ROUGH_BUILD_DONE.into()));
+    }
+
     /// Suggested places become part of the calendar.
     pub fn keep(&mut self) {
         self.run.unsaved = false;
+        self.agreed = true;
         if let Some(schedule) = &mut self.schedule {
             for task in &mut Arc::make_mut(schedule).tasks {
                 if task.status == TaskStatus::Suggested {

@@ -7,7 +7,7 @@ use fugato::{
 use serde::{Deserialize, Serialize};
 
 use super::{Agent, ContextHook, Health, Mode, Pending, Reply, Request, TerminalOutcome, Wanted};
-use crate::schedule::{Change, ScheduleState};
+use crate::schedule::{Change, Difference, ScheduleState};
 
 /// A change of the agent's state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,6 +47,10 @@ pub enum Update {
     },
     /// Suggested places are kept.
     Kept,
+    /// These changes are stored.
+    Stored(Vec<Difference>),
+    /// Others changed the calendar: this is how it is.
+    Overtaken(Arc<ScheduleState>),
     /// A round of execution began.
     RoundBegan,
     /// The tools of the hook were activated.
@@ -176,6 +180,8 @@ impl State for Agent {
             Update::Scheduled(changes) => self.reschedule(&changes),
             Update::RoughBuilt { refine } => self.rough_built(refine),
             Update::Kept => self.keep(),
+            Update::Stored(changes) => self.store(&changes),
+            Update::Overtaken(schedule) => self.overtaken(schedule),
             Update::RoundBegan => self.next_round(),
             Update::HookUsed => self.use_hook(),
             Update::Corrected => self.run.corrections += 1,

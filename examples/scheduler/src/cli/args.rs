@@ -52,6 +52,14 @@ pub(crate) struct Args {
     )]
     pub(crate) dir: PathBuf,
 
+    /// Where the schedule is stored: a path or a `mysql://` URL [default: schedule.db in --dir]
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) schedule: Option<String>,
+
+    /// The calendar that the conversation is about [default: one of its own]
+    #[arg(long, global = true, value_name = "NAME", value_parser = thread_name)]
+    pub(crate) calendar: Option<String>,
+
     /// The language of cards and tables: en or zh [default: that of what you write]
     #[arg(long, global = true)]
     pub(crate) lang: Option<Lang>,
@@ -142,6 +150,12 @@ impl Args {
         }
         if thread != THREAD {
             let _ = write!(line, " --thread '{thread}'");
+        }
+        if let Some(schedule) = &self.schedule {
+            let _ = write!(line, " --schedule '{schedule}'");
+        }
+        if let Some(calendar) = &self.calendar {
+            let _ = write!(line, " --calendar '{calendar}'");
         }
         if let (Some(base_url), Some(model)) = (&self.base_url, &self.model) {
             let _ = write!(line, " --base-url '{base_url}' --model '{model}'");

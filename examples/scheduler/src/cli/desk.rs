@@ -6,9 +6,8 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use async_trait::async_trait;
 use fugato::{
-    graph::{BoxError, Runner, RunnerOptions},
+    graph::{Runner, RunnerOptions},
     llm::{Retry, Timeout},
     openai::{ApiKey, OpenAi},
     sqlite::SqliteLog,
@@ -18,14 +17,16 @@ use jiff::tz::TimeZone;
 use scheduler::{
     agent::DEFAULT_MAX_ROUNDS,
     calendar::{Intake, Lang, open, read_file, write_file},
-    deps::{Deps, ScheduleProvider},
+    deps::Deps,
     graph::graph,
     mind::Mind,
-    schedule::ScheduleState,
     service::Service,
 };
 
-use super::args::{Args, Job};
+use super::{
+    args::{Args, Job},
+    calendar,
+};
 
 /// How long a conversation is held by a process that died without letting go of it.
 const LEASE: Duration = Duration::from_secs(3);
@@ -54,15 +55,6 @@ pub(crate) struct Desk {
     folder: PathBuf,
 }
 
-struct FromFiles(ScheduleState);
-
-#[async_trait]
-impl ScheduleProvider for FromFiles {
-    async fn load(&self, _: &ThreadId) -> Result<ScheduleState, BoxError> {
-        Ok(self.0.clone())
-    }
-}
-
 impl Desk {
     pub(crate) async fn open(args: &Args) -> Result<Self> {
         let thread = ThreadId::new(args.thread.clone())?;
@@ -79,12 +71,13 @@ impl Desk {
             .or(stored)
             .unwrap_or_default();
         let (courses, tasks) = input(&folder, &args.job, stored.is_some(), lang)?;
-        let intake = open(&courses, &tasks, &TimeZone::system(), lang)?;
-        let provider = FromFiles(intake.state.clone());
+        let mut intake = open(&courses, &tasks, &TimeZone::system(), lang)?;
+        let calendars = calendar::open(args).await?;
+        intake.state = calendar::filled(&calendars, &thread, &intake.state).await?;
         // Every such move is confirmed by a person.
         let deps = Deps::new()?
             .mind(mind(args))
-            .provider(provider)
+            .calendars(calendars)
             .existing_may_move(true);
         let options = RunnerOptions::default()
             .lease(LEASE)

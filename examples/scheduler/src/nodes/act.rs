@@ -6,6 +6,7 @@ use fugato::{
     tool::{Access, ToolContext, ToolResult, call_pair},
 };
 
+use super::keep::settle;
 use crate::{
     agent::{Agent, Evidence, EvidenceSource, Update, Wanted},
     deps::Deps,
@@ -42,6 +43,7 @@ impl Node<Agent> for Act {
             .call(&wanted.call, context.visibility(&tools))
             .await;
         drop(view);
+        let result = settle(&self.0, &cx, result).await?;
         let access = self
             .0
             .registry

@@ -1,23 +1,44 @@
-use fugato::graph::{BoxError, Context};
+use async_trait::async_trait;
+use fugato::graph::{BoxError, Context, Node, Outcome};
 
-use super::{request_text, said};
+use super::{keep::commit, request_text, said};
 use crate::{
     agent::{Agent, Update},
+    deps::Deps,
+    keywords,
     mind::show,
+    store::{Note, NoteKind, Write},
 };
 
-/// Keeps a note. A short errand that needs no plan and no schedule.
-pub async fn quick_task(cx: Context<Agent>) -> Result<Vec<Update>, BoxError> {
-    let text = request_text(cx.state());
-    // "Make a note: milk" keeps "milk"; without a colon, the whole request is the note.
-    let note = text
-        .split_once([':', '：'])
-        .map_or(text.as_str(), |(_, note)| note)
-        .trim();
-    let reply = cx
-        .state()
-        .lang
-        .pick(format!("Noted: {note}"), format!("已记下：{note}"));
-    show(&cx, &reply);
-    Ok(vec![Update::Noted(note.to_owned()), said(reply)])
+/// Keeps a note, or something to do. A short errand that needs no plan and no schedule.
+#[derive(Debug)]
+pub struct QuickTask(pub Deps);
+
+#[async_trait]
+impl Node<Agent> for QuickTask {
+    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+        let text = request_text(cx.state());
+        let kind = if keywords::said(&text).quick_task {
+            NoteKind::Task
+        } else {
+            NoteKind::Note
+        };
+        // "Make a note: milk" keeps "milk"; without a colon, the whole request is the note.
+        let note = text
+            .split_once([':', '：'])
+            .map_or(text.as_str(), |(_, note)| note)
+            .trim();
+        if let Some(calendars) = &self.0.calendars {
+            let text = note.to_owned();
+            commit(calendars, &cx, Write::Note(Note { kind, text })).await?;
+        }
+        let lang = cx.state().lang;
+        let reply = match kind {
+            NoteKind::Note => lang.pick(format!("Noted: {note}"), format!("已记下：{note}")),
+            NoteKind::Task => lang.pick(format!("To do: {note}"), format!("已记为待办：{note}")),
+        };
+        show(&cx, &reply);
+        let noted = Update::Noted(note.to_owned());
+        Ok(Outcome::done([noted, said(reply)]))
+    }
 }

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use fugato::graph::{BoxError, Context, Node, Outcome};
 
-use super::{announce, said};
+use super::{announce, keep::preview, said};
 use crate::{
     agent::{Agent, TerminalOutcome, Update},
     deps::Deps,
@@ -39,6 +39,11 @@ impl Node<Agent> for RoughBuild {
         match rough_build(&schedule, &agent.task_class_ids) {
             Ok(built) => {
                 let placed = built.placements.len();
+                let mut after = (*schedule).clone();
+                for change in &built.changes {
+                    after.apply(change);
+                }
+                preview(&cx, &schedule, &after);
                 updates.push(Update::Scheduled(built.changes));
                 updates.push(Update::RoughBuilt { refine });
                 for issue in &built.issues {

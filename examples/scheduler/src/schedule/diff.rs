@@ -46,6 +46,24 @@ pub enum Step {
     },
 }
 
+impl Step {
+    /// Where the task lay, if anywhere.
+    pub const fn from(&self) -> Option<&Location> {
+        match self {
+            Self::Place { .. } => None,
+            Self::Move { from, .. } | Self::Unplace { from } => Some(from),
+        }
+    }
+
+    /// Where the task lies, if anywhere.
+    pub const fn to(&self) -> Option<&Location> {
+        match self {
+            Self::Place { to } | Self::Move { to, .. } => Some(to),
+            Self::Unplace { .. } => None,
+        }
+    }
+}
+
 /// A place in the terms of the calendar.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
@@ -102,7 +120,8 @@ pub fn differences(original: &ScheduleState, current: &ScheduleState) -> Vec<Dif
     found
 }
 
-fn locate(state: &ScheduleState, task: &Task) -> Option<Location> {
+/// Where a task lies, if anywhere, in the terms of the calendar.
+pub(crate) fn locate(state: &ScheduleState, task: &Task) -> Option<Location> {
     if !task.is_placed() {
         return None;
     }

@@ -51,6 +51,7 @@ fn sch_2_the_graph_has_its_nodes_and_no_order_guard() {
         "deliver",
         "execute",
         "interrupt",
+        "keep",
         "plan",
         "quick_task",
         "rough_build",
@@ -99,7 +100,7 @@ fn sch_3_edges_are_as_declared() {
     edge("execute", &["decide", "act", "deliver", "interrupt"]);
     edge(
         "decide",
-        &["execute", "act", "confirm", "deliver", "interrupt"],
+        &["execute", "act", "confirm", "keep", "deliver", "interrupt"],
     );
     edge("act", &["execute", "deliver", "interrupt"]);
     edge(
@@ -111,9 +112,11 @@ fn sch_3_edges_are_as_declared() {
             "confirm",
             "rough_build",
             "execute",
+            "keep",
             "deliver",
         ],
     );
+    edge("keep", &["deliver", "interrupt"]);
     edge("deliver", &["END", "interrupt"]);
     edge("quick_task", &["END", "interrupt"]);
     let found = edges();

@@ -1,0 +1,68 @@
+//! The calendar of a conversation.
+use anyhow::{Context as _, Result, bail};
+use fugato::state::ThreadId;
+use scheduler::{
+    schedule::ScheduleState,
+    store::{self, Calendars, Receipt, Write},
+};
+
+use super::{archive::Archive, args::Args};
+
+/// The key of the write that fills a calendar.
+const IMPORT: &str = "import";
+
+pub(crate) async fn open(args: &Args) -> Result<Calendars> {
+    let default = || args.dir.join("schedule.db").display().to_string();
+    let address = args.schedule.clone().unwrap_or_else(default);
+    let store = store::open(&address)
+        .await
+        .with_context(|| format!("--schedule {}", store::without_password(&address)))?;
+    Ok(match &args.calendar {
+        Some(name) => Calendars::shared(store, name),
+        None => Calendars::of_threads(store),
+    })
+}
+
+/// The schedule of the conversation's calendar, which is filled with this one if it has none.
+pub(crate) async fn filled(
+    calendars: &Calendars,
+    thread: &ThreadId,
+    schedule: &ScheduleState,
+) -> Result<ScheduleState> {
+    let name = calendars.name(thread);
+    if let Some(found) = calendars.store().read(&name).await?
+        && found.schedule != ScheduleState::default()
+    {
+        return Ok(found.schedule);
+    }
+    fill(calendars, &name, schedule).await?;
+    let found = calendars.store().read(&name).await?;
+    Ok(found.context("the calendar was filled")?.schedule)
+}
+
+/// A copy of a conversation goes on with what lay where at that moment, in a calendar of its own.
+pub(crate) async fn fork(args: &Args, archive: &Archive, new: &str) -> Result<()> {
+    let calendars = open(args).await?;
+    let thread = ThreadId::new(new)?;
+    let agent = archive.service.runner().state(&thread).await?;
+    let stored = agent.and_then(|agent| agent.stored.clone().or(agent.original.clone()));
+    match stored {
+        Some(stored) if args.calendar.is_none() => {
+            fill(&calendars, &calendars.name(&thread), &stored).await
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn fill(calendars: &Calendars, name: &str, schedule: &ScheduleState) -> Result<()> {
+    let schedule = schedule.clone();
+    let write = Write::Import { schedule };
+    match calendars.store().write(name, IMPORT, &write).await? {
+        Receipt::Stored => Ok(()),
+        Receipt::Refused { issues } => bail!(
+            "the calendar {name:?} cannot be filled: {}",
+            issues.join("; ")
+        ),
+        other => bail!("the store answered an import with {other:?}"),
+    }
+}

@@ -1,0 +1,175 @@
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use fugato::{
+    EffectClass,
+    graph::{BoxError, Context, Node, Outcome},
+    stream::EventKind,
+    tool::{ToolFailure, ToolResult},
+};
+
+use super::announce;
+use crate::{
+    agent::{Agent, TerminalOutcome, Update},
+    deps::{Deps, ScheduleProvider as _},
+    mind::status,
+    schedule::{Change, ScheduleState, differences},
+    store::{Calendars, Conflict, Receipt, Write, decided},
+};
+
+/// Stores everything that the person agreed to. No model is asked.
+#[derive(Debug)]
+pub struct Keep(pub Deps);
+
+#[async_trait]
+impl Node<Agent> for Keep {
+    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+        let agent = cx.state();
+        let mut updates = announce(&cx);
+        let stored = agent.stored.as_ref().or(agent.original.as_ref());
+        let (Some(calendars), Some(stored), Some(schedule)) =
+            (&self.0.calendars, stored, &agent.schedule)
+        else {
+            return Ok(Outcome::done(updates));
+        };
+        let changes = decided(stored, schedule);
+        if changes.is_empty() {
+            updates.push(Update::Stored(changes));
+            return Ok(Outcome::done(updates));
+        }
+        let lang = agent.lang;
+        let write = Write::Changes {
+            changes: changes.clone(),
+        };
+        match commit(calendars, &cx, write).await? {
+            Receipt::Conflict(conflict) => {
+                updates.extend(overtaken(calendars, &cx, &conflict).await?);
+                let told = lang.pick(
+                    format!("Nothing was stored, because the calendar changed meanwhile: {conflict}. I have loaded it anew; ask me again."),
+                    format!("日程在此期间有变动，因此没有保存：{conflict}。我已重新载入，请再说一次。"),
+                );
+                let why = conflict.to_string();
+                let ended = TerminalOutcome::aborted("keep", "schedule_conflict", &told, &why);
+                updates.push(Update::Ended(ended));
+            }
+            receipt => {
+                stored_or_else(receipt)?;
+                let text = lang.pick("the calendar is stored", "日程已保存");
+                status(&cx, "schedule_stored", text);
+                updates.push(Update::Stored(changes));
+            }
+        }
+        Ok(Outcome::done(updates))
+    }
+}
+
+/// Carries out a write, once however often it is tried: the store knows the key of one that a
+/// process did not live to hear of.
+pub(super) async fn commit(
+    calendars: &Calendars,
+    cx: &Context<Agent>,
+    write: Write,
+) -> Result<Receipt, BoxError> {
+    let (store, calendar) = (calendars.store().clone(), calendars.name(cx.thread()));
+    let asked = (calendar.clone(), write.clone());
+    let act = move |key: String| async move { store.write(&calendar, &key, &write).await };
+    let receipt = cx.effect("store", EffectClass::Keyed, &asked, act).await?;
+    tracing::info!(task = cx.task(), ?receipt, "persist schedule changes");
+    Ok(receipt)
+}
+
+/// What a tool has changed is stored before the call counts as made: the person agreed to it, or
+/// need not be asked. Suggestions of the optimisation are nobody's decision yet.
+pub(super) async fn settle(
+    deps: &Deps,
+    cx: &Context<Agent>,
+    mut result: ToolResult<Update>,
+) -> Result<ToolResult<Update>, BoxError> {
+    let agent = cx.state();
+    let (Some(schedule), Some(original)) = (&agent.schedule, &agent.original) else {
+        return Ok(result);
+    };
+    let changes = changes_of(&result.updates);
+    if changes.is_empty() {
+        return Ok(result);
+    }
+    let mut after = (**schedule).clone();
+    for change in &changes {
+        after.apply(change);
+    }
+    let calendars = deps.calendars.as_ref().filter(|_| !agent.run.optimize_only);
+    if let Some(calendars) = calendars {
+        let touched = differences(schedule, &after);
+        let touched: BTreeSet<u32> = touched.iter().map(|difference| difference.task).collect();
+        let confirmed: Vec<_> = touched
+            .iter()
+            .map(|task| Change::Confirm { task: *task })
+            .collect();
+        for change in &confirmed {
+            after.apply(change);
+        }
+        let mut changes = differences(agent.stored.as_ref().unwrap_or(original), &after);
+        changes.retain(|difference| touched.contains(&difference.task));
+        let write = Write::Changes {
+            changes: changes.clone(),
+        };
+        match commit(calendars, cx, write).await? {
+            Receipt::Conflict(conflict) => {
+                let text = format!(
+                    "nothing was written, because the calendar changed meanwhile: {conflict}; it was loaded anew, look at it again"
+                );
+                let mut failed: ToolResult<Update> = ToolFailure::failed(text).into();
+                failed.updates = overtaken(calendars, cx, &conflict).await?;
+                return Ok(failed);
+            }
+            receipt => stored_or_else(receipt)?,
+        }
+        result.updates.push(Update::Scheduled(confirmed));
+        result.updates.push(Update::Stored(changes));
+    }
+    preview(cx, original, &after);
+    Ok(result)
+}
+
+fn changes_of(updates: &[Update]) -> Vec<Change> {
+    let changes = updates.iter().filter_map(|update| match update {
+        Update::Scheduled(changes) => Some(changes.clone()),
+        _ => None,
+    });
+    changes.flatten().collect()
+}
+
+/// Shows how the schedule differs now from what it was. A reader that does not care misses nothing,
+/// and nothing waits for it.
+pub(super) fn preview(cx: &Context<Agent>, original: &ScheduleState, now: &ScheduleState) {
+    match serde_json::to_value(differences(original, now)) {
+        Ok(changes) => cx.emit(EventKind::Custom {
+            name: "schedule_preview".into(),
+            data: serde_json::json!({ "thread": cx.thread().as_str(), "changes": changes }),
+        }),
+        Err(error) => tracing::warn!(task = cx.task(), %error, "no preview"),
+    }
+}
+
+/// The calendar as it is, in place of what it was taken for. The person is told what changed.
+async fn overtaken(
+    calendars: &Calendars,
+    cx: &Context<Agent>,
+    conflict: &Conflict,
+) -> Result<Vec<Update>, BoxError> {
+    let lang = cx.state().lang;
+    let told = lang.pick(
+        format!("the calendar changed meanwhile: {conflict}"),
+        format!("日程在此期间有变动：{conflict}"),
+    );
+    status(cx, "schedule_conflict", told);
+    let schedule = calendars.load(cx.thread()).await?;
+    Ok(vec![Update::Overtaken(schedule.into())])
+}
+
+fn stored_or_else(receipt: Receipt) -> Result<(), BoxError> {
+    match receipt {
+        Receipt::Stored => Ok(()),
+        other => Err(format!("the store answered changes with {other:?}").into()),
+    }
+}

@@ -1,0 +1,216 @@
+//! Whether a calendar is still as a writer believes.
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::schedule::{
+    Change, Difference, Location, ScheduleState, Slot, Task, TaskStatus, differences,
+};
+
+/// Why nothing was written: what changed since the writer has read the calendar.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub struct Conflict {
+    /// Each thing that is not as the writer believes.
+    pub changed: Vec<Changed>,
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, changed) in self.changed.iter().enumerate() {
+            write!(f, "{}{changed}", if n == 0 { "" } else { "; " })?;
+        }
+        Ok(())
+    }
+}
+
+/// Something that is not as the writer believes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "changed", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Changed {
+    /// The task is no longer there.
+    #[error("{name:?} is no longer in the calendar")]
+    Gone {
+        /// The task.
+        task: u32,
+        /// Its name.
+        name: String,
+    },
+    /// The task lies elsewhere than the writer believes.
+    #[error("{name:?} lies {} now, not {}", At(found.as_ref()), At(expected.as_ref()))]
+    Elsewhere {
+        /// The task.
+        task: u32,
+        /// Its name.
+        name: String,
+        /// Where the writer believes it to lie; none for no place.
+        expected: Option<Location>,
+        /// Where it lies.
+        found: Option<Location>,
+    },
+    /// The place that the task should get is not free.
+    #[error("the place for {name:?} is taken by {by:?}")]
+    Taken {
+        /// The task.
+        task: u32,
+        /// Its name.
+        name: String,
+        /// What lies there.
+        by: String,
+    },
+    /// The course inside which the task should lie is not there, or no longer has room.
+    #[error("{name:?} has no room inside {host:?} any more")]
+    NoHost {
+        /// The task.
+        task: u32,
+        /// Its name.
+        name: String,
+        /// The id of the course's entry in the calendar.
+        host: String,
+    },
+    /// The day is not one of this calendar, or has another date.
+    #[error("{name:?} cannot lie on day {day}: the calendar has no such day")]
+    NoDay {
+        /// The task.
+        task: u32,
+        /// Its name.
+        name: String,
+        /// The number of the day.
+        day: u16,
+    },
+}
+
+struct At<'a>(Option<&'a Location>);
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((first, last)) = self
+            .0
+            .and_then(|at| at.sections.first().zip(at.sections.last()))
+        else {
+            return f.write_str("nowhere");
+        };
+        write!(f, "on day {}, section {}", first.day, first.section)?;
+        if (first.day, first.section) != (last.day, last.section) {
+            write!(f, " to ")?;
+            if first.day != last.day {
+                write!(f, "day {}, section ", last.day)?;
+            }
+            write!(f, "{}", last.section)?;
+        }
+        Ok(())
+    }
+}
+
+/// The calendar after all changes, or what stands against them. Old places are given up before any
+/// new one is taken: tasks may have taken each other's.
+pub(crate) fn carried_out(
+    stored: &ScheduleState,
+    changes: &[Difference],
+) -> Result<ScheduleState, Conflict> {
+    let mut after = stored.clone();
+    let mut against: Vec<Changed> = changes
+        .iter()
+        .filter_map(|change| stale(stored, change))
+        .collect();
+    for change in changes {
+        after.apply(&Change::Unplace { task: change.task });
+    }
+    let placed = changes
+        .iter()
+        .filter_map(|change| Some((change, change.step.to()?)));
+    let mut placed: Vec<_> = placed.collect();
+    // A course that moved has to be there before what goes inside it.
+    placed.sort_by_key(|(_, to)| to.host_event.is_some());
+    for (change, to) in placed {
+        match fits(&after, change, to) {
+            Ok(place) => after.apply(&place),
+            Err(reason) => against.push(reason),
+        }
+    }
+    if against.is_empty() {
+        Ok(after)
+    } else {
+        Err(Conflict { changed: against })
+    }
+}
+
+/// Whether a task lies elsewhere than the writer believes.
+fn stale(stored: &ScheduleState, change: &Difference) -> Option<Changed> {
+    let (task, name) = (change.task, change.name.clone());
+    let known = stored.task(task);
+    let Some(known) = known.filter(|known| known.source_id == change.source_id) else {
+        return Some(Changed::Gone { task, name });
+    };
+    let found = crate::schedule::locate(stored, known);
+    let expected = change.step.from();
+    (found.as_ref() != expected).then(|| Changed::Elsewhere {
+        task,
+        name,
+        expected: expected.cloned(),
+        found,
+    })
+}
+
+/// The change that gives a task its place, if the place is there and free.
+fn fits(state: &ScheduleState, change: &Difference, to: &Location) -> Result<Change, Changed> {
+    let (task, name) = (change.task, change.name.clone());
+    for at in &to.sections {
+        if state.day(at.day).is_none_or(|day| day.date != at.date) {
+            let day = at.day;
+            return Err(Changed::NoDay { task, name, day });
+        }
+    }
+    let sections = to.sections.iter();
+    let slots = Slot::compress(
+        sections
+            .map(|at| Slot::new(at.day, at.section, at.section))
+            .collect(),
+    );
+    let host = match &to.host_event {
+        None => None,
+        Some(host) => Some(
+            open_host(state, host, &slots).ok_or_else(|| Changed::NoHost {
+                task,
+                name: name.clone(),
+                host: host.clone(),
+            })?,
+        ),
+    };
+    let others = state.tasks.iter().filter(|other| other.state_id != task);
+    let mut others = others.filter(|other| Some(other.state_id) != host);
+    let overlaps = |other: &&Task| {
+        let mut taken = other.slots.iter();
+        taken.any(|taken| slots.iter().any(|slot| slot.overlaps(taken)))
+    };
+    if let Some(other) = others.find(overlaps) {
+        let by = other.name.clone();
+        return Err(Changed::Taken { task, name, by });
+    }
+    Ok(Change::Place {
+        task,
+        slots,
+        host,
+        status: change.status,
+    })
+}
+
+/// The entry of this id, if a task may lie there inside it.
+fn open_host(state: &ScheduleState, id: &str, slots: &[Slot]) -> Option<u32> {
+    let found = state.tasks.iter().find(|task| {
+        task.source_id == id
+            && task.is_open_host()
+            && slots
+                .iter()
+                .all(|slot| task.slots.iter().any(|range| range.contains(slot)))
+    });
+    found.map(|host| host.state_id)
+}
+
+/// What has to be stored of a schedule: everything that differs from what is stored, except
+/// suggestions, which are nobody's decision yet.
+pub(crate) fn decided(stored: &ScheduleState, now: &ScheduleState) -> Vec<Difference> {
+    let mut changes = differences(stored, now);
+    changes.retain(|change| change.status != TaskStatus::Suggested);
+    changes
+}

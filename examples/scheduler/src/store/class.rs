@@ -1,0 +1,172 @@
+//! A class with its items, written as a whole.
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::schedule::{EventType, ScheduleState, Source, Task, TaskClass, TaskStatus};
+
+/// A class and all its items, as they shall be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassWrite {
+    /// The class; 0 as its id makes a new one.
+    pub class: TaskClass,
+    /// Its items, in their order.
+    pub items: Vec<ClassItem>,
+}
+
+/// An item of a class.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassItem {
+    /// The task that it is; none for a new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<u32>,
+    /// The place in the order of the class, from 1.
+    pub order: u32,
+    /// What is to be done.
+    pub content: String,
+}
+
+/// A class as it was stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassWritten {
+    /// The class, with its id.
+    pub class: TaskClass,
+    /// Whether it is new.
+    pub created: bool,
+    /// All its items.
+    pub items: Vec<Task>,
+}
+
+impl ScheduleState {
+    /// Puts a class and its items in place of what there was of it. Items that are no longer
+    /// among them go.
+    pub fn put_class(&mut self, written: &ClassWritten) {
+        let id = written.class.id;
+        self.task_classes.retain(|class| class.id != id);
+        self.task_classes.push(written.class.clone());
+        self.task_classes.sort_by_key(|class| class.id);
+        let kept: BTreeSet<u32> = written.items.iter().map(|item| item.state_id).collect();
+        let is_item =
+            |task: &Task| task.task_class_id == Some(id) && task.source == Source::TaskItem;
+        self.tasks
+            .retain(|task| !is_item(task) || kept.contains(&task.state_id));
+        for item in &written.items {
+            let known = self
+                .tasks
+                .iter_mut()
+                .find(|task| task.state_id == item.state_id);
+            match known {
+                // Where it lies is not for a class to say.
+                Some(known) => {
+                    known.name.clone_from(&item.name);
+                    known.category.clone_from(&item.category);
+                    known.task_order = item.task_order;
+                    if !known.is_placed() {
+                        known.duration = item.duration;
+                    }
+                }
+                None => self.tasks.push(item.clone()),
+            }
+        }
+        self.tasks.sort_by_key(|task| task.state_id);
+    }
+}
+
+/// The class as it will be in this calendar, or what speaks against it.
+pub(crate) fn resolved(
+    stored: &ScheduleState,
+    write: &ClassWrite,
+) -> Result<ClassWritten, Vec<String>> {
+    let created = write.class.id == 0;
+    let mut class = write.class.clone();
+    if created {
+        class.id = 1 + stored
+            .task_classes
+            .iter()
+            .map(|class| class.id)
+            .max()
+            .unwrap_or(0);
+    } else if stored.class(class.id).is_none() {
+        let known = stored.task_classes.iter().map(|class| class.id.to_string());
+        let known = known.collect::<Vec<_>>().join(", ");
+        return Err(vec![format!(
+            "there is no class {}; there are: {known}; 0 makes a new one",
+            class.id
+        )]);
+    }
+    let mine =
+        |task: &&Task| task.source == Source::TaskItem && task.task_class_id == Some(class.id);
+    let before: Vec<&Task> = stored.tasks.iter().filter(mine).collect();
+    let mut issues = Vec::new();
+    let named: BTreeSet<u32> = write.items.iter().filter_map(|item| item.task).collect();
+    for id in &named {
+        if !before.iter().any(|task| task.state_id == *id) {
+            issues.push(format!("item {id} is not of this class"));
+        }
+    }
+    for lost in before
+        .iter()
+        .filter(|task| task.is_placed() && !named.contains(&task.state_id))
+    {
+        issues.push(format!(
+            "item {} \"{}\" has a place and cannot be left out; unplace it first",
+            lost.state_id, lost.name
+        ));
+    }
+    if !issues.is_empty() {
+        return Err(issues);
+    }
+    let items = items(stored, &class, &write.items);
+    Ok(ClassWritten {
+        class,
+        created,
+        items,
+    })
+}
+
+fn items(stored: &ScheduleState, class: &TaskClass, wanted: &[ClassItem]) -> Vec<Task> {
+    let mut next = 1 + stored
+        .tasks
+        .iter()
+        .map(|task| task.state_id)
+        .max()
+        .unwrap_or(0);
+    let count = u32::try_from(wanted.len()).unwrap_or(u32::MAX).max(1);
+    let duration = u8::try_from((class.total_slots / count).clamp(1, 12)).unwrap_or(2);
+    let item = |wanted: &ClassItem| {
+        let known = wanted.task.and_then(|id| stored.task(id));
+        let state_id = known.map_or_else(
+            || {
+                next += 1;
+                next - 1
+            },
+            |known| known.state_id,
+        );
+        let new = Task {
+            state_id,
+            source: Source::TaskItem,
+            source_id: format!("class-{}-item-{state_id}", class.id),
+            name: String::new(),
+            category: class.name.clone(),
+            status: TaskStatus::Pending,
+            locked: false,
+            slots: vec![],
+            duration,
+            task_class_id: Some(class.id),
+            task_order: 0,
+            can_embed: false,
+            embedded_by: None,
+            embed_host: None,
+            event_type: EventType::Task,
+        };
+        let mut item = known.cloned().unwrap_or(new);
+        item.name.clone_from(&wanted.content);
+        item.category.clone_from(&class.name);
+        item.task_order = wanted.order;
+        if !item.is_placed() {
+            item.duration = duration;
+        }
+        item
+    };
+    wanted.iter().map(item).collect()
+}

@@ -1,0 +1,48 @@
+//! Which store an address means.
+use std::{path::Path, sync::Arc};
+
+use mysql_async::Opts;
+
+use super::{ScheduleStore, ScheduleStoreError, mysql::MySql, sql::SqlStore, sqlite::Sqlite};
+
+const ALLOWED: &str = "allowed are a path, sqlite:PATH and mysql://USER:PASSWORD@HOST/DATABASE";
+
+/// Opens a store: a path or `sqlite:PATH` is an SQLite database, which is made if it is not there;
+/// `mysql://` is a MySQL or MariaDB server.
+pub async fn open(address: &str) -> Result<Arc<dyn ScheduleStore>, ScheduleStoreError> {
+    let unavailable = |source| ScheduleStoreError::Unavailable {
+        operation: "be opened",
+        source,
+    };
+    match address.split_once("://") {
+        Some(("mysql", _)) => {
+            let opts = Opts::from_url(address).map_err(|_| refused(address))?;
+            if opts.db_name().is_none_or(str::is_empty) {
+                return Err(refused(address));
+            }
+            let store = SqlStore::over(MySql::new(opts)).await;
+            Ok(Arc::new(store.map_err(unavailable)?))
+        }
+        None if !address.is_empty() => {
+            let path = address.strip_prefix("sqlite:").unwrap_or(address);
+            let opened = async { SqlStore::over(Sqlite::open(Path::new(path)).await?).await };
+            Ok(Arc::new(opened.await.map_err(unavailable)?))
+        }
+        _ => Err(refused(address)),
+    }
+}
+
+/// An address as it may be shown.
+pub fn without_password(address: &str) -> String {
+    match (address.split_once("://"), address.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://…@{rest}"),
+        _ => address.to_owned(),
+    }
+}
+
+fn refused(address: &str) -> ScheduleStoreError {
+    ScheduleStoreError::Address {
+        given: without_password(address),
+        allowed: ALLOWED.to_owned(),
+    }
+}

@@ -1,0 +1,386 @@
+//! A calendar as rows of tables, and back.
+//!
+//! | table | a row is |
+//! |---|---|
+//! | `day` | a day of the calendar |
+//! | `task_class` | a class |
+//! | `task_item` | an item of a class |
+//! | `event` | an entry of the calendar: a course, an errand, or an item that lies there by itself |
+//! | `event_section` | a section that an entry takes, and the guest that lies inside it there |
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::schedule::{DayMapping, ScheduleState, Slot, Source, Task, TaskClass, Window};
+
+/// A value in a table.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cell {
+    Null,
+    Int(i64),
+    Text(String),
+}
+
+/// The tables that a schedule lies in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Table {
+    Day,
+    Class,
+    Item,
+    Event,
+    Section,
+}
+
+impl Table {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Day,
+        Self::Class,
+        Self::Item,
+        Self::Event,
+        Self::Section,
+    ];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Class => "task_class",
+            Self::Item => "task_item",
+            Self::Event => "event",
+            Self::Section => "event_section",
+        }
+    }
+
+    /// What identifies a row within its calendar.
+    pub(crate) const fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Day => &["day"],
+            Self::Class | Self::Item | Self::Event => &["id"],
+            Self::Section => &["event", "day", "section"],
+        }
+    }
+
+    /// What else a row holds.
+    pub(crate) const fn columns(self) -> &'static [&'static str] {
+        match self {
+            Self::Day => &["week", "day_of_week", "date"],
+            Self::Class => &[
+                "name",
+                "strategy",
+                "total_slots",
+                "allow_filler_course",
+                "excluded_slots",
+                "excluded_days_of_week",
+                "start_date",
+                "end_date",
+                "subject_type",
+                "difficulty_level",
+                "cognitive_intensity",
+            ],
+            Self::Item | Self::Event => &[
+                "source",
+                "source_id",
+                "name",
+                "category",
+                "status",
+                "locked",
+                "duration",
+                "class",
+                "class_order",
+                "can_embed",
+                "kind",
+            ],
+            Self::Section => &["guest"],
+        }
+    }
+}
+
+/// Rows by table and key.
+pub(crate) type Rows = BTreeMap<(Table, Vec<Cell>), Vec<Cell>>;
+
+/// A schedule as rows.
+pub(crate) fn rows(state: &ScheduleState) -> Rows {
+    let mut rows = Rows::new();
+    for day in &state.window.days {
+        let row = vec![
+            int(day.week),
+            int(day.day_of_week),
+            Cell::Text(day.date.clone()),
+        ];
+        rows.insert((Table::Day, vec![int(day.day_index)]), row);
+    }
+    for class in &state.task_classes {
+        rows.insert((Table::Class, vec![int(class.id)]), class_row(class));
+    }
+    for task in &state.tasks {
+        let row = task_row(task);
+        if task.source == Source::TaskItem {
+            rows.insert((Table::Item, vec![int(task.state_id)]), row.clone());
+        }
+        // An item gets an entry when it lies somewhere by itself.
+        let stands_alone = task.is_placed() && task.embed_host.is_none();
+        if task.source == Source::Event || stands_alone {
+            rows.insert((Table::Event, vec![int(task.state_id)]), row);
+        }
+    }
+    // Hosts first: the rows of a guest are those of its host.
+    let (guests, alone): (Vec<_>, Vec<_>) = state
+        .tasks
+        .iter()
+        .partition(|task| task.embed_host.is_some());
+    for task in alone.into_iter().chain(guests) {
+        let (entry, guest) = match task.embed_host {
+            Some(host) => (int(host), int(task.state_id)),
+            None => (int(task.state_id), Cell::Null),
+        };
+        for slot in &task.slots {
+            for section in slot.slot_start..=slot.slot_end {
+                let key = vec![entry.clone(), int(slot.day), int(section)];
+                rows.insert((Table::Section, key), vec![guest.clone()]);
+            }
+        }
+    }
+    rows
+}
+
+/// The schedule that these rows are; otherwise what is wrong with them.
+pub(crate) fn schedule(rows: &Rows) -> Result<ScheduleState, String> {
+    let mut state = ScheduleState {
+        window: Window::default(),
+        ..ScheduleState::default()
+    };
+    let mut places = Places::default();
+    for ((table, key), row) in rows {
+        let mut cells = Cells::new(*table, key, row);
+        match table {
+            Table::Day => state.window.days.push(DayMapping {
+                day_index: cells.number()?,
+                week: cells.number()?,
+                day_of_week: cells.number()?,
+                date: cells.text()?,
+            }),
+            Table::Class => state.task_classes.push(class(&mut cells)?),
+            Table::Item => state.tasks.push(task(&mut cells)?),
+            Table::Event => {
+                let entry = task(&mut cells)?;
+                if entry.source == Source::Event {
+                    state.tasks.push(entry);
+                }
+            }
+            Table::Section => places.add(&mut cells)?,
+        }
+    }
+    state.tasks.sort_by_key(|task| task.state_id);
+    for task in &mut state.tasks {
+        let slots = places.slots.remove(&task.state_id).unwrap_or_default();
+        task.slots = Slot::compress(slots);
+        task.embed_host = places.host_of.get(&task.state_id).copied();
+        task.embedded_by = places.guest_of.get(&task.state_id).copied();
+    }
+    match places.slots.keys().next() {
+        Some(stray) => Err(format!("{stray} has sections, and is no task")),
+        None => Ok(state),
+    }
+}
+
+/// The rows that make another schedule of a schedule: with what there is now, or none.
+pub(crate) fn changed(before: &Rows, after: &Rows) -> Vec<(Table, Vec<Cell>, Option<Vec<Cell>>)> {
+    let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    let differ = |key: &&&(Table, Vec<Cell>)| before.get(**key) != after.get(**key);
+    let keys = keys.iter().filter(differ);
+    keys.map(|key| (key.0, key.1.clone(), after.get(*key).cloned()))
+        .collect()
+}
+
+/// What the rows of sections say of places.
+#[derive(Default)]
+struct Places {
+    slots: BTreeMap<u32, Vec<Slot>>,
+    host_of: BTreeMap<u32, u32>,
+    guest_of: BTreeMap<u32, u32>,
+}
+
+impl Places {
+    fn add(&mut self, cells: &mut Cells<'_>) -> Result<(), String> {
+        let (entry, day, section) = (cells.number()?, cells.number()?, cells.number()?);
+        let guest: Option<u32> = cells.maybe()?;
+        let slot = Slot::new(day, section, section);
+        for task in [Some(entry), guest].into_iter().flatten() {
+            self.slots.entry(task).or_default().push(slot);
+        }
+        if let Some(guest) = guest {
+            let hosts = self.host_of.insert(guest, entry);
+            let guests = self.guest_of.insert(entry, guest);
+            if hosts.is_some_and(|host| host != entry) || guests.is_some_and(|other| other != guest)
+            {
+                return Err(format!(
+                    "{entry} and {guest} lie in and around more than one"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn class_row(class: &TaskClass) -> Vec<Cell> {
+    vec![
+        Cell::Text(class.name.clone()),
+        word(&class.strategy),
+        int(class.total_slots),
+        int(class.allow_filler_course),
+        json(&class.excluded_slots),
+        json(&class.excluded_days_of_week),
+        text(class.start_date.as_deref()),
+        text(class.end_date.as_deref()),
+        word(&class.subject_type),
+        word(&class.difficulty_level),
+        word(&class.cognitive_intensity),
+    ]
+}
+
+fn class(cells: &mut Cells<'_>) -> Result<TaskClass, String> {
+    Ok(TaskClass {
+        id: cells.number()?,
+        name: cells.text()?,
+        strategy: cells.word()?,
+        total_slots: cells.number()?,
+        allow_filler_course: cells.truth()?,
+        excluded_slots: cells.list()?,
+        excluded_days_of_week: cells.list()?,
+        start_date: cells.maybe_text()?,
+        end_date: cells.maybe_text()?,
+        subject_type: cells.word()?,
+        difficulty_level: cells.word()?,
+        cognitive_intensity: cells.word()?,
+    })
+}
+
+fn task_row(task: &Task) -> Vec<Cell> {
+    vec![
+        word(&task.source),
+        Cell::Text(task.source_id.clone()),
+        Cell::Text(task.name.clone()),
+        Cell::Text(task.category.clone()),
+        word(&task.status),
+        int(task.locked),
+        int(task.duration),
+        task.task_class_id.map_or(Cell::Null, int),
+        int(task.task_order),
+        int(task.can_embed),
+        word(&task.event_type),
+    ]
+}
+
+/// A task without its place, which lies in other rows.
+fn task(cells: &mut Cells<'_>) -> Result<Task, String> {
+    Ok(Task {
+        state_id: cells.number()?,
+        source: cells.word()?,
+        source_id: cells.text()?,
+        name: cells.text()?,
+        category: cells.text()?,
+        status: cells.word()?,
+        locked: cells.truth()?,
+        duration: cells.number()?,
+        task_class_id: cells.maybe()?,
+        task_order: cells.number()?,
+        can_embed: cells.truth()?,
+        event_type: cells.word()?,
+        slots: vec![],
+        embedded_by: None,
+        embed_host: None,
+    })
+}
+
+fn int(number: impl Into<i64>) -> Cell {
+    Cell::Int(number.into())
+}
+
+fn text(text: Option<&str>) -> Cell {
+    text.map_or(Cell::Null, |text| Cell::Text(text.to_owned()))
+}
+
+fn json(value: &impl Serialize) -> Cell {
+    serde_json::to_string(value).map_or(Cell::Null, Cell::Text)
+}
+
+/// The one word that a variant without fields is written as.
+fn word(value: &impl Serialize) -> Cell {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => Cell::Text(word),
+        _ => Cell::Null,
+    }
+}
+
+/// Reads the cells of a row one after another.
+struct Cells<'a> {
+    table: Table,
+    row: Vec<&'a Cell>,
+    at: usize,
+}
+
+impl<'a> Cells<'a> {
+    fn new(table: Table, key: &'a [Cell], row: &'a [Cell]) -> Self {
+        Self {
+            table,
+            row: key.iter().chain(row).collect(),
+            at: 0,
+        }
+    }
+
+    fn next(&mut self) -> &'a Cell {
+        self.at += 1;
+        self.row.get(self.at - 1).copied().unwrap_or(&Cell::Null)
+    }
+
+    fn wrong(&self, found: &Cell) -> String {
+        let columns = self.table.keys().iter().chain(self.table.columns());
+        let column = columns.copied().nth(self.at - 1).unwrap_or_default();
+        format!("{}.{column} is {found:?}", self.table.name())
+    }
+
+    fn number<N: TryFrom<i64>>(&mut self) -> Result<N, String> {
+        self.maybe()?.ok_or_else(|| self.wrong(&Cell::Null))
+    }
+
+    fn maybe<N: TryFrom<i64>>(&mut self) -> Result<Option<N>, String> {
+        match self.next() {
+            Cell::Null => Ok(None),
+            Cell::Int(number) => {
+                let fits = N::try_from(*number);
+                fits.map(Some).map_err(|_| self.wrong(&Cell::Int(*number)))
+            }
+            found @ Cell::Text(_) => Err(self.wrong(found)),
+        }
+    }
+
+    fn truth(&mut self) -> Result<bool, String> {
+        Ok(self.number::<i64>()? != 0)
+    }
+
+    fn text(&mut self) -> Result<String, String> {
+        self.maybe_text()?.ok_or_else(|| self.wrong(&Cell::Null))
+    }
+
+    fn maybe_text(&mut self) -> Result<Option<String>, String> {
+        match self.next() {
+            Cell::Null => Ok(None),
+            Cell::Text(text) => Ok(Some(text.clone())),
+            found @ Cell::Int(_) => Err(self.wrong(found)),
+        }
+    }
+
+    fn word<T: DeserializeOwned>(&mut self) -> Result<T, String> {
+        let found = self.next();
+        let value = match found {
+            Cell::Text(word) => serde_json::Value::String(word.clone()),
+            _ => serde_json::Value::Null,
+        };
+        serde_json::from_value(value).map_err(|_| self.wrong(found))
+    }
+
+    fn list<T: DeserializeOwned>(&mut self) -> Result<Vec<T>, String> {
+        let text = self.text()?;
+        let list = serde_json::from_str(&text);
+        list.map_err(|_| self.wrong(&Cell::Text(text.clone())))
+    }
+}

@@ -1,0 +1,396 @@
+//! Calendars in the tables of a database.
+use async_trait::async_trait;
+use fugato::graph::BoxError;
+
+use super::{
+    Calendar, Note, Receipt, ScheduleStore, ScheduleStoreError, Write,
+    check::carried_out,
+    class::resolved,
+    database::{Database, Decided, Found, Statement},
+    rows::{self, Cell, Rows, Table},
+};
+use crate::schedule::{ScheduleState, Slot};
+
+/// The version of the tables.
+///
+/// - 1: the first.
+const VERSION: i64 = 1;
+
+/// What a name or key may be long, so that it fits into an index of every database.
+const NAME: &str = "VARCHAR(190) NOT NULL";
+
+/// Calendars in a database.
+#[derive(Debug)]
+pub(crate) struct SqlStore<D>(D);
+
+impl<D: Database> SqlStore<D> {
+    /// Makes the tables that are not there yet.
+    pub(crate) async fn over(database: D) -> Result<Self, BoxError> {
+        database.prepare(tables::<D>()).await?;
+        let version = Statement::new("SELECT version FROM schedule_store WHERE id = 1", []);
+        match database.read(vec![version]).await?.first() {
+            Some(found) if *found == [[Cell::Int(VERSION)]] => Ok(Self(database)),
+            found => Err(format!("its tables have version {found:?}; {VERSION} is known").into()),
+        }
+    }
+}
+
+#[async_trait]
+impl<D: Database> ScheduleStore for SqlStore<D> {
+    async fn read(&self, calendar: &str) -> Result<Option<Calendar>, ScheduleStoreError> {
+        let known = Statement::new("SELECT name FROM calendar WHERE name = ?", [text(calendar)]);
+        let queries = [known, notes(calendar)]
+            .into_iter()
+            .chain(selects(calendar));
+        let found = self.0.read(queries.collect()).await;
+        let found = found.map_err(failed("read a calendar"))?;
+        let mut found = found.into_iter();
+        let (known, notes) = (found.next(), found.next());
+        if known.is_none_or(|rows| rows.is_empty()) {
+            return Ok(None);
+        }
+        let damaged = damaged(calendar);
+        let schedule = rows::schedule(&collected(found)).map_err(&damaged)?;
+        let notes = notes.unwrap_or_default();
+        let notes: Result<_, _> = notes.iter().map(|row| note(row)).collect();
+        let notes = notes.map_err(damaged)?;
+        Ok(Some(Calendar { schedule, notes }))
+    }
+
+    async fn write(
+        &self,
+        calendar: &str,
+        key: &str,
+        write: &Write,
+    ) -> Result<Receipt, ScheduleStoreError> {
+        let asked = Asked {
+            calendar: calendar.to_owned(),
+            key: key.to_owned(),
+            content: serde_json::to_string(write)
+                .map_err(|error| failed("write a calendar")(error.into()))?,
+            write: write.clone(),
+        };
+        let before = Statement::new(
+            "SELECT content, receipt FROM applied WHERE calendar = ? AND idempotency_key = ?",
+            [text(calendar), text(key)],
+        );
+        let queries = [before, notes(calendar)]
+            .into_iter()
+            .chain(selects(calendar));
+        let lock = lock::<D>(calendar);
+        let done = self
+            .0
+            .write(lock, queries.collect(), move |found| asked.decide(found));
+        done.await.map_err(failed("write a calendar"))?
+    }
+
+    async fn delete(&self, calendar: &str) -> Result<(), ScheduleStoreError> {
+        let mut statements: Vec<_> = Table::ALL
+            .iter()
+            .map(|table| table.name())
+            .chain(["note", "applied"])
+            .map(|table| {
+                Statement::new(
+                    format!("DELETE FROM {table} WHERE calendar = ?"),
+                    [text(calendar)],
+                )
+            })
+            .collect();
+        let last = Statement::new("DELETE FROM calendar WHERE name = ?", [text(calendar)]);
+        statements.push(last);
+        let lock = lock::<D>(calendar);
+        let done = self
+            .0
+            .write(lock, vec![], move |_| Ok((statements.clone(), ())));
+        done.await.map_err(failed("delete a calendar"))?
+    }
+}
+
+/// A write on its way.
+struct Asked {
+    calendar: String,
+    key: String,
+    content: String,
+    write: Write,
+}
+
+impl Asked {
+    fn decide(&self, found: Vec<Found>) -> Decided<Receipt> {
+        let mut found = found.into_iter();
+        let before = found.next().unwrap_or_default();
+        if let Some(row) = before.first() {
+            return Ok((vec![], self.answered_before(row)?));
+        }
+        let notes = found.next().unwrap_or_default();
+        let stored = collected(found);
+        let schedule = rows::schedule(&stored).map_err(damaged(&self.calendar))?;
+        let (mut statements, receipt) = match &self.write {
+            Write::Note(note) => (vec![self.insert_note(notes.len(), note)], Receipt::Stored),
+            write => match after(&schedule, write) {
+                Ok((after, receipt)) => {
+                    let changed = rows::changed(&stored, &rows::rows(&after));
+                    let statements = changed
+                        .into_iter()
+                        .map(|change| self.statement(&stored, change));
+                    (statements.collect(), receipt)
+                }
+                Err(refused) => return Ok((vec![], *refused)),
+            },
+        };
+        let told = serde_json::to_string(&receipt)
+            .map_err(|error| failed("write a calendar")(error.into()))?;
+        statements.push(Statement::new(
+            "INSERT INTO applied (calendar, idempotency_key, content, receipt) VALUES (?, ?, ?, ?)",
+            [
+                text(&self.calendar),
+                text(&self.key),
+                text(&self.content),
+                Cell::Text(told),
+            ],
+        ));
+        Ok((statements, receipt))
+    }
+
+    fn answered_before(&self, row: &[Cell]) -> Result<Receipt, ScheduleStoreError> {
+        let [Cell::Text(content), Cell::Text(receipt)] = row else {
+            return Err(damaged(&self.calendar)(format!("applied is {row:?}")));
+        };
+        if *content != self.content {
+            return Err(ScheduleStoreError::KeyReused {
+                calendar: self.calendar.clone(),
+                key: self.key.clone(),
+            });
+        }
+        let unreadable = |error: serde_json::Error| damaged(&self.calendar)(error.to_string());
+        serde_json::from_str(receipt).map_err(unreadable)
+    }
+
+    fn insert_note(&self, known: usize, note: &Note) -> Statement {
+        let position = i64::try_from(known).unwrap_or(i64::MAX).saturating_add(1);
+        let kind = serde_json::to_value(note.kind).ok();
+        let kind = kind.and_then(|kind| kind.as_str().map(str::to_owned));
+        Statement::new(
+            "INSERT INTO note (calendar, position, kind, text) VALUES (?, ?, ?, ?)",
+            [
+                text(&self.calendar),
+                Cell::Int(position),
+                kind.map_or(Cell::Null, Cell::Text),
+                text(&note.text),
+            ],
+        )
+    }
+
+    /// What makes a row what it shall be.
+    fn statement(
+        &self,
+        stored: &Rows,
+        (table, key, row): (Table, Vec<Cell>, Option<Vec<Cell>>),
+    ) -> Statement {
+        let (name, keys, columns) = (table.name(), table.keys(), table.columns());
+        let this = format!("calendar = ? AND {} = ?", keys.join(" = ? AND "));
+        let calendar = text(&self.calendar);
+        match row {
+            None => Statement::new(
+                format!("DELETE FROM {name} WHERE {this}"),
+                [calendar].into_iter().chain(key),
+            ),
+            Some(row) if stored.contains_key(&(table, key.clone())) => Statement::new(
+                format!(
+                    "UPDATE {name} SET {} = ? WHERE {this}",
+                    columns.join(" = ?, ")
+                ),
+                row.into_iter().chain([calendar]).chain(key),
+            ),
+            Some(row) => {
+                let all = [keys, columns].concat();
+                let marks = vec!["?"; all.len() + 1].join(", ");
+                let columns = all.join(", ");
+                Statement::new(
+                    format!("INSERT INTO {name} (calendar, {columns}) VALUES ({marks})"),
+                    [calendar].into_iter().chain(key).chain(row),
+                )
+            }
+        }
+    }
+}
+
+/// A schedule after a write, and how the write is answered; or why it is not carried out.
+fn after(stored: &ScheduleState, write: &Write) -> Result<(ScheduleState, Receipt), Box<Receipt>> {
+    let refused = |issues| Box::new(Receipt::Refused { issues });
+    match write {
+        Write::Import { schedule } => {
+            let imported = imported(stored, schedule).map_err(|issue| refused(vec![issue]))?;
+            Ok((imported, Receipt::Stored))
+        }
+        Write::Changes { changes } => {
+            let after = carried_out(stored, changes);
+            let after = after.map_err(|conflict| Box::new(Receipt::Conflict(conflict)))?;
+            Ok((after, Receipt::Stored))
+        }
+        Write::Class(class) => {
+            let written = resolved(stored, class).map_err(refused)?;
+            let mut after = stored.clone();
+            after.put_class(&written);
+            Ok((after, Receipt::Class(written)))
+        }
+        Write::Note(_) => Ok((stored.clone(), Receipt::Stored)),
+    }
+}
+
+/// A schedule as it will be read again; an error if it could not be.
+fn imported(stored: &ScheduleState, schedule: &ScheduleState) -> Result<ScheduleState, String> {
+    if *stored != ScheduleState::default() {
+        return Err("the calendar has a schedule already".into());
+    }
+    let mut schedule = schedule.clone();
+    schedule.tasks.sort_by_key(|task| task.state_id);
+    schedule.task_classes.sort_by_key(|class| class.id);
+    for task in &mut schedule.tasks {
+        task.slots = Slot::compress(std::mem::take(&mut task.slots));
+    }
+    let again = rows::schedule(&rows::rows(&schedule))?;
+    if again == schedule {
+        return Ok(schedule);
+    }
+    let mut pairs = schedule.tasks.iter().zip(&again.tasks);
+    let wrong = pairs.find(|(wanted, found)| wanted != found);
+    Err(match wrong {
+        Some((task, _)) => format!(
+            "task {} \"{}\" cannot be stored: ids are used once, guests lie inside their hosts",
+            task.state_id, task.name
+        ),
+        None => "the ids of tasks, classes and days are used once".into(),
+    })
+}
+
+fn collected(found: impl Iterator<Item = Found>) -> Rows {
+    let tables = Table::ALL.into_iter().zip(found);
+    let rows = tables.flat_map(|(table, found)| {
+        found.into_iter().map(move |mut key| {
+            let row = key.split_off(table.keys().len().min(key.len()));
+            ((table, key), row)
+        })
+    });
+    rows.collect()
+}
+
+fn selects(calendar: &str) -> impl Iterator<Item = Statement> {
+    Table::ALL.into_iter().map(move |table| {
+        let columns = [table.keys(), table.columns()].concat().join(", ");
+        let sql = format!("SELECT {columns} FROM {} WHERE calendar = ?", table.name());
+        Statement::new(sql, [text(calendar)])
+    })
+}
+
+fn notes(calendar: &str) -> Statement {
+    let sql = "SELECT kind, text FROM note WHERE calendar = ? ORDER BY position";
+    Statement::new(sql, [text(calendar)])
+}
+
+fn note(row: &[Cell]) -> Result<Note, String> {
+    let [Cell::Text(kind), Cell::Text(text)] = row else {
+        return Err(format!("note is {row:?}"));
+    };
+    let kind = serde_json::from_value(kind.as_str().into());
+    Ok(Note {
+        kind: kind.map_err(|_| format!("note.kind is {row:?}"))?,
+        text: text.clone(),
+    })
+}
+
+fn text(text: &str) -> Cell {
+    Cell::Text(text.to_owned())
+}
+
+fn failed(operation: &'static str) -> impl Fn(BoxError) -> ScheduleStoreError {
+    move |source| ScheduleStoreError::Unavailable { operation, source }
+}
+
+fn damaged(calendar: &str) -> impl Fn(String) -> ScheduleStoreError {
+    let calendar = calendar.to_owned();
+    move |what| ScheduleStoreError::Damaged {
+        calendar: calendar.clone(),
+        what,
+    }
+}
+
+/// Makes the calendar, if it is not there, and waits until nobody else writes it.
+fn lock<D: Database>(calendar: &str) -> Vec<Statement> {
+    let make = format!("{} calendar (name) VALUES (?)", D::INSERT_NEW);
+    // An update that changes nothing holds the row in every database.
+    let hold = "UPDATE calendar SET writes = writes + 1 WHERE name = ?";
+    vec![
+        Statement::new(make, [text(calendar)]),
+        Statement::new(hold, [text(calendar)]),
+    ]
+}
+
+fn tables<D: Database>() -> Vec<Statement> {
+    let task = format!(
+        "calendar {NAME}, id BIGINT NOT NULL, source TEXT NOT NULL, source_id TEXT NOT NULL, \
+         name TEXT NOT NULL, category TEXT NOT NULL, status TEXT NOT NULL, locked BIGINT NOT NULL, \
+         duration BIGINT NOT NULL, class BIGINT, class_order BIGINT NOT NULL, \
+         can_embed BIGINT NOT NULL, kind TEXT NOT NULL, PRIMARY KEY (calendar, id)"
+    );
+    let tables = [
+        (
+            "schedule_store",
+            "id BIGINT PRIMARY KEY, version BIGINT NOT NULL".to_owned(),
+        ),
+        (
+            "calendar",
+            format!("name {NAME}, writes BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (name)"),
+        ),
+        (
+            "day",
+            format!(
+                "calendar {NAME}, day BIGINT NOT NULL, week BIGINT NOT NULL, \
+                 day_of_week BIGINT NOT NULL, date TEXT NOT NULL, PRIMARY KEY (calendar, day)"
+            ),
+        ),
+        (
+            "task_class",
+            format!(
+                "calendar {NAME}, id BIGINT NOT NULL, name TEXT NOT NULL, strategy TEXT NOT NULL, \
+                 total_slots BIGINT NOT NULL, allow_filler_course BIGINT NOT NULL, \
+                 excluded_slots TEXT NOT NULL, excluded_days_of_week TEXT NOT NULL, \
+                 start_date TEXT, end_date TEXT, subject_type TEXT, difficulty_level TEXT, \
+                 cognitive_intensity TEXT, PRIMARY KEY (calendar, id)"
+            ),
+        ),
+        ("task_item", task.clone()),
+        ("event", task),
+        (
+            "event_section",
+            format!(
+                "calendar {NAME}, event BIGINT NOT NULL, day BIGINT NOT NULL, \
+                 section BIGINT NOT NULL, guest BIGINT, PRIMARY KEY (calendar, event, day, section)"
+            ),
+        ),
+        (
+            "note",
+            format!(
+                "calendar {NAME}, position BIGINT NOT NULL, kind TEXT NOT NULL, \
+                 text MEDIUMTEXT NOT NULL, PRIMARY KEY (calendar, position)"
+            ),
+        ),
+        (
+            "applied",
+            format!(
+                "calendar {NAME}, idempotency_key {NAME}, content LONGTEXT NOT NULL, \
+                 receipt LONGTEXT NOT NULL, PRIMARY KEY (calendar, idempotency_key)"
+            ),
+        ),
+    ];
+    let make = tables.iter().map(|(name, columns)| {
+        let options = D::TABLE_OPTIONS;
+        let sql = format!("CREATE TABLE IF NOT EXISTS {name} ({columns}) {options}");
+        Statement::new(sql, [])
+    });
+    let version = format!(
+        "{} schedule_store (id, version) VALUES (1, ?)",
+        D::INSERT_NEW
+    );
+    make.chain([Statement::new(version, [Cell::Int(VERSION)])])
+        .collect()
+}

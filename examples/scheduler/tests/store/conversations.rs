@@ -1,0 +1,243 @@
+//! What becomes of a calendar when people talk about it.
+use std::sync::Arc;
+
+use fugato::{graph::machine::Fact, state::ThreadId, store::MemoryLog};
+use fugato_testkit::{Reply as Said, Scripted};
+use scheduler::{
+    agent::{Agent, Reply, Request, TerminalStatus, Topic},
+    deps::Deps,
+    mind::Mind,
+    schedule::{ScheduleState, Slot, TaskStatus},
+    store::{Calendars, Note, NoteKind},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    common::{FIRST, SECOND, Scene, Stage, ends, lies, place, plan, strict, task},
+    scenarios::{NAME, Store, at, changed, filled},
+    sqlite::fresh,
+};
+
+/// An agent over a calendar that has been filled.
+struct Desk {
+    stage: Stage,
+    store: Store,
+    before: ScheduleState,
+    _folder: tempfile::TempDir,
+}
+
+impl Desk {
+    async fn new(mind: impl FnOnce(&Scripted) -> Mind, script: Vec<Value>) -> Self {
+        let (store, folder) = fresh().await.unwrap();
+        let before = filled(&store).await;
+        let model = Scripted::new(script.into_iter().map(|said| Said::text(said.to_string())));
+        let deps = Deps::new().unwrap().mind(mind(&model));
+        let deps = deps.calendars(Calendars::shared(store.clone(), NAME));
+        let stage = Stage::with(&deps, model, Arc::new(MemoryLog::default()), 30);
+        Self {
+            stage,
+            store,
+            before,
+            _folder: folder,
+        }
+    }
+
+    /// A model wants to place the first chapter, and the person is asked.
+    async fn writing(then: impl IntoIterator<Item = Value>) -> (Self, Scene) {
+        let script = [task(), plan(["Place it"]), place(FIRST, 1, 3)];
+        let script = script.into_iter().chain(then).collect();
+        let desk = Self::new(|model| strict(model.clone()), script).await;
+        let asked = desk.stage.ask("Place it").await;
+        let asked = desk.stage.reply(asked.open(), &Reply::approve()).await;
+        assert_eq!(asked.card().topic, Topic::Tool);
+        (desk, asked)
+    }
+
+    /// A rule places everything, and the person is asked whether to keep it.
+    async fn placing() -> (Self, Scene) {
+        let desk = Self::new(|_| Mind::default(), vec![]).await;
+        let asked = desk.stage.ask("plan my week").await;
+        assert_eq!(asked.card().topic, Topic::Schedule);
+        (desk, asked)
+    }
+
+    async fn lying(&self) -> ScheduleState {
+        self.store.read(NAME).await.unwrap().unwrap().schedule
+    }
+
+    /// Somebody else places the second chapter.
+    async fn overtake(&self, there: Slot) -> ScheduleState {
+        let (theirs, write) = changed(&self.before, &[at(SECOND, there, None)]);
+        self.store.write(NAME, "theirs", &write).await.unwrap();
+        theirs
+    }
+}
+
+fn statuses(agent: &Agent) -> Vec<TaskStatus> {
+    let schedule = agent.schedule.as_ref().unwrap();
+    [FIRST, SECOND]
+        .map(|id| schedule.task(id).unwrap().status)
+        .into()
+}
+
+#[tokio::test]
+async fn sch_c17_a_confirmed_write_is_stored_at_once_and_the_log_tells_who_agreed() {
+    let (desk, asked) = Desk::writing([ends("done"), json!("Done.")]).await;
+    assert_eq!(desk.lying().await, desk.before, "nobody has agreed yet");
+    let done = desk.stage.reply(asked.open(), &Reply::approve()).await;
+    assert!(done.is_finished());
+    let agent = done.agent();
+    assert_eq!(desk.lying().await, **agent.schedule.as_ref().unwrap());
+    assert_eq!(lies(agent, FIRST), [Slot::new(1, 3, 4)]);
+    assert_eq!(statuses(agent), [TaskStatus::Existing, TaskStatus::Pending]);
+    assert_eq!(done.customs("schedule_preview"), 1);
+    // The answer to the card, and after it what was stored.
+    let history = desk
+        .stage
+        .service
+        .runner()
+        .history(&desk.stage.thread, 1, 100);
+    let history = history.await.unwrap();
+    let told: Vec<String> = history
+        .iter()
+        .map(|entry| format!("{:?}", entry.fact))
+        .collect();
+    let card = asked.open().id.to_string();
+    let answered = history.iter().position(|entry| {
+        matches!(&entry.fact, Fact::Answered { answers } if format!("{answers:?}").contains(&card))
+    });
+    let stored = told
+        .iter()
+        .position(|fact| fact.contains("item-3") && fact.contains("stored"));
+    assert!(answered.is_some() && answered < stored, "{told:#?}");
+}
+
+#[tokio::test]
+async fn sch_c15_what_a_rule_placed_is_stored_when_the_person_accepts_it() {
+    let (desk, asked) = Desk::placing().await;
+    assert_eq!(asked.customs("schedule_preview"), 1);
+    assert_eq!(statuses(asked.agent()), [TaskStatus::Suggested; 2]);
+    assert_eq!(
+        desk.lying().await,
+        desk.before,
+        "suggestions are nobody's decision"
+    );
+    let done = desk.stage.reply(asked.open(), &Reply::approve()).await;
+    assert!(done.is_finished());
+    assert!(
+        done.statuses().contains(&"schedule_stored"),
+        "{:?}",
+        done.statuses()
+    );
+    let agent = done.agent();
+    assert_eq!(statuses(agent), [TaskStatus::Existing; 2]);
+    let places = |state: &ScheduleState| {
+        let tasks = state.tasks.iter();
+        let places: Vec<_> = tasks
+            .map(|task| (task.slots.clone(), task.embed_host))
+            .collect();
+        places
+    };
+    let stored = desk.lying().await;
+    assert_eq!(places(&stored), places(agent.schedule.as_ref().unwrap()));
+    assert_eq!(stored.task(FIRST).unwrap().status, TaskStatus::Existing);
+    assert!(!agent.agreed);
+}
+
+#[tokio::test]
+async fn sch_c15_what_the_person_does_not_accept_is_not_stored() {
+    let (desk, asked) = Desk::placing().await;
+    let refused = desk.stage.reply(asked.open(), &Reply::reject(None)).await;
+    assert!(refused.is_finished());
+    assert_eq!(desk.lying().await, desk.before);
+}
+
+#[tokio::test]
+async fn sch_129_a_write_that_others_overtook_is_told_and_the_calendar_loaded_anew() {
+    let (desk, asked) = Desk::writing([]).await;
+    let theirs = desk.overtake(Slot::new(1, 3, 4)).await;
+    desk.stage
+        .says(&json!({ "action": "ask_user", "speak": "Another time?" }));
+    let told = desk.stage.reply(asked.open(), &Reply::approve()).await;
+    assert_eq!(desk.lying().await, theirs, "nothing was written");
+    assert!(told.statuses().contains(&"schedule_conflict"));
+    let [(name, status)] = &told.tools()[..] else {
+        panic!("one call was made");
+    };
+    assert_eq!(
+        (name.as_str(), *status),
+        ("place", fugato::stream::ToolStatus::Failed)
+    );
+    let agent = told.agent();
+    assert_eq!(**agent.schedule.as_ref().unwrap(), theirs);
+    assert!(agent.run.failed_write, "it cannot count as done");
+    let seen = crate::common::told(desk.stage.model.requests().last().unwrap());
+    assert!(seen.contains("taken by \"Chapter 2\""), "{seen}");
+}
+
+#[tokio::test]
+async fn sch_129_a_whole_schedule_that_others_overtook_is_not_stored() {
+    let (desk, asked) = Desk::placing().await;
+    let theirs = desk.overtake(Slot::new(12, 7, 8)).await;
+    let ended = desk.stage.reply(asked.open(), &Reply::approve()).await;
+    assert!(ended.is_finished());
+    let agent = ended.agent();
+    let outcome = agent.run.outcome.as_ref().unwrap();
+    assert_eq!(
+        (outcome.status, outcome.code.as_str()),
+        (TerminalStatus::Aborted, "schedule_conflict")
+    );
+    let texts = ended.texts().join("\n");
+    assert!(texts.contains("\"Chapter 2\" lies on day 12"), "{texts}");
+    assert_eq!(desk.lying().await, theirs);
+    assert_eq!(**agent.schedule.as_ref().unwrap(), theirs);
+    // Asked again, it places what is still pending.
+    let again = desk.stage.ask("plan my week").await;
+    let done = desk.stage.reply(again.open(), &Reply::approve()).await;
+    assert!(done.is_finished());
+    assert!(desk.lying().await.task(FIRST).unwrap().is_placed());
+}
+
+#[tokio::test]
+async fn sch_62_quick_notes_and_quick_tasks_are_stored() {
+    let desk = Desk::new(|_| Mind::default(), vec![]).await;
+    let first = desk
+        .stage
+        .request(Request::new("Make a note: buy milk"))
+        .await;
+    assert_eq!(first.texts(), ["Noted: buy milk"]);
+    let task = desk.stage.request(Request::new("提醒我：交作业")).await;
+    assert_eq!(task.texts(), ["已记为待办：交作业"]);
+    assert!(task.is_finished());
+    let notes = desk.store.read(NAME).await.unwrap().unwrap().notes;
+    let note = |kind, text: &str| Note {
+        kind,
+        text: text.into(),
+    };
+    assert_eq!(
+        notes,
+        [
+            note(NoteKind::Note, "buy milk"),
+            note(NoteKind::Task, "交作业")
+        ]
+    );
+}
+
+#[tokio::test]
+async fn sch_133_a_calendar_that_is_not_there_is_named() {
+    let (store, _folder) = fresh().await.unwrap();
+    let deps = Deps::new().unwrap().calendars(Calendars::of_threads(store));
+    let stage = Stage::with(
+        &deps,
+        Scripted::new([""; 0]),
+        Arc::new(MemoryLog::default()),
+        30,
+    );
+    assert_eq!(stage.thread, ThreadId::new("test").unwrap());
+    let scene = stage.ask("plan my week").await;
+    assert!(
+        scene.error().contains("no calendar \"test\""),
+        "{}",
+        scene.error()
+    );
+}
