@@ -17,7 +17,7 @@ pub struct Package {
 }
 
 /// The arrows between the crates: a crate may need these, and no other crate of ours.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("fugato-state", &[]),
     ("fugato-store", &["state"]),
     ("fugato-stream", &["state"]),
@@ -33,6 +33,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
         ],
     ),
     ("fugato-anthropic", &["state", "llm"]),
+    ("fugato-axum", &["state", "store", "stream", "graph"]),
     ("fugato-openai", &["state", "llm", "memory"]),
     ("fugato-mysql", &["state", "store"]),
     ("fugato-postgres", &["state", "store"]),
@@ -51,6 +52,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
             "graph",
             "agent",
             "anthropic",
+            "axum",
             "openai",
             "mysql",
             "postgres",

@@ -3,6 +3,8 @@
 pub use fugato_agent as agent;
 #[cfg(feature = "anthropic")]
 pub use fugato_anthropic as anthropic;
+#[cfg(feature = "axum")]
+pub use fugato_axum as axum;
 pub use fugato_graph as graph;
 pub use fugato_llm as llm;
 pub use fugato_memory as memory;

@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use fugato_state::{Seq, ThreadId};
+use fugato_state::{RunId, Seq, ThreadId};
 use fugato_store::ThreadLog;
 use fugato_stream::{Event, Heard, Subscription};
 use futures::{Stream, StreamExt, future::BoxFuture};
@@ -24,6 +24,8 @@ pub struct Events {
     backlog: VecDeque<Event>,
     /// What is live up to here was read from the log already.
     read: Seq,
+    /// Whether it goes on with later runs. Then what was refused is none of its business.
+    follows: bool,
 }
 
 /// Where durable events can be read again.
@@ -35,6 +37,9 @@ pub(crate) struct Source {
 }
 
 const PAGE: usize = 256;
+
+/// The run of a request that was refused.
+pub(crate) const REFUSED: RunId = RunId(0);
 
 impl Source {
     /// The durable events from a position on.
@@ -71,7 +76,13 @@ impl Events {
             reading: None,
             backlog: VecDeque::new(),
             read: 0,
+            follows: false,
         }
+    }
+
+    pub(crate) fn following(mut self) -> Self {
+        self.follows = true;
+        self
     }
 
     pub(crate) fn after(mut self, cursor: Seq) -> Self {
@@ -114,6 +125,7 @@ impl Stream for Events {
                 continue;
             }
             match futures::ready!(self.live.poll_next_unpin(cx)) {
+                Some(Heard::Event(event)) if self.follows && event.run == REFUSED => {}
                 Some(Heard::Event(event)) if event.seq.is_none_or(|seq| seq > self.read) => {
                     return Poll::Ready(Some(event));
                 }

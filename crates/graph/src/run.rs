@@ -96,6 +96,11 @@ impl<S: State> Run<S> {
 }
 
 impl<S: State> Run<S> {
+    /// The events and the end apart, for whoever reads one here and awaits the other there.
+    pub fn split(self) -> (Events, BoxFuture<'static, Result<Ended<S>, RunError>>) {
+        (self.events, awaited(self.end))
+    }
+
     pub(crate) fn abort_handle(&self) -> AbortHandle {
         self.end.abort_handle()
     }
@@ -116,13 +121,18 @@ impl<S: State> IntoFuture for Run<S> {
     fn into_future(self) -> Self::IntoFuture {
         // The events are dropped first: a run that is only awaited makes none.
         drop(self.events);
-        let end = self.end;
-        async move {
-            end.await
-                .unwrap_or_else(|error| Err(RunError::new(RunErrorKind::Unfinished).because(error)))
-        }
-        .boxed()
+        awaited(self.end)
     }
+}
+
+fn awaited<S: State>(
+    end: JoinHandle<Result<Ended<S>, RunError>>,
+) -> BoxFuture<'static, Result<Ended<S>, RunError>> {
+    async move {
+        end.await
+            .unwrap_or_else(|error| Err(RunError::new(RunErrorKind::Unfinished).because(error)))
+    }
+    .boxed()
 }
 
 impl<S: State> fmt::Debug for Run<S> {

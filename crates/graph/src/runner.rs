@@ -12,6 +12,7 @@ use fugato_store::{
 };
 use fugato_stream::{EventKind, Hub};
 use futures::FutureExt;
+use tokio::sync::Notify;
 
 use crate::{
     Amendment, Answers, Durability, Ended, Events, Graph, IntoUpdates, Run, RunError, RunErrorKind,
@@ -20,7 +21,7 @@ use crate::{
     control::{Control, Stop},
     driver::{Driver, explain},
     engine::Engine,
-    events::Source,
+    events::{REFUSED, Source},
     journal::Journal,
     keeper::Keeper,
     machine::{Phase, Todo, Under},
@@ -51,6 +52,10 @@ pub(crate) struct Shop<S: State> {
     pub(crate) admin: Option<Arc<dyn ThreadAdmin>>,
     pub(crate) options: Arc<RunnerOptions>,
     live: Mutex<HashMap<ThreadId, Live>>,
+    /// What the followers of a thread read, whichever run it is.
+    lines: Mutex<HashMap<ThreadId, Weak<Hub>>>,
+    /// Told whenever a run is no longer live.
+    rested: Notify,
     keeper: Keeper,
 }
 
@@ -77,7 +82,17 @@ impl<S: State> Runner<S> {
         snapshots: Option<Arc<dyn Snapshots>>,
         admin: Option<Arc<dyn ThreadAdmin>>,
     ) -> Self {
-        let (options, live, keeper) = Default::default();
+        Self::assemble(graph, log, snapshots, admin, Arc::default())
+    }
+
+    fn assemble(
+        graph: Graph<S>,
+        log: Arc<dyn ThreadLog>,
+        snapshots: Option<Arc<dyn Snapshots>>,
+        admin: Option<Arc<dyn ThreadAdmin>>,
+        options: Arc<RunnerOptions>,
+    ) -> Self {
+        let (live, lines, rested, keeper) = Default::default();
         Self {
             shop: Arc::new(Shop {
                 graph,
@@ -86,6 +101,8 @@ impl<S: State> Runner<S> {
                 admin,
                 options,
                 live,
+                lines,
+                rested,
                 keeper,
             }),
         }
@@ -101,22 +118,28 @@ impl<S: State> Runner<S> {
             admin,
             ..
         } = &*self.shop;
-        Self {
-            shop: Arc::new(Shop {
-                graph: graph.clone(),
-                log: log.clone(),
-                snapshots: snapshots.clone(),
-                admin: admin.clone(),
-                options: Arc::new(options),
-                live: Mutex::default(),
-                keeper: Keeper::default(),
-            }),
-        }
+        Self::assemble(
+            graph.clone(),
+            log.clone(),
+            snapshots.clone(),
+            admin.clone(),
+            Arc::new(options),
+        )
     }
 
     /// The graph.
     pub fn graph(&self) -> &Graph<S> {
         &self.shop.graph
+    }
+
+    /// The log.
+    pub fn log(&self) -> &Arc<dyn ThreadLog> {
+        &self.shop.log
+    }
+
+    /// What lists and removes threads, if the store can.
+    pub fn admin(&self) -> Option<&Arc<dyn ThreadAdmin>> {
+        self.shop.admin.as_ref()
     }
 
     /// Begins a run with an input. The thread begins too, if it does not exist.
@@ -219,6 +242,46 @@ impl<S: State> Runner<S> {
         }
     }
 
+    /// Asks every run of this process to stop after its step and to leave its thread to others, and
+    /// waits until they have, at most this long. Returns how many have not. Whoever ends a process
+    /// starts no more runs before, and calls this last.
+    pub async fn hand_over(&self, grace: Duration) -> usize {
+        let all = async {
+            loop {
+                let rested = self.shop.rested.notified();
+                tokio::pin!(rested);
+                rested.as_mut().enable();
+                if lock(&self.shop.live).is_empty() {
+                    return;
+                }
+                self.drain();
+                rested.await;
+            }
+        };
+        match tokio::time::timeout(grace, all).await {
+            Ok(()) => 0,
+            Err(_) => lock(&self.shop.live).len(),
+        }
+    }
+
+    /// Whether a run of this process has the thread.
+    pub fn is_live(&self, thread: &ThreadId) -> bool {
+        lock(&self.shop.live).contains_key(thread)
+    }
+
+    /// The events of a thread after a position, and of every run of it that begins in this process
+    /// later. It has no end: whoever has heard enough drops it.
+    pub fn follow(&self, thread: &ThreadId, after: Seq) -> Events {
+        let shared = self.shop.line(thread);
+        let heard = shared.subscribe();
+        if let Some(hub) = self.shop.hub(thread) {
+            hub.relay(&shared);
+        }
+        Events::live(heard, Some(self.shop.source(thread)))
+            .following()
+            .after(after)
+    }
+
     /// The events of a thread after a position: the durable ones from the log, then those of the
     /// run that is under way in this process, if there is one.
     pub fn events(&self, thread: &ThreadId, after: Seq) -> Events {
@@ -289,6 +352,21 @@ impl<S: State> Shop<S> {
         lock(&self.live).get(thread)?.hub.upgrade()
     }
 
+    /// The hub that outlasts the runs of a thread, as long as somebody follows it.
+    fn line(&self, thread: &ThreadId) -> Arc<Hub> {
+        let mut lines = lock(&self.lines);
+        if let Some(line) = lines.get(thread).and_then(Weak::upgrade) {
+            return line;
+        }
+        // Now and then, so that it costs next to nothing.
+        if lines.len().is_power_of_two() {
+            lines.retain(|_, line| line.strong_count() > 0);
+        }
+        let line = Arc::default();
+        lines.insert(thread.clone(), Arc::downgrade(&line));
+        line
+    }
+
     async fn run(
         self: Arc<Self>,
         thread: &ThreadId,
@@ -319,6 +397,10 @@ impl<S: State> Shop<S> {
             control: Arc::downgrade(&control),
         };
         lock(&self.live).insert(thread.clone(), live);
+        let followed = lock(&self.lines).get(thread).and_then(Weak::upgrade);
+        if let Some(followed) = followed {
+            hub.relay(&followed);
+        }
         let ended = match self.prepare(thread, &lease, request, (&hub, control)).await {
             Ok(Admitted::Already(ended)) => {
                 self.release(thread, lease.fence).await;
@@ -451,12 +533,14 @@ impl<S: State> Shop<S> {
         {
             live.remove(thread);
         }
+        drop(live);
+        self.rested.notify_waiters();
     }
 }
 
 /// A request that was refused before anything ran: readers of the stream are told too.
 fn refuse(error: RunError, thread: &ThreadId, hub: &Hub) -> RunError {
-    tell(error.on(Some(thread), 0), RunId(0), thread, hub)
+    tell(error.on(Some(thread), 0), REFUSED, thread, hub)
 }
 
 /// A run that could not store how it went on: its log does not tell the readers, so this does.

@@ -124,6 +124,17 @@ impl EnvelopeEncoder {
         self
     }
 
+    /// Appends a message of the server's own, such as the answer to a ping.
+    pub fn message(&self, name: &str, data: &Value, frames: &mut Frames) {
+        let mut wire = Wire {
+            frames,
+            event: None,
+            carries: false,
+            now: (self.clock)(),
+        };
+        wire.message(name, |out| json::value(out, data));
+    }
+
     fn delta(&mut self, holds: Holds, event: &Event, block: &Text, text: &str) {
         let found = self.position(holds, event, block);
         if let Some(said) = found.and_then(|found| self.open.get_mut(found)) {

@@ -3,7 +3,7 @@ use std::{
     collections::VecDeque,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll},
@@ -24,6 +24,8 @@ use crate::{Event, EventKind, Text};
 /// - **lagging**: when a reader lags further, durable events are dropped and it is told from where
 ///   to read the log; what is neither durable nor a delta is dropped.
 /// - **late readers**: a reader that comes late first gets the open blocks with their text so far.
+/// - **relayed**: readers of a hub that another one relays to get its events as if they read it,
+///   for as long as both are there.
 #[derive(Debug, Default)]
 pub struct Hub {
     heard: AtomicUsize,
@@ -34,6 +36,7 @@ pub struct Hub {
 #[derive(Debug, Default)]
 struct Inner {
     readers: Vec<Arc<Ring>>,
+    relays: Vec<Weak<Hub>>,
     open: Vec<Event>,
     closed: bool,
 }
@@ -83,6 +86,22 @@ impl Hub {
         }
     }
 
+    /// Hands every event on to another hub too, the open blocks first, as long as that hub is
+    /// there. So a reader can outlast one run and go on with the next. The end of this hub is not
+    /// the end of the other. Asking again for the same changes nothing.
+    pub fn relay(&self, to: &Arc<Self>) {
+        let mut inner = lock(&self.inner);
+        let target = Arc::as_ptr(to);
+        if std::ptr::eq(self, target) || inner.relays.iter().any(|known| known.as_ptr() == target) {
+            return;
+        }
+        for event in inner.open.iter().flat_map(reopened) {
+            to.send(event);
+        }
+        inner.relays.push(Arc::downgrade(to));
+        self.heard.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Sends one event to every reader.
     pub fn send(&self, event: Event) {
         self.deliver([event]);
@@ -100,6 +119,14 @@ impl Hub {
             inner.remember(event);
         }
         self.open.store(!inner.open.is_empty(), Ordering::Relaxed);
+        inner.relays.retain(|relay| {
+            let Some(relay) = relay.upgrade() else {
+                self.heard.fetch_sub(1, Ordering::Relaxed);
+                return false;
+            };
+            relay.deliver(events.clone());
+            true
+        });
         let Some((last, others)) = inner.readers.split_last() else {
             return;
         };
@@ -137,6 +164,11 @@ impl Inner {
             EventKind::NodeFinished | EventKind::NodeFailed { .. } => {
                 self.open.retain(|open| !same_task(open, event));
             }
+            // A reader who outlasts the run is not shown what it left open.
+            EventKind::RunFinished { .. }
+            | EventKind::RunParked { .. }
+            | EventKind::RunFailed { .. }
+            | EventKind::RunCancelled { .. } => self.open.clear(),
             _ => {}
         }
     }
@@ -473,6 +505,32 @@ mod tests {
         let expected = [start(), delta("aa"), end(), start(), delta("bb"), end()];
         let heard = drain(&mut reader).split_off(CAPACITY);
         assert_eq!(heard, expected.map(Heard::Event));
+    }
+
+    #[test]
+    fn k22_a_reader_outlasts_one_run_and_goes_on_with_the_next() {
+        let (first, line) = (Arc::new(Hub::default()), Arc::new(Hub::default()));
+        first.send(delta("a"));
+        let mut reader = line.subscribe();
+        first.relay(&line);
+        first.relay(&line);
+        first.send(delta("b"));
+        first.close();
+        let second = Arc::new(Hub::default());
+        second.relay(&line);
+        assert!(second.is_heard());
+        second.send(event(Some(1), EventKind::NodeFinished));
+        let start = event(None, EventKind::TextStarted { block: "b".into() });
+        let expected = [
+            start,
+            delta("a"),
+            delta("b"),
+            event(Some(1), EventKind::NodeFinished),
+        ];
+        assert_eq!(drain(&mut reader), expected.map(Heard::Event));
+        drop((reader, line));
+        second.send(delta("c"));
+        assert!(!second.is_heard());
     }
 
     #[test]

@@ -1,0 +1,44 @@
+//! The AG-UI protocol.
+use std::sync::Arc;
+
+use axum::{extract::State, http::HeaderMap};
+use fugato_stream::{AgUiEncoder, Resume};
+use serde_json::Value;
+
+use crate::{
+    Caller, Said,
+    address::Address,
+    body::Sent,
+    error::{ApiError, Served},
+    office::{Office, Wish},
+    openai::go_on,
+    relay, said,
+};
+
+/// `POST /agui` with a `RunAgentInput`.
+pub(crate) async fn run(
+    State(office): State<Arc<Office>>,
+    caller: Caller,
+    headers: HeaderMap,
+    Sent(request): Sent,
+) -> Served {
+    let thread = required(&request, "threadId")?;
+    let run = required(&request, "runId")?;
+    let to = Address::new(&caller, thread)?;
+    let resume = Resume::ag_ui(&request)?;
+    let extra = said::object(&request, "forwardedProps")?;
+    let key = said::request_key(&headers)?;
+    let permit = office.reader(&caller)?;
+    let running = go_on(&office, &to, resume, || {
+        let said = Box::new(Said::last_of(&caller, &request, extra));
+        Wish::Start { key, said }
+    });
+    let events = relay::spoken(running.await?.events);
+    let encoder = AgUiEncoder::new().named(thread, run);
+    Ok(relay::respond(&office, (&to, permit), events, encoder))
+}
+
+fn required<'a>(request: &'a Value, name: &str) -> Served<&'a str> {
+    let text = said::text(request, name)?;
+    text.ok_or_else(|| ApiError::bad(format!("{name:?} is missing; it must be a text")))
+}

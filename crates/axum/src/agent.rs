@@ -1,0 +1,101 @@
+use async_trait::async_trait;
+use fugato_graph::{BoxError, Runner};
+use fugato_state::{Interrupt, State};
+use fugato_stream::Answered;
+use serde_json::{Map, Value};
+
+use crate::Caller;
+
+/// An agent as the endpoints need it: a runner, and how words become an input.
+///
+/// # Contract
+/// - `runner` is the same each time.
+/// - `input` and `answer` do nothing to the outside world: whether the run begins is not yet known.
+/// - What cannot be used is an [`Unusable`], whose message says what is allowed.
+#[async_trait]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an agent that can be served",
+    note = "implement `fugato_axum::Agent`: a name, a runner, and how words become an input"
+)]
+pub trait Agent: Send + Sync + 'static {
+    /// The state of its graph.
+    type State: State;
+
+    /// The name under which clients find it, such as the model of OpenAI's protocol.
+    fn name(&self) -> &str;
+
+    /// What runs its threads.
+    fn runner(&self) -> &Runner<Self::State>;
+
+    /// The input of a run, from what a person says.
+    async fn input(&self, said: Said) -> Result<Vec<<Self::State as State>::Update>, Unusable>;
+
+    /// The value that answers an open question. Protocols have approvals and rejections beside
+    /// values; unless said otherwise these are `true` and `false`, and no answer is `null`.
+    fn answer(&self, _asked: &Interrupt, answered: Answered) -> Result<Value, Unusable> {
+        Ok(answered.reply.into_value())
+    }
+
+    /// What a thread is called in a list.
+    fn title(&self, _state: &Self::State) -> Option<String> {
+        None
+    }
+
+    /// What a page shows of a thread that it opens, oldest first, each an object with a `kind`.
+    fn timeline(&self, _state: &Self::State) -> Vec<Value> {
+        vec![]
+    }
+}
+
+/// What a person says to an agent, by whatever protocol.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Said {
+    /// The words: the text of the last message.
+    pub text: String,
+    /// The conversation as the client tells it, in the form of its protocol; empty where a client
+    /// does not tell it. The thread knows better.
+    pub messages: Vec<Value>,
+    /// What the client sends beside it.
+    pub extra: Map<String, Value>,
+    /// Who says it.
+    pub caller: Caller,
+}
+
+impl Said {
+    /// These words and nothing else.
+    pub fn new(caller: Caller, text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            messages: vec![],
+            extra: Map::new(),
+            caller,
+        }
+    }
+}
+
+/// What was said cannot be used. The message goes to the client: it names what is wrong, and what
+/// is allowed.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Unusable {
+    message: String,
+    source: Option<BoxError>,
+}
+
+impl Unusable {
+    /// Says why.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            source: None,
+        }
+    }
+
+    /// Adds the cause, for the operator.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<BoxError>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+}

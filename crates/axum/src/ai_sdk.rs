@@ -1,0 +1,65 @@
+//! The UI message stream of the AI SDK.
+use std::sync::Arc;
+
+use axum::{
+    extract::{Path, State},
+    http::{HeaderMap, StatusCode},
+    response::IntoResponse,
+};
+use fugato_stream::{AiSdkEncoder, Resume};
+
+use crate::{
+    Caller, Said,
+    address::Address,
+    body::Sent,
+    error::Served,
+    office::{Office, Wish},
+    openai::go_on,
+    relay, said,
+};
+
+/// The fields that the SDK itself sends, or that are answers.
+const OWN: [&str; 6] = ["id", "messages", "trigger", "messageId", "answers", "after"];
+
+/// `POST /api/chat`.
+pub(crate) async fn chat(
+    State(office): State<Arc<Office>>,
+    caller: Caller,
+    headers: HeaderMap,
+    Sent(request): Sent,
+) -> Served {
+    let to = match said::text(&request, "id")? {
+        Some(name) => Address::new(&caller, name)?,
+        None => Address::fresh(&caller)?,
+    };
+    let resume = Resume::ai_sdk(&request)?;
+    let mut encoder = AiSdkEncoder::new();
+    if !resume.answers.is_empty() {
+        encoder = encoder.continues(resume.calls.clone());
+    }
+    let key = said::request_key(&headers)?;
+    let permit = office.reader(&caller)?;
+    let running = go_on(&office, &to, resume, || {
+        let extra = said::others(&request, &OWN);
+        let said = Box::new(Said::last_of(&caller, &request, extra));
+        Wish::Start { key, said }
+    });
+    let events = relay::spoken(running.await?.events);
+    Ok(relay::respond(&office, (&to, permit), events, encoder))
+}
+
+/// `GET /api/chat/{id}/stream`: the run that is under way, from its beginning.
+pub(crate) async fn again(
+    State(office): State<Arc<Office>>,
+    Path(name): Path<String>,
+    caller: Caller,
+) -> Served {
+    let to = Address::new(&caller, &name)?;
+    let permit = office.reader(&caller)?;
+    let Some(events) = office.again(&to) else {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
+    let events = relay::spoken(events);
+    let encoder = AiSdkEncoder::new();
+    Ok(relay::respond(&office, (&to, permit), events, encoder))
+}

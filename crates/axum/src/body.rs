@@ -1,0 +1,112 @@
+//! What clients send, within limits.
+use std::{convert::Infallible, sync::Arc};
+
+use axum::{
+    body::{Body, Bytes},
+    extract::{FromRequest, FromRequestParts, Request},
+    http::{HeaderMap, StatusCode, header, request::Parts},
+};
+use futures::StreamExt as _;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{
+    Caller, Limits,
+    error::{ApiError, Served},
+    office::Office,
+};
+
+/// The body of a request as JSON; an empty one is an empty object.
+pub(crate) struct Sent(pub(crate) Value);
+
+impl FromRequest<Arc<Office>> for Sent {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, office: &Arc<Office>) -> Served<Self> {
+        let (parts, body) = request.into_parts();
+        let bytes = read(body, &parts.headers, &office.limits).await?;
+        if bytes.is_empty() {
+            return Ok(Self(Value::Object(serde_json::Map::new())));
+        }
+        // A page of another origin can send anything else without asking first.
+        if !is_json(&parts.headers) {
+            return Err(ApiError::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "not_json",
+                "the body must be JSON, with the header content-type: application/json",
+            ));
+        }
+        let body: Value = serde_json::from_slice(&bytes)
+            .map_err(|error| ApiError::bad(format!("the body is not JSON: {error}")))?;
+        if body.is_object() {
+            Ok(Self(body))
+        } else {
+            Err(ApiError::bad("the body must be a JSON object"))
+        }
+    }
+}
+
+async fn read(body: Body, headers: &HeaderMap, limits: &Limits) -> Served<Bytes> {
+    let limit = limits.body;
+    let told = headers.get(header::CONTENT_LENGTH);
+    let told = told.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if told.is_some_and(|told| told > limit) {
+        return Err(too_large(limit));
+    }
+    let whole = async {
+        let mut pieces = body.into_data_stream();
+        let mut whole = Vec::with_capacity(told.unwrap_or(0));
+        while let Some(piece) = pieces.next().await {
+            let piece = piece.map_err(|_| ApiError::bad("the body broke off"))?;
+            if whole.len() + piece.len() > limit {
+                return Err(too_large(limit));
+            }
+            whole.extend_from_slice(&piece);
+        }
+        Ok(whole.into())
+    };
+    let waited = tokio::time::timeout(limits.body_timeout, whole).await;
+    waited.unwrap_or_else(|_| {
+        let message = format!("the body must come within {:?}", limits.body_timeout);
+        Err(ApiError::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "too_slow",
+            message,
+        ))
+    })
+}
+
+fn too_large(limit: usize) -> ApiError {
+    let message = format!("a body may have {limit} bytes");
+    ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let essence = kind.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/json")
+}
+
+/// What the query says.
+pub(crate) struct Asked<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequestParts<Arc<Office>> for Asked<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<Office>) -> Served<Self> {
+        let query = axum::extract::Query::try_from_uri(&parts.uri);
+        let axum::extract::Query(asked) =
+            query.map_err(|error| ApiError::bad(error.body_text()))?;
+        Ok(Self(asked))
+    }
+}
+
+/// The guard has found out who it is, or the request would not be here.
+impl FromRequestParts<Arc<Office>> for Caller {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<Office>) -> Result<Self, Infallible> {
+        Ok(parts.extensions.get::<Self>().cloned().unwrap_or_default())
+    }
+}

@@ -1,0 +1,112 @@
+//! A run as one answer, for clients that do not read streams.
+use axum::http::StatusCode;
+use fugato_state::{Interrupt, ThreadId};
+use fugato_stream::{Event, EventKind, Origin};
+use futures::{Stream, StreamExt as _};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+use crate::error::{ApiError, Served, closing};
+
+/// What a run said until it came to rest.
+#[derive(Debug, Default)]
+pub(crate) struct Completion {
+    text: Vec<Piece>,
+    reasoning: Vec<Piece>,
+    usage: Option<Value>,
+    asked: Vec<Interrupt>,
+    rested: bool,
+}
+
+#[derive(Debug)]
+struct Piece {
+    by: Option<Arc<Origin>>,
+    text: String,
+}
+
+impl Completion {
+    /// Reads a run to its end.
+    pub(crate) async fn collect(events: impl Stream<Item = Event>) -> Served<Self> {
+        let mut whole = Self::default();
+        let mut events = std::pin::pin!(events);
+        while let Some(event) = events.next().await {
+            whole.take(event)?;
+        }
+        // Another process goes on with it.
+        if whole.rested {
+            Ok(whole)
+        } else {
+            Err(closing())
+        }
+    }
+
+    fn take(&mut self, event: Event) -> Served<()> {
+        let by = event.origin;
+        match event.kind {
+            EventKind::TextDelta { text, .. } => self.text.push(Piece {
+                by,
+                text: text.as_str().to_owned(),
+            }),
+            EventKind::ReasoningDelta { text, .. } => self.reasoning.push(Piece {
+                by,
+                text: text.as_str().to_owned(),
+            }),
+            // What a failed attempt said is void.
+            EventKind::NodeFailed { .. } => {
+                for pieces in [&mut self.text, &mut self.reasoning] {
+                    pieces.retain(|piece| piece.by != by);
+                }
+            }
+            EventKind::Custom { name, data } if name == "usage" => self.usage = Some(data),
+            EventKind::InterruptRaised(interrupt) => {
+                self.asked.retain(|asked| asked.id != interrupt.id);
+                self.asked.push(interrupt);
+            }
+            EventKind::InterruptAnswered { id, .. } | EventKind::InterruptExpired { id } => {
+                self.asked.retain(|asked| asked.id != id);
+            }
+            EventKind::RunParked { interrupts } => {
+                self.asked = interrupts;
+                self.rested = true;
+            }
+            EventKind::RunFinished { .. } => self.rested = true,
+            EventKind::RunFailed { error } => {
+                let status = StatusCode::INTERNAL_SERVER_ERROR;
+                return Err(ApiError::new(status, "run_failed", error));
+            }
+            EventKind::RunCancelled { by, why } => {
+                let message = format!("the run was cancelled by {by}: {why}");
+                return Err(ApiError::new(StatusCode::CONFLICT, "cancelled", message));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The answer in OpenAI's form.
+    pub(crate) fn body(self, id: &str, model: &str, created: i64, thread: &ThreadId) -> Value {
+        let mut message = json!({ "role": "assistant", "content": joined(&self.text) });
+        let reasoning = joined(&self.reasoning);
+        if let Some(message) = message.as_object_mut()
+            && !reasoning.is_empty()
+        {
+            message.insert("reasoning_content".into(), reasoning.into());
+        }
+        let mut body = json!({
+            "id": id,
+            "object": "chat.completion",
+            "created": created,
+            "model": model,
+            "choices": [{ "index": 0, "message": message, "finish_reason": "stop" }],
+            "ext": { "conversation_id": thread, "interrupts": self.asked },
+        });
+        if let (Some(body), Some(usage)) = (body.as_object_mut(), self.usage) {
+            body.insert("usage".into(), usage);
+        }
+        body
+    }
+}
+
+fn joined(pieces: &[Piece]) -> String {
+    pieces.iter().map(|piece| piece.text.as_str()).collect()
+}

@@ -1,0 +1,226 @@
+//! An agent without its types.
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use fugato_graph::{
+    Answers, Ended, Events, Graph, HistoryEntry, Run, RunError, Runner, Standing, Worker,
+};
+use fugato_state::{Interrupt, Seq, State, ThreadId};
+use fugato_store::{ThreadAdmin, ThreadLog};
+use fugato_stream::Answered;
+use futures::{FutureExt as _, future::BoxFuture};
+use serde_json::{Value, json};
+
+use crate::{
+    Agent, Said,
+    error::{ApiError, Served},
+};
+
+/// A run that was asked for.
+pub(crate) struct Begun {
+    pub(crate) events: Events,
+    pub(crate) end: BoxFuture<'static, Result<Rest, RunError>>,
+}
+
+/// How a run came to rest.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Rest {
+    Finished(Option<Value>),
+    Parked(Vec<Interrupt>),
+    /// It goes on later, or nothing of it is left.
+    Other,
+}
+
+/// What is told of a thread's state.
+pub(crate) struct View {
+    pub(crate) title: Option<String>,
+    pub(crate) timeline: Vec<Value>,
+}
+
+#[async_trait]
+pub(crate) trait DynAgent: Send + Sync {
+    fn name(&self) -> &str;
+    fn graph(&self) -> Value;
+    fn log(&self) -> &dyn ThreadLog;
+    fn admin(&self) -> Option<&dyn ThreadAdmin>;
+    async fn start(&self, thread: &ThreadId, key: Option<String>, said: Said) -> Served<Begun>;
+    async fn resume(&self, thread: &ThreadId, answers: Vec<Answered>) -> Served<Begun>;
+    fn recover(&self, thread: &ThreadId) -> Begun;
+    fn retry(&self, thread: &ThreadId) -> Begun;
+    async fn cancel(&self, thread: &ThreadId, by: &str, why: &str) -> Result<(), RunError>;
+    fn events(&self, thread: &ThreadId, after: Seq) -> Events;
+    fn follow(&self, thread: &ThreadId, after: Seq) -> Events;
+    fn is_live(&self, thread: &ThreadId) -> bool;
+    async fn standing(&self, thread: &ThreadId) -> Result<Standing, RunError>;
+    async fn view(&self, thread: &ThreadId, at: Seq) -> Result<View, RunError>;
+    async fn state(&self, thread: &ThreadId, at: Seq) -> Result<Value, RunError>;
+    async fn history(
+        &self,
+        thread: &ThreadId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<HistoryEntry>, RunError>;
+    async fn fork(&self, thread: &ThreadId, at: Seq, new: &ThreadId) -> Result<(), RunError>;
+    async fn hand_over(&self, grace: Duration) -> usize;
+    async fn work(&self, stop: BoxFuture<'static, ()>);
+}
+
+/// An agent with its types.
+pub(crate) struct Erased<A>(pub(crate) A);
+
+impl<A: Agent> Erased<A> {
+    fn runner(&self) -> &Runner<A::State> {
+        self.0.runner()
+    }
+}
+
+#[async_trait]
+impl<A: Agent> DynAgent for Erased<A> {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn graph(&self) -> Value {
+        drawn(self.0.name(), self.runner().graph())
+    }
+
+    fn log(&self) -> &dyn ThreadLog {
+        &**self.runner().log()
+    }
+
+    fn admin(&self) -> Option<&dyn ThreadAdmin> {
+        self.runner().admin().map(|admin| &**admin)
+    }
+
+    async fn start(&self, thread: &ThreadId, key: Option<String>, said: Said) -> Served<Begun> {
+        let input = self.0.input(said).await?;
+        Ok(begun(match key {
+            Some(key) => self.runner().start_keyed(thread, key, input),
+            None => self.runner().start(thread, input),
+        }))
+    }
+
+    async fn resume(&self, thread: &ThreadId, answers: Vec<Answered>) -> Served<Begun> {
+        let open = match self.runner().standing(thread).await? {
+            Standing::Waiting(open) => open,
+            Standing::New => return Err(ApiError::no_thread("of this name")),
+            _ => vec![],
+        };
+        let answers = self.answers(&open, answers)?;
+        Ok(begun(self.runner().resume(thread, answers)))
+    }
+
+    fn recover(&self, thread: &ThreadId) -> Begun {
+        begun(self.runner().recover(thread))
+    }
+
+    fn retry(&self, thread: &ThreadId) -> Begun {
+        begun(self.runner().retry(thread))
+    }
+
+    async fn cancel(&self, thread: &ThreadId, by: &str, why: &str) -> Result<(), RunError> {
+        self.runner().cancel(thread, by, why).await
+    }
+
+    fn events(&self, thread: &ThreadId, after: Seq) -> Events {
+        self.runner().events(thread, after)
+    }
+
+    fn follow(&self, thread: &ThreadId, after: Seq) -> Events {
+        self.runner().follow(thread, after)
+    }
+
+    fn is_live(&self, thread: &ThreadId) -> bool {
+        self.runner().is_live(thread)
+    }
+
+    async fn standing(&self, thread: &ThreadId) -> Result<Standing, RunError> {
+        self.runner().standing(thread).await
+    }
+
+    async fn view(&self, thread: &ThreadId, at: Seq) -> Result<View, RunError> {
+        let state = self.runner().state_at(thread, at).await?;
+        Ok(View {
+            title: self.0.title(&state),
+            timeline: self.0.timeline(&state),
+        })
+    }
+
+    async fn state(&self, thread: &ThreadId, at: Seq) -> Result<Value, RunError> {
+        let state = self.runner().state_at(thread, at).await?;
+        Ok(serde_json::to_value(&*state)?)
+    }
+
+    async fn history(
+        &self,
+        thread: &ThreadId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<HistoryEntry>, RunError> {
+        self.runner().history(thread, from, limit).await
+    }
+
+    async fn fork(&self, thread: &ThreadId, at: Seq, new: &ThreadId) -> Result<(), RunError> {
+        self.runner().fork(thread, at, new).await
+    }
+
+    async fn hand_over(&self, grace: Duration) -> usize {
+        self.runner().hand_over(grace).await
+    }
+
+    async fn work(&self, stop: BoxFuture<'static, ()>) {
+        Worker::new(self.runner().clone()).run_until(stop).await;
+    }
+}
+
+impl<A: Agent> Erased<A> {
+    /// What was answered, as the thread's questions want it. Whether they are open is for the
+    /// thread to say.
+    fn answers(&self, open: &[Interrupt], answered: Vec<Answered>) -> Served<Answers> {
+        let mut answers = Answers::none();
+        for answered in answered {
+            let (id, digest) = (answered.id.clone(), answered.digest.clone());
+            let asked = match (&id, open) {
+                (Some(id), open) => open.iter().find(|asked| asked.id == *id),
+                (None, [only]) => Some(only),
+                (None, _) => None,
+            };
+            let value = match asked {
+                Some(asked) => self.0.answer(asked, answered)?,
+                None => answered.reply.into_value(),
+            };
+            let more = match (id, digest) {
+                (Some(id), Some(digest)) => answers.approving(id, value, digest),
+                (Some(id), None) => answers.and(id, value),
+                (None, _) => Answers::only(value),
+            };
+            answers = more.map_err(RunError::from)?;
+        }
+        Ok(answers)
+    }
+}
+
+fn begun<S: State>(run: Run<S>) -> Begun {
+    let (events, end) = run.split();
+    let end = end.map(|end| end.map(rest)).boxed();
+    Begun { events, end }
+}
+
+fn rest<S: State>(ended: Ended<S>) -> Rest {
+    match ended {
+        Ended::Finished { output, .. } => Rest::Finished(output),
+        Ended::Parked { interrupts, .. } => Rest::Parked(interrupts),
+        _ => Rest::Other,
+    }
+}
+
+fn drawn<S: State>(name: &str, graph: &Graph<S>) -> Value {
+    let nodes: Vec<Arc<str>> = graph.node_names().collect();
+    json!({
+        "name": name,
+        "fingerprint": graph.fingerprint(),
+        "nodes": nodes,
+        "mermaid": graph.to_mermaid(),
+        "dot": graph.to_dot(),
+    })
+}

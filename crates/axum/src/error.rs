@@ -1,0 +1,243 @@
+//! What a client is told that cannot be served: `{"error": {"type", "message"}}`.
+use std::time::Duration;
+
+use axum::{
+    Json,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use fugato_graph::{AnswerError, RunError, RunErrorKind};
+use fugato_state::InterruptId;
+use fugato_store::{StoreError, StoreErrorKind};
+use fugato_stream::ResumeError;
+use serde_json::{Map, Value, json};
+
+use crate::{Denied, Unusable};
+
+/// A request that cannot be served, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ApiError {
+    pub(crate) status: StatusCode,
+    /// A stable word for programs.
+    pub(crate) kind: &'static str,
+    /// The same for people, and what is allowed.
+    pub(crate) message: String,
+    more: Map<String, Value>,
+    retry_after: Option<Duration>,
+}
+
+pub(crate) type Served<T = Response> = Result<T, ApiError>;
+
+impl ApiError {
+    pub(crate) fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            kind,
+            message: message.into(),
+            more: Map::new(),
+            retry_after: None,
+        }
+    }
+
+    pub(crate) fn bad(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid_request", message)
+    }
+
+    pub(crate) fn no_thread(name: &str) -> Self {
+        let message = format!("there is no thread {name:?}");
+        Self::new(StatusCode::NOT_FOUND, "not_found", message)
+    }
+
+    /// Says when to come again.
+    pub(crate) fn retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait);
+        self
+    }
+
+    fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.more.insert(key.to_owned(), value.into());
+        self
+    }
+
+    pub(crate) fn body(&self) -> Value {
+        let mut error = json!({ "type": self.kind, "message": self.message });
+        if let Some(error) = error.as_object_mut() {
+            error.extend(self.more.clone());
+        }
+        json!({ "error": error })
+    }
+
+    /// What went wrong here is told to the operator, not to the client.
+    fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
+        tracing::error!(error = %chain(error), "a request failed");
+        let message = "the server failed; its log says why";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(self.body())).into_response();
+        if let Some(wait) = self.retry_after {
+            // Whole seconds, and not too early.
+            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+            let headers = response.headers_mut();
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer");
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        response
+    }
+}
+
+impl From<RunError> for ApiError {
+    fn from(error: RunError) -> Self {
+        let said = error.kind.to_string();
+        let conflict = |kind| Self::new(StatusCode::CONFLICT, kind, said.clone());
+        match &error.kind {
+            RunErrorKind::Busy { .. } => conflict("busy").retry_after(Duration::from_secs(1)),
+            RunErrorKind::Waiting { open } => conflict("waiting").with("open", names(open)),
+            RunErrorKind::Unfinished => conflict("unfinished"),
+            RunErrorKind::NothingToDo => conflict("nothing_to_do"),
+            RunErrorKind::GraphChanged { .. } => conflict("graph_changed"),
+            RunErrorKind::FailedBefore { .. } => conflict("failed_before"),
+            RunErrorKind::Cancelled { .. } => conflict("cancelled"),
+            RunErrorKind::HandedOver => closing(),
+            RunErrorKind::RequestChanged { .. } => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "request_changed", said)
+            }
+            RunErrorKind::Answer(answer) => answer_error(answer, said),
+            RunErrorKind::Store(kind) => store_error(kind, &error),
+            RunErrorKind::Unsupported(_) => {
+                Self::new(StatusCode::NOT_IMPLEMENTED, "unsupported", said)
+            }
+            RunErrorKind::Options(_) | RunErrorKind::Format | RunErrorKind::Migrate => {
+                Self::internal(&error)
+            }
+            _ => {
+                let message = chain(&error);
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "run_failed", message)
+            }
+        }
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        RunError::from(error).into()
+    }
+}
+
+impl From<Denied> for ApiError {
+    fn from(denied: Denied) -> Self {
+        let (status, kind) = if denied.known {
+            (StatusCode::FORBIDDEN, "forbidden")
+        } else {
+            (StatusCode::UNAUTHORIZED, "unauthorized")
+        };
+        Self::new(status, kind, denied.to_string())
+    }
+}
+
+impl From<Unusable> for ApiError {
+    fn from(unusable: Unusable) -> Self {
+        tracing::debug!(error = %chain(&unusable), "a request cannot be used");
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        Self::new(status, "unusable", unusable.to_string())
+    }
+}
+
+impl From<ResumeError> for ApiError {
+    fn from(error: ResumeError) -> Self {
+        Self::bad(chain(&error))
+    }
+}
+
+/// The server ends, and takes nothing new.
+pub(crate) fn closing() -> ApiError {
+    let message = "the server is about to end; the thread goes on elsewhere";
+    let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "closing", message);
+    error.retry_after(Duration::from_secs(1))
+}
+
+fn answer_error(error: &AnswerError, said: String) -> ApiError {
+    use AnswerError as Answer;
+    let unprocessable = StatusCode::UNPROCESSABLE_ENTITY;
+    let (status, kind) = match error {
+        Answer::Unknown { .. } => (StatusCode::NOT_FOUND, "unknown_interrupt"),
+        Answer::Expired { .. } => (StatusCode::CONFLICT, "expired"),
+        Answer::Digest { .. } => (StatusCode::CONFLICT, "digest"),
+        Answer::NothingAsked => (StatusCode::CONFLICT, "nothing_asked"),
+        Answer::Schema { .. } => (unprocessable, "schema"),
+        Answer::Bare { .. } => (unprocessable, "which_question"),
+        _ => (unprocessable, "refused"),
+    };
+    let told = ApiError::new(status, kind, said);
+    match error {
+        Answer::Unknown { open, .. } | Answer::Bare { open } => told.with("open", names(open)),
+        _ => told,
+    }
+}
+
+fn store_error(kind: &StoreErrorKind, error: &RunError) -> ApiError {
+    match kind {
+        StoreErrorKind::NotFound => {
+            let message = "there is no such thread or position";
+            ApiError::new(StatusCode::NOT_FOUND, "not_found", message)
+        }
+        StoreErrorKind::Compacted { base } => {
+            let message =
+                format!("positions up to {base} were compacted away; later ones are there");
+            ApiError::new(StatusCode::GONE, "compacted", message).with("base", *base)
+        }
+        StoreErrorKind::TooLarge { bytes, limit } => {
+            let message = format!("{bytes} bytes are more than the allowed {limit}");
+            ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
+        }
+        StoreErrorKind::Invalid(what) => ApiError::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "invalid_request",
+            what.clone(),
+        ),
+        StoreErrorKind::Conflict { .. } | StoreErrorKind::LeaseLost => {
+            let message = "somebody else wrote the thread meanwhile";
+            ApiError::new(StatusCode::CONFLICT, "conflict", message)
+        }
+        StoreErrorKind::Unavailable | StoreErrorKind::Full => {
+            tracing::error!(error = %chain(error), "the store is not there");
+            let message = "the store does not answer";
+            ApiError::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "store_unavailable",
+                message,
+            )
+            .retry_after(Duration::from_secs(1))
+        }
+        StoreErrorKind::Unsupported => {
+            let message = "the store of this server has nothing for it";
+            ApiError::new(StatusCode::NOT_IMPLEMENTED, "unsupported", message)
+        }
+        _ => ApiError::internal(error),
+    }
+}
+
+fn names(open: &[InterruptId]) -> Value {
+    open.iter().map(InterruptId::as_str).collect()
+}
+
+/// An error with its causes, in one line. The name of the thread is left out: the client knows it
+/// by another.
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let first = error.downcast_ref::<RunError>();
+    let mut text = first.map_or_else(|| error.to_string(), |run| run.kind.to_string());
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,139 @@
+//! Who is let in.
+use std::sync::Arc;
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    middleware::Next,
+    response::Response,
+};
+use tower_http::cors::CorsLayer;
+
+use crate::{Authenticate, error::ApiError, health::Metrics};
+
+/// Who is let in, and from where.
+pub(crate) struct Guard {
+    pub(crate) who: Arc<dyn Authenticate>,
+    /// Origins of pages that may use the agent, beside that of the server itself.
+    pub(crate) origins: Vec<String>,
+    /// Under which names the server may be called; empty for any.
+    pub(crate) hosts: Vec<String>,
+}
+
+/// Lets a request in that comes from where it may, and from somebody who is known.
+pub(crate) async fn known(
+    State(guard): State<Arc<Guard>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, ApiError> {
+    let (mut parts, body) = request.into_parts();
+    let opens_socket = parts.headers.contains_key(header::UPGRADE);
+    let only_reads = matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS);
+    if opens_socket || !only_reads {
+        guard.origin(&parts.headers)?;
+    }
+    let caller = guard.who.caller(&parts).await?;
+    parts.extensions.insert(caller);
+    Ok(next.run(Request::from_parts(parts, body)).await)
+}
+
+/// Lets a request in that calls the server by a name it has: a page of elsewhere can make its own
+/// name mean this machine.
+pub(crate) async fn called(
+    State(guard): State<Arc<Guard>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, ApiError> {
+    guard.host(request.headers())?;
+    Ok(next.run(request).await)
+}
+
+pub(crate) async fn counted(
+    State(metrics): State<Arc<Metrics>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let response = next.run(request).await;
+    metrics.responded(response.status());
+    response
+}
+
+impl Guard {
+    fn host(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let host = text(headers, header::HOST);
+        let name = without_port(host);
+        if self.hosts.is_empty() || self.hosts.iter().any(|own| own.eq_ignore_ascii_case(name)) {
+            return Ok(());
+        }
+        let message = format!("{name:?} is not this server: {} is", self.hosts.join(", "));
+        Err(ApiError::new(
+            StatusCode::MISDIRECTED_REQUEST,
+            "host",
+            message,
+        ))
+    }
+
+    /// What changes something comes from a page of this server, from a page that is let in, or from
+    /// no page at all.
+    fn origin(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let Some(origin) = headers.get(header::ORIGIN) else {
+            return Ok(());
+        };
+        let origin = origin.to_str().unwrap_or_default();
+        let own = origin.split_once("://").map(|(_, host)| host);
+        let host = text(headers, header::HOST);
+        let is_own = own.is_some_and(|own| !own.is_empty() && own.eq_ignore_ascii_case(host));
+        if is_own || self.origins.iter().any(|allowed| allowed == origin) {
+            return Ok(());
+        }
+        let message = format!("pages of {origin:?} may not use this server");
+        Err(ApiError::new(StatusCode::FORBIDDEN, "origin", message))
+    }
+
+    /// What browsers are told about pages of elsewhere; nothing if none is let in.
+    pub(crate) fn cors(&self) -> Option<CorsLayer> {
+        let origins: Vec<HeaderValue> = self
+            .origins
+            .iter()
+            .filter_map(|origin| HeaderValue::from_str(origin).ok())
+            .collect();
+        let sent = [
+            "content-type",
+            "authorization",
+            "idempotency-key",
+            "last-event-id",
+        ];
+        let sent = sent.map(header::HeaderName::from_static);
+        let own = header::HeaderName::from_static("x-conversation-id");
+        let layer = CorsLayer::new()
+            .allow_methods([Method::GET, Method::POST, Method::DELETE])
+            .allow_headers(sent.into_iter().chain([own.clone()]).collect::<Vec<_>>())
+            .expose_headers([own, header::RETRY_AFTER])
+            .allow_credentials(true);
+        (!origins.is_empty()).then(|| layer.allow_origin(origins))
+    }
+}
+
+fn text(headers: &HeaderMap, name: header::HeaderName) -> &str {
+    let value = headers.get(name).and_then(|value| value.to_str().ok());
+    value.unwrap_or_default()
+}
+
+/// The name of a host; one of digits and colons stands in brackets.
+fn without_port(host: &str) -> &str {
+    let after = host.rfind(']').unwrap_or(0);
+    match host.get(after..).and_then(|rest| rest.find(':')) {
+        Some(colon) => host.get(..after + colon).unwrap_or(host),
+        None => host,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_host_has_a_name_with_or_without_a_port() {
+        let names = ["a.example", "a.example:80", "[::1]:80", "[::1]", ""];
+        let names = names.map(super::without_port);
+        assert_eq!(names, ["a.example", "a.example", "[::1]", "[::1]", ""]);
+    }
+}

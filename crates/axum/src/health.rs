@@ -1,0 +1,156 @@
+//! How the server is, for machines.
+use std::{
+    fmt::Write as _,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
+};
+
+use axum::{
+    Json,
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use fugato_graph::RunError;
+use fugato_state::ThreadId;
+use serde_json::json;
+
+use crate::{
+    erased::Rest,
+    error::Served,
+    office::{Office, ending},
+};
+
+/// Counters since the process began.
+#[derive(Debug, Default)]
+pub(crate) struct Metrics {
+    begun: AtomicU64,
+    active: AtomicI64,
+    ended: [AtomicU64; ENDINGS.len()],
+    streams: AtomicI64,
+    events: AtomicU64,
+    responses: [AtomicU64; 6],
+}
+
+const ENDINGS: [&str; 7] = [
+    "finished",
+    "parked",
+    "failed",
+    "cancelled",
+    "handed_over",
+    "refused",
+    "other",
+];
+
+impl Metrics {
+    pub(crate) fn begun(&self) {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        self.active.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn ended(&self, end: &Result<Rest, RunError>) {
+        self.active.fetch_sub(1, Ordering::Relaxed);
+        let ending = ending(end);
+        let counters = ENDINGS.iter().zip(&self.ended);
+        for (_, counter) in counters.filter(|(name, _)| **name == ending) {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn events(&self, events: usize) {
+        self.events.fetch_add(events as u64, Ordering::Relaxed);
+    }
+
+    /// Counts a stream as open until this is dropped.
+    pub(crate) fn stream(self: &Arc<Self>) -> OpenStream {
+        self.streams.fetch_add(1, Ordering::Relaxed);
+        OpenStream(self.clone())
+    }
+
+    pub(crate) fn responded(&self, status: StatusCode) {
+        let class = usize::from(status.as_u16() / 100);
+        if let Some(counter) = self.responses.get(class) {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The counters in Prometheus's text format.
+    fn text(&self) -> String {
+        let mut out = String::new();
+        let head = |out: &mut String, name: &str, kind: &str, help: &str| {
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        };
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let name = "fugato_runs_begun_total";
+        head(&mut out, name, "counter", "Runs that were asked for.");
+        let _ = writeln!(out, "{name} {}", count(&self.begun));
+        let name = "fugato_runs_ended_total";
+        head(&mut out, name, "counter", "Runs that came to rest, by how.");
+        for (ending, counter) in ENDINGS.iter().zip(&self.ended) {
+            let _ = writeln!(out, "{name}{{end=\"{ending}\"}} {}", count(counter));
+        }
+        let name = "fugato_events_sent_total";
+        head(
+            &mut out,
+            name,
+            "counter",
+            "Events that were sent to readers.",
+        );
+        let _ = writeln!(out, "{name} {}", count(&self.events));
+        let name = "fugato_responses_total";
+        head(
+            &mut out,
+            name,
+            "counter",
+            "Answers to requests, by their class.",
+        );
+        for (class, counter) in self.responses.iter().enumerate().skip(1) {
+            let _ = writeln!(out, "{name}{{class=\"{class}xx\"}} {}", count(counter));
+        }
+        for (name, help, gauge) in [
+            ("fugato_runs_active", "Runs under way.", &self.active),
+            (
+                "fugato_streams_open",
+                "Streams and sockets that are open.",
+                &self.streams,
+            ),
+        ] {
+            head(&mut out, name, "gauge", help);
+            let _ = writeln!(out, "{name} {}", gauge.load(Ordering::Relaxed));
+        }
+        out
+    }
+}
+
+/// A stream that is open.
+#[derive(Debug)]
+pub(crate) struct OpenStream(Arc<Metrics>);
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.streams.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Whether requests are taken and the store answers.
+pub(crate) async fn health(State(office): State<Arc<Office>>) -> Served {
+    let nobody = ThreadId::new("health").expect("a short word is a name");
+    let store = office.agent.log().head(&nobody).await;
+    let (status, word) = match store {
+        Err(error) => {
+            tracing::error!(%error, "the store is not healthy");
+            (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable")
+        }
+        Ok(_) if office.is_closing() => (StatusCode::SERVICE_UNAVAILABLE, "closing"),
+        Ok(_) => (StatusCode::OK, "ok"),
+    };
+    Ok((status, Json(json!({ "status": word }))).into_response())
+}
+
+pub(crate) async fn metrics(State(office): State<Arc<Office>>) -> Response {
+    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
+    (kind, office.metrics.text()).into_response()
+}

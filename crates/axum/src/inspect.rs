@@ -1,0 +1,82 @@
+//! Looking into a thread: what happened, and the state at any position.
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{Path, State},
+};
+use fugato_state::Seq;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{Caller, address::Address, body::Asked, error::Served, office::Office};
+
+/// How many records are read unless the client asks for fewer.
+const READ: usize = 100;
+/// How many are read at most.
+const MOST: usize = 1000;
+
+#[derive(Deserialize)]
+pub(crate) struct Window {
+    from: Option<Seq>,
+    limit: Option<usize>,
+}
+
+/// `GET /threads/{id}/history?from=seq&limit=n`: the records, and from where to read on.
+pub(crate) async fn history(
+    State(office): State<Arc<Office>>,
+    Path(name): Path<String>,
+    Asked(window): Asked<Window>,
+    caller: Caller,
+) -> Served<Json<Value>> {
+    let to = Address::new(&caller, &name)?;
+    let head = office.must_exist(&to).await?;
+    let limit = window.limit.unwrap_or(READ).clamp(1, MOST);
+    // What was compacted away cannot be read; a client that names no position wants what is there.
+    let base = office.agent.log().head(&to.thread).await?;
+    let base = base.map_or(0, |head| head.base);
+    let from = window.from.unwrap_or(base + 1).max(1);
+    let entries = office.agent.history(&to.thread, from, limit).await?;
+    let next = entries.last().map(|entry| entry.seq + 1);
+    let next = next.filter(|next| *next <= head);
+    let entries: Vec<Value> = entries
+        .into_iter()
+        .map(|entry| {
+            json!({
+                "seq": entry.seq,
+                "at": entry.at,
+                "run": entry.run,
+                "scope": entry.scope,
+                "checkpoint": entry.is_checkpoint(),
+                "fact": entry.fact,
+            })
+        })
+        .collect();
+    Ok(Json(
+        json!({ "head": head, "entries": entries, "next": next }),
+    ))
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Position {
+    at: Option<Seq>,
+}
+
+/// `GET /threads/{id}/state?at=seq`.
+pub(crate) async fn state(
+    State(office): State<Arc<Office>>,
+    Path(name): Path<String>,
+    Asked(position): Asked<Position>,
+    caller: Caller,
+) -> Served<Json<Value>> {
+    let to = Address::new(&caller, &name)?;
+    let head = office.must_exist(&to).await?;
+    let at = position.at.unwrap_or(head);
+    let state = office.agent.state(&to.thread, at).await?;
+    Ok(Json(json!({ "seq": at, "state": state })))
+}
+
+/// `GET /graph`.
+pub(crate) async fn graph(State(office): State<Arc<Office>>) -> Json<Value> {
+    Json(office.agent.graph())
+}

@@ -1,0 +1,35 @@
+#![doc = include_str!("../README.md")]
+
+mod address;
+mod ag_ui;
+mod agent;
+mod ai_sdk;
+mod body;
+mod caller;
+mod collect;
+mod erased;
+mod error;
+mod follow;
+mod guard;
+mod health;
+mod inspect;
+mod limits;
+mod load;
+mod named;
+mod native;
+mod office;
+mod openai;
+mod page;
+mod relay;
+mod routes;
+mod said;
+mod serve;
+mod socket;
+mod threads;
+
+pub use agent::{Agent, Said, Unusable};
+pub use caller::{Authenticate, Caller, Denied, Everyone, InvalidTenant, Tenant};
+pub use limits::Limits;
+pub use page::{Asset, Page};
+pub use routes::AgentRoutes;
+pub use serve::serve;

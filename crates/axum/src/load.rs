@@ -1,0 +1,154 @@
+//! What each tenant has under way.
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use axum::http::StatusCode;
+use tokio::time::Instant;
+
+use crate::{
+    Limits, Tenant,
+    error::{ApiError, Served},
+};
+
+/// The loads of all tenants.
+#[derive(Debug, Default)]
+pub(crate) struct Loads {
+    tenants: Mutex<HashMap<Tenant, Load>>,
+}
+
+#[derive(Debug, Default)]
+struct Load {
+    runs: usize,
+    streams: usize,
+    /// When the runs of the last minute began.
+    begun: VecDeque<Instant>,
+}
+
+/// A place that is taken until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Permit {
+    loads: Arc<Loads>,
+    tenant: Tenant,
+    place: Place,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Run,
+    Stream,
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+impl Loads {
+    /// A place for a run.
+    pub(crate) fn run(self: &Arc<Self>, tenant: &Tenant, limits: &Limits) -> Served<Permit> {
+        let mut tenants = self.lock();
+        let load = tenants.entry(tenant.clone()).or_default();
+        let now = Instant::now();
+        load.forget(now);
+        if let Some(limit) = limits.concurrent_runs.filter(|limit| load.runs >= *limit) {
+            let message = format!("{limit} runs may be under way at a time");
+            return Err(too_many("concurrent_runs", message, Duration::from_secs(1)));
+        }
+        if let Some(limit) = limits.runs_per_minute {
+            if load.begun.len() >= limit {
+                let oldest = load.begun.front().copied().unwrap_or(now);
+                let message = format!("{limit} runs may begin in a minute");
+                let wait = MINUTE.saturating_sub(now - oldest);
+                return Err(too_many("runs_per_minute", message, wait));
+            }
+            load.begun.push_back(now);
+        }
+        load.runs += 1;
+        Ok(self.permit(tenant, Place::Run))
+    }
+
+    /// A place for a stream or a socket.
+    pub(crate) fn stream(self: &Arc<Self>, tenant: &Tenant, limits: &Limits) -> Served<Permit> {
+        let mut tenants = self.lock();
+        let load = tenants.entry(tenant.clone()).or_default();
+        if load.streams >= limits.streams {
+            let message = format!("{} streams may be open at a time", limits.streams);
+            return Err(too_many("streams", message, Duration::from_secs(1)));
+        }
+        load.streams += 1;
+        Ok(self.permit(tenant, Place::Stream))
+    }
+
+    fn permit(self: &Arc<Self>, tenant: &Tenant, place: Place) -> Permit {
+        Permit {
+            loads: self.clone(),
+            tenant: tenant.clone(),
+            place,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Tenant, Load>> {
+        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Load {
+    fn forget(&mut self, now: Instant) {
+        while self
+            .begun
+            .front()
+            .is_some_and(|begun| now - *begun >= MINUTE)
+        {
+            self.begun.pop_front();
+        }
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut tenants = self.loads.lock();
+        let Some(load) = tenants.get_mut(&self.tenant) else {
+            return;
+        };
+        match self.place {
+            Place::Run => load.runs = load.runs.saturating_sub(1),
+            Place::Stream => load.streams = load.streams.saturating_sub(1),
+        }
+        load.forget(Instant::now());
+        if load.runs == 0 && load.streams == 0 && load.begun.is_empty() {
+            tenants.remove(&self.tenant);
+        }
+    }
+}
+
+fn too_many(kind: &'static str, message: String, wait: Duration) -> ApiError {
+    ApiError::new(StatusCode::TOO_MANY_REQUESTS, kind, message).retry_after(wait)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_tenant_gets_its_places_back() {
+        let loads = Arc::new(Loads::default());
+        let limits = Limits::default().runs_per_minute(3).concurrent_runs(2);
+        let (one, other) = (Tenant::new("one").unwrap(), Tenant::new("other").unwrap());
+        let kind = |permit: Served<Permit>| permit.map_err(|error| error.kind).err();
+
+        let first = loads.run(&one, &limits).unwrap();
+        let second = loads.run(&one, &limits).unwrap();
+        assert_eq!(kind(loads.run(&one, &limits)), Some("concurrent_runs"));
+        assert_eq!(kind(loads.run(&other, &limits)), None);
+        drop(first);
+        let third = loads.run(&one, &limits).unwrap();
+        drop((second, third));
+        assert_eq!(kind(loads.run(&one, &limits)), Some("runs_per_minute"));
+        tokio::time::advance(MINUTE).await;
+        assert_eq!(kind(loads.run(&one, &limits)), None);
+        tokio::time::advance(MINUTE).await;
+        drop(loads.run(&one, &Limits::default()));
+        drop(loads.run(&other, &Limits::default()));
+        assert!(loads.lock().is_empty());
+    }
+}

@@ -1,0 +1,90 @@
+//! Named server-sent events, in the vocabularies that clients of such streams know.
+use std::sync::Arc;
+
+use axum::{
+    extract::{Path, State},
+    http::{HeaderMap, StatusCode},
+};
+use fugato_state::Seq;
+use fugato_stream::{NamedSseEncoder, Resume, Vocabulary};
+use futures::StreamExt as _;
+use serde::Deserialize;
+
+use crate::{
+    Caller, Said,
+    address::Address,
+    body::{Asked, Sent},
+    error::{ApiError, Served},
+    native::seen,
+    office::{Office, Wish},
+    openai::go_on,
+    relay, said,
+};
+
+/// `POST /sse/{vocabulary}` with `{thread?, text, extra?}` or `{thread, answers}`.
+pub(crate) async fn run(
+    State(office): State<Arc<Office>>,
+    Path(vocabulary): Path<String>,
+    caller: Caller,
+    headers: HeaderMap,
+    Sent(request): Sent,
+) -> Served {
+    let encoder = encoder(&vocabulary)?;
+    let to = match said::text(&request, "thread")? {
+        Some(name) => Address::new(&caller, name)?,
+        None => Address::fresh(&caller)?,
+    };
+    let resume = Resume::by_id(&request)?;
+    let said = Said {
+        extra: said::object(&request, "extra")?,
+        ..Said::new(
+            caller.clone(),
+            said::text(&request, "text")?.unwrap_or_default(),
+        )
+    };
+    let key = said::request_key(&headers)?;
+    let permit = office.reader(&caller)?;
+    let running = go_on(&office, &to, resume, || {
+        let said = Box::new(said);
+        Wish::Start { key, said }
+    });
+    let events = running.await?.events;
+    Ok(relay::respond(&office, (&to, permit), events, encoder))
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Back {
+    thread: String,
+    after: Option<Seq>,
+}
+
+/// `GET /sse/{vocabulary}?thread=name&after=seq`: what a browser missed, and what still comes.
+pub(crate) async fn again(
+    State(office): State<Arc<Office>>,
+    Path(vocabulary): Path<String>,
+    Asked(back): Asked<Back>,
+    caller: Caller,
+    headers: HeaderMap,
+) -> Served {
+    let encoder = encoder(&vocabulary)?;
+    let to = Address::new(&caller, &back.thread)?;
+    let permit = office.reader(&caller)?;
+    office.must_exist(&to).await?;
+    let after = seen(&headers)?.or(back.after).unwrap_or(0);
+    let shown = to.clone();
+    let events = office.agent.events(&to.thread, after);
+    let events = events.map(move |event| shown.show(event)).boxed();
+    Ok(relay::respond(&office, (&to, permit), events, encoder))
+}
+
+fn encoder(vocabulary: &str) -> Served<NamedSseEncoder> {
+    let names = match vocabulary {
+        "react" => Vocabulary::REACT,
+        "planner" => Vocabulary::PLANNER,
+        other => {
+            let message = format!("there is no vocabulary {other:?}; react and planner are");
+            return Err(ApiError::new(StatusCode::NOT_FOUND, "not_found", message));
+        }
+    };
+    Ok(NamedSseEncoder::new(names))
+}

@@ -1,0 +1,182 @@
+//! Runs of a thread: begun, answered, stopped and watched.
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{Path, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use fugato_state::Seq;
+use fugato_stream::{Answered, Fidelity, NamedSseEncoder, Resume, Vocabulary};
+use futures::StreamExt as _;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    Caller, Said,
+    address::Address,
+    body::{Asked, Sent},
+    error::{ApiError, Served},
+    follow::follow,
+    load::Permit,
+    office::{Office, Wish},
+    relay, said,
+};
+
+/// `POST /threads/{id}/runs` with `{text, extra?}`.
+pub(crate) async fn start(
+    State(office): State<Arc<Office>>,
+    Path(name): Path<String>,
+    caller: Caller,
+    headers: HeaderMap,
+    Sent(request): Sent,
+) -> Served {
+    let to = Address::new(&caller, &name)?;
+    let text = said::text(&request, "text")?;
+    let text = text.ok_or_else(|| ApiError::bad("\"text\" must say what is wanted"))?;
+    let said = Said {
+        extra: said::object(&request, "extra")?,
+        ..Said::new(caller, text)
+    };
+    let key = said::request_key(&headers)?;
+    let said = Box::new(said);
+    run(&office, &to, &headers, Wish::Start { key, said }).await
+}
+
+/// `POST /threads/{id}/resume` with `{answers: {id: answer}, digests?: {id: digest}}`.
+pub(crate) async fn resume(
+    State(office): State<Arc<Office>>,
+    Path(name): Path<String>,
+    caller: Caller,
+    headers: HeaderMap,
+    Sent(request): Sent,
+) -> Served {
+    let to = Address::new(&caller, &name)?;
+    office.must_exist(&to).await?;
+    let mut answers = Resume::by_id(&request)?.answers;
+    let digests = said::object(&request, "digests")?;
+    for answered in &mut answers {
+        let id = answered.id.as_ref().map(fugato_state::InterruptId::as_str);
+        let digest = id.and_then(|id| digests.get(id)).and_then(Value::as_str);
+        answered.digest = digest.map(str::to_owned);
+    }
+    run(&office, &to, &headers, wish(answers)?).await
+}
+
+/// Answering nothing is no answer.
+pub(crate) fn wish(answers: Vec<Answered>) -> Served<Wish> {
+    if answers.is_empty() {
+        let message = "\"answers\" must have at least one answer, under the id of its question";
+        return Err(ApiError::bad(message));
+    }
+    Ok(Wish::Resume(answers))
+}
+
+/// `POST /threads/{id}/recover`: goes on with a run that was left unfinished.
+pub(crate) async fn recover(
+    State(office): State<Arc<Office>>,
+    Path(name): Path<String>,
+    caller: Caller,
+    headers: HeaderMap,
+    Sent(_): Sent,
+) -> Served {
+    let to = Address::new(&caller, &name)?;
+    office.must_exist(&to).await?;
+    run(&office, &to, &headers, Wish::Recover).await
+}
+
+/// `POST /threads/{id}/retry`: tries again what failed, and nothing else.
+pub(crate) async fn retry(
+    State(office): State<Arc<Office>>,
+    Path(name): Path<String>,
+    caller: Caller,
+    headers: HeaderMap,
+    Sent(_): Sent,
+) -> Served {
+    let to = Address::new(&caller, &name)?;
+    office.must_exist(&to).await?;
+    run(&office, &to, &headers, Wish::Retry).await
+}
+
+/// `POST /threads/{id}/cancel` with `{why?}`.
+pub(crate) async fn cancel(
+    State(office): State<Arc<Office>>,
+    Path(name): Path<String>,
+    caller: Caller,
+    Sent(request): Sent,
+) -> Served {
+    let to = Address::new(&caller, &name)?;
+    office.must_exist(&to).await?;
+    let why = said::text(&request, "why")?.unwrap_or("the client said so");
+    office.agent.cancel(&to.thread, caller.name(), why).await?;
+    Ok((StatusCode::ACCEPTED, Json(json!({ "thread": to.name }))).into_response())
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Cursor {
+    after: Option<Seq>,
+    follow: Option<bool>,
+}
+
+/// `GET /threads/{id}/events?after=seq&follow=bool`.
+pub(crate) async fn events(
+    State(office): State<Arc<Office>>,
+    Path(name): Path<String>,
+    Asked(cursor): Asked<Cursor>,
+    caller: Caller,
+    headers: HeaderMap,
+) -> Served {
+    let to = Address::new(&caller, &name)?;
+    let permit = office.reader(&caller)?;
+    office.must_exist(&to).await?;
+    let after = seen(&headers)?.or(cursor.after).unwrap_or(0);
+    let events = if cursor.follow.unwrap_or(true) {
+        follow(&office, &to, after)
+    } else {
+        let shown = to.clone();
+        let events = office.agent.events(&to.thread, after);
+        events.map(move |event| shown.show(event)).boxed()
+    };
+    Ok(relay::respond(&office, (&to, permit), events, full()))
+}
+
+/// The position up to which a browser that comes back has seen everything.
+pub(crate) fn seen(headers: &HeaderMap) -> Served<Option<Seq>> {
+    match said::header(headers, "last-event-id")? {
+        Some(id) => Ok(Resume::last_event_id(id)?.after),
+        None => Ok(None),
+    }
+}
+
+/// Events as the page gets them: everything is told.
+fn full() -> NamedSseEncoder {
+    NamedSseEncoder::new(Vocabulary::REACT).fidelity(Fidelity::Full)
+}
+
+/// A run is asked for: it is told at once that it began, or with all its events as a stream.
+async fn run(office: &Arc<Office>, to: &Address, headers: &HeaderMap, wish: Wish) -> Served {
+    let accepted = said::header(headers, header::ACCEPT.as_str())?.unwrap_or_default();
+    let permit = accepted
+        .contains("text/event-stream")
+        .then(|| office.reader(&to.caller));
+    let permit: Option<Permit> = permit.transpose()?;
+    let running = office.begin(to, wish).await?;
+    let Some(permit) = permit else {
+        let begun = json!({ "thread": to.name, "run": running.run });
+        let mut response = (StatusCode::ACCEPTED, Json(begun)).into_response();
+        relay::name(&mut response, to);
+        return Ok(response);
+    };
+    Ok(relay::respond(office, (to, permit), running.events, full()))
+}
+
+pub(crate) async fn no_such_path() -> Response {
+    let message = "there is nothing here; the README of fugato-axum lists what there is";
+    ApiError::new(StatusCode::NOT_FOUND, "not_found", message).into_response()
+}
+
+pub(crate) async fn no_such_method() -> Response {
+    let message = "this path has other methods; the header allow lists them";
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method", message).into_response()
+}

@@ -1,0 +1,274 @@
+//! What all endpoints share: the agent, what is under way, and what is taken of whom.
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use fugato_graph::RunError;
+use fugato_state::{RunId, Seq, ThreadId};
+use fugato_stream::{Answered, Event, EventKind};
+use futures::{
+    StreamExt as _,
+    stream::{self, BoxStream},
+};
+use tokio::sync::{oneshot, watch};
+
+use crate::{
+    Caller, Limits, Said,
+    address::Address,
+    erased::{Begun, DynAgent, Rest},
+    error::{ApiError, Served, closing},
+    health::Metrics,
+    load::{Loads, Permit},
+};
+
+pub(crate) struct Office {
+    pub(crate) agent: Box<dyn DynAgent>,
+    pub(crate) limits: Limits,
+    pub(crate) metrics: Arc<Metrics>,
+    loads: Arc<Loads>,
+    under_way: Mutex<HashMap<ThreadId, UnderWay>>,
+    closing: watch::Sender<Door>,
+}
+
+/// Whether requests are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Door {
+    Open,
+    /// No run begins any more.
+    Closing,
+    /// Streams end too.
+    Closed,
+}
+
+/// The requests of this process that a thread works on.
+struct UnderWay {
+    requests: usize,
+    /// The head of the log when the first of them came.
+    after: Seq,
+}
+
+/// What is wanted of a thread.
+pub(crate) enum Wish {
+    Start {
+        key: Option<String>,
+        said: Box<Said>,
+    },
+    Resume(Vec<Answered>),
+    Recover,
+    Retry,
+}
+
+/// A request that was admitted: the events of its run, which ends with them.
+pub(crate) struct Running {
+    pub(crate) run: RunId,
+    pub(crate) events: BoxStream<'static, Event>,
+}
+
+impl Office {
+    pub(crate) fn new(agent: Box<dyn DynAgent>, limits: Limits) -> Self {
+        Self {
+            agent,
+            limits,
+            metrics: Arc::default(),
+            loads: Arc::default(),
+            under_way: Mutex::default(),
+            closing: watch::channel(Door::Open).0,
+        }
+    }
+
+    /// Begins a run, or goes on with one. It goes on when nobody reads it.
+    pub(crate) async fn begin(self: &Arc<Self>, to: &Address, wish: Wish) -> Served<Running> {
+        if self.is_closing() {
+            return Err(closing());
+        }
+        let permit = self.loads.run(&to.caller.tenant, &self.limits)?;
+        let head = self.agent.log().head(&to.thread).await?;
+        let after = head.map_or(0, |head| head.seq);
+        let working = self.work_on(&to.thread, after);
+        let Begun { mut events, end } = self.ask(to, wish).await?;
+        self.metrics.begun();
+        let (tell, told) = oneshot::channel();
+        let metrics = self.metrics.clone();
+        tokio::spawn(async move {
+            let end = end.await;
+            metrics.ended(&end);
+            drop((permit, working));
+            // Whoever asked may have gone.
+            drop(tell.send(end));
+        });
+        let shown = to.clone();
+        match events.next().await {
+            Some(first) if first.run != REFUSED => Ok(Running {
+                run: first.run,
+                events: stream::once(async { first })
+                    .chain(events)
+                    .map(move |event| shown.show(event))
+                    .boxed(),
+            }),
+            // It was refused, or carried out before.
+            _ => match told.await {
+                Ok(Ok(rest)) => self.known(to, rest).await,
+                Ok(Err(error)) => Err(error.into()),
+                Err(_) => Err(closing()),
+            },
+        }
+    }
+
+    async fn ask(&self, to: &Address, wish: Wish) -> Served<Begun> {
+        let (agent, thread) = (&self.agent, &to.thread);
+        match wish {
+            Wish::Start { key, said } => agent.start(thread, key, *said).await,
+            Wish::Resume(answers) => agent.resume(thread, answers).await,
+            Wish::Recover => Ok(agent.recover(thread)),
+            Wish::Retry => Ok(agent.retry(thread)),
+        }
+    }
+
+    /// What is told to who repeats a request.
+    async fn known(&self, to: &Address, rest: Rest) -> Served<Running> {
+        let head = self.agent.log().head(&to.thread).await?;
+        let head = head.map_or(0, |head| head.seq);
+        let last = self.agent.history(&to.thread, head, 1).await?;
+        let run = last.first().map_or(RunId(1), |entry| entry.run);
+        let mut kinds = vec![EventKind::RunStarted { resumed: true }];
+        match rest {
+            Rest::Finished(output) => kinds.push(EventKind::RunFinished { output }),
+            Rest::Parked(interrupts) => {
+                let raised = interrupts.iter().cloned();
+                kinds.extend(raised.map(EventKind::InterruptRaised));
+                kinds.push(EventKind::RunParked { interrupts });
+            }
+            Rest::Other => {}
+        }
+        let thread = to.name.clone();
+        let event = move |kind| Event {
+            thread: thread.clone(),
+            run,
+            seq: None,
+            origin: None,
+            kind,
+        };
+        let events = stream::iter(kinds).map(event).boxed();
+        Ok(Running { run, events })
+    }
+
+    /// The events of the run that is under way here, from its beginning; none if none is.
+    pub(crate) fn again(&self, to: &Address) -> Option<BoxStream<'static, Event>> {
+        let after = self.under_way().get(&to.thread)?.after;
+        let shown = to.clone();
+        let events = self.agent.events(&to.thread, after);
+        Some(events.map(move |event| shown.show(event)).boxed())
+    }
+
+    /// Whether a thread is there, if only as a run that has stored nothing yet.
+    pub(crate) async fn must_exist(&self, to: &Address) -> Served<Seq> {
+        match self.agent.log().head(&to.thread).await? {
+            Some(head) => Ok(head.seq),
+            None if self.is_under_way(to) => Ok(0),
+            None => Err(ApiError::no_thread(to.name.as_str())),
+        }
+    }
+
+    pub(crate) fn is_under_way(&self, to: &Address) -> bool {
+        self.under_way().contains_key(&to.thread)
+    }
+
+    /// A place for somebody who reads a stream.
+    pub(crate) fn reader(&self, caller: &Caller) -> Served<Permit> {
+        self.loads.stream(&caller.tenant, &self.limits)
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        *self.closing.borrow() > Door::Open
+    }
+
+    /// Waits until streams are to end.
+    pub(crate) fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut closing = self.closing.subscribe();
+        async move {
+            // An office that is gone is closed.
+            drop(closing.wait_for(|door| *door == Door::Closed).await);
+        }
+    }
+
+    /// Waits until no run begins any more.
+    pub(crate) fn closes(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut closing = self.closing.subscribe();
+        async move {
+            drop(closing.wait_for(|door| *door > Door::Open).await);
+        }
+    }
+
+    /// Takes no more runs, leaves those under way to others after their step, and ends streams.
+    /// Returns how many runs took longer than this.
+    pub(crate) async fn close(&self, grace: Duration) -> usize {
+        self.closing.send_replace(Door::Closing);
+        let left = self.agent.hand_over(grace).await;
+        self.closing.send_replace(Door::Closed);
+        left
+    }
+
+    fn work_on(self: &Arc<Self>, thread: &ThreadId, after: Seq) -> Working {
+        let mut under_way = self.under_way();
+        let entry = under_way
+            .entry(thread.clone())
+            .or_insert(UnderWay { requests: 0, after });
+        entry.requests += 1;
+        Working {
+            office: self.clone(),
+            thread: thread.clone(),
+        }
+    }
+
+    fn under_way(&self) -> MutexGuard<'_, HashMap<ThreadId, UnderWay>> {
+        self.under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The run of a request that was refused.
+const REFUSED: RunId = RunId(0);
+
+/// A request that a thread works on, until this is dropped.
+struct Working {
+    office: Arc<Office>,
+    thread: ThreadId,
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        let mut under_way = self.office.under_way();
+        if let Some(entry) = under_way.get_mut(&self.thread) {
+            entry.requests -= 1;
+            if entry.requests == 0 {
+                under_way.remove(&self.thread);
+            }
+        }
+    }
+}
+
+/// How a run ended, for counting.
+pub(crate) fn ending(end: &Result<Rest, RunError>) -> &'static str {
+    use fugato_graph::RunErrorKind as Kind;
+    match end {
+        Ok(Rest::Finished(_)) => "finished",
+        Ok(Rest::Parked(_)) => "parked",
+        Ok(Rest::Other) => "other",
+        Err(error) => match &error.kind {
+            Kind::Cancelled { .. } => "cancelled",
+            Kind::HandedOver => "handed_over",
+            Kind::Answer(_)
+            | Kind::Busy { .. }
+            | Kind::Waiting { .. }
+            | Kind::Unfinished
+            | Kind::NothingToDo
+            | Kind::GraphChanged { .. }
+            | Kind::RequestChanged { .. }
+            | Kind::FailedBefore { .. } => "refused",
+            _ => "failed",
+        },
+    }
+}

@@ -1,0 +1,141 @@
+//! OpenAI's protocol.
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::IntoResponse,
+};
+use fugato_stream::{OpenAiEncoder, Resume};
+use futures::StreamExt as _;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    Caller, Said,
+    address::Address,
+    body::Sent,
+    collect::Completion,
+    error::{ApiError, Served},
+    office::{Office, Running, Wish},
+    relay, said,
+};
+
+/// The fields of the extension that are the server's own.
+const OWN: [&str; 3] = ["conversation_id", "resume", "confirm_action"];
+
+/// `POST /v1/chat/completions`.
+pub(crate) async fn complete(
+    State(office): State<Arc<Office>>,
+    caller: Caller,
+    headers: HeaderMap,
+    Sent(request): Sent,
+) -> Served {
+    let model = said::text(&request, "model")?;
+    let name = office.agent.name();
+    if let Some(other) = model.filter(|model| *model != name) {
+        let message = format!("there is no model {other:?}; {name:?} is");
+        return Err(ApiError::new(
+            StatusCode::NOT_FOUND,
+            "model_not_found",
+            message,
+        ));
+    }
+    let extra = extension(&request)?;
+    let key = said::request_key(&headers)?;
+    let to = conversation(&caller, &headers, &extra, key.as_deref())?;
+    let resume = Resume::openai(&request)?;
+    let streamed = request.get("stream") == Some(&Value::Bool(true));
+    let permit = streamed.then(|| office.reader(&caller)).transpose()?;
+    let running = go_on(&office, &to, resume, || {
+        let others = said::others(&Value::Object(extra), &OWN);
+        let said = Box::new(Said::last_of(&caller, &request, others));
+        Wish::Start { key, said }
+    });
+    let Running { run, events } = running.await?;
+    let (events, created) = (relay::spoken(events), seconds());
+    let id = format!("chatcmpl-{}-{run}", to.name);
+    let Some(permit) = permit else {
+        let whole = Completion::collect(events).await?;
+        let body = whole.body(&id, name, created, &to.name);
+        let mut response = Json(body).into_response();
+        relay::name(&mut response, &to);
+        return Ok(response);
+    };
+    let mut encoder = OpenAiEncoder::new(&id, name, created);
+    if request.pointer("/stream_options/include_usage") == Some(&Value::Bool(true)) {
+        encoder = encoder.include_usage();
+    }
+    Ok(relay::respond(&office, (&to, permit), events, encoder))
+}
+
+/// `GET /v1/models`: one, the agent.
+pub(crate) async fn models(State(office): State<Arc<Office>>) -> Json<Value> {
+    let model = json!({
+        "id": office.agent.name(),
+        "object": "model",
+        "created": 0,
+        "owned_by": "fugato",
+    });
+    Json(json!({ "object": "list", "data": [model] }))
+}
+
+/// A run that is begun, answered, or shown again from where the client lost it.
+pub(crate) async fn go_on(
+    office: &Arc<Office>,
+    to: &Address,
+    resume: Resume,
+    start: impl FnOnce() -> Wish,
+) -> Served<Running> {
+    if !resume.answers.is_empty() {
+        office.must_exist(to).await?;
+        return office.begin(to, Wish::Resume(resume.answers)).await;
+    }
+    let Some(after) = resume.after else {
+        return office.begin(to, start()).await;
+    };
+    let head = office.must_exist(to).await?;
+    let last = office.agent.history(&to.thread, head, 1).await?;
+    let run = last
+        .first()
+        .map_or(fugato_state::RunId(1), |entry| entry.run);
+    let shown = to.clone();
+    let events = office.agent.events(&to.thread, after);
+    let events = events.map(move |event| shown.show(event)).boxed();
+    Ok(Running { run, events })
+}
+
+fn extension(request: &Value) -> Served<Map<String, Value>> {
+    let name = if request.get("extra").is_some() {
+        "extra"
+    } else {
+        "ext"
+    };
+    said::object(request, name)
+}
+
+/// The conversation that a header or the extension names; else a new one. A request with a key of
+/// its own finds the same one again.
+fn conversation(
+    caller: &Caller,
+    headers: &HeaderMap,
+    extra: &Map<String, Value>,
+    key: Option<&str>,
+) -> Served<Address> {
+    let named = said::header(headers, "x-conversation-id")?;
+    let named = named.or_else(|| extra.get("conversation_id")?.as_str());
+    match (named, key) {
+        (Some(name), _) => Address::new(caller, name),
+        (None, Some(key)) => Address::new(caller, &format!("key-{key}")),
+        (None, None) => Address::fresh(caller),
+    }
+}
+
+/// Seconds since the Unix epoch.
+fn seconds() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    i64::try_from(since.unwrap_or_default().as_secs()).unwrap_or(i64::MAX)
+}

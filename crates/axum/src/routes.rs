@@ -1,0 +1,170 @@
+use std::{fmt, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    middleware::from_fn_with_state,
+    routing::{get, post},
+};
+
+use crate::{
+    Agent, Authenticate, Everyone, Limits, Page, ag_ui, ai_sdk,
+    erased::Erased,
+    guard::{self, Guard},
+    health, inspect, named, native,
+    office::Office,
+    openai, socket, threads,
+};
+
+/// The endpoints of one agent.
+pub struct AgentRoutes<A> {
+    agent: A,
+    who: Arc<dyn Authenticate>,
+    limits: Limits,
+    origins: Vec<String>,
+    hosts: Vec<String>,
+    page: Option<Page>,
+    pub(crate) grace: Duration,
+    pub(crate) recovers: bool,
+}
+
+impl<A: Agent> AgentRoutes<A> {
+    /// The endpoints of this agent, open to everyone who reaches the server, as one tenant.
+    pub fn new(agent: A) -> Self {
+        Self {
+            agent,
+            who: Arc::new(Everyone),
+            limits: Limits::default(),
+            origins: vec![],
+            hosts: vec![],
+            page: None,
+            grace: Duration::from_secs(30),
+            recovers: false,
+        }
+    }
+
+    /// Asks who sends each request.
+    #[must_use]
+    pub fn authenticate(mut self, who: impl Authenticate + 'static) -> Self {
+        self.who = Arc::new(who);
+        self
+    }
+
+    /// How much is taken of clients.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Pages of these origins, such as `https://app.example`, may use the agent too. None may by
+    /// default but the server's own.
+    #[must_use]
+    pub fn origins<T: Into<String>>(mut self, origins: impl IntoIterator<Item = T>) -> Self {
+        self.origins = origins.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The names under which the server may be called, without ports. Any by default; a server on
+    /// one's own machine should name `localhost`, or a page of elsewhere can make its own name mean
+    /// this machine.
+    #[must_use]
+    pub fn hosts<T: Into<String>>(mut self, hosts: impl IntoIterator<Item = T>) -> Self {
+        self.hosts = hosts.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Serves a page beside the endpoints. It is shown to everyone.
+    #[must_use]
+    pub fn page(mut self, page: Page) -> Self {
+        self.page = Some(page);
+        self
+    }
+
+    /// How long steps may take when the server is to end: 30 s by default.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// Lets [`serve`](crate::serve) also go on with whatever threads of the store can: those that a
+    /// crash or the end of another process left, and those whose time has come.
+    #[must_use]
+    pub fn recovers(mut self) -> Self {
+        self.recovers = true;
+        self
+    }
+
+    /// The endpoints as a router, for a server of one's own. Its runs are left to others when the
+    /// process ends; [`serve`](crate::serve) does so between two steps.
+    pub fn router(self) -> Router {
+        self.open().0
+    }
+
+    pub(crate) fn open(self) -> (Router, Arc<Office>) {
+        let office = Arc::new(Office::new(Box::new(Erased(self.agent)), self.limits));
+        let guard = Arc::new(Guard {
+            who: self.who,
+            origins: self.origins,
+            hosts: self.hosts,
+        });
+        let mut paths = protocols()
+            .merge(api())
+            .fallback(native::no_such_path)
+            .layer(from_fn_with_state(guard.clone(), guard::known))
+            .route("/health", get(health::health))
+            .route("/metrics", get(health::metrics));
+        if let Some(page) = self.page {
+            paths = paths.merge(page.routes());
+        }
+        let mut router = paths
+            .method_not_allowed_fallback(native::no_such_method)
+            .layer(from_fn_with_state(guard.clone(), guard::called))
+            .with_state(office.clone());
+        if let Some(cors) = guard.cors() {
+            router = router.layer(cors);
+        }
+        let counted = from_fn_with_state(office.metrics.clone(), guard::counted);
+        (router.layer(counted), office)
+    }
+}
+
+/// Protocols that clients speak already.
+fn protocols() -> Router<Arc<Office>> {
+    Router::new()
+        .route("/v1/chat/completions", post(openai::complete))
+        .route("/v1/models", get(openai::models))
+        .route("/agui", post(ag_ui::run))
+        .route("/api/chat", post(ai_sdk::chat))
+        .route("/api/chat/{id}/stream", get(ai_sdk::again))
+        .route("/sse/{vocabulary}", post(named::run).get(named::again))
+        .route("/ws/chat", get(socket::open))
+}
+
+/// What the page uses.
+fn api() -> Router<Arc<Office>> {
+    Router::new()
+        .route("/graph", get(inspect::graph))
+        .route("/threads", get(threads::list))
+        .route("/threads/{id}", get(threads::show).delete(threads::remove))
+        .route("/threads/{id}/runs", post(native::start))
+        .route("/threads/{id}/resume", post(native::resume))
+        .route("/threads/{id}/recover", post(native::recover))
+        .route("/threads/{id}/retry", post(native::retry))
+        .route("/threads/{id}/cancel", post(native::cancel))
+        .route("/threads/{id}/events", get(native::events))
+        .route("/threads/{id}/history", get(inspect::history))
+        .route("/threads/{id}/state", get(inspect::state))
+        .route("/threads/{id}/fork", post(threads::fork))
+}
+
+impl<A> fmt::Debug for AgentRoutes<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentRoutes")
+            .field("limits", &self.limits)
+            .field("origins", &self.origins)
+            .field("hosts", &self.hosts)
+            .field("page", &self.page)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,80 @@
+//! What a request says, in whatever form its protocol has for it.
+use axum::http::HeaderMap;
+use serde_json::{Map, Value};
+
+use crate::{
+    Caller, Said,
+    error::{ApiError, Served},
+};
+
+impl Said {
+    /// From a request that tells the whole conversation in `messages`.
+    pub(crate) fn last_of(caller: &Caller, request: &Value, extra: Map<String, Value>) -> Self {
+        let messages = request.get("messages").and_then(Value::as_array);
+        let messages = messages.cloned().unwrap_or_default();
+        Self {
+            text: messages.last().map(words).unwrap_or_default(),
+            messages,
+            extra,
+            caller: caller.clone(),
+        }
+    }
+}
+
+/// The words of one message: its content, or the texts among its parts.
+fn words(message: &Value) -> String {
+    let content = message.get("content").filter(|it| !it.is_null());
+    let content = content.or_else(|| message.get("parts"));
+    match content {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => {
+            let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+/// The fields of an object that are not among these.
+pub(crate) fn others(request: &Value, known: &[&str]) -> Map<String, Value> {
+    let fields = request.as_object().into_iter().flatten();
+    let others = fields.filter(|(name, _)| !known.contains(&name.as_str()));
+    others
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// An object that may be left out.
+pub(crate) fn object(request: &Value, name: &str) -> Served<Map<String, Value>> {
+    match request.get(name) {
+        None | Some(Value::Null) => Ok(Map::new()),
+        Some(Value::Object(object)) => Ok(object.clone()),
+        Some(_) => Err(ApiError::bad(format!("{name:?} must be an object"))),
+    }
+}
+
+/// A text that may be left out.
+pub(crate) fn text<'a>(request: &'a Value, name: &str) -> Served<Option<&'a str>> {
+    match request.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(ApiError::bad(format!("{name:?} must be a text"))),
+    }
+}
+
+/// A header that may be left out.
+pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Served<Option<&'a str>> {
+    let value = headers.get(name).map(|value| value.to_str()).transpose();
+    value.map_err(|_| ApiError::bad(format!("the header {name} must be visible ASCII")))
+}
+
+/// The client's own name for a request, under which it is carried out once.
+pub(crate) fn request_key(headers: &HeaderMap) -> Served<Option<String>> {
+    let key = header(headers, "idempotency-key")?;
+    match key {
+        Some(key) if key.is_empty() || key.len() > 128 => Err(ApiError::bad(
+            "the header idempotency-key must have 1 to 128 bytes",
+        )),
+        key => Ok(key.map(str::to_owned)),
+    }
+}

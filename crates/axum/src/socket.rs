@@ -1,0 +1,197 @@
+//! Envelopes over a WebSocket.
+use std::{
+    pin::Pin,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use axum::{
+    extract::{
+        State,
+        ws::{
+            CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code,
+            rejection::WebSocketUpgradeRejection,
+        },
+    },
+    http::StatusCode,
+};
+use fugato_state::Millis;
+use fugato_stream::{Encoder as _, EnvelopeEncoder, Event, Frames, Resume};
+use futures::{StreamExt as _, stream::BoxStream};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::Interval;
+
+use crate::{
+    Caller, Said,
+    address::Address,
+    body::Asked,
+    error::{ApiError, Served},
+    follow::follow,
+    health::OpenStream,
+    load::Permit,
+    office::{Office, Wish},
+    relay, said,
+};
+
+#[derive(Deserialize)]
+pub(crate) struct Chat {
+    thread: Option<String>,
+}
+
+/// `GET /ws/chat?thread=name`.
+pub(crate) async fn open(
+    State(office): State<Arc<Office>>,
+    Asked(chat): Asked<Chat>,
+    caller: Caller,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Served {
+    let upgrade = upgrade.map_err(|error| {
+        ApiError::new(StatusCode::UPGRADE_REQUIRED, "websocket", error.body_text())
+    })?;
+    let to = match &chat.thread {
+        Some(name) => Address::new(&caller, name)?,
+        None => Address::fresh(&caller)?,
+    };
+    let open = (office.reader(&caller)?, office.metrics.stream());
+    let head = office.agent.log().head(&to.thread).await?;
+    let after = head.map_or(0, |head| head.seq);
+    let limit = office.limits.body;
+    let upgrade = upgrade.max_message_size(limit).max_frame_size(limit);
+    Ok(upgrade.on_upgrade(move |socket| async move {
+        let talk = Talk {
+            events: follow(&office, &to, after),
+            encoder: EnvelopeEncoder::new(now),
+            frames: Frames::new(),
+            beat: relay::beat(),
+            socket,
+            office,
+            to,
+            open,
+        };
+        // A client that is gone needs no answer.
+        drop(talk.go_on().await);
+    }))
+}
+
+/// One connection.
+struct Talk {
+    socket: WebSocket,
+    events: BoxStream<'static, Event>,
+    encoder: EnvelopeEncoder,
+    frames: Frames,
+    beat: Interval,
+    office: Arc<Office>,
+    to: Address,
+    open: (Permit, OpenStream),
+}
+
+impl Talk {
+    async fn go_on(mut self) -> Result<(), axum::Error> {
+        let name = json!({ "code": "conversation", "summary": self.to.name });
+        self.encoder.message("status", &name, &mut self.frames);
+        let closed = self.office.closed();
+        let mut closed: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(closed);
+        loop {
+            self.send().await?;
+            tokio::select! {
+                message = self.socket.recv() => match message {
+                    Some(Ok(Message::Text(text))) => self.hear(&text).await,
+                    Some(Ok(Message::Close(_))) | None => break,
+                    Some(Ok(_)) => {}
+                    Some(Err(error)) => return Err(error),
+                },
+                Some(event) = self.events.next() => {
+                    self.office.metrics.events(1);
+                    self.encoder.encode(&event, &mut self.frames);
+                }
+                _ = self.beat.tick() => self.encoder.keep_alive(&mut self.frames),
+                () = &mut closed => {
+                    let (code, reason) = (close_code::AWAY, "the server ends".into());
+                    let close = Message::Close(Some(CloseFrame { code, reason }));
+                    self.socket.send(close).await?;
+                    break;
+                }
+            }
+        }
+        drop(self.open);
+        Ok(())
+    }
+
+    async fn send(&mut self) -> Result<(), axum::Error> {
+        for frame in self.frames.iter() {
+            self.socket.send(Message::text(frame)).await?;
+        }
+        self.frames.clear();
+        Ok(())
+    }
+
+    async fn hear(&mut self, text: &str) {
+        if let Err(error) = self.take(text).await {
+            let data = json!({ "type": error.kind, "message": error.message, "recoverable": true });
+            self.encoder.message("error", &data, &mut self.frames);
+        }
+    }
+
+    /// One message of the client.
+    async fn take(&mut self, text: &str) -> Served<()> {
+        let message: Value = serde_json::from_str(text)
+            .map_err(|error| ApiError::bad(format!("the message is not JSON: {error}")))?;
+        match message.get("event").and_then(Value::as_str) {
+            Some("ping") => {
+                self.encoder.message("pong", &json!({}), &mut self.frames);
+                Ok(())
+            }
+            Some("pong") => Ok(()),
+            Some("user_input") => self.say(message.get("data").unwrap_or(&Value::Null)).await,
+            Some("answer") => {
+                let answers = Resume::envelope(&message)?.answers;
+                self.begin(Wish::Resume(answers)).await
+            }
+            Some("resume") => self.resume(&message),
+            Some("cancel") => {
+                let by = self.to.caller.name().to_owned();
+                let cancelled =
+                    self.office
+                        .agent
+                        .cancel(&self.to.thread, &by, "the client said so");
+                Ok(cancelled.await?)
+            }
+            other => Err(ApiError::bad(format!(
+                "{other:?} is no event: user_input, answer, resume, cancel, ping and pong are"
+            ))),
+        }
+    }
+
+    async fn say(&mut self, data: &Value) -> Served<()> {
+        let text = said::text(data, "content")?;
+        let text = text.ok_or_else(|| ApiError::bad("\"content\" must say what is wanted"))?;
+        let said = Box::new(Said {
+            extra: said::object(data, "extra")?,
+            ..Said::new(self.to.caller.clone(), text)
+        });
+        self.begin(Wish::Start { key: None, said }).await
+    }
+
+    /// Its events come over the stream that is open already.
+    async fn begin(&mut self, wish: Wish) -> Served<()> {
+        self.office.begin(&self.to, wish).await?;
+        Ok(())
+    }
+
+    /// Everything after a position again.
+    fn resume(&mut self, message: &Value) -> Served<()> {
+        let after = Resume::envelope(message)?.after;
+        let after =
+            after.ok_or_else(|| ApiError::bad("\"after\" must be the last position seen"))?;
+        self.encoder = EnvelopeEncoder::new(now);
+        self.events = follow(&self.office, &self.to, after);
+        Ok(())
+    }
+}
+
+/// Milliseconds since the Unix epoch.
+fn now() -> Millis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    Millis::try_from(since.unwrap_or_default().as_millis()).unwrap_or(Millis::MAX)
+}

@@ -1,0 +1,169 @@
+//! Threads as a whole.
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{Path, State},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use fugato_graph::Standing;
+use fugato_state::{Seq, ThreadId};
+use fugato_store::{Status, ThreadAdmin, ThreadFilter, ThreadSummary};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    Caller,
+    address::{Address, prefix},
+    body::{Asked, Sent},
+    error::{ApiError, Served},
+    office::Office,
+    said,
+};
+
+/// How many threads are listed unless the client asks for fewer.
+const LISTED: usize = 50;
+/// How many are listed at most.
+const MOST: usize = 200;
+
+#[derive(Deserialize)]
+pub(crate) struct Page {
+    after: Option<String>,
+    limit: Option<usize>,
+}
+
+/// `GET /threads?after=name&limit=n`.
+pub(crate) async fn list(
+    State(office): State<Arc<Office>>,
+    Asked(page): Asked<Page>,
+    caller: Caller,
+) -> Served<Json<Value>> {
+    let mut filter = ThreadFilter::default();
+    filter.prefix = prefix(&caller.tenant);
+    filter.limit = page.limit.unwrap_or(LISTED).clamp(1, MOST);
+    filter.after = match &page.after {
+        Some(name) => Some(Address::new(&caller, name)?.thread),
+        None => None,
+    };
+    let prefix = filter.prefix.len();
+    let found = admin(&office)?.list(filter).await?;
+    let mut threads = Vec::with_capacity(found.len());
+    for summary in found {
+        let name = summary.thread.as_str().get(prefix..).unwrap_or_default();
+        threads.push(line(&office, &summary, name).await);
+    }
+    Ok(Json(json!({ "threads": threads })))
+}
+
+/// A thread that cannot be read is listed all the same, so that it can be removed.
+async fn line(office: &Office, summary: &ThreadSummary, name: &str) -> Value {
+    let view = office.agent.view(&summary.thread, summary.head).await;
+    let view = view.inspect_err(|error| tracing::warn!(%error, "a thread cannot be read"));
+    let status = if office.agent.is_live(&summary.thread) {
+        "running"
+    } else {
+        match summary.status {
+            Status::Runnable => "unfinished",
+            Status::Sleeping { .. } => "sleeping",
+            Status::Waiting { .. } => "waiting",
+            Status::Idle => "idle",
+        }
+    };
+    json!({
+        "thread": name,
+        "head": summary.head,
+        "status": status,
+        "title": view.ok().and_then(|view| view.title),
+    })
+}
+
+/// `GET /threads/{id}`: everything that a page needs to show it, up to the position `head`.
+pub(crate) async fn show(
+    State(office): State<Arc<Office>>,
+    Path(name): Path<String>,
+    caller: Caller,
+) -> Served<Json<Value>> {
+    let to = Address::new(&caller, &name)?;
+    let head = office.must_exist(&to).await?;
+    let mut shown = standing(&office, &to.thread).await?;
+    if let Some(shown) = shown.as_object_mut() {
+        shown.insert("thread".into(), json!(to.name));
+        shown.insert("head".into(), json!(head));
+        let (title, timeline) = if head == 0 {
+            (None, vec![])
+        } else {
+            let view = office.agent.view(&to.thread, head).await?;
+            (view.title, view.timeline)
+        };
+        shown.insert("title".into(), json!(title));
+        shown.insert("timeline".into(), Value::Array(timeline));
+    }
+    Ok(Json(shown))
+}
+
+/// How the thread stands, and what it asks.
+async fn standing(office: &Office, thread: &ThreadId) -> Served<Value> {
+    let standing = office.agent.standing(thread).await?;
+    let live = office.agent.is_live(thread);
+    Ok(match standing {
+        _ if live => json!({ "status": "running", "interrupts": [] }),
+        Standing::Waiting(open) => json!({ "status": "waiting", "interrupts": open }),
+        Standing::Sleeping { until } => {
+            json!({ "status": "sleeping", "until": until, "interrupts": [] })
+        }
+        Standing::Failed { error } => {
+            json!({ "status": "failed", "error": error, "interrupts": [] })
+        }
+        Standing::Unfinished => json!({ "status": "unfinished", "interrupts": [] }),
+        // It has stored nothing yet.
+        Standing::New => json!({ "status": "running", "interrupts": [] }),
+        _ => json!({ "status": "idle", "interrupts": [] }),
+    })
+}
+
+/// `DELETE /threads/{id}`.
+pub(crate) async fn remove(
+    State(office): State<Arc<Office>>,
+    Path(name): Path<String>,
+    caller: Caller,
+) -> Served {
+    let to = Address::new(&caller, &name)?;
+    office.must_exist(&to).await?;
+    if office.is_under_way(&to) || office.agent.is_live(&to.thread) {
+        let message = "a run is under way: cancel it first";
+        return Err(ApiError::new(StatusCode::CONFLICT, "busy", message));
+    }
+    admin(&office)?.remove(&to.thread).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// `POST /threads/{id}/fork` with `{at, thread?}`.
+pub(crate) async fn fork(
+    State(office): State<Arc<Office>>,
+    Path(name): Path<String>,
+    caller: Caller,
+    Sent(request): Sent,
+) -> Served<Response> {
+    let to = Address::new(&caller, &name)?;
+    office.must_exist(&to).await?;
+    let at = request.get("at").and_then(Value::as_u64);
+    let at: Seq = at.ok_or_else(|| ApiError::bad("\"at\" must be the position of a checkpoint"))?;
+    let new = match said::text(&request, "thread")? {
+        Some(name) => Address::new(&caller, name)?,
+        None => Address::fresh(&caller)?,
+    };
+    if office.agent.log().head(&new.thread).await?.is_some() {
+        let message = format!("there is a thread {:?} already", new.name.as_str());
+        return Err(ApiError::new(StatusCode::CONFLICT, "exists", message));
+    }
+    office.agent.fork(&to.thread, at, &new.thread).await?;
+    Ok((StatusCode::CREATED, Json(json!({ "thread": new.name }))).into_response())
+}
+
+fn admin(office: &Office) -> Served<&dyn ThreadAdmin> {
+    office.agent.admin().ok_or_else(|| {
+        let message = "the store of this server neither lists nor removes threads";
+        ApiError::new(StatusCode::NOT_IMPLEMENTED, "unsupported", message)
+    })
+}

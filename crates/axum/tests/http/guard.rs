@@ -1,0 +1,275 @@
+//! Who is let in, and how much is taken.
+use std::{convert::Infallible, time::Duration};
+
+use axum::{
+    body::{Body, Bytes},
+    http::{Method, Request, StatusCode},
+};
+use fugato_axum::{Asset, Limits, Page};
+use futures::{StreamExt as _, stream};
+use serde_json::{Value, json};
+
+use crate::office::{Client, Office, by_header};
+
+#[tokio::test]
+async fn another_tenants_thread_does_not_exist() {
+    let office = Office::open();
+    let client = Client(office.routes().authenticate(by_header).router());
+    let ask = |user: &'static str, method: Method, path: &'static str, body: Value| {
+        let client = client.clone();
+        async move { client.with(method, path, &[("user", user)], body).await }
+    };
+    let text = || json!({ "text": "a free day" });
+    let begun = ask(
+        "ada",
+        Method::POST,
+        "/sse/react",
+        json!({ "thread": "desk", "text": "a free day" }),
+    );
+    assert_eq!(begun.await.status, StatusCode::OK);
+    let shown = ask("ada", Method::GET, "/threads/desk", Value::Null)
+        .await
+        .json();
+    let id = shown["interrupts"][0]["id"].as_str().unwrap();
+    let answers = json!({ "answers": { id: true } });
+    for (method, path, body) in [
+        (Method::GET, "/threads/desk", Value::Null),
+        (Method::GET, "/threads/desk/events", Value::Null),
+        (Method::GET, "/threads/desk/history", Value::Null),
+        (Method::GET, "/threads/desk/state", Value::Null),
+        (Method::POST, "/threads/desk/resume", answers),
+        (Method::POST, "/threads/desk/cancel", json!({})),
+        (Method::POST, "/threads/desk/recover", json!({})),
+        (Method::POST, "/threads/desk/fork", json!({ "at": 2 })),
+        (Method::DELETE, "/threads/desk", Value::Null),
+        (Method::GET, "/sse/react?thread=desk", Value::Null),
+        // No slash leads out of a tenant.
+        (Method::GET, "/threads/..%2Fada%2Fdesk", Value::Null),
+        (Method::GET, "/threads/ada%2Fdesk", Value::Null),
+    ] {
+        let answer = ask("bob", method, path, body).await;
+        assert_eq!(answer.error(), (404, "not_found".into()), "{path}");
+    }
+    let listed = ask("bob", Method::GET, "/threads", Value::Null)
+        .await
+        .json();
+    assert_eq!(listed, json!({ "threads": [] }));
+    // The same name is another thread.
+    let own = ask("bob", Method::POST, "/threads/desk/runs", text()).await;
+    assert_eq!(own.status, StatusCode::ACCEPTED);
+    let shown = ask("ada", Method::GET, "/threads/desk", Value::Null)
+        .await
+        .json();
+    assert_eq!(shown["status"], "waiting");
+}
+
+#[tokio::test]
+async fn nobody_comes_in_unknown() {
+    let client = Client(Office::open().routes().authenticate(by_header).router());
+    for path in ["/threads", "/graph", "/v1/models", "/nowhere", "/ws/chat"] {
+        let answer = client.get(path).await;
+        assert_eq!(answer.error(), (401, "unauthorized".into()), "{path}");
+        assert_eq!(answer.header("www-authenticate"), "Bearer");
+    }
+    let mallory = [("user", "mallory")];
+    let answer = client
+        .with(Method::GET, "/threads", &mallory, Value::Null)
+        .await;
+    assert_eq!(answer.error(), (403, "forbidden".into()));
+    assert_eq!(
+        client.get("/health").await.json(),
+        json!({ "status": "ok" })
+    );
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_told_as_json() {
+    let client = Office::open().client();
+    assert_eq!(
+        client.get("/nowhere").await.error(),
+        (404, "not_found".into())
+    );
+    assert_eq!(client.get("/agui").await.error(), (405, "method".into()));
+    assert_eq!(
+        client.get("/threads/x").await.error(),
+        (404, "not_found".into())
+    );
+    assert_eq!(
+        client.get("/threads?limit=many").await.error(),
+        (400, "invalid_request".into())
+    );
+    assert_eq!(
+        client.get("/ws/chat").await.error(),
+        (426, "websocket".into())
+    );
+    let long = format!("/threads/{}", "x".repeat(300));
+    assert_eq!(
+        client.get(&long).await.error(),
+        (400, "invalid_request".into())
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_are_json_and_small_and_come_in_time() {
+    let limits = Limits::default()
+        .body(100)
+        .body_timeout(Duration::from_secs(3));
+    let client = Client(Office::open().routes().limits(limits).router());
+    let post = |kind: &str, body: Body| {
+        let request = Request::post("/threads/desk/runs").header("content-type", kind);
+        request.body(body).unwrap()
+    };
+    let json = "application/json; charset=utf-8";
+    let large = format!("{{\"text\": \"{}\"}}", "x".repeat(100));
+    let pieces = stream::iter([Ok::<_, Infallible>(Bytes::from(large.clone()))]);
+    let slow = stream::iter([Ok::<_, Infallible>(Bytes::from("{"))]).chain(stream::pending());
+    for (request, error) in [
+        (post(json, Body::from(large)), (413, "too_large")),
+        (post(json, Body::from_stream(pieces)), (413, "too_large")),
+        (post(json, Body::from_stream(slow)), (408, "too_slow")),
+        (post("text/plain", Body::from("{}")), (415, "not_json")),
+        (post(json, Body::from("{")), (400, "invalid_request")),
+        (post(json, Body::from("[]")), (400, "invalid_request")),
+        (
+            post(json, Body::from("{\"text\": 7}")),
+            (400, "invalid_request"),
+        ),
+    ] {
+        let (status, kind) = client.send(request).await.error();
+        assert_eq!((status, kind.as_str()), error);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tenant_has_so_many_runs() {
+    let office = Office::open();
+    let limits = Limits::default().runs_per_minute(3).concurrent_runs(1);
+    let client = Client(office.routes().limits(limits).router());
+    let begin = |thread: &str| {
+        let path = format!("/threads/{thread}/runs");
+        let client = client.clone();
+        async move { client.post(&path, json!({ "text": "slow talk" })).await }
+    };
+    assert_eq!(begin("a").await.status, StatusCode::ACCEPTED);
+    let second = begin("b").await;
+    assert_eq!(second.error(), (429, "concurrent_runs".into()));
+    assert_eq!(second.header("retry-after"), "1");
+    office.gate.add_permits(9);
+    client.get("/threads/a/events?follow=false").await;
+    for thread in ["c", "d"] {
+        assert_eq!(
+            client.run(thread, "talk").await.last().unwrap().seq,
+            Some(4)
+        );
+    }
+    tokio::time::advance(Duration::from_secs(20)).await;
+    let fourth = begin("e").await;
+    assert_eq!(fourth.error(), (429, "runs_per_minute".into()));
+    assert_eq!(fourth.header("retry-after"), "40");
+    let metrics = client.get("/metrics").await.body;
+    for line in [
+        "fugato_runs_begun_total 3",
+        "fugato_runs_ended_total{end=\"finished\"} 3",
+        "fugato_responses_total{class=\"4xx\"} 2",
+        "fugato_runs_active 0",
+        "fugato_streams_open 0",
+    ] {
+        assert!(metrics.lines().any(|it| it == line), "{line}\n{metrics}");
+    }
+}
+
+#[tokio::test]
+async fn pages_of_elsewhere_are_let_in_by_name() {
+    let office = Office::open();
+    let strict = office.client();
+    let open = office.routes().origins(["https://app.example"]);
+    let open = Client(open.hosts(["desk.example"]).router());
+    let post = |client: &Client, host: &str, origin: &str| {
+        let headers = [("host", host), ("origin", origin)];
+        let (client, headers) = (client.clone(), headers.map(|(k, v)| (k, v.to_owned())));
+        async move {
+            let headers = headers.each_ref().map(|(k, v)| (*k, v.as_str()));
+            let body = json!({ "messages": [{ "content": "talk" }] });
+            client
+                .with(Method::POST, "/v1/chat/completions", &headers, body)
+                .await
+        }
+    };
+    let own = post(&strict, "desk.example:80", "http://desk.example:80").await;
+    assert_eq!(own.status, StatusCode::OK);
+    assert_eq!(own.header("access-control-allow-origin"), "");
+    for origin in ["https://app.example", "null", "http://"] {
+        let foreign = post(&strict, "desk.example", origin).await;
+        assert_eq!(foreign.error(), (403, "origin".into()), "{origin}");
+    }
+    let allowed = post(&open, "desk.example:80", "https://app.example").await;
+    assert_eq!(allowed.status, StatusCode::OK);
+    assert_eq!(
+        allowed.header("access-control-allow-origin"),
+        "https://app.example"
+    );
+    let other = post(&open, "desk.example", "https://evil.example").await;
+    assert_eq!(other.error(), (403, "origin".into()));
+    let renamed = post(&open, "evil.example", "http://evil.example").await;
+    assert_eq!(renamed.error(), (421, "host".into()));
+    let asked = [
+        ("host", "desk.example"),
+        ("origin", "https://app.example"),
+        ("access-control-request-method", "POST"),
+        ("access-control-request-headers", "content-type"),
+    ];
+    let preflight = open
+        .with(Method::OPTIONS, "/agui", &asked, Value::Null)
+        .await;
+    assert_eq!(preflight.status, StatusCode::OK);
+    assert_eq!(
+        preflight.header("access-control-allow-origin"),
+        "https://app.example"
+    );
+}
+
+#[tokio::test]
+async fn a_page_is_served_with_its_policy() {
+    let html = Asset::new("text/html; charset=utf-8", b"<p>up").gzip(b"packed");
+    let page = Page::new().file("/", html);
+    let client = Client(
+        Office::open()
+            .routes()
+            .authenticate(by_header)
+            .page(page)
+            .router(),
+    );
+    let plain = client.get("/").await;
+    assert_eq!(
+        (plain.body.as_str(), plain.header("content-encoding")),
+        ("<p>up", "")
+    );
+    assert!(
+        plain
+            .header("content-security-policy")
+            .starts_with("default-src 'none'")
+    );
+    assert_eq!(plain.header("x-content-type-options"), "nosniff");
+    let ask = |name: &'static str, value: String| {
+        let client = client.clone();
+        async move {
+            client
+                .with(Method::GET, "/", &[(name, &value)], Value::Null)
+                .await
+        }
+    };
+    let packed = ask("accept-encoding", "br, gzip;q=0.5".into()).await;
+    assert_eq!(
+        (packed.body.as_str(), packed.header("content-encoding")),
+        ("packed", "gzip")
+    );
+    assert_eq!(
+        ask("accept-encoding", "gzip;q=0".into()).await.body,
+        "<p>up"
+    );
+    let known = ask("if-none-match", format!("W/{}", plain.header("etag"))).await;
+    assert_eq!(
+        (known.status, known.body.as_str()),
+        (StatusCode::NOT_MODIFIED, "")
+    );
+}

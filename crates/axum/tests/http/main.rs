@@ -1,0 +1,11 @@
+//! The endpoints, asked without a network where none is needed.
+#[cfg(test)]
+mod documented;
+#[cfg(test)]
+mod guard;
+#[cfg(test)]
+mod native;
+#[cfg(test)]
+mod office;
+#[cfg(test)]
+mod protocols;

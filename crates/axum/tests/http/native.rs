@@ -1,0 +1,235 @@
+//! The API of the page.
+use axum::http::{Method, StatusCode};
+use fugato_stream::{Event, EventKind};
+use serde_json::{Value, json};
+
+use crate::office::{Office, kinds};
+
+#[tokio::test]
+async fn a_run_is_begun_answered_and_shown() {
+    let office = Office::open();
+    let client = office.client();
+    let events = client.run("desk", "a free day").await;
+    assert_eq!(
+        kinds(&events),
+        [
+            "node_started",
+            "reasoning_delta",
+            "reasoning_finished",
+            "text_delta",
+            "text_delta",
+            "text_finished",
+            "run_started",
+            "card",
+            "node_finished",
+            "interrupt_raised",
+            "run_parked",
+        ]
+    );
+    assert!(events.iter().all(|event| event.thread.as_str() == "desk"));
+
+    let shown = client.get("/threads/desk").await.json();
+    let id = shown["interrupts"][0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(
+        shown,
+        json!({
+            "thread": "desk",
+            "head": 4,
+            "status": "waiting",
+            "interrupts": [{
+                "id": id,
+                "task": "confirm#1",
+                "key": "answer",
+                "prompt": { "type": "confirm", "title": "Place it?", "summary": "a free day" },
+                "schema": shown["interrupts"][0]["schema"],
+            }],
+            "title": "About a free day",
+            "timeline": [{ "kind": "user_text", "text": "a free day" }],
+        })
+    );
+
+    let answers = json!({ "answers": { id.as_str(): true } });
+    let accepted = client.post("/threads/desk/resume", answers).await;
+    assert_eq!(accepted.status, StatusCode::ACCEPTED);
+    assert_eq!(accepted.json(), json!({ "thread": "desk", "run": 1 }));
+    let rest = client
+        .get("/threads/desk/events?after=4&follow=false")
+        .await;
+    let rest = rest.events();
+    let finished = rest.last().map(|event: &Event| event.kind.clone());
+    let output = Some(json!("placed"));
+    assert_eq!(finished, Some(EventKind::RunFinished { output }));
+}
+
+#[tokio::test]
+async fn k8_an_answer_that_does_not_fit_changes_nothing() {
+    let office = Office::open();
+    let client = office.client();
+    client.run("desk", "a free day").await;
+    let id = client.asked("desk").await;
+    let resume =
+        |answers: Value| client.post("/threads/desk/resume", json!({ "answers": answers }));
+
+    let unknown = resume(json!({ "confirm#9~9": true })).await;
+    assert_eq!(unknown.error(), (404, "unknown_interrupt".into()));
+    assert_eq!(unknown.json()["error"]["open"], json!([id]));
+    assert_eq!(
+        resume(json!({ id.as_str(): "perhaps" })).await.error(),
+        (422, "schema".into())
+    );
+    assert_eq!(
+        resume(json!({})).await.error(),
+        (400, "invalid_request".into())
+    );
+    let again = client
+        .post("/threads/desk/runs", json!({ "text": "more" }))
+        .await;
+    assert_eq!(again.error(), (409, "waiting".into()));
+    assert_eq!(again.json()["error"]["open"], json!([id]));
+    assert_eq!(client.asked("desk").await, id);
+
+    assert_eq!(
+        resume(json!({ id.as_str(): false })).await.status,
+        StatusCode::ACCEPTED
+    );
+    client.get("/threads/desk/events?follow=false").await;
+    let stale = resume(json!({ id.as_str(): true })).await;
+    assert_eq!(stale.error(), (409, "nothing_asked".into()));
+    let now = client.get("/threads/desk/state").await.json();
+    assert_eq!(now["state"]["placed"], json!(false));
+}
+
+#[tokio::test]
+async fn k12_a_request_with_a_key_is_carried_out_once() {
+    let office = Office::open();
+    let client = office.client();
+    let key = [("idempotency-key", "k1"), ("accept", "text/event-stream")];
+    let begin = |text: &str| {
+        let body = json!({ "text": text });
+        let (client, path) = (client.clone(), "/threads/desk/runs");
+        async move { client.with(Method::POST, path, &key, body).await }
+    };
+    let first = begin("talk").await.events();
+    assert_eq!(first.last().unwrap().seq, Some(4));
+    let head = client.get("/threads/desk").await.json()["head"].clone();
+    let again = begin("talk").await.events();
+    assert_eq!(kinds(&again), ["run_started", "run_finished"]);
+    assert_eq!(
+        begin("talk louder").await.error(),
+        (422, "request_changed".into())
+    );
+    assert_eq!(client.get("/threads/desk").await.json()["head"], head);
+}
+
+#[tokio::test]
+async fn k18_a_thread_is_looked_into_and_forked() {
+    let office = Office::open();
+    let client = office.client();
+    client.run("desk", "a free day").await;
+    let history = client.get("/threads/desk/history?limit=2").await.json();
+    assert_eq!(history["next"], 3);
+    let rest = client.get("/threads/desk/history?from=3").await.json();
+    assert_eq!(rest["next"], Value::Null);
+    let entries = [&history["entries"], &rest["entries"]];
+    let entries: Vec<&Value> = entries
+        .iter()
+        .flat_map(|it| it.as_array().unwrap())
+        .collect();
+    let facts: Vec<_> = entries
+        .iter()
+        .map(|entry| {
+            entry["fact"]
+                .as_object()
+                .unwrap()
+                .keys()
+                .next()
+                .unwrap()
+                .as_str()
+        })
+        .collect();
+    assert_eq!(facts, ["created", "started", "stepped", "asked"]);
+    let before = client.get("/threads/desk/state?at=2").await.json();
+    assert_eq!(before["state"]["steps"], 0);
+    let beyond = client.get("/threads/desk/state?at=99").await;
+    assert_eq!(beyond.error(), (404, "not_found".into()));
+
+    let fork = client
+        .post("/threads/desk/fork", json!({ "at": 3, "thread": "other" }))
+        .await;
+    assert_eq!(
+        (fork.status, fork.json()),
+        (StatusCode::CREATED, json!({ "thread": "other" }))
+    );
+    let again = client
+        .post("/threads/desk/fork", json!({ "at": 3, "thread": "other" }))
+        .await;
+    assert_eq!(again.error(), (409, "exists".into()));
+    let no_checkpoint = client.post("/threads/desk/fork", json!({ "at": 1 })).await;
+    assert_eq!(no_checkpoint.error(), (422, "invalid_request".into()));
+
+    let listed = client.get("/threads").await.json();
+    let names = |listed: &Value| -> Vec<(String, String)> {
+        let threads = listed["threads"].as_array().unwrap().iter();
+        let text = |it: &Value| it.as_str().unwrap().to_owned();
+        threads
+            .map(|it| (text(&it["thread"]), text(&it["title"])))
+            .collect()
+    };
+    let title = || String::from("About a free day");
+    assert_eq!(
+        names(&listed),
+        [("desk".into(), title()), ("other".into(), title())]
+    );
+    let after = client.get("/threads?after=desk&limit=1").await.json();
+    assert_eq!(names(&after), [("other".into(), title())]);
+    let removed = client
+        .with(Method::DELETE, "/threads/other", &[], Value::Null)
+        .await;
+    assert_eq!(removed.status, StatusCode::NO_CONTENT);
+    assert_eq!(
+        client.get("/threads/other").await.error(),
+        (404, "not_found".into())
+    );
+}
+
+#[tokio::test]
+async fn a_graph_is_drawn_with_the_names_that_events_use() {
+    let graph = Office::open().client().get("/graph").await.json();
+    assert_eq!(
+        (&graph["name"], &graph["nodes"]),
+        (&json!("clerk"), &json!(["think", "confirm"]))
+    );
+    assert!(
+        graph["mermaid"]
+            .as_str()
+            .unwrap()
+            .starts_with("flowchart TD")
+    );
+}
+
+#[tokio::test]
+async fn what_failed_is_told_and_can_be_tried_again() {
+    let office = Office::open();
+    let client = office.client();
+    let events = client.run("desk", "fail").await;
+    let error = "task think#1 failed: the model is not there";
+    let failed = EventKind::RunFailed {
+        error: error.into(),
+    };
+    assert_eq!(events.last().map(|event| &event.kind), Some(&failed));
+    let shown = client.get("/threads/desk").await.json();
+    assert_eq!(
+        (&shown["status"], &shown["error"]),
+        (&json!("failed"), &json!(error))
+    );
+    let accept = [("accept", "text/event-stream")];
+    let again = client
+        .with(Method::POST, "/threads/desk/retry", &accept, Value::Null)
+        .await;
+    assert_eq!(
+        again.events().last().map(|event| event.kind.clone()),
+        Some(failed)
+    );
+    let nothing = client.post("/threads/desk/recover", json!({})).await;
+    assert_eq!(nothing.error(), (409, "nothing_to_do".into()));
+}
