@@ -11,7 +11,7 @@ pub fn names() -> Vec<String> {
     let kernel = 1..=24;
     let defects = (1..=26).chain(30..=35);
     range("SCH-", (1..=81).chain(89..=115).collect())
-        .chain(range("SCH-", vec![117, 118, 119, 121, 122]))
+        .chain(range("SCH-", vec![117, 118, 119, 121, 122, 123, 136]))
         .chain(range("L", (1..=11).collect()))
         .chain(["STW-30", "STW-C5"].map(str::to_owned))
         .chain(["RCT-10", "PLN-18", "L12", "L14", "L15"].map(str::to_owned))

@@ -2,10 +2,18 @@
 #[cfg(test)]
 mod documented;
 #[cfg(test)]
+mod ending;
+#[cfg(test)]
 mod guard;
+#[cfg(test)]
+mod live;
 #[cfg(test)]
 mod native;
 #[cfg(test)]
 mod office;
 #[cfg(test)]
 mod protocols;
+#[cfg(test)]
+mod socket;
+#[cfg(test)]
+mod wire;

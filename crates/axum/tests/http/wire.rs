@@ -1,0 +1,123 @@
+//! Clients on a real connection.
+use std::{net::SocketAddr, time::Duration};
+
+use fugato_axum::{AgentRoutes, serve};
+use fugato_stream::Event;
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines},
+    net::{TcpListener, TcpStream},
+    sync::oneshot,
+    task::JoinHandle,
+};
+
+use crate::office::Clerk;
+
+/// Nothing here takes long; a test that hangs should say where.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A server on a free port of this machine.
+pub(crate) struct Served {
+    pub(crate) address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    end: JoinHandle<std::io::Result<usize>>,
+}
+
+impl Served {
+    pub(crate) async fn open(routes: AgentRoutes<Clerk>) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let stopped = async move { drop(stopped.await) };
+        let end = tokio::spawn(serve(listener, routes, stopped));
+        Self { address, stop, end }
+    }
+
+    /// Asks it to end.
+    pub(crate) fn stop(self) -> JoinHandle<std::io::Result<usize>> {
+        self.stop.send(()).unwrap();
+        self.end
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Reader {
+        Reader::open(self.address, "GET", path, "", "").await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Reader {
+        Reader::open(self.address, "POST", path, "", &body.to_string()).await
+    }
+}
+
+/// A response that is read line by line.
+pub(crate) struct Reader {
+    pub(crate) status: u16,
+    lines: Lines<BufReader<TcpStream>>,
+}
+
+impl Reader {
+    pub(crate) async fn open(
+        address: SocketAddr,
+        method: &str,
+        path: &str,
+        header: &str,
+        body: &str,
+    ) -> Self {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let length = body.len();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{header}\
+             content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut reader = Self {
+            status: 0,
+            lines: BufReader::new(stream).lines(),
+        };
+        let first = reader.line().await.unwrap();
+        reader.status = first.split(' ').nth(1).unwrap().parse().unwrap();
+        while reader.line().await.is_some_and(|line| !line.is_empty()) {}
+        reader
+    }
+
+    pub(crate) async fn line(&mut self) -> Option<String> {
+        let line = tokio::time::timeout(PATIENCE, self.lines.next_line()).await;
+        line.expect("the server answers in time").unwrap_or(None)
+    }
+
+    /// The data of the next frame; none if the stream has ended. No frame is cut by the pieces in
+    /// which a body is sent.
+    pub(crate) async fn data(&mut self) -> Option<Value> {
+        loop {
+            let line = self.line().await?;
+            if let Some(data) = line.strip_prefix("data: ") {
+                return serde_json::from_str(data).ok();
+            }
+        }
+    }
+
+    /// The next event.
+    pub(crate) async fn event(&mut self) -> Option<Event> {
+        let data = self.data().await?;
+        Some(serde_json::from_value(data["ev"].clone()).unwrap())
+    }
+
+    /// The events up to the first of this kind.
+    pub(crate) async fn until(&mut self, kind: &str) -> Vec<Event> {
+        let mut events = vec![];
+        loop {
+            let event = self.event().await.expect("the stream goes on");
+            let last = crate::office::kinds(std::slice::from_ref(&event)) == [kind];
+            events.push(event);
+            if last {
+                return events;
+            }
+        }
+    }
+}
+
+/// The positions of what is durable.
+pub(crate) fn positions(events: &[Event]) -> Vec<u64> {
+    let mut positions: Vec<_> = events.iter().filter_map(|event| event.seq).collect();
+    positions.dedup();
+    positions
+}
