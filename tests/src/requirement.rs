@@ -11,18 +11,24 @@ pub fn names() -> Vec<String> {
     let kernel = 1..=24;
     let defects = (1..=26).chain(30..=35);
     range("SCH-", (1..=81).chain(89..=115).collect())
-        .chain(range("SCH-", vec![117, 118, 119, 121, 122, 123, 136]))
+        .chain(range("SCH-", vec![116, 117, 118, 119, 121, 122, 123, 136]))
         .chain(range("L", (1..=11).collect()))
         .chain(["STW-30", "STW-C5"].map(str::to_owned))
-        .chain(["RCT-10", "PLN-18", "L12", "L14", "L15"].map(str::to_owned))
-        .chain(range("PLN-", vec![1, 2, 3, 4, 5, 23]))
+        .chain(["RCT-10", "PLN-18", "L12", "L13", "L14", "L15"].map(str::to_owned))
+        .chain(range("PLN-", vec![1, 2, 3, 4, 5, 10, 20, 22, 23, 24]))
         .chain(
             [
-                "PLN-16b", "PLN-W1", "PLN-W12", "PLN-T4", "PLN-T9", "PLN-T10",
+                "PLN-16b", "PLN-W1", "PLN-W7", "PLN-W10", "PLN-W12", "PLN-C1", "PLN-C3", "PLN-T4",
+                "PLN-T9", "PLN-T10",
             ]
             .map(str::to_owned),
         )
-        .chain(["TRN-4", "TRN-7", "TRN-11", "TRN-W5", "TRN-W6"].map(str::to_owned))
+        .chain(
+            [
+                "TRN-3", "TRN-4", "TRN-7", "TRN-8", "TRN-11", "TRN-W5", "TRN-W6",
+            ]
+            .map(str::to_owned),
+        )
         .chain(["TRN-T4", "TRN-T5", "TRN-T6", "TRN-T7"].map(str::to_owned))
         .chain(["TRN-12", "TRN-13", "TRN-W4"].map(str::to_owned))
         .chain(range("SCH-T", vec![1, 2]))
@@ -113,6 +119,6 @@ mod tests {
     fn every_name_is_there_once() {
         let names = names();
         let distinct: BTreeSet<_> = names.iter().collect();
-        assert_eq!((distinct.len(), names.len()), (247, 247));
+        assert_eq!((distinct.len(), names.len()), (261, 261));
     }
 }

@@ -171,7 +171,7 @@ async fn signed_thoughts_go_back_with_the_message_that_called_a_tool() {
 }
 
 #[tokio::test]
-async fn deltas_arrive_while_the_server_still_speaks() {
+async fn l13_deltas_arrive_while_the_server_still_speaks() {
     let (answer, gate) = Answer::stream([begin(), text("Good ")]).gated();
     let server = Server::start([answer.then([text("morning"), end()])]).await;
     let mut deltas = client(&server).stream(ask()).await.unwrap();

@@ -3,7 +3,7 @@
 //! The messages stay where they are. What is persisted beside them is a summary, and up to where it
 //! speaks for them: the watermark. Asking for a summary and checking it are plain functions; who
 //! asks a model, and what happens if that fails, is up to a node: without an update nothing changes.
-use fugato_state::{Message, Millis, Role};
+use fugato_state::{Compaction, CompactionUpdate, Message, Millis, Role, Segment};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -239,63 +239,4 @@ pub enum SummaryError {
         /// What is not in it.
         missing: Vec<String>,
     },
-}
-
-/// What older messages came to, and how it came about. The messages themselves are not touched.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Compaction {
-    /// What all messages before the watermark came to; empty for none.
-    pub summary: String,
-    /// The watermark: how many of the messages the summary speaks for.
-    pub upto: usize,
-    /// Every segment that was summarised, oldest first, for whoever wants to know.
-    pub segments: Vec<Segment>,
-}
-
-/// Messages that were summarised.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Segment {
-    /// The first of them.
-    pub from: usize,
-    /// The first that is not one of them.
-    pub upto: usize,
-    /// What they, and all before, came to.
-    pub summary: String,
-    /// When, in milliseconds since the Unix epoch.
-    pub at: Millis,
-}
-
-/// A change to a [`Compaction`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum CompactionUpdate {
-    /// A summary speaks for more messages. One that does not begin at the watermark is of another
-    /// time, and changes nothing.
-    Summarised(Segment),
-    /// There is no summary any more.
-    Cleared,
-}
-
-impl Compaction {
-    /// Applies one change.
-    pub fn apply(&mut self, update: CompactionUpdate) {
-        match update {
-            CompactionUpdate::Summarised(segment) => {
-                if segment.from == self.upto && segment.upto > segment.from {
-                    self.upto = segment.upto;
-                    self.summary.clone_from(&segment.summary);
-                    self.segments.push(segment);
-                }
-            }
-            CompactionUpdate::Cleared => *self = Self::default(),
-        }
-    }
-
-    /// What a prompt shows of a history: the summary, and the messages that it does not speak for.
-    pub fn view<'a>(&'a self, history: &'a [Message]) -> (&'a str, &'a [Message]) {
-        let recent = history.get(self.upto..).unwrap_or_default();
-        (&self.summary, recent)
-    }
 }

@@ -14,11 +14,11 @@ mod search;
 mod term;
 
 pub use archive::{Archive, ArchiveEntry, ArchiveError, ArchiveWriter};
-pub use compaction::{
-    Compaction, CompactionPolicy, CompactionUpdate, Segment, SummaryError, SummaryRequest, Trigger,
-};
+pub use compaction::{CompactionPolicy, SummaryError, SummaryRequest, Trigger};
 pub use docs::IndexedDocs;
 pub use embed::{EmbedError, Embedder, Embeddings, HashedNgrams};
+// A summary and its watermark are plain state, which a prompt reads, too.
+pub use fugato_state::{Compaction, CompactionUpdate, Segment};
 pub use hybrid::{Found, HybridSearch, Synced};
 pub use importance::importance;
 pub use layer::{

@@ -74,7 +74,7 @@ async fn an_answer_is_streamed_to_its_end() {
 }
 
 #[tokio::test]
-async fn deltas_arrive_while_the_server_still_speaks() {
+async fn l13_deltas_arrive_while_the_server_still_speaks() {
     let (answer, gate) = Answer::stream([text("Good ")]).gated();
     let answer = answer.then([&text("morning"), STOP]);
     let server = Server::start([answer]).await;

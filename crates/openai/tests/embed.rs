@@ -58,7 +58,8 @@ async fn l15_texts_become_vectors_in_their_order() {
 }
 
 fn refused(error: &EmbedError) -> (ModelErrorKind, &str) {
-    let error = error.source.downcast_ref::<ModelError>().unwrap();
+    let error = error.source.downcast_ref::<ModelError>();
+    let error = error.expect("what the client met is the source");
     (error.kind, &error.context)
 }
 

@@ -1,8 +1,8 @@
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
-use fugato_state::{Conversation, Message};
+use fugato_state::{Conversation, Message, Role};
 
-use crate::{Rules, Stage, Wording, conversation_view};
+use crate::{Rules, Stage, Trust, Wording, history::said};
 
 /// The key of the pinned block that is shown as memory.
 pub const MEMORY: &str = "memory_context";
@@ -16,9 +16,12 @@ pub const MEMORY: &str = "memory_context";
 /// - No message is empty: where there is nothing to show, it says so.
 /// - What changes most comes last, so that a server can cache the beginning.
 /// - Equal inputs give equal bytes.
+/// - What lies before the watermark of a stage is shown as its summary.
 #[derive(Debug)]
 pub struct PromptBuilder<S> {
     global: String,
+    sections: Vec<(String, String)>,
+    trust: Trust,
     rules: Rules<S>,
     hints: Rules<S>,
     wording: Wording,
@@ -30,11 +33,28 @@ impl<S> PromptBuilder<S> {
     pub fn new(global: impl Into<String>) -> Self {
         Self {
             global: global.into(),
+            sections: vec![],
+            trust: Trust::new(),
             rules: Rules::new(),
             hints: Rules::new(),
             wording: Wording::default(),
             ends_with_user: false,
         }
+    }
+
+    /// Adds what every stage is told beside, under a heading: a profile of the person, how tools are
+    /// used here, and the like. It belongs to the beginning that stays.
+    #[must_use]
+    pub fn section(mut self, title: impl Into<String>, text: impl Into<String>) -> Self {
+        self.sections.push((title.into(), text.into()));
+        self
+    }
+
+    /// Sets which source is believed first.
+    #[must_use]
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.trust = trust;
+        self
     }
 
     /// Sets the rule packs, which the state chooses among.
@@ -65,19 +85,26 @@ impl<S> PromptBuilder<S> {
         self
     }
 
-    /// Builds the messages. The facts choose the rules and hints; `summary` stands for what is no longer in the conversation's history.
-    pub fn build(
+    /// Builds the messages, however long they are. The facts choose the rules and hints.
+    pub fn build(&self, facts: &S, conversation: &Conversation, stage: &Stage) -> [Message; 4] {
+        self.arranged(facts, conversation, stage, &LeftOut::default())
+    }
+
+    /// The messages without what is left out.
+    pub(crate) fn arranged(
         &self,
         facts: &S,
         conversation: &Conversation,
-        summary: Option<&str>,
         stage: &Stage,
+        left_out: &LeftOut,
     ) -> [Message; 4] {
-        let now = self.now(facts, conversation, stage);
+        let now = self.now(facts, conversation, stage, left_out);
+        let wording = &self.wording;
+        let work = stage.work.shown(left_out.steps, left_out.results, wording);
         [
             Message::system(self.fixed(facts, stage)),
-            Message::assistant(self.said(conversation, summary)),
-            Message::assistant(self.done(stage)),
+            Message::assistant(self.said(conversation, stage, left_out.messages)),
+            Message::assistant(self.done(&work)),
             if self.ends_with_user {
                 Message::user(now)
             } else {
@@ -89,6 +116,9 @@ impl<S> PromptBuilder<S> {
     fn fixed(&self, facts: &S, stage: &Stage) -> String {
         let mut text = Segment::default();
         text.plain(&self.global);
+        for (title, section) in &self.sections {
+            text.titled(title, section);
+        }
         text.plain(&stage.prompt);
         text.titled(&self.wording.tools, &stage.catalogue);
         let rules: Vec<_> = self
@@ -97,28 +127,78 @@ impl<S> PromptBuilder<S> {
             .map(|(_, text)| text.trim())
             .collect();
         text.titled(&self.wording.rules, &rules.join("\n\n"));
+        let words = &self.wording;
+        let trust = self.trust.lines(&words.trusted_for, &words.not_trusted);
+        if !trust.is_empty() {
+            text.titled(&words.trust, &format!("{}\n{trust}", words.trust_means));
+        }
         text.0
     }
 
-    fn said(&self, conversation: &Conversation, summary: Option<&str>) -> String {
+    fn said(&self, conversation: &Conversation, stage: &Stage, left_out: usize) -> String {
         let wording = &self.wording;
-        let view = conversation_view(&conversation.history, wording);
+        let mut lines: Vec<_> = self
+            .lines(conversation, stage)
+            .skip(left_out)
+            .map(|(_, line)| line)
+            .collect();
+        if left_out > 0 {
+            lines.insert(0, Wording::counted(&wording.messages_left_out, left_out));
+        }
         let mut text = Segment::default();
-        text.titled(&wording.summary, summary.unwrap_or_default());
+        text.titled(&wording.summary, &stage.summary);
+        let view = lines.join("\n");
         text.titled(&wording.conversation, or(&view, &wording.no_conversation));
         text.0
     }
 
-    fn done(&self, stage: &Stage) -> String {
+    /// What was said since the watermark.
+    fn lines<'a>(
+        &'a self,
+        conversation: &'a Conversation,
+        stage: &Stage,
+    ) -> impl Iterator<Item = (Role, String)> + 'a {
+        let history = &conversation.history;
+        // A history that ends before the watermark is another one.
+        let recent = history.get(stage.watermark..).unwrap_or(history);
+        said(recent, &self.wording)
+    }
+
+    /// How many lines may be left out: those before what the person said last.
+    pub(crate) fn old_lines(&self, conversation: &Conversation, stage: &Stage) -> usize {
+        let lines: Vec<_> = self.lines(conversation, stage).collect();
+        let last = lines.iter().rposition(|(who, _)| *who == Role::User);
+        last.unwrap_or_else(|| lines.len().saturating_sub(1))
+    }
+
+    /// Whether there are hints for the next step now.
+    pub(crate) fn has_hints(&self, facts: &S) -> bool {
+        self.hints.chosen(facts).next().is_some()
+    }
+
+    fn done(&self, work: &str) -> String {
         let mut text = Segment::default();
-        text.titled(&self.wording.work, or(&stage.work, &self.wording.no_work));
+        text.titled(&self.wording.work, or(work, &self.wording.no_work));
         text.0
     }
 
-    fn now(&self, facts: &S, conversation: &Conversation, stage: &Stage) -> String {
+    fn now(
+        &self,
+        facts: &S,
+        conversation: &Conversation,
+        stage: &Stage,
+        left_out: &LeftOut,
+    ) -> String {
         let wording = &self.wording;
         let mut text = Segment::default();
         text.titled(&wording.state, or(&stage.state, &wording.no_state));
+        let mut sources: Vec<_> = stage.sources.iter().collect();
+        sources.sort_by_key(|(name, _)| self.trust.rank(name));
+        for (name, known) in sources {
+            if !left_out.sources.contains(name) {
+                text.titled(name, known);
+            }
+        }
         for block in conversation
             .pinned
             .iter()
@@ -143,13 +223,26 @@ impl<S> PromptBuilder<S> {
             .chosen(facts)
             .map(|(_, hint)| format!("- {}", hint.trim()))
             .collect();
-        text.titled(&wording.hints, &hints.join("\n"));
+        if !left_out.hints {
+            text.titled(&wording.hints, &hints.join("\n"));
+        }
         text.titled(
             &wording.instruction,
             or(&stage.instruction, &wording.no_instruction),
         );
         text.0
     }
+}
+
+/// What of a prompt is not shown, because it would be too long.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LeftOut {
+    pub(crate) hints: bool,
+    /// How many characters a result may have.
+    pub(crate) results: Option<usize>,
+    pub(crate) steps: usize,
+    pub(crate) messages: usize,
+    pub(crate) sources: BTreeSet<String>,
 }
 
 fn or<'a>(text: &'a str, placeholder: &'a str) -> &'a str {

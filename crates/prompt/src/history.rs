@@ -44,20 +44,26 @@ pub fn since_marker<'a>(history: &'a [Message], name: &str) -> &'a [Message] {
 /// What people and model said to each other: no tools, no corrections, and none of the answers
 /// that were corrected. What is added to the history is added at the end of the view.
 pub fn conversation_view(history: &[Message], wording: &Wording) -> String {
-    let mut view = String::new();
-    for (at, message) in history.iter().enumerate() {
+    let lines: Vec<_> = said(history, wording).map(|(_, line)| line).collect();
+    lines.join("\n")
+}
+
+/// The lines of the conversation view, and who says each.
+pub(crate) fn said<'a>(
+    history: &'a [Message],
+    wording: &'a Wording,
+) -> impl Iterator<Item = (Role, String)> + 'a {
+    let line = |(at, message): (usize, &Message)| {
         let corrected = || history.get(at + 1).is_some_and(is_correction);
         let (who, shown) = match message.role {
             Role::User => (&wording.user, !is_correction(message)),
             Role::Assistant => (&wording.assistant, !corrected()),
-            _ => continue,
+            _ => return None,
         };
         let text = message.content.trim();
-        if shown && !text.is_empty() {
-            push_line(&mut view, &format!("{who}: {text}"));
-        }
-    }
-    view
+        (shown && !text.is_empty()).then(|| (message.role, format!("{who}: {text}")))
+    };
+    history.iter().enumerate().filter_map(line)
 }
 
 /// What was done, with the calls of tools and their results, and with corrections: the working

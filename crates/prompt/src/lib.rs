@@ -1,20 +1,28 @@
 #![doc = include_str!("../README.md")]
 
 mod alternatives;
+mod budget;
 mod builder;
 mod history;
 mod rules;
 mod stage;
+mod template;
+mod trust;
 mod wording;
+mod work;
 
 // What a prompt costs is counted here as it is counted where models are asked.
 pub use fugato_state::{EstimatedTokens, TokenCount};
 
 pub use alternatives::{bullets, one_of, piped_alternatives};
+pub use budget::{Cut, Fitted, Omission, PromptBudget, TooLong};
 pub use builder::{MEMORY, PromptBuilder};
 pub use history::{
     conversation_view, correction, is_correction, is_marker, marker, since_marker, work_view,
 };
 pub use rules::Rules;
 pub use stage::{Resume, Stage};
+pub use template::{Template, TemplateError, TemplateFolder};
+pub use trust::Trust;
 pub use wording::Wording;
+pub use work::Work;

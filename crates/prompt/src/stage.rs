@@ -1,13 +1,23 @@
+use fugato_state::Compaction;
+
+use crate::Work;
+
 /// What one stage of an agent adds to the prompt, this time.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Stage {
     /// What the stage is about. Stable, so that a server can cache the prompt's beginning.
     pub prompt: String,
     /// The tools that can be called.
     pub catalogue: String,
-    /// What was done in the stage so far: see [`work_view`](crate::work_view).
-    pub work: String,
+    /// What older messages of the conversation came to; empty for none.
+    pub summary: String,
+    /// How many of the messages the summary speaks for: they are not shown.
+    pub watermark: usize,
+    /// What was done in the stage so far.
+    pub work: Work,
+    /// What is known from elsewhere, each with the name of its source.
+    pub sources: Vec<(String, String)>,
     /// How things stand.
     pub state: String,
     /// The question whose answer the stage goes on with.
@@ -42,10 +52,26 @@ impl Stage {
         self
     }
 
-    /// Sets what was done so far.
+    /// Shows the summary in place of the messages that it speaks for.
     #[must_use]
-    pub fn work(mut self, work: impl Into<String>) -> Self {
+    pub fn compacted(mut self, compaction: &Compaction) -> Self {
+        self.summary.clone_from(&compaction.summary);
+        self.watermark = compaction.upto;
+        self
+    }
+
+    /// Sets what was done so far: the messages of the work, or a text.
+    #[must_use]
+    pub fn work(mut self, work: impl Into<Work>) -> Self {
         self.work = work.into();
+        self
+    }
+
+    /// Adds what is known from elsewhere, such as a layer of memory. Sources are shown in the order
+    /// of [`Trust`](crate::Trust), those that it does not mention last.
+    #[must_use]
+    pub fn source(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
+        self.sources.push((name.into(), text.into()));
         self
     }
 

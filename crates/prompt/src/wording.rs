@@ -40,6 +40,20 @@ pub struct Wording {
     pub instruction: Cow<'static, str>,
     /// What stands for an instruction where there is none.
     pub no_instruction: Cow<'static, str>,
+    /// The heading of the order in which sources are believed.
+    pub trust: Cow<'static, str>,
+    /// What that order means.
+    pub trust_means: Cow<'static, str>,
+    /// What stands between a source and what it is believed for.
+    pub trusted_for: Cow<'static, str>,
+    /// What stands between that and when it is not.
+    pub not_trusted: Cow<'static, str>,
+    /// What stands for messages of the conversation that did not fit; `{n}` is their number.
+    pub messages_left_out: Cow<'static, str>,
+    /// What stands for steps of the work that did not fit; `{n}` is their number.
+    pub steps_left_out: Cow<'static, str>,
+    /// What stands for the middle of a result that did not fit; `{n}` is its length.
+    pub characters_left_out: Cow<'static, str>,
 }
 
 macro_rules! wording {
@@ -70,6 +84,13 @@ impl Wording {
             hints: "Next steps",
             instruction: "Now",
             no_instruction: "Go on.",
+            trust: "Which source to believe",
+            trust_means: "Where they contradict each other, the first that says something is right.",
+            trusted_for: ": for ",
+            not_trusted: "; not ",
+            messages_left_out: "(earlier messages that are left out: {n})",
+            steps_left_out: "(earlier steps that are left out: {n})",
+            characters_left_out: "… (characters left out: {n}) …",
         }
     }
 
@@ -94,7 +115,21 @@ impl Wording {
             hints: "下一步提示",
             instruction: "当前任务",
             no_instruction: "请继续。",
+            trust: "以谁为准",
+            trust_means: "各来源互相矛盾时，以排在前面的为准。",
+            trusted_for: "：用于",
+            not_trusted: "；不适用于",
+            messages_left_out: "（较早的消息已省略：{n} 条）",
+            steps_left_out: "（较早的步骤已省略：{n} 步）",
+            characters_left_out: "…（已省略 {n} 字）…",
         }
+    }
+}
+
+impl Wording {
+    /// Tells how many.
+    pub(crate) fn counted(words: &str, n: usize) -> String {
+        words.replace("{n}", &n.to_string())
     }
 }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod budget;
+mod compaction;
 mod conversation;
 mod effect;
 mod id;
@@ -12,6 +13,7 @@ mod state;
 mod tokens;
 
 pub use budget::{Budget, BudgetExhausted};
+pub use compaction::{Compaction, CompactionUpdate, Segment};
 pub use conversation::{Conversation, ConversationUpdate, PinnedBlock};
 pub use effect::EffectClass;
 pub use id::{InterruptId, InvalidThreadId, Millis, RunId, Seq, ThreadId};

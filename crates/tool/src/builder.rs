@@ -150,14 +150,19 @@ fn check_domains(domains: &Domains) -> Result<(), RegistryError> {
 }
 
 fn check_name(name: &str) -> Result<(), RegistryError> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if (1..=64).contains(&name.len()) && name.chars().all(fits) {
+    if is_name(name) {
         Ok(())
     } else {
         Err(RegistryError::BadName {
             name: name.to_owned(),
         })
     }
+}
+
+/// Whether every model server accepts the name.
+pub(crate) fn is_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    (1..=64).contains(&name.len()) && name.chars().all(fits)
 }
 
 fn check_place(spec: &ToolSpec, domains: &Domains) -> Result<(), RegistryError> {

@@ -1,9 +1,13 @@
+mod lists;
+
 use std::fmt;
 
 use fugato_state::ToolCall;
 use serde::{Deserialize, Serialize};
 
 use crate::{Access, ToolSpec};
+
+pub use lists::ToolLists;
 
 /// Decides whether a call may be executed, before it is.
 ///
@@ -133,8 +137,13 @@ pub fn confirm_writes<S>(call: &GatedCall<'_>, _: &S) -> Verdict {
     if call.spec.access != Access::Write {
         return Verdict::Allow;
     }
+    Verdict::NeedConfirm(card(call))
+}
+
+/// What a person is shown of a call.
+fn card(call: &GatedCall<'_>) -> ConfirmCard {
     let shown = crate::preview(call.spec, &call.call.arguments);
-    Verdict::NeedConfirm(ConfirmCard {
+    ConfirmCard {
         title: call.spec.name.clone(),
         summary: if shown.is_empty() {
             call.spec.description.clone()
@@ -142,7 +151,7 @@ pub fn confirm_writes<S>(call: &GatedCall<'_>, _: &S) -> Verdict {
             shown
         },
         call: call.call.clone(),
-    })
+    }
 }
 
 #[cfg(test)]

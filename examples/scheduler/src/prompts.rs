@@ -1,7 +1,7 @@
 //! What the model is told, stage by stage.
 use fugato::{
     llm::Tag,
-    prompt::{PromptBuilder, Rules, Stage, Wording, bullets, one_of, since_marker, work_view},
+    prompt::{PromptBudget, PromptBuilder, Rules, Stage, Wording, bullets, one_of, since_marker},
     state::Message,
 };
 
@@ -14,6 +14,9 @@ use crate::{
 const GLOBAL: &str = "You are a scheduling assistant. You help a person to place what they want to do around what they have to attend. \
 Code checks and carries out everything that you propose: you propose, and never claim that something was done before its result is shown. \
 Days are numbered from 1, sections of a day from 1 to 12, tasks by their id.";
+
+/// How many tokens a prompt may have.
+const TOKENS: u64 = 80_000;
 
 fn wording(agent: &Agent) -> Wording {
     match agent.lang {
@@ -29,11 +32,18 @@ fn language(agent: &Agent) -> &'static str {
     )
 }
 
-/// How a decision and the text for the person are told apart.
-fn form(tag: &Tag, outline: &str) -> String {
+/// The decision that a stage ends in.
+fn form(outline: &str) -> String {
+    format!("The decision is one JSON object. Its keys:\n{outline}")
+}
+
+/// What to do now, and how the decision and the text for the person are told apart. The tag is
+/// another one each time, so it must not stand at the beginning, which servers keep.
+fn now(agent: &Agent, tag: &Tag, what: &str) -> String {
     format!(
-        "Begin with the decision as one JSON object inside a tag: {}{{...}}</decision>. \
-         After the tag write what the person reads, or nothing. The keys of the object:\n{outline}",
+        "{what} {} Begin with the decision inside this tag: {}{{...}}</decision>. \
+         After the tag write what the person reads, or nothing.",
+        language(agent),
         tag.opening()
     )
 }
@@ -52,9 +62,9 @@ pub fn chat(agent: &Agent, tag: &Tag) -> Vec<Message> {
                 "anything that needs the schedule; when in doubt, choose this"
             ),
         ]),
-        form(tag, contract::intent().outline()),
+        form(contract::intent().outline()),
     ))
-    .instruction(format!("Classify the last request. {}", language(agent)));
+    .instruction(now(agent, tag, "Classify the last request."));
     build(agent, Rules::new(), &stage)
 }
 
@@ -70,18 +80,19 @@ pub fn plan(agent: &Agent, tag: &Tag, deep: bool) -> Vec<Message> {
             ),
             ("continue", "you need another round"),
         ]),
-        form(tag, contract::plan().outline()),
+        form(contract::plan().outline()),
     ))
     .work(working_area(agent))
     .state(standing(agent))
-    .instruction(if deep {
-        format!(
-            "Think the plan through; every step needs done_when. {}",
-            language(agent)
-        )
-    } else {
-        format!("Plan the last request. {}", language(agent))
-    });
+    .instruction(now(
+        agent,
+        tag,
+        if deep {
+            "Think the plan through; every step needs done_when."
+        } else {
+            "Plan the last request."
+        },
+    ));
     build(agent, Rules::new(), &stage)
 }
 
@@ -107,12 +118,12 @@ pub fn execute(agent: &Agent, tag: &Tag, catalogue: &str) -> Vec<Message> {
             ("done", "everything is done; say in goal_check how you know"),
             ("abort", "it cannot be done; tell the person why"),
         ]),
-        form(tag, contract.outline()),
+        form(contract.outline()),
     ))
     .catalogue(catalogue)
     .work(working_area(agent))
     .state(standing(agent))
-    .instruction(format!("Decide on the next action. {}", language(agent)));
+    .instruction(now(agent, tag, "Decide on the next action."));
     let stage = match &agent.run.resumed {
         Some((question, reply)) => stage.resume(question, reply),
         None => stage,
@@ -134,17 +145,22 @@ fn build(agent: &Agent, rules: Rules<Agent>, stage: &Stage) -> Vec<Message> {
         .rules(rules)
         .hints(hints())
         .wording(wording(agent));
-    builder
-        .build(agent, &agent.conversation, None, stage)
-        .to_vec()
+    let budget = PromptBudget::new(TOKENS);
+    let fitted = builder.fitted(agent, &agent.conversation, stage, &budget);
+    let fitted = fitted.unwrap_or_else(|error| {
+        // The server decides: a guess of ours is no reason to give up.
+        tracing::warn!(%error, "prompt_too_long");
+        *error.fitted
+    });
+    if !fitted.left_out.is_empty() {
+        tracing::info!(tokens = fitted.tokens, left_out = ?fitted.left_out, "prompt_shortened");
+    }
+    fitted.messages.to_vec()
 }
 
 /// The work of the loop that is open now; a finished loop has left the working area.
-fn working_area(agent: &Agent) -> String {
-    work_view(
-        since_marker(&agent.conversation.history, LOOP_CLOSED),
-        &wording(agent),
-    )
+fn working_area(agent: &Agent) -> &[Message] {
+    since_marker(&agent.conversation.history, LOOP_CLOSED)
 }
 
 fn standing(agent: &Agent) -> String {

@@ -1,5 +1,5 @@
 use expect_test::{Expect, expect};
-use fugato_state::{ConversationUpdate, PinnedBlock, Role};
+use fugato_state::{Compaction, ConversationUpdate, PinnedBlock, Role, Segment};
 
 use super::*;
 use crate::{correction, piped_alternatives};
@@ -72,9 +72,12 @@ fn sch_112_a_prompt_has_four_messages() {
         .work("[c1] find_free {\"duration\":2}\n[c1] → free: 3 to 4")
         .state("step 1 of 2")
         .resume("Which day?", "Monday")
-        .instruction("Decide.");
-    let summary = Some("The user studies algebra.");
-    let messages = builder().build(&Desk { planned: true }, &conversation(), summary, &stage);
+        .instruction("Decide.")
+        .compacted(&Compaction {
+            summary: "The user studies algebra.".into(),
+            ..Compaction::default()
+        });
+    let messages = builder().build(&Desk { planned: true }, &conversation(), &stage);
     check(
         &messages,
         &expect![[r#"
@@ -132,12 +135,7 @@ fn sch_112_a_prompt_has_four_messages() {
 fn sch_112_empty_segments_say_so() {
     let builder = builder().wording(Wording::chinese()).ends_with_user();
     let stage = Stage::new("你负责聊天。");
-    let messages = builder.build(
-        &Desk { planned: false },
-        &Conversation::default(),
-        None,
-        &stage,
-    );
+    let messages = builder.build(&Desk { planned: false }, &Conversation::default(), &stage);
     check(
         &messages,
         &expect![[r"
@@ -172,13 +170,13 @@ fn l6_what_changes_every_round_leaves_the_beginning_as_it_was() {
     let desk = Desk { planned: true };
     let stage = Stage::new("You carry out a plan.").catalogue("- place(task): Places.");
     let mut conversation = conversation();
-    let first = builder.build(&desk, &conversation, None, &stage);
+    let first = builder.build(&desk, &conversation, &stage);
     conversation.apply(ConversationUpdate::Said(Message::user("And my run?")));
     let later = stage
         .work("[c1] place {}")
         .state("step 2 of 2")
         .instruction("Decide again.");
-    let second = builder.build(&desk, &conversation, None, &later);
+    let second = builder.build(&desk, &conversation, &later);
     assert_eq!(first[0], second[0]);
     assert!(second[1].content.starts_with(&first[1].content));
 }
@@ -186,7 +184,7 @@ fn l6_what_changes_every_round_leaves_the_beginning_as_it_was() {
 #[test]
 fn sch_112_memory_is_shown_once() {
     let stage = Stage::new("You chat.");
-    let messages = builder().build(&Desk { planned: true }, &conversation(), None, &stage);
+    let messages = builder().build(&Desk { planned: true }, &conversation(), &stage);
     let shown: usize = messages
         .iter()
         .map(|message| message.content.matches("Prefers mornings.").count())
@@ -206,8 +204,127 @@ fn l6_no_rule_of_either_wording_shows_alternatives_with_bars() {
             assert_eq!(piped_alternatives(text), [""; 0], "{name}");
         }
         let stage = Stage::new("You chat.");
-        for message in builder.build(&Desk { planned: true }, &conversation(), None, &stage) {
+        for message in builder.build(&Desk { planned: true }, &conversation(), &stage) {
             assert_eq!(piped_alternatives(&message.content), [""; 0]);
         }
     }
+}
+
+#[test]
+fn sch_116_what_lies_before_the_watermark_is_shown_as_its_summary() {
+    let history = ["one", "two", "three"].map(Message::user).to_vec();
+    let conversation = Conversation {
+        history,
+        ..Conversation::default()
+    };
+    let mut done = Compaction::default();
+    done.apply(fugato_state::CompactionUpdate::Summarised(Segment {
+        from: 0,
+        upto: 2,
+        summary: "They counted to two.".into(),
+        at: 0,
+    }));
+    let stored: Compaction = serde_json::from_str(&serde_json::to_string(&done).unwrap()).unwrap();
+    let stage = Stage::new("You count.").compacted(&stored);
+    let messages = builder().build(&Desk { planned: true }, &conversation, &stage);
+    assert_eq!(
+        messages[1].content,
+        "# Summary of what was said before\nThey counted to two.\n\n# Conversation\nUser: three"
+    );
+    let cleared = Conversation {
+        history: vec![Message::user("new")],
+        ..Conversation::default()
+    };
+    let messages = builder().build(&Desk { planned: true }, &cleared, &stage);
+    assert!(messages[1].content.ends_with("# Conversation\nUser: new"));
+}
+
+#[test]
+fn pln_10_24_the_prompt_says_which_source_to_believe_and_shows_them_in_that_order() {
+    let trust = Trust::new()
+        .then(
+            "Execution state",
+            "where the plan stands, the blocked step, what was observed",
+            Some("when configuration or tools have changed since"),
+        )
+        .then("Recent conversation", "what the person wants now", None)
+        .then(
+            "Task state",
+            "the intent, open loops, facts that last",
+            None,
+        );
+    let builder = PromptBuilder::<()>::new("You plan.").trust(trust);
+    let stage = Stage::new("Plan.")
+        .source("Notes", "likes tea")
+        .source("Task state", "goal: tea")
+        .source("Execution state", "step 2 is blocked");
+    let messages = builder.build(&(), &Conversation::default(), &stage);
+    check(
+        &messages,
+        &expect![[r"
+            --- System
+            You plan.
+
+            Plan.
+
+            # Which source to believe
+            Where they contradict each other, the first that says something is right.
+            1. Execution state: for where the plan stands, the blocked step, what was observed; not when configuration or tools have changed since
+            2. Recent conversation: for what the person wants now
+            3. Task state: for the intent, open loops, facts that last
+            --- Assistant
+            # Conversation
+            (nothing was said yet)
+            --- Assistant
+            # Work in this stage
+            (nothing was done yet in this stage)
+            --- System
+            # State
+            (there is no state yet)
+
+            # Execution state
+            step 2 is blocked
+
+            # Task state
+            goal: tea
+
+            # Notes
+            likes tea
+
+            # Now
+            Go on.
+        "]],
+    );
+}
+
+#[test]
+fn trn_3_identity_profile_and_tools_come_from_files() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("SOUL.md"),
+        "You are {{name}}, calm and brief.\n",
+    )
+    .unwrap();
+    std::fs::write(
+        folder.path().join("tool.md"),
+        "Use one tool at a time:\n{{catalogue}}",
+    )
+    .unwrap();
+    let folder = crate::TemplateFolder::new(folder.path());
+    let known = [("name", "Iris"), ("catalogue", "- look(): Looks.\n")];
+    let text = |name: &str, instead| folder.read(name, instead).unwrap().fill(known).unwrap();
+    let builder = PromptBuilder::<()>::new(text("SOUL.md", "You are an assistant.")).section(
+        "Profile",
+        text("USER.md", "(nothing is known about the person)"),
+    );
+    let stage = Stage::new("You answer.")
+        .catalogue(text("tool.md", "{{catalogue}}"))
+        .source("Memories", "The person has a cat.");
+    let [system, .., now] = builder.build(&(), &Conversation::default(), &stage);
+    assert_eq!(
+        system.content,
+        "You are Iris, calm and brief.\n\n# Profile\n(nothing is known about the person)\n\n\
+         You answer.\n\n# Tools\nUse one tool at a time:\n- look(): Looks."
+    );
+    assert!(now.content.contains("# Memories\nThe person has a cat."));
 }

@@ -44,12 +44,12 @@ struct Tagging(Mutex<Vec<(Value, &'static str)>>);
 impl ChatModel for Tagging {
     async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
         let (decision, text) = self.0.lock().unwrap().remove(0);
-        let system = &request.messages[0].content;
-        let at = system
+        let now = &request.messages[3].content;
+        let at = now
             .find("<decision nonce=")
             .expect("the prompt names the tag");
-        let end = at + system[at..].find('>').expect("the tag is closed");
-        let tag = &system[at..=end];
+        let end = at + now[at..].find('>').expect("the tag is closed");
+        let tag = &now[at..=end];
         let answer = format!("{tag}{decision}</decision>\n{text}");
         let pieces: Vec<_> = answer
             .chars()

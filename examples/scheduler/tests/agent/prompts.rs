@@ -1,12 +1,15 @@
 //! What the model is told.
+//!
+//! The files in `snapshots` are whole prompts. After a change that is meant,
+//! `UPDATE_EXPECT=1 cargo test -p scheduler --test agent prompts` writes them anew.
 use std::sync::Arc;
 
 use expect_test::{Expect, expect, expect_file};
 use fugato::{
     llm::Tag,
-    prompt::piped_alternatives,
-    state::{Message, PlanStep, Role, State as _},
-    tool::Detail,
+    prompt::{EstimatedTokens, TokenCount as _, correction, piped_alternatives},
+    state::{ConversationUpdate, Message, PlanStep, Role, State as _, ToolCall},
+    tool::{Detail, call_pair},
 };
 use scheduler::{
     agent::{Agent, ContextHook, Request, Update},
@@ -62,12 +65,78 @@ fn whole(messages: &[Message]) -> String {
 
 #[test]
 fn sch_113_all_stages_share_the_builder() {
-    let agent = working("Arrange my revision");
-    expect_file!["snapshots/chat.txt"].assert_eq(&whole(&prompts::chat(&agent, &tag())));
-    expect_file!["snapshots/plan.txt"].assert_eq(&whole(&prompts::plan(&agent, &tag(), false)));
-    expect_file!["snapshots/execute.txt"].assert_eq(&whole(&execute(&agent)));
-    let zh = working("帮我安排复习");
-    expect_file!["snapshots/deliver_zh.txt"].assert_eq(&whole(&prompts::deliver(&zh, "已完成。")));
+    let (en, zh) = (working("Arrange my revision"), working("帮我安排复习"));
+    let chat = |agent: &Agent| whole(&prompts::chat(agent, &tag()));
+    expect_file!["snapshots/chat_en.txt"].assert_eq(&chat(&en));
+    expect_file!["snapshots/chat_zh.txt"].assert_eq(&chat(&zh));
+    let plan = |agent: &Agent, deep| whole(&prompts::plan(agent, &tag(), deep));
+    expect_file!["snapshots/plan_en.txt"].assert_eq(&plan(&en, false));
+    expect_file!["snapshots/plan_zh.txt"].assert_eq(&plan(&zh, true));
+    let execute = |agent: &Agent| whole(&execute(agent));
+    expect_file!["snapshots/execute_en.txt"].assert_eq(&execute(&en));
+    expect_file!["snapshots/execute_zh.txt"].assert_eq(&execute(&worked(zh.clone())));
+    let deliver = |agent: &Agent, facts| whole(&prompts::deliver(agent, facts));
+    expect_file!["snapshots/deliver_en.txt"].assert_eq(&deliver(&en, "Two tasks were placed."));
+    expect_file!["snapshots/deliver_zh.txt"].assert_eq(&deliver(&zh, "已安排两个任务。"));
+}
+
+#[test]
+fn l6_the_first_message_stays_while_work_goes_on() {
+    let before = working("Arrange my revision");
+    let after = worked(before.clone());
+    let other = Tag::around("decision", "k8");
+    let (first, second) = (
+        execute(&before),
+        prompts::execute(&after, &other, &catalogue(&after)),
+    );
+    assert_eq!(first[0], second[0]);
+    assert!(second[3].content.contains(&other.opening()));
+    for (first, second) in [
+        (
+            prompts::chat(&before, &tag()),
+            prompts::chat(&after, &other),
+        ),
+        (
+            prompts::plan(&before, &tag(), false),
+            prompts::plan(&after, &other, true),
+        ),
+    ] {
+        assert_eq!(first[0], second[0]);
+    }
+}
+
+/// After a call, a correction and a question with its answer.
+fn worked(mut agent: Agent) -> Agent {
+    let call = ToolCall::new("call-1", "find_free", serde_json::json!({ "duration": 2 }));
+    let said = call_pair(call, "先看空档。", "day 2: sections 3 to 4").into_iter();
+    let corrected = [
+        Message::assistant("好的"),
+        correction("answer with one JSON object"),
+    ];
+    for message in said.chain(corrected) {
+        agent.apply(Update::Talked(ConversationUpdate::Said(message)));
+    }
+    agent.run.resumed = Some(("放在周二可以吗？".into(), "可以".into()));
+    agent
+}
+
+#[test]
+fn sch_116_a_prompt_that_is_too_long_loses_old_steps_and_never_the_request() {
+    let mut agent = working("Arrange my revision");
+    let long = "free ".repeat(2_000);
+    for n in 0..200 {
+        let call = ToolCall::new(format!("call-{n}"), "get_overview", serde_json::json!({}));
+        for message in call_pair(call, format!("Look {n}."), long.clone()) {
+            agent.apply(Update::Talked(ConversationUpdate::Said(message)));
+        }
+    }
+    let messages = execute(&agent);
+    let tokens = EstimatedTokens.messages(&messages);
+    assert!((60_000..=80_000).contains(&tokens), "{tokens}");
+    assert!(messages[1].content.contains("User: Arrange my revision"));
+    let work = &messages[2].content;
+    assert!(work.contains("(earlier steps that are left out: ") && work.contains("[call-199] →"));
+    assert!(messages[3].content.contains("Place chapter 1"));
 }
 
 #[test]

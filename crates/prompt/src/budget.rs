@@ -1,0 +1,232 @@
+use std::{fmt, sync::Arc};
+
+use fugato_state::{Conversation, EstimatedTokens, Message, TokenCount};
+
+use crate::{PromptBuilder, Stage, builder::LeftOut};
+
+/// How many tokens a prompt may have, and what is left out first if it has more.
+///
+/// # Contract
+/// - What is not named in the order is never left out: what the agent and the stage are about, the
+///   tools that can be called, the rules, the summary, pinned blocks, the state, the instruction.
+/// - What the person said last stays, and so does the newest step of the work.
+/// - A call is never shown without its result, nor a result without its call.
+/// - The beginning of the conversation and of the work moves in jumps, so that a server can cache
+///   what lies between.
+#[derive(Clone)]
+pub struct PromptBudget {
+    tokens: u64,
+    order: Vec<Cut>,
+    count: Arc<dyn TokenCount>,
+}
+
+/// Something that can be left out of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Cut {
+    /// The hints for the next step.
+    Hints,
+    /// The middle of results of tools that have more characters than this.
+    Results {
+        /// How many are left.
+        most: usize,
+    },
+    /// The oldest steps of the work in this stage.
+    Steps,
+    /// The oldest messages of the conversation.
+    Messages,
+    /// What this source tells.
+    Source(String),
+}
+
+/// Older messages go so many at a time.
+const JUMP: usize = 8;
+
+impl PromptBudget {
+    /// A budget. The order is: hints, the middle of results longer than 2,000 characters, old steps,
+    /// old messages.
+    pub fn new(tokens: u64) -> Self {
+        let order = vec![
+            Cut::Hints,
+            Cut::Results { most: 2_000 },
+            Cut::Steps,
+            Cut::Messages,
+        ];
+        Self {
+            tokens,
+            order,
+            count: Arc::new(EstimatedTokens),
+        }
+    }
+
+    /// Sets what is left out, first things first.
+    #[must_use]
+    pub fn order(mut self, order: impl IntoIterator<Item = Cut>) -> Self {
+        self.order = order.into_iter().collect();
+        self
+    }
+
+    /// Sets what counts; [`EstimatedTokens`] by default.
+    #[must_use]
+    pub fn count(mut self, count: impl TokenCount + 'static) -> Self {
+        self.count = Arc::new(count);
+        self
+    }
+}
+
+impl fmt::Debug for PromptBudget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PromptBudget")
+            .field("tokens", &self.tokens)
+            .field("order", &self.order)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A prompt, and what had to be left out of it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Fitted {
+    /// The messages.
+    pub messages: [Message; 4],
+    /// How many tokens they have.
+    pub tokens: u64,
+    /// What was left out, in the order in which it was.
+    pub left_out: Vec<Omission>,
+}
+
+/// What was left out of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Omission {
+    /// What.
+    pub what: Cut,
+    /// How many: steps, messages, or results that were shortened.
+    pub count: usize,
+    /// How many tokens that saved.
+    pub tokens: u64,
+}
+
+/// A prompt is longer than its budget although everything was left out that may be.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("the prompt has {} tokens and may have {budget}; message by message: {parts:?}", fitted.tokens)]
+#[non_exhaustive]
+pub struct TooLong {
+    /// How many tokens it may have.
+    pub budget: u64,
+    /// How many each of its messages has.
+    pub parts: [u64; 4],
+    /// The shortest prompt that could be made.
+    pub fitted: Box<Fitted>,
+}
+
+impl<S> PromptBuilder<S> {
+    /// Builds the messages, and leaves out what the budget says until they fit.
+    pub fn fitted(
+        &self,
+        facts: &S,
+        conversation: &Conversation,
+        stage: &Stage,
+        budget: &PromptBudget,
+    ) -> Result<Fitted, TooLong> {
+        let made = |left_out: &LeftOut| {
+            let messages = self.arranged(facts, conversation, stage, left_out);
+            let tokens = budget.count.messages(&messages);
+            (messages, tokens)
+        };
+        let mut left_out = LeftOut::default();
+        let (mut messages, mut tokens) = made(&left_out);
+        let mut omissions = vec![];
+        for cut in &budget.order {
+            if tokens <= budget.tokens {
+                break;
+            }
+            let most = self.most(cut, facts, conversation, stage);
+            if most == 0 {
+                continue;
+            }
+            let enough = |n: usize| made(&left_out.with(cut, n)).1 <= budget.tokens;
+            let count = cut.jump(smallest(most, enough), most);
+            left_out = left_out.with(cut, count);
+            let before = tokens;
+            (messages, tokens) = made(&left_out);
+            omissions.push(Omission {
+                what: cut.clone(),
+                count,
+                tokens: before.saturating_sub(tokens),
+            });
+        }
+        let parts = messages.each_ref().map(|part| budget.count.message(part));
+        let fitted = Fitted {
+            messages,
+            tokens,
+            left_out: omissions,
+        };
+        if tokens <= budget.tokens {
+            return Ok(fitted);
+        }
+        Err(TooLong {
+            budget: budget.tokens,
+            parts,
+            fitted: Box::new(fitted),
+        })
+    }
+
+    /// How often something can be left out.
+    fn most(&self, cut: &Cut, facts: &S, conversation: &Conversation, stage: &Stage) -> usize {
+        match cut {
+            Cut::Hints => usize::from(self.has_hints(facts)),
+            Cut::Results { most } => stage.work.longer_than(*most),
+            Cut::Steps => stage.work.can_leave_out(),
+            Cut::Messages => self.old_lines(conversation, stage),
+            Cut::Source(name) => {
+                let named = |(source, _): &&(String, String)| source == name;
+                stage.sources.iter().filter(named).count()
+            }
+        }
+    }
+}
+
+impl Cut {
+    /// How many to leave out where `least` are enough.
+    fn jump(&self, least: usize, most: usize) -> usize {
+        match self {
+            Self::Steps | Self::Messages => least.next_multiple_of(JUMP).min(most),
+            // These go all at once.
+            _ => most,
+        }
+    }
+}
+
+impl LeftOut {
+    fn with(&self, cut: &Cut, n: usize) -> Self {
+        let mut left_out = self.clone();
+        match cut {
+            Cut::Hints => left_out.hints = true,
+            Cut::Results { most } => left_out.results = Some(*most),
+            Cut::Steps => left_out.steps = n,
+            Cut::Messages => left_out.messages = n,
+            Cut::Source(name) => {
+                left_out.sources.insert(name.clone());
+            }
+        }
+        left_out
+    }
+}
+
+/// The smallest number from 1 that is enough; `most` if none is. The larger, the shorter the prompt.
+fn smallest(most: usize, enough: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (1, most);
+    while low < high {
+        let middle = low.midpoint(high);
+        if enough(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests;

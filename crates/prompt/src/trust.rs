@@ -1,0 +1,77 @@
+/// Which source is believed where several contradict each other: the first that says something.
+///
+/// A model that is shown several memories of one thing needs to be told which of them is newer or
+/// nearer to the truth, and for what.
+///
+/// ```
+/// use fugato_prompt::Trust;
+///
+/// let trust = Trust::new()
+///     .then("Execution", "where the plan stands", Some("when tools have changed since"))
+///     .then("Conversation", "what is wanted now", None);
+/// assert_eq!(
+///     trust.to_string(),
+///     "1. Execution: for where the plan stands; not when tools have changed since\n\
+///      2. Conversation: for what is wanted now",
+/// );
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trust(Vec<Trusted>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Trusted {
+    source: String,
+    what_for: String,
+    not_when: Option<String>,
+}
+
+impl Trust {
+    /// No order.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a source that is believed less than those before it. The model reads what it is good
+    /// for, and when it is not.
+    #[must_use]
+    pub fn then(
+        mut self,
+        source: impl Into<String>,
+        what_for: &str,
+        not_when: Option<&str>,
+    ) -> Self {
+        self.0.push(Trusted {
+            source: source.into(),
+            what_for: what_for.to_owned(),
+            not_when: not_when.map(str::to_owned),
+        });
+        self
+    }
+
+    /// The place of a source, from 0; what is not mentioned comes last.
+    pub fn rank(&self, source: &str) -> usize {
+        let place = self.0.iter().position(|trusted| trusted.source == source);
+        place.unwrap_or(self.0.len())
+    }
+
+    pub(crate) fn lines(&self, what_for: &str, not_when: &str) -> String {
+        let line = |(n, trusted): (usize, &Trusted)| {
+            let not = trusted.not_when.as_ref();
+            let not = not.map_or(String::new(), |not| format!("{not_when}{not}"));
+            format!(
+                "{}. {}{what_for}{}{not}",
+                n + 1,
+                trusted.source,
+                trusted.what_for
+            )
+        };
+        let lines: Vec<_> = self.0.iter().enumerate().map(line).collect();
+        lines.join("\n")
+    }
+}
+
+impl std::fmt::Display for Trust {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.lines(": for ", "; not "))
+    }
+}

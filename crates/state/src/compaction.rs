@@ -1,0 +1,91 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{Message, Millis};
+
+/// What older messages came to, and how it came about. The messages themselves are not touched.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Compaction {
+    /// What all messages before the watermark came to; empty for none.
+    pub summary: String,
+    /// The watermark: how many of the messages the summary speaks for.
+    pub upto: usize,
+    /// Every segment that was summarised, oldest first, for whoever wants to know.
+    pub segments: Vec<Segment>,
+}
+
+/// Messages that were summarised.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Segment {
+    /// The first of them.
+    pub from: usize,
+    /// The first that is not one of them.
+    pub upto: usize,
+    /// What they, and all before, came to.
+    pub summary: String,
+    /// When, in milliseconds since the Unix epoch.
+    pub at: Millis,
+}
+
+/// A change to a [`Compaction`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CompactionUpdate {
+    /// A summary speaks for more messages. One that does not begin at the watermark is of another
+    /// time, and changes nothing.
+    Summarised(Segment),
+    /// There is no summary any more.
+    Cleared,
+}
+
+impl Compaction {
+    /// Applies one change.
+    pub fn apply(&mut self, update: CompactionUpdate) {
+        match update {
+            CompactionUpdate::Summarised(segment) => {
+                if segment.from == self.upto && segment.upto > segment.from {
+                    self.upto = segment.upto;
+                    self.summary.clone_from(&segment.summary);
+                    self.segments.push(segment);
+                }
+            }
+            CompactionUpdate::Cleared => *self = Self::default(),
+        }
+    }
+
+    /// What a prompt shows of a history: the summary, and the messages that it does not speak for.
+    /// A history that ends before the watermark is another one, and is shown whole.
+    pub fn view<'a>(&'a self, history: &'a [Message]) -> (&'a str, &'a [Message]) {
+        (&self.summary, history.get(self.upto..).unwrap_or(history))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summarised(from: usize, upto: usize) -> CompactionUpdate {
+        CompactionUpdate::Summarised(Segment {
+            from,
+            upto,
+            summary: format!("up to {upto}"),
+            at: 0,
+        })
+    }
+
+    #[test]
+    fn sch_116_a_summary_speaks_for_what_lies_before_the_watermark() {
+        let history = ["a", "b", "c"].map(Message::user);
+        let mut done = Compaction::default();
+        assert_eq!(done.view(&history), ("", &history[..]));
+        for update in [summarised(0, 2), summarised(0, 3), summarised(1, 3)] {
+            done.apply(update);
+        }
+        assert_eq!(done.view(&history), ("up to 2", &history[2..]));
+        let stored = serde_json::to_string(&done).unwrap();
+        assert_eq!(serde_json::from_str::<Compaction>(&stored).unwrap(), done);
+        // The history was cleared since.
+        assert_eq!(done.view(&history[..1]), ("up to 2", &history[..1]));
+    }
+}

@@ -1,0 +1,80 @@
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{GatePolicy, GatedCall, Verdict, gate::card};
+
+/// A gate of three lists of tools, such as a person edits: allowed, blocked, and to be confirmed.
+/// A tool that is on several of them is treated as the strictest says.
+///
+/// ```
+/// use fugato_state::ToolCall;
+/// use fugato_tool::{GatePolicy, GatedCall, ToolLists, ToolSpec, Verdict};
+/// use serde_json::json;
+///
+/// let lists: ToolLists = serde_json::from_value(json!({ "block": ["rm"], "confirm": ["mv"] }))?;
+/// let judge = |name: &str| {
+///     let (spec, call) = (ToolSpec::write(name, ""), ToolCall::new("c1", name, json!({})));
+///     lists.judge(&GatedCall { spec: &spec, call: &call }, &())
+/// };
+/// assert_eq!(judge("ls"), Verdict::Allow);
+/// assert!(matches!(judge("mv"), Verdict::NeedConfirm(_)));
+/// assert!(matches!(judge("rm"), Verdict::Block(_)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ToolLists {
+    /// If set, only these tools may be called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allow: Option<BTreeSet<String>>,
+    /// These tools may not be called.
+    pub block: BTreeSet<String>,
+    /// A person has to agree to these tools.
+    pub confirm: BTreeSet<String>,
+}
+
+impl<S> GatePolicy<S> for ToolLists {
+    fn judge(&self, call: &GatedCall<'_>, _: &S) -> Verdict {
+        let name = &call.spec.name;
+        let is_allowed = self.allow.as_ref().is_none_or(|allow| allow.contains(name));
+        if self.block.contains(name) || !is_allowed {
+            return Verdict::Block(format!("the person does not let `{name}` be called"));
+        }
+        if self.confirm.contains(name) {
+            return Verdict::NeedConfirm(card(call));
+        }
+        Verdict::Allow
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fugato_state::ToolCall;
+    use serde_json::json;
+
+    use super::*;
+    use crate::ToolSpec;
+
+    #[test]
+    fn trn_8_the_strictest_list_decides() {
+        let lists = json!({ "allow": ["a", "b", "c"], "block": ["b"], "confirm": ["b", "c"] });
+        let lists: ToolLists = serde_json::from_value(lists).unwrap();
+        let judge = |name: &str| {
+            let spec = ToolSpec::read(name, "");
+            let call = ToolCall::new("c1", name, json!({}));
+            let gated = GatedCall {
+                spec: &spec,
+                call: &call,
+            };
+            match lists.judge(&gated, &()) {
+                Verdict::Allow => "allow",
+                Verdict::NeedConfirm(_) => "confirm",
+                Verdict::Block(_) => "block",
+            }
+        };
+        let verdicts = ["a", "b", "c", "d"].map(judge);
+        assert_eq!(verdicts, ["allow", "block", "confirm", "block"]);
+    }
+}
