@@ -17,7 +17,7 @@ pub struct Package {
 }
 
 /// The arrows between the crates: a crate may need these, and no other crate of ours.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("fugato-state", &[]),
     ("fugato-store", &["state"]),
     ("fugato-stream", &["state"]),
@@ -34,6 +34,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ),
     ("fugato-anthropic", &["state", "llm"]),
     ("fugato-axum", &["state", "store", "stream", "graph"]),
+    ("fugato-mcp", &["state", "stream", "tool"]),
     ("fugato-openai", &["state", "llm", "memory"]),
     ("fugato-mysql", &["state", "store"]),
     ("fugato-postgres", &["state", "store"]),
@@ -53,6 +54,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "agent",
             "anthropic",
             "axum",
+            "mcp",
             "openai",
             "mysql",
             "postgres",

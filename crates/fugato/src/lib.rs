@@ -7,6 +7,8 @@ pub use fugato_anthropic as anthropic;
 pub use fugato_axum as axum;
 pub use fugato_graph as graph;
 pub use fugato_llm as llm;
+#[cfg(feature = "mcp")]
+pub use fugato_mcp as mcp;
 pub use fugato_memory as memory;
 #[cfg(feature = "mysql")]
 pub use fugato_mysql as mysql;
@@ -33,6 +35,8 @@ pub use fugato_graph::{
     NodePolicy, Note, Outcome, RunError, Runner, RunnerOptions, Worker,
 };
 pub use fugato_llm::{ChatModel, ChatModelExt, ChatRequest, Contract, DecideOptions, decide};
+#[cfg(feature = "mcp")]
+pub use fugato_mcp::{McpOptions, McpServer, ToolServer};
 #[cfg(feature = "mysql")]
 pub use fugato_mysql::MySqlLog;
 #[cfg(feature = "openai")]

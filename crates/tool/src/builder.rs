@@ -56,6 +56,15 @@ impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
         self
     }
 
+    /// Adds tools of one type, such as those of a server.
+    #[must_use]
+    pub fn tools<T: Tool<S, U, Input: 'static> + 'static>(
+        self,
+        tools: impl IntoIterator<Item = T>,
+    ) -> Self {
+        tools.into_iter().fold(self, Self::tool)
+    }
+
     /// Adds a function that answers at once: [`tool_fn`] with the types known.
     #[must_use]
     pub fn function<I, O, F>(self, spec: ToolSpec, function: F) -> Self

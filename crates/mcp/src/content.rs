@@ -1,0 +1,106 @@
+//! What a server returns, as text for the model and data for programs, both of bounded size.
+use fugato_tool::{ToolFailure, ToolOutput};
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject, ResourceContents};
+use serde_json::{Value, json};
+
+use crate::McpOptions;
+
+/// The names under which our servers tell what the protocol has no field for.
+pub(crate) const STATUS: &str = "fugato/status";
+pub(crate) const ISSUES: &str = "fugato/issues";
+
+/// Reads a result.
+///
+/// The text is that of all blocks; what is no text is named there, and kept under `content` in
+/// the data. If the result has a structured value, that is the data.
+pub(crate) fn read(
+    result: CallToolResult,
+    options: &McpOptions,
+) -> Result<ToolOutput, ToolFailure> {
+    let mut issues = told_issues(result.meta.as_ref());
+    let mut lines = vec![];
+    let mut attached = vec![];
+    for block in &result.content {
+        lines.push(line(block));
+        if !matches!(block, ContentBlock::Text(_)) {
+            attached.push(serde_json::to_value(block).unwrap_or_default());
+        }
+    }
+    let mut data = match result.structured_content {
+        Some(value) => value,
+        None if attached.is_empty() => Value::Null,
+        None => json!({ "content": attached }),
+    };
+    let mut text = lines.join("\n");
+    if text.is_empty() && !data.is_null() {
+        text = data.to_string();
+    }
+    if let Some(issue) = cut(&mut text, options.most_text) {
+        issues.push(issue);
+    }
+    let size = data.to_string().len();
+    if size > options.most_data {
+        let most = options.most_data;
+        issues.push(format!(
+            "the data of {size} bytes was left out; at most {most} are kept"
+        ));
+        data = Value::Null;
+    }
+    if result.is_error != Some(true) {
+        let output = ToolOutput::new(text).data(data);
+        return Ok(issues.into_iter().fold(output, ToolOutput::issue));
+    }
+    if text.is_empty() {
+        text.push_str("the tool failed, and did not say why");
+    }
+    let failure = if is_blocked(result.meta.as_ref()) {
+        ToolFailure::blocked(text)
+    } else {
+        ToolFailure::failed(text)
+    };
+    Err(issues
+        .into_iter()
+        .fold(failure.data(data), ToolFailure::issue))
+}
+
+fn line(block: &ContentBlock) -> String {
+    match block {
+        ContentBlock::Text(text) => text.text.clone(),
+        ContentBlock::Image(image) => format!("[image: {}]", image.mime_type),
+        ContentBlock::Audio(audio) => format!("[audio: {}]", audio.mime_type),
+        ContentBlock::Resource(embedded) => match &embedded.resource {
+            ResourceContents::TextResourceContents { uri, text, .. } => format!("[{uri}]\n{text}"),
+            ResourceContents::BlobResourceContents { uri, mime_type, .. } => {
+                let kind = mime_type.as_deref().unwrap_or("application/octet-stream");
+                format!("[{uri}: {kind}]")
+            }
+            _ => "[a resource of an unknown kind]".to_owned(),
+        },
+        ContentBlock::ResourceLink(link) => format!("[{}: {}]", link.name, link.uri),
+        _ => "[something of an unknown kind]".to_owned(),
+    }
+}
+
+/// Cuts a text, in the text itself and for whoever reads the issues.
+fn cut(text: &mut String, most: usize) -> Option<String> {
+    let (end, _) = text.char_indices().nth(most)?;
+    let all = text.chars().count();
+    text.truncate(end);
+    let note = format!("\n[cut: {most} of {all} characters are shown]");
+    text.push_str(&note);
+    Some(format!("the text was cut to {most} of {all} characters"))
+}
+
+fn told_issues(meta: Option<&MetaObject>) -> Vec<String> {
+    let issues = meta
+        .and_then(|meta| meta.get(ISSUES))
+        .and_then(Value::as_array);
+    let issues = issues.into_iter().flatten().filter_map(Value::as_str);
+    issues.map(str::to_owned).collect()
+}
+
+fn is_blocked(meta: Option<&MetaObject>) -> bool {
+    meta.and_then(|meta| meta.get(STATUS))
+        .and_then(Value::as_str)
+        == Some("blocked")
+}

@@ -1,0 +1,67 @@
+use std::{error::Error, time::Duration};
+
+use thiserror::Error;
+
+/// A server cannot be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum McpError {
+    /// It could not be started, or reached, or it speaks no version of the protocol that we do.
+    #[error("the server `{server}` cannot be reached")]
+    Unreachable {
+        /// The server.
+        server: String,
+        /// Why.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// It was lost several times in a row, and is left alone for a while.
+    #[error("the server `{server}` was lost, and is not tried again for {wait:?}")]
+    Resting {
+        /// The server.
+        server: String,
+        /// How long from now.
+        wait: Duration,
+    },
+    /// It was lost while it was asked.
+    #[error("the server `{server}` stopped before it answered")]
+    Lost {
+        /// The server.
+        server: String,
+    },
+    /// It did not answer in time.
+    #[error("the server `{server}` did not answer within {limit:?}")]
+    TimedOut {
+        /// The server.
+        server: String,
+        /// How long it had.
+        limit: Duration,
+    },
+    /// It answered with an error.
+    #[error("the server `{server}` refuses: {message}")]
+    Refused {
+        /// The server.
+        server: String,
+        /// Its words.
+        message: String,
+        /// The code of JSON-RPC.
+        code: i32,
+    },
+    /// It answered with something that the protocol does not allow.
+    #[error("the server `{server}` answered with {what}")]
+    Garbage {
+        /// The server.
+        server: String,
+        /// What it was, instead of what.
+        what: &'static str,
+    },
+    /// It offers more tools than are accepted.
+    #[error(
+        "the server `{server}` offers more than {most} tools; `McpOptions::most_tools` allows more"
+    )]
+    TooManyTools {
+        /// The server.
+        server: String,
+        /// How many are accepted.
+        most: usize,
+    },
+}

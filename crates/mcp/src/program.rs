@@ -1,0 +1,172 @@
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
+
+use async_trait::async_trait;
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::{ChildStderr, Command},
+};
+
+use crate::{
+    Era,
+    child::Child,
+    connect::{BoxError, Connect, Running, greet},
+    handler::Handler,
+};
+
+/// What of our environment a program gets, unless it is said otherwise: enough to find programs,
+/// its own home and its language, and none of our secrets.
+const INHERITED: [&str; 10] = [
+    "APPDATA",
+    "HOME",
+    "LANG",
+    "PATH",
+    "PATHEXT",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMPDIR",
+    "USER",
+    "USERPROFILE",
+];
+
+/// A server that is a program of its own, to be started by us and spoken to over its standard
+/// input and output.
+///
+/// It is started when it is first needed, and again after it was lost. It is asked to end when the
+/// last handle of its server is gone, and killed if it does not, with what it has started. What it
+/// writes to its standard error goes to `tracing`.
+///
+/// It is not locked in: a program that must not reach files or networks has to be started in
+/// something that keeps it from them, such as a container, whose command is then the program here.
+///
+/// ```
+/// use fugato_mcp::Program;
+///
+/// let program = Program::new("notes-server")
+///     .args(["--root", "."])
+///     .dir("/srv/notes")
+///     .inherit(["PATH"])
+///     .env("NOTES_LANGUAGE", "en");
+/// # let _ = program;
+/// ```
+#[derive(Debug, Clone)]
+pub struct Program {
+    name: OsString,
+    arguments: Vec<OsString>,
+    dir: Option<PathBuf>,
+    inherited: Vec<OsString>,
+    env: BTreeMap<OsString, OsString>,
+}
+
+impl Program {
+    /// A program, looked for as a shell would.
+    pub fn new(name: impl Into<OsString>) -> Self {
+        Self {
+            name: name.into(),
+            arguments: vec![],
+            dir: None,
+            inherited: INHERITED.map(OsString::from).into(),
+            env: BTreeMap::new(),
+        }
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<A: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets the folder in which it runs; ours if it is not set.
+    #[must_use]
+    pub fn dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.dir = Some(dir.into());
+        self
+    }
+
+    /// Sets which variables of our environment it gets, instead of the few that it gets anyway.
+    #[must_use]
+    pub fn inherit<N: Into<OsString>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.inherited = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets a variable of its environment.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.insert(name.into(), value.into());
+        self
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.name);
+        command.args(&self.arguments).env_clear();
+        let ours = self.inherited.iter();
+        command.envs(ours.filter_map(|name| Some((name, std::env::var_os(name)?))));
+        command.envs(&self.env);
+        if let Some(dir) = &self.dir {
+            command.current_dir(dir);
+        }
+        command
+    }
+}
+
+#[async_trait]
+impl Connect for Program {
+    async fn connect(&self, handler: Handler, era: Era) -> Result<Running, BoxError> {
+        let (child, errors) = Child::start(self.command())?;
+        if let Some(errors) = errors {
+            tokio::spawn(log(self.name.to_string_lossy().into_owned(), errors));
+        }
+        greet(child, handler, era).await
+    }
+}
+
+/// Hands on what a program complains about, in pieces of bounded size, until it ends.
+async fn log(program: String, errors: ChildStderr) {
+    let mut errors = BufReader::new(errors);
+    loop {
+        let length = match errors.fill_buf().await {
+            Ok([]) | Err(_) => return,
+            Ok(bytes) => {
+                for line in String::from_utf8_lossy(bytes).lines() {
+                    tracing::debug!(program, "{line}");
+                }
+                bytes.len()
+            }
+        };
+        errors.consume(length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_gets_what_is_listed_and_nothing_else() {
+        let names = |program: Program| -> Vec<String> {
+            let command = program.command();
+            let set = command.as_std().get_envs();
+            set.map(|(name, _)| name.to_string_lossy().into_owned())
+                .collect()
+        };
+        assert_eq!(
+            names(Program::new("p").inherit(["PATH"]).env("KEY", "k")),
+            ["KEY", "PATH"]
+        );
+        let inherited = names(Program::new("p"));
+        assert!(
+            inherited
+                .iter()
+                .all(|name| INHERITED.contains(&name.as_str())),
+            "{inherited:?}"
+        );
+    }
+}

@@ -1,0 +1,181 @@
+mod confirm;
+mod handler;
+mod host;
+#[cfg(feature = "http-server")]
+mod http;
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use fugato_tool::{GateChain, Registry};
+use rmcp::{
+    ServiceExt,
+    model::{Implementation, ServerCapabilities, ServerConfig, ToolsCapability},
+};
+use thiserror::Error;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::watch,
+    task::JoinHandle,
+};
+
+pub use host::{Stateless, ToolHost, View};
+#[cfg(feature = "http-server")]
+pub use http::{HttpServing, ToolHttpService};
+
+/// Our tools as an MCP server. Cheap to clone; the clones share host and gates.
+///
+/// A client is shown what is visible, and what is not visible cannot be called. A call passes the
+/// gates first: one that a person has to confirm is put to the person through the client, and
+/// refused if the client cannot ask.
+///
+/// What the person answers comes from the client, so the confirmation is as good as the client is.
+/// Whoever does not trust it uses a gate that blocks.
+pub struct ToolServer<S = (), U = ()> {
+    registry: Registry<S, U>,
+    host: Arc<dyn ToolHost<S, U>>,
+    gates: Arc<GateChain<S>>,
+    config: ServerConfig,
+    /// Counts the changes of what is visible.
+    changes: watch::Sender<u64>,
+    /// Tells the client of this clone, if it has one.
+    teller: Teller,
+}
+
+/// The task that tells a client about changes. It ends with the conversation.
+#[derive(Default)]
+struct Teller(Mutex<Option<JoinHandle<()>>>);
+
+impl Teller {
+    fn set(&self, task: JoinHandle<()>) {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(earlier) = held.replace(task) {
+            earlier.abort();
+        }
+    }
+}
+
+impl Drop for Teller {
+    fn drop(&mut self) {
+        let held = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(task) = held.take() {
+            task.abort();
+        }
+    }
+}
+
+impl<S, U> ToolServer<S, U>
+where
+    S: Send + Sync + 'static,
+    U: Send + 'static,
+{
+    /// A server of this name, with no gates.
+    pub fn new(
+        name: impl Into<String>,
+        registry: Registry<S, U>,
+        host: impl ToolHost<S, U> + 'static,
+    ) -> Self {
+        let mut offered = ServerCapabilities::default();
+        let mut tools = ToolsCapability::default();
+        tools.list_changed = Some(true);
+        offered.tools = Some(tools);
+        let mut config = ServerConfig::new(offered);
+        config.server_info = Implementation::new(name, env!("CARGO_PKG_VERSION"));
+        Self {
+            registry,
+            host: Arc::new(host),
+            gates: Arc::new(GateChain::new()),
+            config,
+            changes: watch::Sender::new(0),
+            teller: Teller::default(),
+        }
+    }
+
+    /// Sets the gates that every call has to pass.
+    #[must_use]
+    pub fn gates(mut self, gates: GateChain<S>) -> Self {
+        self.gates = Arc::new(gates);
+        self
+    }
+
+    /// Sets the version of the program that clients are told.
+    #[must_use]
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.config.server_info.version = version.into();
+        self
+    }
+
+    /// Sets what clients are told about using the tools.
+    #[must_use]
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.config.instructions = Some(text.into());
+        self
+    }
+
+    /// Tells clients that other tools are visible now. What the calls of clients change is told by
+    /// itself.
+    pub fn changed(&self) {
+        self.changes.send_modify(|count| *count += 1);
+    }
+
+    /// Serves one client at the other end of a stream of bytes, until it ends.
+    pub async fn serve<T>(&self, stream: T) -> Result<(), ServeError>
+    where
+        T: AsyncRead + AsyncWrite + Send + 'static,
+    {
+        let (read, write) = tokio::io::split(stream);
+        self.serve_pair(read, write).await
+    }
+
+    /// Serves the program that started this one, until it ends. Nothing else may write to the
+    /// standard output.
+    pub async fn serve_stdio(&self) -> Result<(), ServeError> {
+        self.serve_pair(tokio::io::stdin(), tokio::io::stdout())
+            .await
+    }
+
+    async fn serve_pair<R, W>(&self, read: R, write: W) -> Result<(), ServeError>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let failed = |source: Box<dyn std::error::Error + Send + Sync>| ServeError(source);
+        let service = ServiceExt::serve(self.clone(), (read, write));
+        let running = service.await.map_err(|error| failed(error.into()))?;
+        running
+            .waiting()
+            .await
+            .map_err(|error| failed(error.into()))?;
+        Ok(())
+    }
+}
+
+/// A client could not be served.
+#[derive(Debug, Error)]
+#[error("the client could not be served")]
+pub struct ServeError(#[source] Box<dyn std::error::Error + Send + Sync>);
+
+impl<S, U> Clone for ToolServer<S, U> {
+    fn clone(&self) -> Self {
+        Self {
+            registry: self.registry.clone(),
+            host: Arc::clone(&self.host),
+            gates: Arc::clone(&self.gates),
+            config: self.config.clone(),
+            changes: self.changes.clone(),
+            teller: Teller::default(),
+        }
+    }
+}
+
+impl<S, U> fmt::Debug for ToolServer<S, U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolServer")
+            .field("name", &self.config.server_info.name)
+            .field("registry", &self.registry)
+            .field("gates", &self.gates)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,110 @@
+//! Asking the person behind a client, in both eras of the protocol.
+use fugato_state::ToolCall;
+use fugato_tool::ConfirmCard;
+use rmcp::{
+    RoleServer,
+    model::{
+        CallToolRequestParams, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult,
+        ElicitationAction, InputRequest, InputRequests, InputRequiredResult, ServerRequest,
+    },
+    service::RequestContext,
+};
+use serde_json::{Value, json};
+
+use crate::name::digest;
+
+/// The question's name, and the name of the value in its answer.
+const AGREE: &str = "agree";
+
+/// What became of the wish to ask.
+pub(super) enum Asked {
+    Agreed,
+    NotAgreed,
+    /// The client has no way to ask a person.
+    Unable,
+    /// The client asks, and calls again with the answer.
+    Later(InputRequiredResult),
+}
+
+pub(super) async fn confirm(
+    card: &ConfirmCard,
+    request: &CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+) -> Asked {
+    let offered = context
+        .client_capabilities()
+        .and_then(|offered| offered.elicitation);
+    // A client that names no kind of question knows forms: there was nothing else at first.
+    if !offered.is_some_and(|offered| offered.form.is_some() || offered.url.is_none()) {
+        return Asked::Unable;
+    }
+    let Some(form) = form(card) else {
+        return Asked::Unable;
+    };
+    let stateless = context
+        .protocol_version()
+        .is_some_and(|version| !version.has_initialize());
+    if stateless {
+        return later(card, request, form);
+    }
+    let asked = ServerRequest::ElicitRequest(ElicitRequest::new(form));
+    match context.peer.send_request(asked).await {
+        Ok(ClientResult::ElicitResult(answer)) => judged(&answer),
+        Ok(_) => Asked::NotAgreed,
+        Err(error) => {
+            tracing::debug!(%error, "the client could not ask");
+            Asked::Unable
+        }
+    }
+}
+
+fn later(card: &ConfirmCard, request: &CallToolRequestParams, form: ElicitRequestParams) -> Asked {
+    let state = seal(&card.call);
+    let answer = request
+        .input_responses
+        .as_ref()
+        .and_then(|answers| answers.get(AGREE));
+    // An answer to another call is no answer to this one.
+    if let Some(answer) = answer
+        && request.request_state.as_deref() == Some(&state)
+    {
+        let answer = serde_json::from_value::<ElicitResult>(answer.clone());
+        return answer.map_or(Asked::NotAgreed, |answer| judged(&answer));
+    }
+    let question = InputRequest::Elicitation(ElicitRequest::new(form));
+    let questions = InputRequests::from([(AGREE.to_owned(), question)]);
+    Asked::Later(InputRequiredResult::new(Some(questions), Some(state)))
+}
+
+/// What is approved: the tool and its arguments, not the id of the attempt.
+fn seal(call: &ToolCall) -> String {
+    let text = format!("{}\u{0}{}", call.name, call.arguments);
+    format!("{:016x}", digest(text.as_bytes()))
+}
+
+fn judged(answer: &ElicitResult) -> Asked {
+    let given = answer.content.as_ref().and_then(|given| given.get(AGREE));
+    match (&answer.action, given) {
+        (ElicitationAction::Accept, Some(Value::Bool(true))) => Asked::Agreed,
+        _ => Asked::NotAgreed,
+    }
+}
+
+fn form(card: &ConfirmCard) -> Option<ElicitRequestParams> {
+    let title = &card.title;
+    let message = if card.summary.is_empty() {
+        title.clone()
+    } else {
+        format!("{title}: {}", card.summary)
+    };
+    let form = json!({
+        "mode": "form",
+        "message": message,
+        "requestedSchema": {
+            "type": "object",
+            "properties": { AGREE: { "type": "boolean", "title": title } },
+            "required": [AGREE],
+        },
+    });
+    serde_json::from_value(form).ok()
+}

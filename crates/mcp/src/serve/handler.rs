@@ -1,0 +1,210 @@
+use std::{borrow::Cow, sync::Arc};
+
+use fugato_state::{EffectClass, ToolCall, ToolStatus};
+use fugato_tool::{
+    Access, Admitted, GatedCall, Refusal, ToolContext, ToolFailure, ToolResult, Verdict,
+};
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult,
+        MetaObject, PaginatedRequestParams, ServerConfig, ServerNotification, SubscriptionFilter,
+        Tool, ToolListChangedNotification,
+    },
+    service::{NotificationContext, RequestContext, SubscriptionContext},
+};
+use serde_json::{Map, Value, json};
+
+use super::{
+    ToolServer, View,
+    confirm::{Asked, confirm},
+};
+use crate::{
+    Hints, IDEMPOTENCY_KEY,
+    content::{ISSUES, STATUS},
+};
+
+impl<S, U> ServerHandler for ToolServer<S, U>
+where
+    S: Send + Sync + 'static,
+    U: Send + 'static,
+{
+    fn get_info(&self) -> ServerConfig {
+        self.config.clone()
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let view = self.view().await?;
+        Ok(ListToolsResult::with_all_items(self.offered(&view)))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let view = self.view().await?;
+        let arguments = request.arguments.clone().unwrap_or_default();
+        let call = ToolCall::new(
+            context.id.to_string(),
+            &*request.name,
+            Value::Object(arguments),
+        );
+        let admitted = match self.registry.admit(&call, &view.visibility) {
+            Ok(admitted) => admitted,
+            Err(refusal @ Refusal::Unknown { .. }) => {
+                return Err(ErrorData::invalid_params(refusal.to_string(), None));
+            }
+            Err(refusal) => return Ok(answer(ToolResult::<U>::from(refusal)).into()),
+        };
+        let gated = GatedCall {
+            spec: admitted.spec(),
+            call: admitted.call(),
+        };
+        let refused = match self.gates.judge(&gated, &view.state) {
+            Verdict::Allow => None,
+            Verdict::Block(reason) => Some(reason),
+            Verdict::NeedConfirm(card) => match confirm(&card, &request, &context).await {
+                Asked::Agreed => None,
+                Asked::NotAgreed => {
+                    Some("the person did not agree, so nothing was done".to_owned())
+                }
+                Asked::Later(question) => return Ok(question.into()),
+                Asked::Unable => Some(format!(
+                    "a person has to agree to `{}`, and this client cannot ask one",
+                    card.call.name
+                )),
+            },
+        };
+        let result = match refused {
+            Some(reason) => ToolFailure::blocked(reason).into(),
+            None => self.carried_out(admitted, view, &context).await?,
+        };
+        Ok(answer(result).into())
+    }
+
+    fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(SubscriptionFilter::builder().tools_list_changed().build())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut changes = self.changes.subscribe();
+        loop {
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                ended = changes.changed() => {
+                    let told = ToolListChangedNotification::default();
+                    let told = ServerNotification::ToolListChangedNotification(told);
+                    if ended.is_err() || context.sink().send(told).await.is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let mut changes = self.changes.subscribe();
+        let peer = context.peer;
+        self.teller.set(tokio::spawn(async move {
+            while changes.changed().await.is_ok() {
+                if peer.notify_tool_list_changed().await.is_err() {
+                    return;
+                }
+            }
+        }));
+    }
+}
+
+impl<S, U> ToolServer<S, U>
+where
+    S: Send + Sync + 'static,
+    U: Send + 'static,
+{
+    async fn view(&self) -> Result<View<S>, ErrorData> {
+        self.host.view().await.map_err(|error| {
+            tracing::warn!(%error, "the host of the tools has no state to show");
+            ErrorData::internal_error("the state that the tools read is not available", None)
+        })
+    }
+
+    fn offered(&self, view: &View<S>) -> Vec<Tool> {
+        let schemas = self.registry.schemas(&view.visibility);
+        let specs = self.registry.visible(&view.visibility);
+        let pairs = schemas.into_iter().zip(specs);
+        pairs
+            .map(|(schema, spec)| {
+                let parameters = match Value::from(schema.parameters) {
+                    Value::Object(parameters) => parameters,
+                    _ => Map::new(),
+                };
+                Tool::new(
+                    schema.name,
+                    Cow::from(schema.description),
+                    Arc::new(parameters),
+                )
+                .with_annotations(Hints::of_spec(spec))
+            })
+            .collect()
+    }
+
+    /// Executes the call and commits what it changes. A client that takes a call back stops it,
+    /// unless stopping midway would leave in doubt what must not be done twice.
+    async fn carried_out(
+        &self,
+        admitted: Admitted<S, U>,
+        view: View<S>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ToolResult<U>, ErrorData> {
+        let key = context.meta.get(IDEMPOTENCY_KEY).and_then(Value::as_str);
+        let spec = admitted.spec();
+        let stoppable = spec.access == Access::Read || spec.effect == EffectClass::Pure;
+        let call = admitted.call().clone();
+        let mut cx = ToolContext::new(&*view.state).visibility(&view.visibility);
+        if let Some(key) = key {
+            cx = cx.idempotency_key(key);
+        }
+        let mut result = tokio::select! {
+            () = context.ct.cancelled(), if stoppable => {
+                return Err(ErrorData::internal_error("the call was taken back", None));
+            }
+            result = admitted.run(cx) => result,
+        };
+        let updates = std::mem::take(&mut result.updates);
+        if updates.is_empty() {
+            return Ok(result);
+        }
+        if let Err(error) = self.host.commit(&call, updates).await {
+            return Ok(
+                ToolFailure::failed("what the call changes could not be stored")
+                    .because(error)
+                    .into(),
+            );
+        }
+        if self.view().await?.visibility != view.visibility {
+            self.changed();
+        }
+        Ok(result)
+    }
+}
+
+fn answer<U>(result: ToolResult<U>) -> CallToolResult {
+    let content = vec![ContentBlock::text(result.text)];
+    let mut answer = match result.status {
+        ToolStatus::Ok => CallToolResult::success(content),
+        _ => CallToolResult::error(content),
+    };
+    // Older clients know no structured value but an object.
+    answer.structured_content = Some(result.data).filter(Value::is_object);
+    let mut meta = MetaObject::new();
+    meta.insert(STATUS.to_owned(), json!(result.status));
+    if !result.issues.is_empty() {
+        meta.insert(ISSUES.to_owned(), json!(result.issues));
+    }
+    answer.meta = Some(meta);
+    answer
+}

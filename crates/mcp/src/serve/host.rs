@@ -1,0 +1,83 @@
+use std::{error::Error, sync::Arc};
+
+use async_trait::async_trait;
+use fugato_state::ToolCall;
+use fugato_tool::Visibility;
+
+/// What stands behind the tools that are served: the state that they read, and the place where the
+/// changes go that they ask for.
+///
+/// # Contract
+/// - `view` is asked for each list and each call, and what it says holds for that one.
+/// - `commit` gets the updates of a call that ended well, once, if there are any. If it fails, the
+///   client is told that the call failed.
+#[async_trait]
+pub trait ToolHost<S, U>: Send + Sync {
+    /// What the tools read now, and which of them are visible.
+    async fn view(&self) -> Result<View<S>, Box<dyn Error + Send + Sync>>;
+
+    /// Takes over what a call changes.
+    async fn commit(
+        &self,
+        call: &ToolCall,
+        updates: Vec<U>,
+    ) -> Result<(), Box<dyn Error + Send + Sync>>;
+}
+
+/// What a call sees.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct View<S> {
+    /// The state.
+    pub state: Arc<S>,
+    /// Which tools are visible.
+    pub visibility: Visibility,
+}
+
+impl<S> View<S> {
+    /// This state, with the tools that are in no domain.
+    pub fn new(state: impl Into<Arc<S>>) -> Self {
+        Self {
+            state: state.into(),
+            visibility: Visibility::new(),
+        }
+    }
+
+    /// Sets which tools are visible.
+    #[must_use]
+    pub fn visibility(mut self, visibility: Visibility) -> Self {
+        self.visibility = visibility;
+        self
+    }
+}
+
+/// The host of tools that read no state and ask for no changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stateless {
+    visibility: Visibility,
+}
+
+impl Stateless {
+    /// Shows the tools that are in no domain.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Shows these tools.
+    pub fn showing(visibility: Visibility) -> Self {
+        Self { visibility }
+    }
+}
+
+#[async_trait]
+impl ToolHost<(), ()> for Stateless {
+    async fn view(&self) -> Result<View<()>, Box<dyn Error + Send + Sync>> {
+        Ok(View::new(()).visibility(self.visibility.clone()))
+    }
+
+    async fn commit(&self, _: &ToolCall, _: Vec<()>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Ok(())
+    }
+}
+
+const _: Option<&dyn ToolHost<(), ()>> = None;

@@ -1,0 +1,65 @@
+use std::sync::Arc;
+
+use rmcp::transport::streamable_http_server::{
+    StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+};
+
+use super::ToolServer;
+
+/// A tower service over HTTP, to be nested in a router of any framework.
+///
+/// The type is that of `rmcp`, so that its major version is part of this crate's.
+pub type ToolHttpService<S = (), U = ()> =
+    StreamableHttpService<ToolServer<S, U>, LocalSessionManager>;
+
+/// Who may reach a server over HTTP. Without anything set: whoever speaks to this machine by one
+/// of its own names, so that a page of a browser cannot reach it by another.
+#[derive(Debug, Clone, Default)]
+pub struct HttpServing {
+    hosts: Option<Vec<String>>,
+    origins: Vec<String>,
+}
+
+impl HttpServing {
+    /// For clients on this machine.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the names, with or without a port, by which clients reach the server.
+    #[must_use]
+    pub fn hosts<N: Into<String>>(mut self, hosts: impl IntoIterator<Item = N>) -> Self {
+        self.hosts = Some(hosts.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Sets the origins of the pages that may reach the server, such as
+    /// `https://desk.example:443`; none if it is not set.
+    #[must_use]
+    pub fn origins<N: Into<String>>(mut self, origins: impl IntoIterator<Item = N>) -> Self {
+        self.origins = origins.into_iter().map(Into::into).collect();
+        self
+    }
+}
+
+impl<S, U> ToolServer<S, U>
+where
+    S: Send + Sync + 'static,
+    U: Send + 'static,
+{
+    /// The server over HTTP, for both eras of the protocol.
+    pub fn http(&self, serving: HttpServing) -> ToolHttpService<S, U> {
+        let mut config = StreamableHttpServerConfig::default()
+            .with_allowed_origins(serving.origins)
+            .enforce_origin_validation();
+        if let Some(hosts) = serving.hosts {
+            config = config.with_allowed_hosts(hosts);
+        }
+        let server = self.clone();
+        StreamableHttpService::new(
+            move || Ok(server.clone()),
+            Arc::new(LocalSessionManager::default()),
+            config,
+        )
+    }
+}

@@ -1,0 +1,105 @@
+use std::{
+    fmt, io,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::{
+    McpError, McpOptions, McpTools, Program,
+    connect::{Connect, Custom},
+    link::Link,
+    listing,
+};
+
+/// A server whose tools are offered as our own. Cheap to clone; the clones share one conversation.
+///
+/// It is connected when it is first needed. If it is lost, the next call connects anew: at once
+/// the first time, then after a second, two, four, and at most a minute. A call itself is never
+/// repeated.
+#[derive(Clone)]
+pub struct McpServer {
+    pub(crate) link: Arc<Link>,
+    listed: Arc<AtomicU64>,
+}
+
+impl McpServer {
+    /// A server that is a program.
+    pub fn stdio(name: impl Into<String>, program: Program, options: McpOptions) -> Self {
+        Self::new(name, Box::new(program), options)
+    }
+
+    /// A server behind an URL.
+    #[cfg(feature = "http")]
+    pub fn http(
+        name: impl Into<String>,
+        url: impl Into<String>,
+        http: crate::HttpOptions,
+        options: McpOptions,
+    ) -> Self {
+        let way = crate::url::Url {
+            url: url.into(),
+            options: http,
+        };
+        Self::new(name, Box::new(way), options)
+    }
+
+    /// A server at the other end of a stream of bytes, which `open` opens each time that the
+    /// server is connected.
+    pub fn stream<F, A, S>(name: impl Into<String>, open: F, options: McpOptions) -> Self
+    where
+        F: Fn() -> A + Send + Sync + 'static,
+        A: Future<Output = io::Result<S>> + Send + 'static,
+        S: AsyncRead + AsyncWrite + Send + 'static,
+    {
+        Self::new(name, Box::new(Custom::new(open)), options)
+    }
+
+    fn new(name: impl Into<String>, connect: Box<dyn Connect>, options: McpOptions) -> Self {
+        Self {
+            link: Arc::new(Link::new(name.into(), connect, options)),
+            listed: Arc::default(),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.link.server
+    }
+
+    /// Asks for its tools. Connects if it is not connected.
+    pub async fn tools(&self) -> Result<McpTools, McpError> {
+        // A change while the list is read is a change after it.
+        let session = self.link.session().await?;
+        let version = *self.link.changes.borrow();
+        let tools = listing::list(self, &session).await?;
+        self.listed.store(version, Ordering::Relaxed);
+        Ok(tools)
+    }
+
+    /// Waits until its tools may be others than those that were listed last: it said so, or it was
+    /// started anew. A registry does not change, so a new one is put together then.
+    pub async fn changed(&self) {
+        let mut changes = self.link.changes.subscribe();
+        let listed = self.listed.load(Ordering::Relaxed);
+        // The sender lives as long as `self`, so that waiting cannot fail.
+        let _ = changes.wait_for(|version| *version != listed).await;
+    }
+
+    /// Ends the conversation. A server that is a program ends, too. The next call connects anew.
+    pub async fn close(&self) {
+        self.link.close().await;
+    }
+}
+
+impl fmt::Debug for McpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpServer")
+            .field("name", &self.link.server)
+            .field("options", &self.link.options)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,87 @@
+use std::fmt;
+
+use async_trait::async_trait;
+use fugato_tool::{Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
+use serde_json::{Map, Value};
+
+use crate::{Hints, McpServer, call, content};
+
+/// A tool of a server. It asks for no updates: what it does, it does there.
+#[derive(Clone)]
+pub struct McpTool {
+    server: McpServer,
+    original: String,
+    spec: ToolSpec,
+    hints: Hints,
+}
+
+impl McpTool {
+    pub(crate) fn new(server: McpServer, original: String, spec: ToolSpec, hints: Hints) -> Self {
+        Self {
+            server,
+            original,
+            spec,
+            hints,
+        }
+    }
+
+    /// Its name here.
+    pub fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    /// The name that the server gave it.
+    pub fn original(&self) -> &str {
+        &self.original
+    }
+
+    /// What the server says that it does; the worst if it is not believed.
+    pub fn hints(&self) -> Hints {
+        self.hints
+    }
+
+    async fn ask(
+        &self,
+        call_id: &str,
+        key: Option<&str>,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolOutput, ToolFailure> {
+        let call = call::Call {
+            tool: &self.original,
+            id: call_id,
+            key,
+            repeatable: call::is_repeatable(self.spec.effect),
+        };
+        let result = call::call(&self.server.link, &call, arguments).await?;
+        content::read(result, &self.server.link.options)
+    }
+}
+
+#[async_trait]
+impl<S: Sync, U> Tool<S, U> for McpTool {
+    type Input = Map<String, Value>;
+
+    fn spec(&self) -> ToolSpec {
+        self.spec.clone()
+    }
+
+    async fn call(
+        &self,
+        cx: ToolContext<'_, S>,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolOutput<U>, ToolFailure> {
+        let done = self.ask(cx.call_id(), cx.key(), arguments).await?;
+        let output = ToolOutput::new(done.text).data(done.data);
+        Ok(done.issues.into_iter().fold(output, ToolOutput::issue))
+    }
+}
+
+impl fmt::Debug for McpTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpTool")
+            .field("server", &self.server.name())
+            .field("original", &self.original)
+            .field("spec", &self.spec)
+            .finish_non_exhaustive()
+    }
+}

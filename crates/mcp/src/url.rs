@@ -1,0 +1,108 @@
+use std::{collections::HashMap, fmt};
+
+use async_trait::async_trait;
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::transport::{
+    StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
+};
+
+use crate::{
+    Era,
+    connect::{BoxError, Connect, Running, greet},
+    handler::Handler,
+};
+
+/// How a server behind an URL is reached.
+///
+/// Signing in is the business of the program: it brings the token, or an HTTP client that does.
+///
+/// ```
+/// use fugato_mcp::HttpOptions;
+///
+/// let options = HttpOptions::new().bearer("a secret").header("x-tenant", "desk");
+/// assert!(!format!("{options:?}").contains("secret"));
+/// ```
+#[derive(Clone, Default)]
+pub struct HttpOptions {
+    client: Option<reqwest::Client>,
+    bearer: Option<String>,
+    headers: Vec<(String, String)>,
+}
+
+impl HttpOptions {
+    /// No token, no further headers, and a client that follows no redirect.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the token that is sent with every request.
+    #[must_use]
+    pub fn bearer(mut self, token: impl Into<String>) -> Self {
+        self.bearer = Some(token.into());
+        self
+    }
+
+    /// Adds a header to every request.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Uses this HTTP client, with its proxies, certificates and redirects.
+    #[must_use]
+    pub fn client(mut self, client: reqwest::Client) -> Self {
+        self.client = Some(client);
+        self
+    }
+}
+
+impl fmt::Debug for HttpOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        f.debug_struct("HttpOptions")
+            .field("client", &self.client.is_some())
+            .field("bearer", &self.bearer.is_some())
+            .field("headers", &headers)
+            .finish()
+    }
+}
+
+pub(crate) struct Url {
+    pub(crate) url: String,
+    pub(crate) options: HttpOptions,
+}
+
+impl Url {
+    fn config(&self) -> Result<StreamableHttpClientTransportConfig, BoxError> {
+        let mut config = StreamableHttpClientTransportConfig::with_uri(self.url.as_str())
+            .custom_headers(self.headers()?)
+            .reinit_on_expired_session(true);
+        if let Some(token) = &self.options.bearer {
+            config = config.auth_header(token);
+        }
+        Ok(config)
+    }
+
+    fn headers(&self) -> Result<HashMap<HeaderName, HeaderValue>, BoxError> {
+        let headers = self.options.headers.iter();
+        let parsed = headers.map(|(name, value)| {
+            let mut value = HeaderValue::from_str(value)?;
+            value.set_sensitive(true);
+            Ok((HeaderName::from_bytes(name.as_bytes())?, value))
+        });
+        parsed.collect()
+    }
+}
+
+#[async_trait]
+impl Connect for Url {
+    async fn connect(&self, handler: Handler, era: Era) -> Result<Running, BoxError> {
+        let config = self.config()?;
+        let transport = match &self.options.client {
+            Some(client) => StreamableHttpClientTransport::with_client(client.clone(), config),
+            None => StreamableHttpClientTransport::from_config(config),
+        };
+        greet(transport, handler, era).await
+    }
+}
