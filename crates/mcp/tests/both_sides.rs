@@ -166,9 +166,9 @@ async fn options_choose_rename_and_place_tools() {
 fn gated(answer: Option<ServerAnswer>, era: Era) -> McpServer {
     let gates = GateChain::new()
         .with(
-            |call: &GatedCall<'_>, (): &()| match call.call.arguments["day"] == 7 {
-                true => Verdict::Block("Sundays stay as they are".into()),
-                false => Verdict::Allow,
+            |call: &GatedCall<'_>, (): &()| match call.call.arguments["day"].as_u64() {
+                Some(7) => Verdict::Block("Sundays stay as they are".into()),
+                _ => Verdict::Allow,
             },
         )
         .with(confirm_writes);
@@ -242,9 +242,9 @@ impl ToolHost<(), VisibilityUpdate> for Shelf {
             return Err("the shelf is full".into());
         }
         let mut visibility = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        updates
-            .into_iter()
-            .for_each(|update| visibility.apply(update));
+        for update in updates {
+            visibility.apply(update);
+        }
         Ok(())
     }
 }

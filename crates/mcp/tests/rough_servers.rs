@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use fugato_mcp::{Era, McpError, McpOptions, McpServer, RefusedTool};
+use fugato_mcp::{Era, McpError, McpOptions, McpServer, McpTool, RefusedTool};
 use fugato_state::{ToolCall, ToolStatus};
 use fugato_tool::{Registry, ToolContext, ToolResult};
 use proptest::prelude::*;
@@ -120,7 +120,7 @@ async fn a_tool_that_cannot_be_used_does_not_spoil_the_others() {
         ]))
     });
     let tools = server.tools().await.unwrap();
-    let usable: Vec<_> = tools.iter().map(|tool| tool.original()).collect();
+    let usable: Vec<_> = tools.iter().map(McpTool::original).collect();
     assert_eq!(usable, ["good", "bare"]);
     let first_words = |reason: &str| {
         reason
@@ -166,7 +166,7 @@ async fn a_list_has_pages_and_an_end() {
     });
     let tools = three.tools().await.unwrap();
     assert_eq!(
-        tools.iter().map(|tool| tool.name()).collect::<Vec<_>>(),
+        tools.iter().map(McpTool::name).collect::<Vec<_>>(),
         ["rough_t0", "rough_t1", "rough_t2"]
     );
 
