@@ -17,7 +17,7 @@ pub struct Package {
 }
 
 /// The arrows between the crates: a crate may need these, and no other crate of ours.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("fugato-state", &[]),
     ("fugato-store", &["state"]),
     ("fugato-stream", &["state"]),

@@ -209,7 +209,8 @@ impl McpOptions {
         self
     }
 
-    /// Reads how far calls have come. It must not block.
+    /// Reads how far calls have come. It must not block. What a server says at the very end may be
+    /// overtaken by its answer, and is left out then.
     #[must_use]
     pub fn on_progress(mut self, read: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(read));

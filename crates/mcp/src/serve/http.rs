@@ -12,13 +12,15 @@ use super::ToolServer;
 pub type ToolHttpService<S = (), U = ()> =
     StreamableHttpService<ToolServer<S, U>, LocalSessionManager>;
 
-/// Who may reach a server over HTTP. Without anything set: whoever speaks to this machine by one
-/// of its own names, so that a page of a browser cannot reach it by another.
+/// Who may reach a server over HTTP. Without anything set: programs and pages of this machine that
+/// call it by one of its own names, so that no page from elsewhere reaches it by another.
 #[derive(Debug, Clone, Default)]
 pub struct HttpServing {
     hosts: Option<Vec<String>>,
-    origins: Vec<String>,
+    origins: Option<Vec<String>>,
 }
+
+const OWN_PAGES: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
 
 impl HttpServing {
     /// For clients on this machine.
@@ -34,10 +36,10 @@ impl HttpServing {
     }
 
     /// Sets the origins of the pages that may reach the server, such as
-    /// `https://desk.example:443`; none if it is not set.
+    /// `https://desk.example:443`; with none of them, no page may.
     #[must_use]
     pub fn origins<N: Into<String>>(mut self, origins: impl IntoIterator<Item = N>) -> Self {
-        self.origins = origins.into_iter().map(Into::into).collect();
+        self.origins = Some(origins.into_iter().map(Into::into).collect());
         self
     }
 }
@@ -49,8 +51,9 @@ where
 {
     /// The server over HTTP, for both eras of the protocol.
     pub fn http(&self, serving: HttpServing) -> ToolHttpService<S, U> {
+        let own = || OWN_PAGES.map(str::to_owned).into();
         let mut config = StreamableHttpServerConfig::default()
-            .with_allowed_origins(serving.origins)
+            .with_allowed_origins(serving.origins.unwrap_or_else(own))
             .enforce_origin_validation();
         if let Some(hosts) = serving.hosts {
             config = config.with_allowed_hosts(hosts);
