@@ -6,6 +6,7 @@ mod events;
 pub mod graphs;
 mod recover;
 mod remote;
+mod repair;
 mod steps;
 
 use fugato_graph::EffectClass::{Idempotent, Keyed, Once};
@@ -50,6 +51,7 @@ pub fn run(workload: Workload, size: u64, setting: &Setting) -> Result<Measured,
         Workload::Redis => remote::redis(size, setting),
         Workload::Events => events::events(size, setting),
         Workload::Encode => encode::chunks(size, setting),
+        Workload::Repair => repair::answers(size, setting),
         Workload::Open => durable::open(size, setting),
         Workload::Recover => survivor::recover(FUGATO, size, setting),
     }

@@ -9,6 +9,7 @@ mod fan_out;
 mod grouped;
 mod nested;
 mod remote;
+mod repair;
 mod rows;
 mod steps;
 
@@ -49,6 +50,7 @@ pub fn run(workload: Workload, size: u64, setting: &Setting) -> Result<Measured,
         Workload::Redis => remote::redis(size, setting),
         Workload::Events => events::events(size, setting),
         Workload::Encode => encode::chunks(size, setting),
+        Workload::Repair => repair::answers(size, setting),
         Workload::Open => rows::open(size, setting),
         Workload::Recover => survivor::recover(LIMIT, size, setting),
     }

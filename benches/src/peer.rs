@@ -12,13 +12,15 @@ pub struct Peer {
 }
 
 /// The engines that `peers/install` can install.
-pub const KNOWN: [&str; 6] = [
+pub const KNOWN: [&str; 8] = [
     "graph-flow",
     "juncture",
     "adk-graph",
     "langgraph-rs",
     "langgraph-py",
     "langgraph-js",
+    "llm-json",
+    "json-repair",
 ];
 
 /// Where `peers/install` puts programs; none if neither `XDG_CACHE_HOME` nor `HOME` is set.

@@ -1,4 +1,5 @@
 //! The states that the workloads change, the same for fugato and for the hand-written programs.
+mod answers;
 mod slogan;
 mod ticket;
 
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 pub use self::{
+    answers::{Answered, answers},
     slogan::{Campaign, Campaigned, Number, Slogan, Written},
     ticket::{Ticket, Ticketed},
 };

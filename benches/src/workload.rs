@@ -59,6 +59,8 @@ pub enum Workload {
     Events,
     /// n pieces of text, each encoded as a chunk of OpenAI's protocol.
     Encode,
+    /// n KB of what models answer, each answer with an object to be found and repaired.
+    Repair,
     /// Opening a thread that has n steps in its SQLite log.
     Open,
     /// From the start of a process to the next durable step of a thread of n steps whose process
@@ -232,6 +234,8 @@ impl Workload {
             Self::Redis => spec!("redis", "step", [1, 32], 1, (Wall, TimesLimit(1.3))),
             Self::Events => spec!("events", "event", [100_000], 100_000, (Cpu, AtMost(0.25))),
             Self::Encode => spec!("encode", "chunk", [100_000], 100_000, (Cpu, AtMost(2.0))),
+            // 60 MB a second.
+            Self::Repair => spec!("repair", "KB", [1000], 1000, (Cpu, AtMost(16.6))),
             Self::Open => spec!("open", "thread", [10_000], 10_000, (Wall, AtMost(20_000.0))),
             Self::Recover => spec!("recover", "thread", [10_000], 10_000, (Wall, Ahead)),
         }

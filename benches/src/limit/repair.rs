@@ -1,0 +1,27 @@
+//! A strict parser for what stands between the first brace and the last: it repairs nothing.
+use std::hint::black_box;
+
+use serde_json::Value;
+
+use crate::{
+    BoxError,
+    measure::{Measured, Setting, rounds, timed},
+    subject,
+};
+
+pub(super) fn answers(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+    let answers = subject::answers(size)?;
+    rounds(setting, size, || {
+        let (read, spent) = timed(|| {
+            let found = answers.iter().map(|answer| black_box(strict(&answer.raw)));
+            found.filter(Option::is_some).count()
+        });
+        assert!(read > 0 && read <= answers.len(), "some answers are JSON");
+        Ok(spent)
+    })
+}
+
+fn strict(raw: &str) -> Option<Value> {
+    let object = raw.get(raw.find('{')?..=raw.rfind('}')?)?;
+    serde_json::from_str(object).ok()
+}
