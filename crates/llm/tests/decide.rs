@@ -2,8 +2,9 @@
 
 use fugato_llm::ChatModel as _;
 use fugato_llm::{
-    ChatRequest, Contract, DecideOptions, DecidedBy, ModelError, ModelErrorKind, RejectedClass,
-    Tag, TagEnd, TagPiece, TaggedDelta, Undecided, Usage, decide, split_tag,
+    ChatRequest, Contract, DecideOptions, DecidedBy, ModelError, ModelErrorKind, ObjectDelta,
+    ObjectPiece, RejectedClass, Tag, TagEnd, TagPiece, TaggedDelta, Undecided, Usage, decide,
+    read_object, split_tag,
 };
 use fugato_state::{Message, Role};
 use fugato_testkit::{Reply, Scripted};
@@ -135,35 +136,39 @@ async fn l4_the_rule_decides_when_the_model_does_not() {
     assert_eq!(error.kind, ModelErrorKind::Unreachable);
 }
 
-#[derive(Deserialize)]
-struct Said {
-    raw: String,
-}
-
 #[tokio::test]
-async fn what_a_small_model_really_says_ends_in_a_decision_or_a_typed_error() {
-    let lines = include_str!("data/small-model.jsonl").lines();
-    let said: Vec<Said> = lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let classes: Vec<_> = said
-        .iter()
-        .map(|said| {
-            contract()
-                .read(&said.raw)
-                .map(|read| read.action)
-                .map_err(|why| why.class)
-        })
-        .collect();
-    let mut expected = [Err(RejectedClass::NotJson); 10];
-    expected[2..5].fill(Err(RejectedClass::Truncated));
-    assert_eq!(classes, expected);
-    let model = Scripted::new(said.iter().map(|said| said.raw.as_str()));
-    let options = DecideOptions::default().failures(said.len());
-    let why = decide(&model, ask(), &contract(), options)
+async fn l4_what_a_decision_says_streams_before_it_is_complete() {
+    let said = "```json\n{\"reason\": \"looking\", \"action\": \"continue\"}\n```";
+    let model = Scripted::new([Reply::chunked(said, 3)]);
+    let deltas = model.stream(ask()).await.unwrap();
+    let (mut shown, mut fields, mut end) = (vec![], vec![], None);
+    for delta in read_object(deltas)
+        .map(Result::unwrap)
+        .collect::<Vec<_>>()
         .await
-        .unwrap_err();
-    assert_eq!(why.story.rejected.len(), said.len());
+    {
+        match delta {
+            ObjectDelta::Piece(ObjectPiece::Text { name, more }) => shown.push((name, more)),
+            ObjectDelta::Piece(ObjectPiece::Field { name, .. }) => fields.push(name),
+            ObjectDelta::End { raw, found } => {
+                assert_eq!(raw, said);
+                end = Some(contract().read_value(found.unwrap().object.into()).unwrap());
+            }
+            other => assert!(matches!(other, ObjectDelta::Other(_)), "{other:?}"),
+        }
+    }
+    let reasons = shown.iter().filter(|(name, _)| &**name == "reason");
+    let reason: Vec<_> = reasons.map(|(_, more)| more.as_str()).collect();
+    assert!(
+        reason.len() > 1 && reason.concat() == "looking",
+        "{reason:?}"
+    );
+    assert_eq!(fields, ["reason".into(), "action".into()]);
+    let expected = Decision {
+        action: Action::Continue,
+        reason: "looking".into(),
+    };
+    assert_eq!(end, Some(expected));
 }
 
 #[tokio::test]
