@@ -85,7 +85,40 @@ impl<T: DeserializeOwned> Contract<T> {
         self
     }
 
-    /// Changes what was read before it is validated: synonyms, fields at another place.
+    /// Takes the key `other` for `key`, where `key` itself is not given or says the same.
+    #[must_use]
+    pub fn alias(self, other: impl Into<String>, key: impl Into<String>) -> Self {
+        let (other, key) = (other.into(), key.into());
+        self.prepare(move |value| {
+            let Some(object) = value.as_object_mut() else {
+                return;
+            };
+            match (object.get(&other), object.get(&key)) {
+                (Some(given), None) => {
+                    let given = given.clone();
+                    object.insert(key.clone(), given);
+                }
+                (Some(other), Some(given)) if other == given => {}
+                _ => return,
+            }
+            object.remove(&other);
+        })
+    }
+
+    /// Takes `word` for `meaning` where it is the value of `key`; upper and lower case are the same.
+    #[must_use]
+    pub fn synonym(self, key: impl Into<String>, word: &str, meaning: impl Into<String>) -> Self {
+        let (key, word, meaning) = (key.into(), word.to_lowercase(), meaning.into());
+        self.prepare(move |value| {
+            if let Some(Value::String(said)) = value.get_mut(&key)
+                && said.trim().to_lowercase() == word
+            {
+                said.clone_from(&meaning);
+            }
+        })
+    }
+
+    /// Changes what was read before it is validated, such as fields at another place.
     #[must_use]
     pub fn prepare(mut self, change: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
         self.prepare.push(Arc::new(change));

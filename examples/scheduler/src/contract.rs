@@ -392,47 +392,6 @@ mod tests {
         assert_eq!(ready.unwrap().complexity, Complexity::Moderate);
     }
 
-    /// Each answer that small models really gave is a decision, or says what would be one.
-    #[test]
-    fn sch_41_what_small_models_say_is_a_decision_or_is_corrected() {
-        let said = include_str!("../../../crates/llm/tests/data/model-outputs.jsonl");
-        let mut counts = std::collections::BTreeMap::new();
-        for line in said.lines() {
-            let said: Value = serde_json::from_str(line).unwrap();
-            let came = match decision(true).read(said["raw"].as_str().unwrap()) {
-                Ok(_) => "decided",
-                Err(rejected) => {
-                    let correction = rejected.correction();
-                    let tells = ["- /", "- \"action\" (required)"];
-                    assert!(
-                        tells.iter().any(|tell| correction.contains(tell)),
-                        "{correction}"
-                    );
-                    "corrected"
-                }
-            };
-            let class = said["class"].as_str().unwrap().to_owned();
-            *counts.entry((class, came)).or_insert(0) += 1;
-        }
-        let counts: Vec<_> = counts
-            .iter()
-            .map(|((class, came), n)| (class.as_str(), *came, *n))
-            .collect();
-        let expected = [
-            ("contract_violation", "corrected", 2),
-            ("contract_violation", "decided", 1),
-            ("fenced_ok", "corrected", 1),
-            ("fenced_ok", "decided", 5),
-            ("fenced_violation", "corrected", 2),
-            ("invalid_json", "corrected", 4),
-            ("no_json", "corrected", 7),
-            ("tool_call_as_text", "corrected", 13),
-            ("valid_json_wrong_action", "corrected", 1),
-            ("valid_json_wrong_action", "decided", 3),
-        ];
-        assert_eq!(counts, expected);
-    }
-
     #[test]
     fn sch_41_an_abort_tells_the_user_why() {
         assert!(objection(r#"{"action": "abort"}"#, false).contains("user_message"));

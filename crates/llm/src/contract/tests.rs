@@ -1,3 +1,4 @@
+use proptest::prelude::*;
 use serde::Deserialize;
 
 use super::*;
@@ -189,6 +190,29 @@ fn what_is_prepared_is_what_is_validated() {
 }
 
 #[test]
+fn l4_other_names_and_words_are_taken_for_those_of_the_contract() {
+    let contract = contract()
+        .alias("next", "action")
+        .synonym("action", "ask", "ask_user");
+    for (raw, action) in [
+        ("{\"next\": \"Ask \"}", Action::AskUser),
+        (
+            "{\"next\": \"continue\", \"action\": \"continue\"}",
+            Action::Continue,
+        ),
+    ] {
+        assert_eq!(contract.read(raw).unwrap().action, action, "{raw}");
+    }
+    let both = contract.read("{\"next\": \"ask\", \"action\": \"continue\"}");
+    let told = both.unwrap_err().violations;
+    assert!(
+        told.iter()
+            .any(|told| told.message.contains("'next' was unexpected")),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn arguments_of_a_call_are_read_as_an_object_or_as_text() {
     let contract = Contract::<Call>::new("call");
     let expected = Call {
@@ -200,5 +224,53 @@ fn arguments_of_a_call_are_read_as_an_object_or_as_text() {
         "{name: 'move'}".into(),
     ] {
         assert_eq!(contract.read_value(value).unwrap(), expected);
+    }
+}
+
+/// Objects that come near to what the contract wants.
+fn nearly() -> impl Strategy<Value = String> {
+    let part = prop::sample::select(vec![
+        "{",
+        "}",
+        ",",
+        ":",
+        "[",
+        "]",
+        " ",
+        "\n",
+        "\"",
+        "'",
+        "```json\n",
+        "```",
+        "\"action\": \"continue\"",
+        "action: done",
+        "\"action\": \"continue|done\"",
+        "\"goal_check\": \"seen\"",
+        "\"day\": 3",
+        "\"day\": 9",
+        "'day': 1.0",
+        "\"tool_call\": {\"name\": \"a\"}",
+        "\"tool_call\":",
+        "\"arguments\": {",
+        "null",
+        "None",
+        "speak: 'x'",
+    ]);
+    prop::collection::vec(part, 0..10).prop_map(|parts| format!("{{{}", parts.concat()))
+}
+
+proptest! {
+    #[test]
+    fn l4_what_gets_through_keeps_to_the_schema_and_what_does_not_is_told_why(raw in nearly()) {
+        match contract().read(&raw) {
+            Ok(_) => {
+                let found = extract(&raw).expect("it was read");
+                prop_assert!(contract().json_schema().check(&Value::Object(found.object)).is_ok());
+            }
+            Err(rejected) => {
+                let correction = rejected.correction();
+                prop_assert!(correction.ends_with("and nothing else."), "{correction}");
+            }
+        }
     }
 }
