@@ -26,16 +26,19 @@ pub(crate) fn program(name: &str, elsewhere: &[PathBuf], package: &str) -> Optio
 /// # Panics
 /// As [`program`] does.
 pub(crate) fn cached(file: &str, maker: &str) -> Option<PathBuf> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty());
-    let cache = set("XDG_CACHE_HOME").map(PathBuf::from);
-    let cache = cache.or_else(|| Some(PathBuf::from(set("HOME")?).join(".cache")));
-    let found = cache
-        .map(|cache| cache.join(file))
-        .filter(|file| file.is_file());
+    let found = kept(file);
     if found.is_none() {
         missing(file, maker);
     }
     found
+}
+
+/// The same where nobody is told that it is missing.
+pub(crate) fn kept(file: &str) -> Option<PathBuf> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty());
+    let cache = set("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| Some(PathBuf::from(set("HOME")?).join(".cache")))?;
+    Some(cache.join(file)).filter(|file| file.is_file())
 }
 
 #[expect(

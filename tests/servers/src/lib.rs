@@ -15,6 +15,7 @@
 mod aimock;
 mod find;
 mod guard;
+mod llama;
 mod mariadb;
 mod postgres;
 mod redis;
@@ -22,6 +23,7 @@ mod server;
 mod wire;
 
 pub use aimock::Aimock;
+pub use llama::Llama;
 pub use mariadb::MariaDb;
 pub use postgres::Postgres;
 pub use redis::Redis;
