@@ -33,6 +33,16 @@ impl Address {
         })
     }
 
+    /// The thread that a client names; else a new one. A request with a key of its own finds the
+    /// same one again.
+    pub(crate) fn of(caller: &Caller, name: Option<&str>, key: Option<&str>) -> Served<Self> {
+        match (name, key) {
+            (Some(name), _) => Self::new(caller, name),
+            (None, Some(key)) => Self::new(caller, &format!("key-{key}")),
+            (None, None) => Self::fresh(caller),
+        }
+    }
+
     /// A thread that nobody has named: names that begin later sort later.
     pub(crate) fn fresh(caller: &Caller) -> Served<Self> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -53,5 +63,9 @@ impl Address {
 
 /// How the names of a tenant's threads begin in the store.
 pub(crate) fn prefix(tenant: &Tenant) -> String {
-    format!("{}/", tenant.as_str())
+    if *tenant == Tenant::default() {
+        String::new()
+    } else {
+        format!("{}/", tenant.as_str())
+    }
 }

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Runner};
 use fugato_state::{Interrupt, State};
-use fugato_stream::Answered;
+use fugato_stream::{Answered, Reply};
 use serde_json::{Map, Value};
 
 use crate::Caller;
@@ -31,8 +31,14 @@ pub trait Agent: Send + Sync + 'static {
     async fn input(&self, said: Said) -> Result<Vec<<Self::State as State>::Update>, Unusable>;
 
     /// The value that answers an open question. Protocols have approvals and rejections beside
-    /// values; unless said otherwise these are `true` and `false`, and no answer is `null`.
-    fn answer(&self, _asked: &Interrupt, answered: Answered) -> Result<Value, Unusable> {
+    /// values; unless said otherwise these are `true` and `false`. Who does not want to answer says
+    /// `null`, or `false` where the question does not allow that.
+    fn answer(&self, asked: &Interrupt, answered: Answered) -> Result<Value, Unusable> {
+        let fits = |value: &Value| asked.question.schema.check(value).is_ok();
+        let refused = Value::Bool(false);
+        if answered.reply == Reply::Cancel && !fits(&Value::Null) && fits(&refused) {
+            return Ok(refused);
+        }
         Ok(answered.reply.into_value())
     }
 

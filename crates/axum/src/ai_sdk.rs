@@ -28,16 +28,13 @@ pub(crate) async fn chat(
     headers: HeaderMap,
     Sent(request): Sent,
 ) -> Served {
-    let to = match said::text(&request, "id")? {
-        Some(name) => Address::new(&caller, name)?,
-        None => Address::fresh(&caller)?,
-    };
+    let key = said::request_key(&headers)?;
+    let to = Address::of(&caller, said::text(&request, "id")?, key.as_deref())?;
     let resume = Resume::ai_sdk(&request)?;
     let mut encoder = AiSdkEncoder::new();
     if !resume.answers.is_empty() {
         encoder = encoder.continues(resume.calls.clone());
     }
-    let key = said::request_key(&headers)?;
     let permit = office.reader(&caller)?;
     let running = go_on(&office, &to, resume, || {
         let extra = said::others(&request, &OWN);

@@ -40,7 +40,7 @@ where
     }
 }
 
-/// Lets everybody in, as one tenant: for a program on one's own machine.
+/// Lets everybody in, to everything that is in the store: for a program on one's own machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Everyone;
 
@@ -75,12 +75,16 @@ impl Caller {
     }
 
     pub(crate) fn name(&self) -> &str {
-        self.user.as_deref().unwrap_or(self.tenant.as_str())
+        let tenant = Some(self.tenant.as_str()).filter(|tenant| !tenant.is_empty());
+        self.user.as_deref().or(tenant).unwrap_or("everyone")
     }
 }
 
 /// To whom threads belong: 1 to 64 bytes without control characters and slashes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+///
+/// The store knows the threads of a tenant by its name, a slash, and their own. The default is no
+/// tenant: whoever is let in as that sees every thread of the store, under its whole name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Tenant(String);
 
 impl Tenant {
@@ -102,12 +106,6 @@ impl Tenant {
     /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-}
-
-impl Default for Tenant {
-    fn default() -> Self {
-        Self("everyone".into())
     }
 }
 

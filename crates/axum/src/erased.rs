@@ -11,10 +11,7 @@ use fugato_stream::Answered;
 use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::{Value, json};
 
-use crate::{
-    Agent, Said,
-    error::{ApiError, Served},
-};
+use crate::{Agent, Said, error::Served};
 
 /// A run that was asked for.
 pub(crate) struct Begun {
@@ -103,7 +100,6 @@ impl<A: Agent> DynAgent for Erased<A> {
     async fn resume(&self, thread: &ThreadId, answers: Vec<Answered>) -> Served<Begun> {
         let open = match self.runner().standing(thread).await? {
             Standing::Waiting(open) => open,
-            Standing::New => return Err(ApiError::no_thread("of this name")),
             _ => vec![],
         };
         let answers = self.answers(&open, answers)?;

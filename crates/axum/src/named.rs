@@ -30,10 +30,8 @@ pub(crate) async fn run(
     Sent(request): Sent,
 ) -> Served {
     let encoder = encoder(&vocabulary)?;
-    let to = match said::text(&request, "thread")? {
-        Some(name) => Address::new(&caller, name)?,
-        None => Address::fresh(&caller)?,
-    };
+    let key = said::request_key(&headers)?;
+    let to = Address::of(&caller, said::text(&request, "thread")?, key.as_deref())?;
     let resume = Resume::by_id(&request)?;
     let said = Said {
         extra: said::object(&request, "extra")?,
@@ -42,7 +40,6 @@ pub(crate) async fn run(
             said::text(&request, "text")?.unwrap_or_default(),
         )
     };
-    let key = said::request_key(&headers)?;
     let permit = office.reader(&caller)?;
     let running = go_on(&office, &to, resume, || {
         let said = Box::new(said);

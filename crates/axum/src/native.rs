@@ -53,7 +53,6 @@ pub(crate) async fn resume(
     Sent(request): Sent,
 ) -> Served {
     let to = Address::new(&caller, &name)?;
-    office.must_exist(&to).await?;
     let mut answers = Resume::by_id(&request)?.answers;
     let digests = said::object(&request, "digests")?;
     for answered in &mut answers {
@@ -82,7 +81,6 @@ pub(crate) async fn recover(
     Sent(_): Sent,
 ) -> Served {
     let to = Address::new(&caller, &name)?;
-    office.must_exist(&to).await?;
     run(&office, &to, &headers, Wish::Recover).await
 }
 
@@ -95,7 +93,6 @@ pub(crate) async fn retry(
     Sent(_): Sent,
 ) -> Served {
     let to = Address::new(&caller, &name)?;
-    office.must_exist(&to).await?;
     run(&office, &to, &headers, Wish::Retry).await
 }
 

@@ -83,6 +83,9 @@ impl Office {
         if self.is_closing() {
             return Err(closing());
         }
+        if !matches!(wish, Wish::Start { .. }) {
+            self.must_exist(to).await?;
+        }
         let permit = self.loads.run(&to.caller.tenant, &self.limits)?;
         let head = self.agent.log().head(&to.thread).await?;
         let after = head.map_or(0, |head| head.seq);

@@ -46,7 +46,9 @@ pub(crate) async fn complete(
     }
     let extra = extension(&request)?;
     let key = said::request_key(&headers)?;
-    let to = conversation(&caller, &headers, &extra, key.as_deref())?;
+    let named = said::header(&headers, "x-conversation-id")?;
+    let named = named.or_else(|| extra.get("conversation_id")?.as_str());
+    let to = Address::of(&caller, named, key.as_deref())?;
     let resume = Resume::openai(&request)?;
     let streamed = request.get("stream") == Some(&Value::Bool(true));
     let permit = streamed.then(|| office.reader(&caller)).transpose()?;
@@ -91,7 +93,6 @@ pub(crate) async fn go_on(
     start: impl FnOnce() -> Wish,
 ) -> Served<Running> {
     if !resume.answers.is_empty() {
-        office.must_exist(to).await?;
         return office.begin(to, Wish::Resume(resume.answers)).await;
     }
     let Some(after) = resume.after else {
@@ -115,23 +116,6 @@ fn extension(request: &Value) -> Served<Map<String, Value>> {
         "ext"
     };
     said::object(request, name)
-}
-
-/// The conversation that a header or the extension names; else a new one. A request with a key of
-/// its own finds the same one again.
-fn conversation(
-    caller: &Caller,
-    headers: &HeaderMap,
-    extra: &Map<String, Value>,
-    key: Option<&str>,
-) -> Served<Address> {
-    let named = said::header(headers, "x-conversation-id")?;
-    let named = named.or_else(|| extra.get("conversation_id")?.as_str());
-    match (named, key) {
-        (Some(name), _) => Address::new(caller, name),
-        (None, Some(key)) => Address::new(caller, &format!("key-{key}")),
-        (None, None) => Address::fresh(caller),
-    }
 }
 
 /// Seconds since the Unix epoch.

@@ -28,7 +28,7 @@ pub struct AgentRoutes<A> {
 }
 
 impl<A: Agent> AgentRoutes<A> {
-    /// The endpoints of this agent, open to everyone who reaches the server, as one tenant.
+    /// The endpoints of this agent, open to everyone who reaches the server.
     pub fn new(agent: A) -> Self {
         Self {
             agent,

@@ -27,7 +27,7 @@ pub async fn serve<A: Agent>(
         let (office, stop) = (office.clone(), office.closes().boxed());
         tokio::spawn(async move { office.agent.work(stop).await })
     });
-    let (closed, ended) = tokio::sync::oneshot::channel();
+    let (closed, mut ended) = tokio::sync::oneshot::channel();
     let closing = {
         let office = Arc::clone(&office);
         async move {
@@ -42,9 +42,10 @@ pub async fn serve<A: Agent>(
     let left = tokio::select! {
         done = &mut server => {
             done?;
-            0
+            // It ends in peace only after the office has closed.
+            ended.await.unwrap_or(0)
         }
-        left = ended => {
+        left = &mut ended => {
             // A client that reads nothing must not keep the process.
             drop(tokio::time::timeout(LAST, &mut server).await);
             left.unwrap_or(0)

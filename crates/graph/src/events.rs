@@ -86,6 +86,7 @@ impl Events {
     }
 
     pub(crate) fn after(mut self, cursor: Seq) -> Self {
+        self.read = cursor;
         self.reread(cursor + 1);
         self
     }

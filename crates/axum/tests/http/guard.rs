@@ -9,7 +9,9 @@ use fugato_axum::{Asset, Limits, Page};
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
-use crate::office::{Client, Office, by_header};
+use tower::ServiceExt as _;
+
+use crate::office::{Client, Office, by_header, request};
 
 #[tokio::test]
 async fn another_tenants_thread_does_not_exist() {
@@ -176,6 +178,45 @@ async fn a_tenant_has_so_many_runs() {
     ] {
         assert!(metrics.lines().any(|it| it == line), "{line}\n{metrics}");
     }
+}
+
+#[tokio::test]
+async fn a_tenant_has_so_many_streams() {
+    let office = Office::open();
+    let client = Client(
+        office
+            .routes()
+            .limits(Limits::default().streams(1))
+            .router(),
+    );
+    client.run("desk", "talk").await;
+    let follow = || request(Method::GET, "/threads/desk/events", &[], &Value::Null);
+    let open = client.0.clone().oneshot(follow()).await.unwrap();
+    assert_eq!(client.send(follow()).await.error(), (429, "streams".into()));
+    drop(open);
+    let again = client.get("/threads/desk/events?follow=false").await;
+    assert_eq!(again.events().len(), 4);
+}
+
+#[tokio::test]
+async fn without_tenants_the_names_of_threads_are_those_of_the_store() {
+    let office = Office::open();
+    let client = office.client();
+    let tenants = Client(office.routes().authenticate(by_header).router());
+    let ada = [("user", "ada"), ("accept", "text/event-stream")];
+    let body = json!({ "text": "talk" });
+    let begun = tenants
+        .with(Method::POST, "/threads/desk/runs", &ada, body)
+        .await;
+    assert_eq!(begun.events().last().unwrap().thread.as_str(), "desk");
+    client.run("desk", "talk").await;
+    let listed = client.get("/threads").await.json();
+    let names: Vec<_> = listed["threads"].as_array().unwrap().iter().collect();
+    let names: Vec<_> = names
+        .iter()
+        .map(|it| it["thread"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["ada/desk", "desk"]);
 }
 
 #[tokio::test]

@@ -143,6 +143,27 @@ async fn k22_a_slow_reader_misses_nothing_durable_and_holds_nothing_up() {
     assert_eq!(positions(&quick), expected);
 }
 
+#[tokio::test(start_paused = true)]
+async fn k22_a_reader_hears_of_runs_in_other_processes() {
+    let office = Office::open();
+    let (here, elsewhere) = (office.client(), office.client());
+    elsewhere.run("desk", "talk").await;
+    let follow = request(
+        axum::http::Method::GET,
+        "/threads/desk/events?after=4",
+        &[],
+        &Value::Null,
+    );
+    let follower = here.0.clone().oneshot(follow).await.unwrap();
+    let mut follower = follower.into_body().into_data_stream();
+    elsewhere.run("desk", "talk").await;
+    let heard = read_until(&mut follower, "run_finished").await;
+    assert_eq!(
+        (positions(&heard), text(&heard)),
+        (vec![5, 6, 7], String::new())
+    );
+}
+
 #[tokio::test]
 async fn a_run_is_cancelled_from_another_connection() {
     let office = Office::open();

@@ -2,6 +2,7 @@
 //! machine. It prints its address, and ends when its standard input does.
 mod desk;
 mod office;
+mod served;
 mod socket;
 
 use std::{
@@ -37,6 +38,8 @@ use crate::office::Office;
 
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
+    let office = Office::open()?;
+    let served = served::routes(office.gate())?;
     let routes = Router::new()
         .route("/v1/chat/completions", post(openai))
         .route("/agui", post(ag_ui))
@@ -46,7 +49,8 @@ async fn main() -> Result<(), BoxError> {
         .route("/ws", get(socket::open))
         .route("/go", post(go))
         .route("/random/{protocol}/{seed}", post(random))
-        .with_state(Office::open()?);
+        .with_state(office)
+        .nest("/served", served);
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     writeln!(io::stdout(), "http://{}", listener.local_addr()?)?;
     let closed = tokio::task::spawn_blocking(|| io::copy(&mut io::stdin(), &mut io::sink()));

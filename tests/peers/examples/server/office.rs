@@ -39,7 +39,7 @@ impl Office {
     }
 
     /// What slow runs wait for.
-    pub(crate) fn gate(&self) -> &Semaphore {
+    pub(crate) fn gate(&self) -> &Arc<Semaphore> {
         &self.gate
     }
 

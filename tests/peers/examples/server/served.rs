@@ -1,0 +1,41 @@
+//! The same agent behind the endpoints that any agent can mount.
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Router;
+use fugato::{
+    MemoryLog, Runner,
+    axum::{Agent, AgentRoutes, Said, Unusable},
+    graph::BuildError,
+};
+use tokio::sync::Semaphore;
+
+use crate::desk::{self, Change, Desk};
+
+struct Served(Runner<Desk>);
+
+#[async_trait]
+impl Agent for Served {
+    type State = Desk;
+
+    fn name(&self) -> &'static str {
+        "desk"
+    }
+
+    fn runner(&self) -> &Runner<Desk> {
+        &self.0
+    }
+
+    async fn input(&self, said: Said) -> Result<Vec<Change>, Unusable> {
+        if said.text.is_empty() {
+            return Err(Unusable::new("say what you wish for"));
+        }
+        Ok(vec![Change::Wished(said.text)])
+    }
+}
+
+/// Its slow runs wait for the same gate.
+pub(crate) fn routes(gate: &Arc<Semaphore>) -> Result<Router, BuildError> {
+    let runner = Runner::new(desk::graph(gate.clone())?, Arc::new(MemoryLog::default()));
+    Ok(AgentRoutes::new(Served(runner)).router())
+}
