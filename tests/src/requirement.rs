@@ -14,7 +14,11 @@ pub fn names() -> Vec<String> {
         .chain(range("SCH-", vec![116, 117, 118, 119, 121, 122, 123, 136]))
         .chain(range("L", (1..=11).collect()))
         .chain(["STW-30", "STW-C5"].map(str::to_owned))
-        .chain(["RCT-10", "PLN-18", "L12", "L13", "L14", "L15"].map(str::to_owned))
+        .chain(["PLN-18", "L12", "L13", "L14", "L15"].map(str::to_owned))
+        .chain(range("RCT-", (1..=13).collect()))
+        .chain(range("RCT-W", (1..=5).collect()))
+        .chain(range("RCT-C", (1..=5).collect()))
+        .chain(range("RCT-T", (1..=6).collect()))
         .chain(range("PLN-", vec![1, 2, 3, 4, 5, 10, 20, 22, 23, 24]))
         .chain(
             [
@@ -119,6 +123,6 @@ mod tests {
     fn every_name_is_there_once() {
         let names = names();
         let distinct: BTreeSet<_> = names.iter().collect();
-        assert_eq!((distinct.len(), names.len()), (261, 261));
+        assert_eq!((distinct.len(), names.len()), (289, 289));
     }
 }

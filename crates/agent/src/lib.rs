@@ -2,5 +2,20 @@
 
 mod answer;
 pub mod candidates;
+mod correction;
+mod cycle;
+mod embed;
+mod react;
+mod speech;
+mod toolbox;
 
 pub use answer::{Awaiting, Meaning, Phrases, ShortAnswer};
+pub use correction::{Corrections, Corrects, NoDecision, OnFailure, Rejection, Settled};
+pub use cycle::{Cycle, CycleDetector, Likeness, ToolUse};
+pub use embed::Embeds;
+pub use react::{
+    Assistant, React, ReactLoop, ReactMetadata, ReactReply, ReactRun, ReactUpdate, StopReason,
+    Unreplied,
+};
+pub use speech::{Shown, Speech, ask, show};
+pub use toolbox::{Carried, Toolbox};

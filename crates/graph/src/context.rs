@@ -115,6 +115,11 @@ impl<S: State> Context<S> {
         &self.state
     }
 
+    /// The state at the start of the step, to hold on to: what an action moves along with it.
+    pub fn snapshot(&self) -> Arc<S> {
+        Arc::clone(&self.state)
+    }
+
     /// The task's item, inside a scatter.
     pub fn item<T: DeserializeOwned>(&self) -> Result<T, ItemError> {
         let item = self.item.as_ref().ok_or(ItemError::NotScattered)?;
@@ -204,6 +209,24 @@ impl<S: State> Context<S> {
             let make = || Arc::new(self.shared.origin(&self.at, self.path, self.attempt));
             let origin = self.origin.get_or_init(make).clone();
             self.shared.hub.send(self.shared.event(Some(origin), kind));
+        }
+    }
+}
+
+/// A copy is the same attempt of the same task: what it does as an effect has the same address.
+// A derive would ask that the state is copied, which is shared.
+impl<S> Clone for Context<S> {
+    fn clone(&self) -> Self {
+        Self {
+            state: Arc::clone(&self.state),
+            shared: Arc::clone(&self.shared),
+            at: self.at.clone(),
+            path: self.path,
+            attempt: self.attempt,
+            item: self.item.clone(),
+            ask: self.ask.clone(),
+            pulse: self.pulse.clone(),
+            origin: self.origin.clone(),
         }
     }
 }

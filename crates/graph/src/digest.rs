@@ -1,9 +1,8 @@
-//! A digest that notices accidents. It is no defence against forgery, and is not used as one.
-
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// A 64-bit digest in the manner of FNV-1a, over words of eight bytes, in hexadecimal.
-pub(crate) fn of(bytes: &[u8]) -> String {
+/// A digest that notices accidents: 64 bits in the manner of FNV-1a, over words of eight bytes, in
+/// hexadecimal. It is no defence against forgery, and is not used as one.
+pub fn of(bytes: &[u8]) -> String {
     let mut digest: u64 = 0xcbf2_9ce4_8422_2325 ^ bytes.len() as u64;
     let mut words = bytes.chunks_exact(8);
     for word in words.by_ref() {

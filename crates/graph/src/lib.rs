@@ -41,6 +41,7 @@ pub use answer::Answers;
 pub use builder::{BuildError, GraphBuilder};
 pub use check::Problem;
 pub use context::{Context, ItemError};
+pub use digest::of as digest;
 pub use effect::{Doubt, Effect, EffectError, NotDone, Reconciled};
 pub use ephemeral::Ephemeral;
 pub use error::{AnswerError, BoxError, RunError, RunErrorKind};

@@ -484,3 +484,35 @@ async fn k10_an_operator_settles_a_doubt_of_the_whole_thread() -> Result<(), Box
     assert_eq!(ended.state().0, ["by hand"]);
     Ok(())
 }
+
+#[tokio::test]
+async fn k11_a_copy_of_a_context_is_the_same_attempt_of_the_same_task() {
+    let sent = Count::default();
+    let counted = sent.clone();
+    let graph = Graph::<Lines>::starting_at("send")
+        .node("send", move |cx: Context<Lines>| {
+            let count = counted.clone();
+            async move {
+                let copy = cx.clone();
+                assert!(std::ptr::eq(cx.state(), &*copy.snapshot()));
+                let mut keys = vec![];
+                for cx in [cx, copy] {
+                    let count = count.clone();
+                    let mail = cx.effect("mail", EffectClass::Once, &1, move |key| async move {
+                        count.fetch_add(1, Ordering::SeqCst);
+                        Ok::<_, BoxError>(key)
+                    });
+                    keys.push(say(mail.await?));
+                }
+                Ok::<_, BoxError>(keys)
+            }
+        })
+        .edge("send", END)
+        .build()
+        .expect("the graph is whole");
+    let runner = Runner::new(graph, Arc::new(MemoryLog::default()));
+    let ended = runner.start(&thread(), vec![]).await.expect("it ends well");
+    let Lines(keys) = ended.state();
+    assert_eq!((keys.len(), keys[0] == keys[1]), (2, true));
+    assert_eq!(sent.load(Ordering::SeqCst), 1);
+}

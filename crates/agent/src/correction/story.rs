@@ -1,0 +1,92 @@
+use std::{error::Error, fmt};
+
+use fugato_llm::{ModelError, Rejected};
+use fugato_prompt::is_correction;
+use fugato_state::{Message, Role};
+
+/// A model did not decide: why, and everything that was said before.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct NoDecision {
+    /// The answers that were rejected, oldest first.
+    pub story: Vec<Rejection>,
+    /// Why the model did not answer at all; none if it did, and too many answers were rejected.
+    pub unanswered: Option<ModelError>,
+    /// Why the last answer was rejected; none if there was none.
+    pub last: Option<Rejected>,
+}
+
+/// An answer that was rejected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rejection {
+    /// What the model said.
+    pub said: String,
+    /// What it was told.
+    pub told: String,
+}
+
+impl NoDecision {
+    pub(super) fn unanswered(error: ModelError, so_far: u32, history: &[Message]) -> Self {
+        Self {
+            story: story(so_far, history),
+            unanswered: Some(error),
+            last: None,
+        }
+    }
+
+    pub(super) fn rejected(last: Rejected, so_far: u32, history: &[Message]) -> Self {
+        let mut story = story(so_far, history);
+        story.push(Rejection {
+            said: last.raw.clone(),
+            told: last.correction(),
+        });
+        Self {
+            story,
+            unanswered: None,
+            last: Some(last),
+        }
+    }
+}
+
+/// The corrections in a row at the end of a conversation.
+fn story(so_far: u32, history: &[Message]) -> Vec<Rejection> {
+    let most = usize::try_from(so_far).unwrap_or(usize::MAX);
+    let mut story = vec![];
+    let mut rest = history;
+    while let [before @ .., said, told] = rest {
+        if story.len() == most || said.role != Role::Assistant || !is_correction(told) {
+            break;
+        }
+        story.push(Rejection {
+            said: said.content.clone(),
+            told: told.content.clone(),
+        });
+        rest = before;
+    }
+    story.reverse();
+    story
+}
+
+impl fmt::Display for NoDecision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rejected = self.story.len();
+        match (&self.unanswered, &self.last) {
+            (Some(_), _) if rejected > 0 => {
+                write!(f, "no answer after {rejected} unusable answers in a row")
+            }
+            (Some(_), _) => f.write_str("the model did not answer"),
+            (None, Some(last)) => write!(
+                f,
+                "{rejected} unusable answers in a row, the last one: {last}"
+            ),
+            (None, None) => write!(f, "{rejected} unusable answers in a row"),
+        }
+    }
+}
+
+impl Error for NoDecision {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.unanswered.as_ref().map(|error| error as _)
+    }
+}

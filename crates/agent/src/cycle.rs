@@ -1,0 +1,145 @@
+//! Whether an agent does the same over and over, found in its history alone.
+mod likeness;
+
+use fugato_state::ToolStatus;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use likeness::Likeness;
+
+/// A tool was called, and this came out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolUse {
+    /// The tool.
+    pub name: String,
+    /// Its arguments.
+    pub arguments: Value,
+    /// What the model read.
+    pub result: String,
+    /// How it ended.
+    #[serde(default = "well")]
+    pub status: ToolStatus,
+}
+
+fn well() -> ToolStatus {
+    ToolStatus::Ok
+}
+
+impl ToolUse {
+    /// A tool was called, and this came out.
+    pub fn new(name: impl Into<String>, arguments: Value, result: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            arguments,
+            result: result.into(),
+            status: well(),
+        }
+    }
+
+    /// Says how it ended: well, without this.
+    #[must_use]
+    pub fn status(mut self, status: ToolStatus) -> Self {
+        self.status = status;
+        self
+    }
+}
+
+/// The same calls came again, with the same results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cycle {
+    /// After how many calls they came again: 1 for the same call, 2 for A-B-A-B.
+    pub period: usize,
+}
+
+/// Finds calls that come again and again.
+///
+/// It looks at the end of a history: the last calls repeat those before them, in names, arguments
+/// and results. Arguments and results are compared by [`Likeness`]. A call that is repeated because
+/// its result changes, such as asking how far something is, is no cycle.
+///
+/// ```
+/// use fugato_agent::{CycleDetector, ToolUse};
+/// use serde_json::json;
+///
+/// let look = ToolUse::new("look", json!({ "at": "door" }), "it is shut");
+/// let push = ToolUse::new("push", json!({ "what": "door" }), "it does not move");
+/// let history = [&look, &push, &look, &push].map(Clone::clone);
+///
+/// let detector = CycleDetector::default();
+/// assert_eq!(detector.find(&history).map(|cycle| cycle.period), Some(2));
+/// assert_eq!(detector.find(&history[..3]), None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CycleDetector {
+    repeats: usize,
+    longest: usize,
+    arguments: Likeness,
+    results: Likeness,
+}
+
+impl Default for CycleDetector {
+    fn default() -> Self {
+        Self {
+            repeats: 2,
+            longest: 6,
+            arguments: Likeness::at_least(0.9),
+            results: Likeness::at_least(0.8),
+        }
+    }
+}
+
+impl CycleDetector {
+    /// How often the same calls must come, the first time included: twice by default, and at least.
+    #[must_use]
+    pub fn repeats(mut self, repeats: usize) -> Self {
+        self.repeats = repeats.max(2);
+        self
+    }
+
+    /// The longest period that is looked for: 6 calls by default.
+    #[must_use]
+    pub fn longest(mut self, period: usize) -> Self {
+        self.longest = period.max(1);
+        self
+    }
+
+    /// How much alike arguments must be: 0.9 by default.
+    #[must_use]
+    pub fn arguments(mut self, likeness: Likeness) -> Self {
+        self.arguments = likeness;
+        self
+    }
+
+    /// How much alike results must be: 0.8 by default.
+    #[must_use]
+    pub fn results(mut self, likeness: Likeness) -> Self {
+        self.results = likeness;
+        self
+    }
+
+    /// The shortest cycle at the end of a history.
+    pub fn find(&self, history: &[ToolUse]) -> Option<Cycle> {
+        let most = self.longest.min(history.len() / self.repeats);
+        (1..=most)
+            .find(|period| self.is_cycle(history, *period))
+            .map(|period| Cycle { period })
+    }
+
+    fn is_cycle(&self, history: &[ToolUse], period: usize) -> bool {
+        let from = history.len().saturating_sub(period * self.repeats);
+        let tail = history.get(from..).unwrap_or_default();
+        let again = tail.get(period..).unwrap_or_default();
+        tail.iter().zip(again).all(|(a, b)| self.alike(a, b))
+    }
+
+    fn alike(&self, a: &ToolUse, b: &ToolUse) -> bool {
+        (&a.name, a.status) == (&b.name, b.status)
+            && self.arguments.of_values(&a.arguments, &b.arguments)
+            && self.results.of_texts(&a.result, &b.result)
+    }
+}
+
+#[cfg(test)]
+mod tests;

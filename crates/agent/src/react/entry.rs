@@ -1,0 +1,73 @@
+use std::fmt;
+
+use fugato_graph::{Ended, Run, RunError, Runner};
+use fugato_state::{Interrupt, ThreadId};
+
+use super::{React, ReactReply, ReactUpdate};
+use crate::Embeds;
+
+/// A `ReAct` agent as those see it who talk to it: a message in, a reply out.
+pub struct Assistant<S: Embeds<React> = React> {
+    runner: Runner<S>,
+}
+
+/// A message had no reply.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unreplied {
+    /// The run did not come to its end.
+    #[error("the run did not come to its end")]
+    Run(#[from] RunError),
+    /// A person has to answer first.
+    #[error("{} questions wait for an answer", .0.len())]
+    Asks(Vec<Interrupt>),
+    /// The end of the run is not a reply.
+    #[error("the run ended without a reply")]
+    NoReply(#[source] Option<serde_json::Error>),
+}
+
+impl<S: Embeds<React>> Assistant<S> {
+    /// An assistant of a [`ReactLoop`](super::ReactLoop).
+    pub fn new(runner: Runner<S>) -> Self {
+        Self { runner }
+    }
+
+    /// The runner, to answer questions, look back or cancel.
+    pub fn runner(&self) -> &Runner<S> {
+        &self.runner
+    }
+
+    /// Says something, and waits for the reply.
+    pub async fn process_message(
+        &self,
+        thread: &ThreadId,
+        text: &str,
+    ) -> Result<ReactReply, Unreplied> {
+        Self::reply(self.process_message_stream(thread, text).await?)
+    }
+
+    /// Says something. What is returned is a stream of what happens, and a future of the end, which
+    /// [`reply`](Self::reply) makes a reply of.
+    pub fn process_message_stream(&self, thread: &ThreadId, text: &str) -> Run<S> {
+        let said = S::embed(ReactUpdate::user(text));
+        self.runner.start(thread, vec![said])
+    }
+
+    /// The reply that a run has come to.
+    pub fn reply(ended: Ended<S>) -> Result<ReactReply, Unreplied> {
+        match ended {
+            Ended::Finished {
+                output: Some(output),
+                ..
+            } => serde_json::from_value(output).map_err(|error| Unreplied::NoReply(Some(error))),
+            Ended::Parked { interrupts, .. } => Err(Unreplied::Asks(interrupts)),
+            _ => Err(Unreplied::NoReply(None)),
+        }
+    }
+}
+
+impl<S: Embeds<React>> fmt::Debug for Assistant<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Assistant").finish_non_exhaustive()
+    }
+}

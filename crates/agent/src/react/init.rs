@@ -1,0 +1,17 @@
+use async_trait::async_trait;
+use fugato_graph::{BoxError, Context, Node, Outcome};
+
+use crate::{Embeds, React, ReactUpdate};
+
+/// Begins a run: what the last one left is reset, and nothing in the history is left hanging.
+pub(super) struct Init {
+    pub(super) max_steps: u32,
+}
+
+#[async_trait]
+impl<S: Embeds<React>> Node<S> for Init {
+    async fn run(&self, _: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
+        let max_steps = self.max_steps;
+        Ok(Outcome::done([S::embed(ReactUpdate::Began { max_steps })]))
+    }
+}

@@ -1,0 +1,216 @@
+use fugato_state::{Conversation, ConversationUpdate, Message, State};
+use fugato_tool::{Visibility, VisibilityUpdate};
+use serde::{Deserialize, Serialize};
+
+use crate::{Corrects, ToolUse};
+
+/// What a `ReAct` agent keeps: what lasts as long as the thread, and what begins anew with each run.
+///
+/// Every field has a default, so that threads of older versions load.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct React {
+    /// What was said and done, of all runs.
+    pub conversation: Conversation,
+    /// Which tools are visible.
+    pub visibility: Visibility,
+    /// How far the present run is, or how far the last one came.
+    pub run: ReactRun,
+}
+
+/// How far a run is. All of it is reset when a run begins.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReactRun {
+    /// How many rounds of tools there were.
+    pub current_step: u32,
+    /// How many there may be.
+    pub max_steps: u32,
+    /// How often the model was asked, the call without tools included.
+    pub llm_calls: u32,
+    /// Which tools were called, with which arguments, and what came out: oldest first.
+    pub uses: Vec<ToolUse>,
+    /// The names of the tools that were called, each once, in the order of their first calls.
+    pub tools_used: Vec<String>,
+    /// How many answers in a row could not be used.
+    pub corrections: u32,
+    /// Why the run stops; none while it goes on, and if it ended because the model had answered.
+    pub stop_reason: Option<StopReason>,
+    /// What the person is told in the end.
+    pub final_reply: String,
+}
+
+/// Why a run stops before the model has answered by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StopReason {
+    /// The same calls came again, with the same results.
+    LoopDetected,
+    /// There were as many rounds of tools as there may be.
+    MaxSteps,
+    /// Too many answers in a row could not be used.
+    Unusable,
+}
+
+impl StopReason {
+    /// The name in metadata.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::LoopDetected => "loop_detected",
+            Self::MaxSteps => "max_steps",
+            Self::Unusable => "unusable_answers",
+        }
+    }
+}
+
+/// What a run came to: what the graph puts out at its end.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReactReply {
+    /// What the person is told.
+    pub final_reply: String,
+    /// How it came about. More may be added.
+    pub metadata: ReactMetadata,
+}
+
+/// How a reply came about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ReactMetadata {
+    /// How many rounds of tools there were.
+    pub steps_taken: u32,
+    /// The names of the tools that were called, each once.
+    pub tools_used: Vec<String>,
+    /// Why the run stopped; empty if the model had answered.
+    pub stop_reason: String,
+    /// How often the model was asked.
+    pub llm_calls: u32,
+}
+
+impl React {
+    /// What the present run came to.
+    pub fn reply(&self) -> ReactReply {
+        let run = &self.run;
+        ReactReply {
+            final_reply: run.final_reply.clone(),
+            metadata: ReactMetadata {
+                steps_taken: run.current_step,
+                tools_used: run.tools_used.clone(),
+                stop_reason: run.stop_reason.map_or("", StopReason::as_str).to_owned(),
+                llm_calls: run.llm_calls,
+            },
+        }
+    }
+}
+
+/// A change of what a `ReAct` agent keeps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ReactUpdate {
+    /// Something was said, pinned or cleared.
+    Talked(ConversationUpdate),
+    /// Other tools are visible.
+    Visible(VisibilityUpdate),
+    /// A run begins: everything of the last one is gone but the conversation, in which calls that
+    /// never got a result are given one.
+    Began {
+        /// How many rounds of tools there may be.
+        max_steps: u32,
+    },
+    /// The model answered, with text, calls or both.
+    Answered(Message),
+    /// The model's answer could not be used.
+    Corrected(Box<[Message; 2]>),
+    /// A tool was called: the pair of its call, which is in the conversation, is complete.
+    Used {
+        /// The id of the call.
+        call: String,
+        /// The tool, its arguments and its result.
+        tool: ToolUse,
+    },
+    /// All calls of a round have their results.
+    RoundEnded,
+    /// The run stops.
+    Stopped(StopReason),
+    /// The run has come to this.
+    Finished {
+        /// What the person is told.
+        final_reply: String,
+    },
+}
+
+/// What stands for the result of a call that was never carried out.
+pub(crate) const CANCELLED: &str = "cancelled";
+
+impl ReactUpdate {
+    /// The person says something: what a run is started with.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::said(Message::user(text))
+    }
+
+    fn said(message: Message) -> Self {
+        Self::Talked(ConversationUpdate::Said(message))
+    }
+}
+
+impl From<VisibilityUpdate> for ReactUpdate {
+    fn from(update: VisibilityUpdate) -> Self {
+        Self::Visible(update)
+    }
+}
+
+impl State for React {
+    type Update = ReactUpdate;
+
+    fn apply(&mut self, update: ReactUpdate) {
+        let run = &mut self.run;
+        match update {
+            ReactUpdate::Talked(update) => self.conversation.apply(update),
+            ReactUpdate::Visible(update) => self.visibility.apply(update),
+            ReactUpdate::Began { max_steps } => {
+                self.conversation.history = self.conversation.paired(CANCELLED);
+                *run = ReactRun {
+                    max_steps,
+                    ..ReactRun::default()
+                };
+            }
+            ReactUpdate::Answered(message) => {
+                run.llm_calls += 1;
+                run.corrections = 0;
+                self.conversation.history.push(message);
+            }
+            ReactUpdate::Corrected(pair) => {
+                run.llm_calls += 1;
+                run.corrections += 1;
+                self.conversation.history.extend(*pair);
+            }
+            ReactUpdate::Used { call, tool } => {
+                if !run.tools_used.contains(&tool.name) {
+                    run.tools_used.push(tool.name.clone());
+                }
+                let told = Message::tool(call, tool.result.clone());
+                self.conversation.history.push(told);
+                run.uses.push(tool);
+            }
+            ReactUpdate::RoundEnded => run.current_step += 1,
+            ReactUpdate::Stopped(reason) => run.stop_reason = Some(reason),
+            ReactUpdate::Finished { final_reply } => run.final_reply = final_reply,
+        }
+    }
+}
+
+impl Corrects for React {
+    fn corrections(&self) -> u32 {
+        self.run.corrections
+    }
+
+    fn history(&self) -> &[Message] {
+        &self.conversation.history
+    }
+
+    fn corrected(pair: [Message; 2]) -> Vec<ReactUpdate> {
+        vec![ReactUpdate::Corrected(Box::new(pair))]
+    }
+}

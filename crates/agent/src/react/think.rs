@@ -1,0 +1,172 @@
+use std::{collections::HashSet, sync::Arc};
+
+use async_trait::async_trait;
+use fugato_graph::{BoxError, Context, Node, Outcome};
+use fugato_llm::{ChatModel, ChatRequest, ChatResponse, DecisionStyle, ModelError, Rejected};
+use fugato_state::{Message, ToolCall};
+use fugato_stream::EventKind;
+use fugato_tool::Detail;
+
+use super::{
+    Manner,
+    state::CANCELLED,
+    view::{flat, manual},
+};
+use crate::{Embeds, React, ReactUpdate, Shown, StopReason, Toolbox, ask, correction::Taken, show};
+
+/// Asks the model what to do next: exactly once.
+pub(super) struct Think<S: Embeds<React>> {
+    pub(super) model: Arc<dyn ChatModel>,
+    pub(super) toolbox: Toolbox<S>,
+    pub(super) manner: Arc<Manner<S>>,
+}
+
+/// What the model is told when it is asked without tools.
+const ANSWER_NOW: &str = "No more tools can be called. Answer now, with what you know.";
+
+#[async_trait]
+impl<S: Embeds<React>> Node<S> for Think<S> {
+    async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
+        let run = &cx.state().part().run;
+        let stop = if run.current_step >= run.max_steps {
+            Some(StopReason::MaxSteps)
+        } else {
+            let cycle = self.manner.detector.find(&run.uses);
+            cycle.map(|_| StopReason::LoopDetected)
+        };
+        match stop {
+            None => self.decide(&cx).await,
+            Some(StopReason::LoopDetected) if !self.manner.answers_after_loop => {
+                let stopped = ReactUpdate::Stopped(StopReason::LoopDetected);
+                Ok(Outcome::done([S::embed(stopped)]))
+            }
+            Some(reason) => self.answer(&cx, reason).await,
+        }
+    }
+}
+
+impl<S: Embeds<React>> Think<S> {
+    async fn decide(&self, cx: &Context<S>) -> Result<Outcome<S::Update>, BoxError> {
+        let react = cx.state().part();
+        let request = self.request(cx.state(), true);
+        let answer = self.ask(cx, request).await;
+        let (so_far, history) = (react.run.corrections, &react.conversation.history);
+        let read = |response: ChatResponse| self.read(cx, &response);
+        let corrections = self.manner.corrections;
+        match corrections.take(cx, so_far, history, answer, read) {
+            Taken::Decided(message) => {
+                let proposed: Vec<_> = message.tool_calls.iter().map(proposed).collect();
+                let done = Outcome::done([S::embed(ReactUpdate::Answered(message))]);
+                Ok(proposed.into_iter().fold(done, Outcome::note))
+            }
+            Taken::Again(pair) => Ok(Outcome::done([S::embed(ReactUpdate::Corrected(pair))])),
+            Taken::Undecided(why) => match &why.last {
+                None => Err(why.into()),
+                Some(last) => {
+                    tracing::warn!(task = cx.task(), %why, "the run stops");
+                    let [said, _] = last.messages();
+                    let stopped = ReactUpdate::Stopped(StopReason::Unusable);
+                    let updates = [ReactUpdate::Answered(said), stopped];
+                    Ok(Outcome::done(updates.map(S::embed)))
+                }
+            },
+        }
+    }
+
+    /// Without tools the model has to answer. What it calls all the same is left out.
+    async fn answer(
+        &self,
+        cx: &Context<S>,
+        reason: StopReason,
+    ) -> Result<Outcome<S::Update>, BoxError> {
+        let request = self.request(cx.state(), false);
+        let response = self.ask(cx, request).await?;
+        let read = self.read(cx, &response);
+        let mut message = read.unwrap_or_else(|_| response.message.clone());
+        message.tool_calls.clear();
+        let updates = [ReactUpdate::Answered(message), ReactUpdate::Stopped(reason)];
+        Ok(Outcome::done(updates.map(S::embed)))
+    }
+
+    async fn ask(&self, cx: &Context<S>, request: ChatRequest) -> Result<ChatResponse, ModelError> {
+        let shown = match self.manner.style {
+            DecisionStyle::Native => Shown::All,
+            _ => Shown::Reasoning,
+        };
+        ask(cx, &*self.model, request, shown).await
+    }
+
+    fn request(&self, state: &S, with_tools: bool) -> ChatRequest {
+        let style = self.manner.style;
+        let native = style == DecisionStyle::Native;
+        let mut system = vec![(self.manner.system)(state)];
+        if with_tools && !native {
+            let catalogue = self.toolbox.catalogue(state, Detail::Full);
+            system.push(manual(style, &catalogue));
+        }
+        system.retain(|text| !text.is_empty());
+        let history = state.part().conversation.paired(CANCELLED);
+        let history = if native {
+            history
+        } else {
+            flat(style, history)
+        };
+        let system = (!system.is_empty()).then(|| Message::system(system.join("\n\n")));
+        let pinned = state.part().conversation.pinned.iter();
+        let pinned = pinned.map(|block| Message::system(block.text.clone()));
+        let mut request = ChatRequest::new(system.into_iter().chain(pinned).chain(history));
+        if !with_tools {
+            request = request.message(Message::user(ANSWER_NOW));
+        } else if native {
+            request = request.tools(self.toolbox.schemas(state));
+        }
+        self.manner
+            .profile
+            .apply(request.metadata("stage", super::AGENT))
+    }
+
+    /// The answer as a message: whatever the style, calls are calls, under ids that no other call
+    /// of the conversation has.
+    fn read(&self, cx: &Context<S>, response: &ChatResponse) -> Result<Message, Rejected> {
+        let style = self.manner.style;
+        let decision = style.read(response, "call-")?;
+        let state = cx.state();
+        let history = &state.part().conversation.history;
+        let earlier = history.iter().flat_map(|message| &message.tool_calls);
+        let mut taken: HashSet<String> = earlier.map(|call| call.id.clone()).collect();
+        let calls = decision.calls.into_iter().map(|call| {
+            let call = self.toolbox.canonical(call, state);
+            unique(call, &mut taken)
+        });
+        let mut message = if style == DecisionStyle::Native {
+            response.message.clone()
+        } else {
+            show(cx, &decision.text);
+            Message::assistant(decision.text)
+        };
+        message.tool_calls = calls.collect();
+        message.reasoning.clone_from(&response.message.reasoning);
+        Ok(message)
+    }
+}
+
+/// Servers and models use ids again, and a result must have one call.
+fn unique(mut call: ToolCall, taken: &mut HashSet<String>) -> ToolCall {
+    if taken.contains(&call.id) {
+        let numbered = (2..).map(|n: u32| format!("{}.{n}", call.id));
+        call.id = numbered
+            .into_iter()
+            .find(|id| !taken.contains(id))
+            .unwrap_or_default();
+    }
+    taken.insert(call.id.clone());
+    call
+}
+
+fn proposed(call: &ToolCall) -> EventKind {
+    EventKind::ToolCallProposed {
+        call: call.id.clone(),
+        name: call.name.clone(),
+        arguments: call.arguments.clone(),
+    }
+}

@@ -1,0 +1,54 @@
+//! What the model is asked, in each style of deciding.
+use fugato_llm::DecisionStyle;
+use fugato_state::{Message, Role};
+use serde_json::json;
+
+/// How a model without tool calls of its own says what it calls.
+pub(super) fn manual(style: DecisionStyle, catalogue: &str) -> String {
+    let form = match style {
+        DecisionStyle::JsonAction => {
+            "Answer with one JSON object and nothing else.\n\
+             To call a tool: {\"speak\": \"what you are about to do\", \"tool_call\": {\"name\": \"the tool\", \"arguments\": {}}}\n\
+             To answer: {\"speak\": \"your answer\"}"
+        }
+        _ => {
+            "To call a tool, write: <tool_call>{\"name\": \"the tool\", \"arguments\": {}}</tool_call>\n\
+             To answer, write no such block."
+        }
+    };
+    format!("# Tools\n{catalogue}\n{form}")
+}
+
+/// A history without tool messages, which such a model does not know: calls as it would write them,
+/// and results as something that it is told.
+pub(super) fn flat(style: DecisionStyle, history: Vec<Message>) -> Vec<Message> {
+    let flatten = |message: Message| match message.role {
+        Role::Tool => {
+            let id = message.tool_call_id.unwrap_or_default();
+            Message::user(format!("[result of {id}] {}", message.content))
+        }
+        Role::Assistant if !message.tool_calls.is_empty() => {
+            Message::assistant(written(style, &message))
+        }
+        _ => message,
+    };
+    history.into_iter().map(flatten).collect()
+}
+
+fn written(style: DecisionStyle, message: &Message) -> String {
+    let call =
+        |call: &fugato_state::ToolCall| json!({ "name": call.name, "arguments": call.arguments });
+    match &message.tool_calls[..] {
+        [only] if style == DecisionStyle::JsonAction => {
+            json!({ "speak": message.content, "tool_call": call(only) }).to_string()
+        }
+        calls => {
+            let blocks = calls
+                .iter()
+                .map(|one| format!("\n<tool_call>{}</tool_call>", call(one)));
+            format!("{}{}", message.content, blocks.collect::<String>())
+                .trim()
+                .to_owned()
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Crashes at every point, and stores that fail whenever they are asked.
+use async_trait::async_trait;
+use fugato_agent::{React, ReactLoop, ReactUpdate, Toolbox};
+use fugato_graph::{BoxError, Graph};
+use fugato_llm::{ChatModel, ChatRequest, DeltaStream, ModelError};
+use fugato_state::{Message, Role, ToolCall};
+use fugato_testkit::{
+    Reply, Scripted,
+    sim::{CrashSim, World},
+};
+use fugato_tool::{
+    EffectClass, GateChain, Registry, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec,
+    confirm_writes,
+};
+use serde::Deserialize;
+use serde_json::json;
+
+type Tested = Result<(), BoxError>;
+
+#[derive(Deserialize, schemars::JsonSchema)]
+struct Number {
+    n: u32,
+}
+
+/// A model that goes by what it reads alone, so that every process gets the same answers.
+struct Reader(fn(usize) -> Reply);
+
+#[async_trait]
+impl ChatModel for Reader {
+    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        let is_result = |message: &&Message| message.role == Role::Tool;
+        let results = request.messages.iter().filter(is_result).count();
+        Scripted::new([(self.0)(results)]).stream(request).await
+    }
+}
+
+fn call(id: &str, name: &str, n: u32) -> ToolCall {
+    ToolCall::new(id, name, json!({ "n": n }))
+}
+
+fn plays(results: usize) -> Reply {
+    match results {
+        0 => Reply::tool_calls([
+            call("a", "look", 1),
+            call("b", "send", 2),
+            call("c", "send", 3),
+        ]),
+        3 => Reply::tool_calls([call("d", "book", 4)]),
+        _ => Reply::text("Done."),
+    }
+}
+
+/// A tool that does something to the world.
+struct Does(ToolSpec, World);
+
+#[async_trait]
+impl Tool<React, ReactUpdate> for Does {
+    type Input = Number;
+
+    fn spec(&self) -> ToolSpec {
+        self.0.clone()
+    }
+
+    async fn call(
+        &self,
+        cx: ToolContext<'_, React>,
+        Number { n }: Number,
+    ) -> Result<ToolOutput<ReactUpdate>, ToolFailure> {
+        let Self(spec, world) = self;
+        let key = cx.key().unwrap_or_default();
+        let done = world.act_as(spec.effect, format!("{} {n}", spec.name), key);
+        Ok(ToolOutput::new(done.await.map_err(ToolFailure::internal)?))
+    }
+}
+
+fn react(world: &World) -> Result<Graph<React>, BoxError> {
+    let registry = Registry::<React, ReactUpdate>::builder()
+        .function(ToolSpec::read("look", "Looks."), |_, Number { n }| {
+            Ok(format!("{n} is there"))
+        })
+        .tool(Does(ToolSpec::write("send", "Sends."), world.clone()))
+        .tool(Does(
+            ToolSpec::write("book", "Books.").effect(EffectClass::Keyed),
+            world.clone(),
+        ))
+        .build()?;
+    let toolbox = Toolbox::new(registry).gates(GateChain::new().with(confirm_writes));
+    Ok(ReactLoop::new(Reader(plays), toolbox).build()?)
+}
+
+#[tokio::test]
+async fn rct_w3_k24_no_write_of_a_loop_is_done_twice_wherever_it_dies() -> Tested {
+    let report = CrashSim::new(react)
+        .input(|| vec![ReactUpdate::user("Go.")])
+        .answer(|asked| {
+            asked
+                .question
+                .key
+                .starts_with("confirm/")
+                .then(|| true.into())
+        })
+        // What a person says of an action in doubt is in other words than the tool's.
+        .compare(|state| {
+            json!([
+                state.run.tools_used,
+                state.run.final_reply,
+                state.run.current_step
+            ])
+        })
+        .run()
+        .await?;
+    assert!(report.cases > 300, "{report}");
+    Ok(())
+}
