@@ -47,7 +47,6 @@ impl Default for Corrections {
 
 /// What became of an answer.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum Settled<T, U> {
     /// A decision.
     Decided(T),

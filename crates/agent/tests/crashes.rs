@@ -107,6 +107,7 @@ async fn rct_w3_k24_no_write_of_a_loop_is_done_twice_wherever_it_dies() -> Teste
                 state.run.current_step
             ])
         })
+        .random(16)
         .run()
         .await?;
     assert!(report.cases > 300, "{report}");

@@ -494,7 +494,8 @@ async fn k11_a_copy_of_a_context_is_the_same_attempt_of_the_same_task() {
             let count = counted.clone();
             async move {
                 let copy = cx.clone();
-                assert!(std::ptr::eq(cx.state(), &*copy.snapshot()));
+                assert_eq!((cx.task(), cx.attempt()), (copy.task(), copy.attempt()));
+                assert_eq!(*copy.snapshot(), *cx.state());
                 let mut keys = vec![];
                 for cx in [cx, copy] {
                     let count = count.clone();

@@ -75,7 +75,8 @@ impl fmt::Display for NoDecision {
             (Some(_), _) if rejected > 0 => {
                 write!(f, "no answer after {rejected} unusable answers in a row")
             }
-            (Some(_), _) => f.write_str("the model did not answer"),
+            // Nothing is known beside the error itself, which speaks for itself.
+            (Some(error), _) => error.fmt(f),
             (None, Some(last)) => write!(
                 f,
                 "{rejected} unusable answers in a row, the last one: {last}"
@@ -87,6 +88,10 @@ impl fmt::Display for NoDecision {
 
 impl Error for NoDecision {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.unanswered.as_ref().map(|error| error as _)
+        let error = self.unanswered.as_ref()?;
+        if self.story.is_empty() {
+            return error.source();
+        }
+        Some(error)
     }
 }
