@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fugato::{graph::BoxError, state::ThreadId, tool::Registry};
+use fugato::{agent::Corrections, graph::BoxError, state::ThreadId, tool::Registry};
 
 use crate::{agent::Update, mind::Mind, schedule::ScheduleState, store::Calendars, tools::View};
 
@@ -28,8 +28,8 @@ pub struct Deps {
     pub today: i32,
     /// Whether what was kept before may be moved again.
     pub existing_may_move: bool,
-    /// How many unusable answers in a row are too many.
-    pub max_corrections: u32,
+    /// How unusable answers are corrected, and how many in a row are too many.
+    pub corrections: Corrections,
 }
 
 impl std::fmt::Debug for Deps {
@@ -51,7 +51,7 @@ impl Deps {
             calendars: None,
             today: 1,
             existing_may_move: false,
-            max_corrections: 3,
+            corrections: Corrections::default(),
         })
     }
 

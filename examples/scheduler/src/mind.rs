@@ -1,24 +1,21 @@
 //! Asking the model: what streams is shown as it comes, and a failure falls back by rule.
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Instant,
-};
+use std::{sync::Arc, time::Instant};
 
 use fugato::{
+    agent::{Shown, Speech},
     graph::Context,
     llm::{
         ChatDelta, ChatModel, ChatRequest, ModelError, Profile, Tag, TagEnd, TagPiece, TaggedDelta,
         Thinking, split_tag,
     },
     state::Message,
-    stream::{EventKind, Text},
+    stream::EventKind,
 };
 use futures::StreamExt as _;
 
 use crate::agent::Agent;
+
+pub use fugato::agent::{OnFailure, show};
 
 /// Who decides, and in which manner.
 #[derive(Clone, Default)]
@@ -41,16 +38,6 @@ impl std::fmt::Debug for Mind {
             .field("on_failure", &self.on_failure)
             .finish_non_exhaustive()
     }
-}
-
-/// What happens when the model cannot be used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum OnFailure {
-    /// A rule decides, and the trace says so.
-    #[default]
-    Rules,
-    /// The run fails.
-    Error,
 }
 
 /// How each stage asks the model.
@@ -106,7 +93,7 @@ pub async fn ask(
 ) -> Result<Spoken, ModelError> {
     let began = Instant::now();
     let (task, step) = (cx.task(), request.messages.len());
-    let mut shown = Shown::new(cx);
+    let mut shown = Speech::new(cx);
     let mut deltas = split_tag(model.stream(request).await?, tag);
     let mut spoken = Spoken::default();
     while let Some(delta) = deltas.next().await {
@@ -116,7 +103,7 @@ pub async fn ask(
                 shown.text(&text);
                 spoken.after.push_str(&text);
             }
-            TaggedDelta::Other(ChatDelta::Reasoning(text)) => shown.reasoning(text),
+            TaggedDelta::Other(ChatDelta::Reasoning(text)) => shown.reasoning(&text),
             TaggedDelta::End(TagEnd::Tagged { before }) => spoken.before = before,
             TaggedDelta::End(TagEnd::Unclosed { found, before }) => {
                 spoken.decision = found.body;
@@ -126,7 +113,7 @@ pub async fn ask(
             _ => {}
         }
     }
-    shown.close();
+    drop(shown);
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     tracing::debug!(
         task,
@@ -144,117 +131,8 @@ pub async fn tell(
     model: &dyn ChatModel,
     request: ChatRequest,
 ) -> Result<String, ModelError> {
-    let mut shown = Shown::new(cx);
-    let mut deltas = model.stream(request).await?;
-    let mut told = String::new();
-    while let Some(delta) = deltas.next().await {
-        match delta? {
-            ChatDelta::Text(text) => {
-                shown.text(&text);
-                told.push_str(&text);
-            }
-            ChatDelta::Reasoning(text) => shown.reasoning(text),
-            _ => {}
-        }
-    }
-    shown.close();
-    Ok(told)
-}
-
-/// The blocks of one answer as they are shown. They are closed also when the answer breaks off.
-struct Shown<'a> {
-    cx: &'a Context<Agent>,
-    block: Text,
-    thought: Text,
-    open: bool,
-    thinking: bool,
-}
-
-impl Drop for Shown<'_> {
-    fn drop(&mut self) {
-        self.close();
-    }
-}
-
-impl<'a> Shown<'a> {
-    fn new(cx: &'a Context<Agent>) -> Self {
-        let answer = block(cx);
-        Self {
-            cx,
-            block: format!("{answer}/text").into(),
-            thought: format!("{answer}/reasoning").into(),
-            open: false,
-            thinking: false,
-        }
-    }
-}
-
-impl Shown<'_> {
-    fn text(&mut self, text: &str) {
-        self.stop_thinking();
-        if !self.open {
-            self.open = true;
-            self.cx.emit(EventKind::TextStarted {
-                block: self.block.clone(),
-            });
-        }
-        self.cx.emit(EventKind::TextDelta {
-            block: self.block.clone(),
-            text: text.into(),
-        });
-    }
-
-    fn reasoning(&mut self, text: String) {
-        if !self.thinking {
-            self.thinking = true;
-            self.cx.emit(EventKind::ReasoningStarted {
-                block: self.thought.clone(),
-            });
-        }
-        self.cx.emit(EventKind::ReasoningDelta {
-            block: self.thought.clone(),
-            text: text.into(),
-        });
-    }
-
-    fn stop_thinking(&mut self) {
-        if std::mem::take(&mut self.thinking) {
-            self.cx.emit(EventKind::ReasoningFinished {
-                block: self.thought.clone(),
-            });
-        }
-    }
-
-    fn close(&mut self) {
-        self.stop_thinking();
-        if std::mem::take(&mut self.open) {
-            self.cx.emit(EventKind::TextFinished {
-                block: self.block.clone(),
-            });
-        }
-    }
-}
-
-/// The id of a block that no other has: a task may show several, and may be begun again.
-fn block(cx: &Context<Agent>) -> Text {
-    static SHOWN: AtomicU64 = AtomicU64::new(0);
-    let n = SHOWN.fetch_add(1, Ordering::Relaxed);
-    format!("{}/{}.{n}", cx.task(), std::process::id()).into()
-}
-
-/// Shows a text that did not stream.
-pub fn show(cx: &Context<Agent>, text: &str) {
-    if !text.trim().is_empty() {
-        let block = block(cx);
-        cx.emit(EventKind::TextStarted {
-            block: block.clone(),
-        });
-        cx.emit(EventKind::TextDelta {
-            block: block.clone(),
-            text: text.into(),
-        });
-        cx.emit(EventKind::TextFinished { block });
-    }
+    let told = fugato::agent::ask(cx, model, request, Shown::All).await?;
+    Ok(told.message.content)
 }
 
 /// Says how far the agent is.

@@ -12,11 +12,11 @@ mod quick_task;
 mod rough_build;
 
 use fugato::{
-    graph::{BoxError, Context, Outcome},
-    llm::{Contract, ModelError, Rejected},
-    prompt::{correction, is_correction},
+    agent::Corrects,
+    graph::Context,
+    llm::{Contract, Rejected},
+    prompt::is_correction,
     state::{ConversationUpdate, Message, Role},
-    stream::EventKind,
 };
 use serde::de::DeserializeOwned;
 
@@ -33,7 +33,7 @@ pub use rough_build::RoughBuild;
 
 use crate::{
     agent::{Agent, Update},
-    mind::{OnFailure, Spoken, status},
+    mind::{Spoken, status},
 };
 
 /// What the person wrote last.
@@ -66,69 +66,26 @@ fn announce(cx: &Context<Agent>) -> Vec<Update> {
     }
 }
 
-/// What a stage made of a model's answer.
-enum Heard<T> {
-    /// A decision, and what was said with it.
-    Decided(T, Spoken),
-    /// An answer that breaks the contract.
-    Rejected(Rejected),
-    /// No answer.
-    Failed(ModelError),
+/// A stage that cannot use an answer is told why, and begins anew.
+impl Corrects for Agent {
+    fn corrections(&self) -> u32 {
+        self.run.corrections
+    }
+
+    fn history(&self) -> &[Message] {
+        &self.conversation.history
+    }
+
+    fn corrected(pair: [Message; 2]) -> Vec<Update> {
+        let told = pair.map(|message| Update::Talked(ConversationUpdate::Said(message)));
+        told.into_iter().chain([Update::Corrected]).collect()
+    }
 }
 
 /// Reads what was said under a contract.
 fn hear<T: DeserializeOwned>(
-    answer: Result<Spoken, ModelError>,
+    spoken: Spoken,
     contract: &Contract<T>,
-) -> Heard<T> {
-    match answer {
-        Ok(spoken) => match contract.read(&spoken.decision) {
-            Ok(decision) => Heard::Decided(decision, spoken),
-            Err(rejected) => Heard::Rejected(rejected),
-        },
-        Err(error) => Heard::Failed(error),
-    }
-}
-
-/// The model is told what was wrong, unless it was told too often: then it is as if it had failed.
-fn correct(
-    cx: &Context<Agent>,
-    rejected: &Rejected,
-    max_corrections: u32,
-) -> Result<Outcome<Update>, BoxError> {
-    if cx.state().run.corrections + 1 >= max_corrections {
-        return Err(format!(
-            "{max_corrections} unusable answers in a row, the last one: {rejected}"
-        )
-        .into());
-    }
-    tracing::warn!(task = cx.task(), raw = rejected.raw, %rejected, "{}", illegal(rejected));
-    cx.emit(EventKind::Correction {
-        message: rejected.to_string(),
-    });
-    let [raw, _] = rejected.messages();
-    let told = correction(&rejected.correction());
-    let talked = [raw, told].map(|m| Update::Talked(ConversationUpdate::Said(m)));
-    Ok(Outcome::done(talked.into_iter().chain([Update::Corrected])))
-}
-
-fn illegal(rejected: &Rejected) -> &'static str {
-    match rejected.class {
-        fugato::llm::RejectedClass::Sense => "execute decision illegal",
-        _ => "execute decision unparsable",
-    }
-}
-
-/// A stage goes on by rule, or not at all. Either way the trace says why.
-fn fall_back(cx: &Context<Agent>, on_failure: OnFailure, why: BoxError) -> Result<(), BoxError> {
-    if on_failure == OnFailure::Error {
-        return Err(why);
-    }
-    tracing::warn!(task = cx.task(), why, "decided by rule");
-    let data = serde_json::json!({ "task": cx.task(), "why": why.to_string() });
-    cx.emit(EventKind::Custom {
-        name: "decided_by_rule".into(),
-        data,
-    });
-    Ok(())
+) -> Result<(T, Spoken), Rejected> {
+    Ok((contract.read(&spoken.decision)?, spoken))
 }

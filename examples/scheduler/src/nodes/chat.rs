@@ -1,10 +1,11 @@
 use async_trait::async_trait;
 use fugato::{
+    agent::{NoDecision, Settled},
     graph::{BoxError, Context, Node, Outcome},
-    llm::visible_text,
+    llm::{ModelError, visible_text},
 };
 
-use super::{Heard, announce, correct, fall_back, hear, request_text, said};
+use super::{announce, hear, request_text, said};
 use crate::{
     agent::{Agent, Phase, Update},
     contract::{self, Intent, IntentKind},
@@ -28,15 +29,15 @@ impl Node<Agent> for Chat {
         );
         let text = request_text(cx.state());
         let (intent, spoken) = match self.classify(&cx).await {
-            Some(Heard::Decided(intent, spoken)) => (intent, spoken),
-            Some(Heard::Rejected(rejected)) => {
-                match correct(&cx, &rejected, self.0.max_corrections) {
-                    Ok(outcome) => return Ok(outcome),
-                    Err(why) => unclear(&cx, why)?,
+            None => (rules::intent(&text, cx.state()), Spoken::default()),
+            Some(answer) => {
+                let read = |spoken| hear(spoken, &contract::intent());
+                match self.0.corrections.settle(&cx, answer, read) {
+                    Settled::Decided(heard) => heard,
+                    Settled::Again(outcome) => return Ok(outcome),
+                    Settled::Undecided(why) => unclear(&cx, why)?,
                 }
             }
-            Some(Heard::Failed(error)) => unclear(&cx, error.into())?,
-            None => (rules::intent(&text, cx.state()), Spoken::default()),
         };
         let routed = rules::route(cx.state(), &intent, &text);
         let reply = visible_text([spoken.after.as_str(), &intent.reply, &spoken.before]);
@@ -54,8 +55,8 @@ impl Node<Agent> for Chat {
 
 /// A request that nobody could classify is taken for something to do, whatever the policy is:
 /// planning asks the model again, and the person before anything happens.
-fn unclear(cx: &Context<Agent>, why: BoxError) -> Result<(Intent, Spoken), BoxError> {
-    fall_back(cx, OnFailure::Rules, why)?;
+fn unclear(cx: &Context<Agent>, why: NoDecision) -> Result<(Intent, Spoken), BoxError> {
+    OnFailure::Rules.fall_back(cx, why)?;
     let intent = Intent {
         intent: IntentKind::Task,
         reply: String::new(),
@@ -64,14 +65,11 @@ fn unclear(cx: &Context<Agent>, why: BoxError) -> Result<(Intent, Spoken), BoxEr
 }
 
 impl Chat {
-    async fn classify(&self, cx: &Context<Agent>) -> Option<Heard<Intent>> {
+    async fn classify(&self, cx: &Context<Agent>) -> Option<Result<Spoken, ModelError>> {
         let model = self.0.mind.model.as_ref()?;
         let tag = decision_tag(cx);
         let messages = prompts::chat(cx.state(), &tag);
         let request = request(cx.state(), &self.0.mind.stages.chat, messages);
-        Some(hear(
-            ask(cx, &**model, request, tag).await,
-            &contract::intent(),
-        ))
+        Some(ask(cx, &**model, request, tag).await)
     }
 }

@@ -1,13 +1,15 @@
 use async_trait::async_trait;
 use fugato::{
+    agent::Settled,
     graph::{BoxError, Context, Node, Outcome},
+    llm::ModelError,
     tool::Detail,
 };
 
-use super::{Heard, correct, fall_back, hear, judge::judge};
+use super::{hear, judge::judge};
 use crate::{
     agent::{Agent, Update},
-    contract::{self, Decision},
+    contract,
     deps::Deps,
     mind::{Spoken, ask, decision_tag, request},
     prompts, rules,
@@ -20,33 +22,28 @@ pub struct Decide(pub Deps);
 #[async_trait]
 impl Node<Agent> for Decide {
     async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
-        let why: BoxError = match self.think(&cx).await {
-            None => return self.by_rule(&cx),
-            Some(Heard::Decided(decision, spoken)) => {
-                tracing::debug!(task = cx.task(), ?decision, "execute LLM");
-                match judge(&self.0, &cx, &decision, &spoken) {
-                    Ok(updates) => return Ok(Outcome::done(updates)),
-                    Err(rejected) => match correct(&cx, &rejected, self.0.max_corrections) {
-                        Ok(outcome) => return Ok(outcome),
-                        Err(why) => why,
-                    },
-                }
-            }
-            Some(Heard::Rejected(rejected)) => {
-                match correct(&cx, &rejected, self.0.max_corrections) {
-                    Ok(outcome) => return Ok(outcome),
-                    Err(why) => why,
-                }
-            }
-            Some(Heard::Failed(error)) => error.into(),
+        let Some(answer) = self.think(&cx).await else {
+            return self.by_rule(&cx);
         };
-        fall_back(&cx, self.0.mind.on_failure, why)?;
-        self.by_rule(&cx)
+        let contract = contract::decision(cx.state().has_step());
+        let judged = |spoken: Spoken| {
+            let (decision, spoken) = hear(spoken, &contract)?;
+            tracing::debug!(task = cx.task(), ?decision, "execute LLM");
+            judge(&self.0, &cx, &decision, &spoken)
+        };
+        match self.0.corrections.settle(&cx, answer, judged) {
+            Settled::Decided(updates) => Ok(Outcome::done(updates)),
+            Settled::Again(outcome) => Ok(outcome),
+            Settled::Undecided(why) => {
+                self.0.mind.on_failure.fall_back(&cx, why)?;
+                self.by_rule(&cx)
+            }
+        }
     }
 }
 
 impl Decide {
-    async fn think(&self, cx: &Context<Agent>) -> Option<Heard<Decision>> {
+    async fn think(&self, cx: &Context<Agent>) -> Option<Result<Spoken, ModelError>> {
         let model = self.0.mind.model.as_ref()?;
         let agent = cx.state();
         let catalogue = self
@@ -59,10 +56,7 @@ impl Decide {
         if !agent.run.execute_thinking && agent.run.thinking.is_none() {
             request = request.thinking(fugato::llm::Thinking::Off);
         }
-        Some(hear(
-            ask(cx, &**model, request, tag).await,
-            &contract::decision(agent.has_step()),
-        ))
+        Some(ask(cx, &**model, request, tag).await)
     }
 
     /// A rule follows the same contract and the same gates as a model.

@@ -5,11 +5,11 @@ use fugato::{
 };
 use serde_json::json;
 
-use super::{announce, fall_back, said};
+use super::{announce, said};
 use crate::{
     agent::{Agent, Update},
     deps::Deps,
-    mind::{request, show, status, tell},
+    mind::{OnFailure, request, show, status, tell},
     prompts, report,
 };
 
@@ -60,7 +60,7 @@ impl Deliver {
                 Ok(text) if !text.trim().is_empty() => return Ok(Some(text.trim().to_owned())),
                 Ok(_) => {}
                 // A summary is not worth failing for, whatever the policy is.
-                Err(error) => fall_back(cx, crate::mind::OnFailure::Rules, error.into())?,
+                Err(error) => OnFailure::Rules.fall_back(cx, error)?,
             }
         }
         show(cx, facts);

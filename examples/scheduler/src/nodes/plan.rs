@@ -1,10 +1,11 @@
 use async_trait::async_trait;
 use fugato::{
+    agent::Settled,
     graph::{BoxError, Context, Node, Outcome},
     llm::{ChatModel, ModelError, Profile, visible_text},
 };
 
-use super::{Heard, announce, correct, fall_back, hear, request_text, said};
+use super::{announce, hear, request_text, said};
 use crate::{
     agent::{Agent, Card, ContextHook, Judged, Pending, Phase, ROUGH_BUILD_DONE, Topic, Update},
     contract::{self, Complexity, PlanAction, PlanDecision},
@@ -27,22 +28,20 @@ impl Node<Agent> for Plan {
             "planning",
             cx.state().lang.pick("making a plan", "正在制定计划"),
         );
+        let by_rule = || (rules::plan(cx.state()), Spoken::default());
         let (decision, spoken) = match self.think(&cx).await? {
-            Some(Heard::Decided(decision, spoken)) => (decision, spoken),
-            Some(Heard::Rejected(rejected)) => {
-                match correct(&cx, &rejected, self.0.max_corrections) {
-                    Ok(outcome) => return Ok(outcome),
-                    Err(why) => {
-                        fall_back(&cx, self.0.mind.on_failure, why)?;
-                        (rules::plan(cx.state()), Spoken::default())
+            None => by_rule(),
+            Some(answer) => {
+                let read = |spoken| hear(spoken, &contract::plan());
+                match self.0.corrections.settle(&cx, answer, read) {
+                    Settled::Decided(heard) => heard,
+                    Settled::Again(outcome) => return Ok(outcome),
+                    Settled::Undecided(why) => {
+                        self.0.mind.on_failure.fall_back(&cx, why)?;
+                        by_rule()
                     }
                 }
             }
-            Some(Heard::Failed(error)) => {
-                fall_back(&cx, self.0.mind.on_failure, error.into())?;
-                (rules::plan(cx.state()), Spoken::default())
-            }
-            None => (rules::plan(cx.state()), Spoken::default()),
         };
         tracing::debug!(task = cx.task(), ?decision, "plan LLM");
         updates.extend(self.take(&cx, decision, &spoken));
@@ -51,29 +50,32 @@ impl Node<Agent> for Plan {
 }
 
 impl Plan {
-    async fn think(&self, cx: &Context<Agent>) -> Result<Option<Heard<PlanDecision>>, BoxError> {
+    async fn think(
+        &self,
+        cx: &Context<Agent>,
+    ) -> Result<Option<Result<Spoken, ModelError>>, BoxError> {
         let Some(model) = self.0.mind.model.as_deref() else {
             return Ok(None);
         };
         let stages = &self.0.mind.stages;
-        let quick = hear(
-            self.ask(cx, model, &stages.plan, false).await,
-            &contract::plan(),
-        );
-        let is_complex = |plan: &PlanDecision| {
-            plan.complexity == Complexity::Complex && plan.action == PlanAction::PlanDone
+        let quick = self.ask(cx, model, &stages.plan, false).await;
+        let is_complex = |spoken: &Spoken| {
+            let plan = contract::plan().read(&spoken.decision);
+            plan.is_ok_and(|plan: PlanDecision| {
+                plan.complexity == Complexity::Complex && plan.action == PlanAction::PlanDone
+            })
         };
         let profile = match &quick {
-            Heard::Decided(plan, _) if is_complex(plan) => stages.deep_plan.as_ref(),
+            Ok(spoken) if is_complex(spoken) => stages.deep_plan.as_ref(),
             _ => None,
         };
         let Some(profile) = profile else {
             return Ok(Some(quick));
         };
-        match hear(self.ask(cx, model, profile, true).await, &contract::plan()) {
+        match self.ask(cx, model, profile, true).await {
             // The quick plan is a plan too.
-            Heard::Failed(error) => {
-                fall_back(cx, self.0.mind.on_failure, error.into())?;
+            Err(error) => {
+                self.0.mind.on_failure.fall_back(cx, error)?;
                 Ok(Some(quick))
             }
             deep => Ok(Some(deep)),
