@@ -16,6 +16,11 @@ pub fn names() -> Vec<String> {
         .chain(["STW-30", "STW-C5"].map(str::to_owned))
         .chain(["PLN-18", "L12", "L13", "L14", "L15"].map(str::to_owned))
         .chain(range("RCT-", (1..=13).collect()))
+        .chain(range("PLN-", vec![6, 11, 12, 13, 14, 15, 16, 17]))
+        .chain(range("PLN-W", vec![2, 6, 8, 9, 13]))
+        .chain(["PLN-C2", "PLN-C7", "PLN-T1", "PLN-T2", "PLN-T5"].map(str::to_owned))
+        .chain(range("STW-", vec![6, 24, 25, 31]))
+        .chain(["STW-C4", "STW-T10", "STW-T12"].map(str::to_owned))
         .chain(range("RCT-W", (1..=5).collect()))
         .chain(range("RCT-C", (1..=5).collect()))
         .chain(range("RCT-T", (1..=6).collect()))
@@ -123,6 +128,6 @@ mod tests {
     fn every_name_is_there_once() {
         let names = names();
         let distinct: BTreeSet<_> = names.iter().collect();
-        assert_eq!((distinct.len(), names.len()), (289, 289));
+        assert_eq!((distinct.len(), names.len()), (314, 314));
     }
 }

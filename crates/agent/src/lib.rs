@@ -5,7 +5,11 @@ pub mod candidates;
 mod correction;
 mod cycle;
 mod embed;
+mod fallback;
+mod gate;
+pub mod plan;
 mod react;
+mod sequence;
 mod speech;
 mod toolbox;
 
@@ -13,9 +17,14 @@ pub use answer::{Awaiting, Meaning, Phrases, ShortAnswer};
 pub use correction::{Corrections, Corrects, NoDecision, OnFailure, Rejection, Settled};
 pub use cycle::{Cycle, CycleDetector, Likeness, ToolUse};
 pub use embed::Embeds;
+pub use fallback::{Fall, FallbackChain, FallbackError, GraphFallback, Unseen};
+pub use gate::ConfirmGate;
 pub use react::{
     Assistant, React, ReactLoop, ReactMetadata, ReactReply, ReactRun, ReactUpdate, StopReason,
     Unreplied,
+};
+pub use sequence::{
+    ActionDone, ActionEnd, ActionRequest, Actions, ActionsUpdate, GuardedSequences,
 };
 pub use speech::{Shown, Speech, ask, show};
 pub use toolbox::{Carried, Toolbox};

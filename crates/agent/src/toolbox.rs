@@ -12,8 +12,8 @@ use fugato_graph::{BoxError, Context, Effect, EffectError, Meter, Note, digest};
 use fugato_state::{Question, State, ToolCall, ToolSchema};
 use fugato_stream::EventKind;
 use fugato_tool::{
-    Admitted, Called, ConfirmCard, Detail, GateChain, Registry, Round, ToolContext, ToolFailure,
-    ToolResult, Visibility,
+    Access, Admitted, Called, ConfirmCard, Detail, GateChain, GatePolicy, GatedCall, Registry,
+    Round, ToolContext, ToolFailure, ToolResult, Verdict, Visibility, preview,
 };
 use serde_json::Value;
 
@@ -36,8 +36,10 @@ pub struct Toolbox<S: State> {
     gates: Arc<GateChain<S>>,
     visible: Option<Arc<Visible<S>>>,
     key: Option<Arc<Key<S>>>,
+    confirm: Option<Arc<Confirm<S>>>,
 }
 
+type Confirm<S> = dyn Fn(&S, &ToolCall) -> bool + Send + Sync;
 type Visible<S> = dyn Fn(&S) -> Visibility + Send + Sync;
 type Key<S> = dyn Fn(&S, &ToolCall) -> String + Send + Sync;
 
@@ -65,6 +67,7 @@ impl<S: State> Toolbox<S> {
             gates: Arc::new(GateChain::new()),
             visible: None,
             key: None,
+            confirm: None,
         }
     }
 
@@ -106,6 +109,16 @@ impl<S: State> Toolbox<S> {
         self
     }
 
+    /// Has a person agree to the calls that this names, beside those that the gates name.
+    #[must_use]
+    pub fn confirm_if(
+        mut self,
+        confirm: impl Fn(&S, &ToolCall) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.confirm = Some(Arc::new(confirm));
+        self
+    }
+
     /// The registry.
     pub fn registry(&self) -> &Registry<S, S::Update> {
         &self.registry
@@ -132,7 +145,20 @@ impl<S: State> Toolbox<S> {
     /// The calls as they are judged on this state, before anything is asked or done.
     pub fn round(&self, calls: &[ToolCall], state: &S) -> Round<S, S::Update> {
         let round = self.registry.round(calls, &self.visibility(state));
-        round.judged(&*self.gates, state)
+        let round = round.judged(&*self.gates, state);
+        match &self.confirm {
+            None => round,
+            Some(confirm) => round.judged(&asks(&**confirm), state),
+        }
+    }
+
+    /// What a tool does to its state; none if there is no such tool, or it is not visible.
+    pub fn access(&self, tool: &str, state: &S) -> Option<Access> {
+        let visibility = self.visibility(state);
+        let mut visible = self.registry.visible(&visibility);
+        visible
+            .find(|spec| spec.name == tool || spec.aliases.iter().any(|alias| alias == tool))
+            .map(|spec| spec.access)
     }
 
     /// Carries out the calls of a round, or says what has to be asked before.
@@ -209,6 +235,25 @@ impl<S: State> Toolbox<S> {
     fn visibility(&self, state: &S) -> Visibility {
         let visible = self.visible.as_ref();
         visible.map_or_else(Visibility::new, |visible| visible(state))
+    }
+}
+
+/// A gate that asks for consent where the state says so.
+fn asks<S>(confirm: &Confirm<S>) -> impl GatePolicy<S> {
+    move |gated: &GatedCall<'_>, state: &S| {
+        if !confirm(state, gated.call) {
+            return Verdict::Allow;
+        }
+        let shown = preview(gated.spec, &gated.call.arguments);
+        Verdict::NeedConfirm(ConfirmCard {
+            title: gated.spec.name.clone(),
+            summary: if shown.is_empty() {
+                gated.spec.description.clone()
+            } else {
+                shown
+            },
+            call: gated.call.clone(),
+        })
     }
 }
 
@@ -290,6 +335,7 @@ impl<S: State> Clone for Toolbox<S> {
             gates: Arc::clone(&self.gates),
             visible: self.visible.clone(),
             key: self.key.clone(),
+            confirm: self.confirm.clone(),
         }
     }
 }

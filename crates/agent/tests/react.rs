@@ -616,3 +616,24 @@ async fn l11_reads_of_a_round_run_at_the_same_time_and_keep_their_order() -> Tes
     assert_eq!(results, ["waited 3", "waited 1", "waited 2"]);
     Ok(())
 }
+
+#[tokio::test(start_paused = true)]
+async fn l13_tokens_are_shown_as_they_come() -> Tested {
+    let slow = Reply::chunks(["All ", "well."]).paced(Duration::from_secs(1));
+    let assistant = assistant(ReactLoop::new(Scripted::new([slow]), tools()?).build()?);
+    let began = tokio::time::Instant::now();
+    let events = assistant.process_message_stream(&thread(), "Go.");
+    let seen: Vec<_> = events
+        .filter_map(|event| async move {
+            match event.kind {
+                EventKind::TextDelta { text, .. } => {
+                    Some((text.as_str().to_owned(), began.elapsed().as_secs()))
+                }
+                _ => None,
+            }
+        })
+        .collect()
+        .await;
+    assert_eq!(seen, [("All ".to_owned(), 1), ("well.".to_owned(), 2)]);
+    Ok(())
+}

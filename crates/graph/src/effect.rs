@@ -176,6 +176,11 @@ pub(crate) enum Call {
     AskPerson(Box<Asking>),
     /// Something that the run has a budget of was used.
     Spend { meter: Meter, amount: u64 },
+    /// What has this task done so far, in any attempt?
+    Deeds {
+        who: Box<Who>,
+        reply: oneshot::Sender<Vec<String>>,
+    },
 }
 
 pub(crate) struct Begin {
@@ -284,6 +289,19 @@ impl<S: State> Context<S> {
     pub fn spend(&self, meter: Meter, amount: u64) {
         // A driver that is gone counts nothing any more.
         let _ = self.shared.calls.send(Call::Spend { meter, amount });
+    }
+
+    /// The keys of the effects that this task has performed, or may have, in this attempt or an
+    /// earlier one. Pure effects leave no trace; those of the whole thread belong to no task.
+    pub async fn deeds(&self) -> Vec<String> {
+        let (reply, deeds) = oneshot::channel();
+        let who = Box::new(self.who(false));
+        // Without a driver there is no answer, and the wait for it never ends.
+        let _ = self.shared.calls.send(Call::Deeds { who, reply });
+        match deeds.await {
+            Ok(deeds) => deeds,
+            Err(_) => std::future::pending().await,
+        }
     }
 
     fn who(&self, whole_thread: bool) -> Who {

@@ -49,6 +49,11 @@ impl<S: State> Driver<S> {
                 self.root.record(Fact::Spent { amounts }, &mut self.engine);
                 Ok(())
             }
+            Call::Deeds { who, reply } => {
+                // A task that no longer waits was dropped.
+                let _ = reply.send(self.deeds(&who));
+                Ok(())
+            }
         }
     }
 
@@ -220,6 +225,17 @@ impl<S: State> Driver<S> {
         };
         let wait = not_after.saturating_sub(self.engine.shared.now()).max(0);
         std::time::Duration::from_millis(wait.unsigned_abs())
+    }
+
+    /// What a task has done, or may have.
+    fn deeds(&mut self, who: &Who) -> Vec<String> {
+        let machine = self.scope(&who.at).map(|scope| scope.machine());
+        let task = machine.and_then(|machine| machine.task(machine.position(&who.path)?));
+        let effects = task.map_or(&[][..], |task| &task.effects);
+        let done = effects
+            .iter()
+            .filter(|effect| !matches!(effect.stage, Stage::Undone));
+        done.map(|effect| effect.key.clone()).collect()
     }
 
     /// What a person said about an action in doubt.

@@ -1,0 +1,215 @@
+//! What happens instead, when something fails, and what must not.
+mod graph;
+
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use fugato_graph::{BoxError, Context, IntoNode, IntoUpdates, Node, Note, Outcome};
+use fugato_state::State;
+use fugato_stream::EventKind;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+pub use graph::{FallbackError, GraphFallback};
+
+/// A fall: what failed, and why something else was tried.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Fall {
+    /// What failed: a name of the chain.
+    pub from: String,
+    /// What was tried instead.
+    pub to: String,
+    /// Why, as one line.
+    pub reason: String,
+}
+
+/// A node that tries others in order: when one fails, the next one takes its place in the same task.
+///
+/// A node of the chain that performs an effect under a key under which one before it has performed
+/// it is given the receipt, and does not act again. So paths that may do the same must name it the
+/// same. A rule is a function of the state alone: it sees no receipt, so it is refused once the
+/// task has done something.
+///
+/// Each fall is a durable note, and an update if [`record`](Self::record) makes one of it.
+///
+/// *Contract*
+/// - **in order**: a node is tried when all before it have failed, and no more after one succeeds.
+/// - **receipts are inherited**: what one node did the next one does not do again.
+/// - **no blind rule**: after a side effect a rule is refused, with [`Unseen`].
+/// - **asking is no failure**: a node that asks has not failed.
+pub struct FallbackChain<S: State> {
+    links: Vec<(String, Link<S>)>,
+    record: Option<Arc<Record<S>>>,
+}
+
+enum Link<S: State> {
+    Node(Arc<dyn Node<S>>),
+    Rule(Box<Rule<S>>),
+}
+
+type Rule<S> = dyn Fn(&S, &[Fall]) -> Result<Vec<<S as State>::Update>, BoxError> + Send + Sync;
+pub(crate) type Record<S> = dyn Fn(&Fall) -> Vec<<S as State>::Update> + Send + Sync;
+
+/// What was tried before has acted on the world, and what would be tried next cannot see that: it
+/// might do it a second time, or decide as if it had not happened.
+#[derive(Debug, thiserror::Error)]
+#[error("{to:?} cannot take over: it does not see that these effects were performed: {}", .effects.join(", "))]
+#[non_exhaustive]
+pub struct Unseen {
+    /// What was refused.
+    pub to: String,
+    /// What was done, or may have been.
+    pub effects: Vec<String>,
+    /// Why it was to take over.
+    #[source]
+    pub why: BoxError,
+}
+
+impl<S: State> FallbackChain<S> {
+    /// A chain that begins with this node. The name is for traces.
+    pub fn new<M>(name: impl Into<String>, node: impl IntoNode<S, M>) -> Self {
+        Self {
+            links: vec![(name.into(), Link::Node(Arc::new(node.into_node())))],
+            record: None,
+        }
+    }
+
+    /// Tries this node when all before have failed.
+    #[must_use]
+    pub fn or<M>(mut self, name: impl Into<String>, node: impl IntoNode<S, M>) -> Self {
+        let link = Link::Node(Arc::new(node.into_node()));
+        self.links.push((name.into(), link));
+        self
+    }
+
+    /// Lets a function of the state decide when all before have failed. It is told why they did.
+    #[must_use]
+    pub fn or_rule<R, Shape>(
+        mut self,
+        name: impl Into<String>,
+        rule: impl Fn(&S, &[Fall]) -> R + Send + Sync + 'static,
+    ) -> Self
+    where
+        R: IntoUpdates<S::Update, Shape>,
+    {
+        let rule = move |state: &S, falls: &[Fall]| Ok(rule(state, falls).into_updates());
+        self.links.push((name.into(), Link::Rule(Box::new(rule))));
+        self
+    }
+
+    /// Records each fall in the state.
+    #[must_use]
+    pub fn record<R, Shape>(mut self, record: impl Fn(&Fall) -> R + Send + Sync + 'static) -> Self
+    where
+        R: IntoUpdates<S::Update, Shape>,
+    {
+        self.record = Some(Arc::new(move |fall| record(fall).into_updates()));
+        self
+    }
+
+    async fn attempt(
+        &self,
+        (name, link): &(String, Link<S>),
+        cx: &Context<S>,
+        (falls, failed): (&[Fall], Option<BoxError>),
+    ) -> Result<Outcome<S::Update>, Failure> {
+        match link {
+            Link::Node(node) => node.run(cx.clone()).await.map_err(Failure::Next),
+            Link::Rule(rule) => {
+                let effects = cx.deeds().await;
+                if !effects.is_empty() {
+                    let (to, why) = (
+                        name.clone(),
+                        failed.unwrap_or_else(|| "it came first".into()),
+                    );
+                    return Err(Failure::Last(Unseen { to, effects, why }.into()));
+                }
+                let updates = rule(cx.state(), falls).map_err(Failure::Next)?;
+                Ok(Outcome::done(updates))
+            }
+        }
+    }
+
+    fn recorded(&self, outcome: Outcome<S::Update>, falls: &[Fall]) -> Outcome<S::Update> {
+        let Outcome::Done { updates, notes } = outcome else {
+            return outcome;
+        };
+        let record = |fall| self.record.as_ref().map_or(vec![], |record| record(fall));
+        let recorded = falls.iter().flat_map(record);
+        Outcome::Done {
+            updates: recorded.chain(updates).collect(),
+            notes: falls.iter().map(fell_back).chain(notes).collect(),
+        }
+    }
+}
+
+/// What a link of the chain failed with, and whether the next one may be tried.
+enum Failure {
+    Next(BoxError),
+    Last(BoxError),
+}
+
+#[async_trait]
+impl<S: State> Node<S> for FallbackChain<S> {
+    async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
+        let mut falls = vec![];
+        let mut failed: Option<BoxError> = None;
+        let mut links = self.links.iter().peekable();
+        while let Some(link) = links.next() {
+            match self.attempt(link, &cx, (&falls, failed.take())).await {
+                Ok(outcome) => return Ok(self.recorded(outcome, &falls)),
+                Err(Failure::Last(error)) => return Err(error),
+                Err(Failure::Next(error)) => {
+                    if let Some((next, _)) = links.peek() {
+                        let fall = fell(&link.0, next, &*error);
+                        tracing::warn!(
+                            task = cx.task(),
+                            from = fall.from,
+                            to = fall.to,
+                            reason = fall.reason,
+                            "fell back"
+                        );
+                        falls.push(fall);
+                    }
+                    failed = Some(error);
+                }
+            }
+        }
+        Err(failed.unwrap_or_else(|| "the chain has no node".into()))
+    }
+}
+
+/// A fall, with the whole chain of causes in its reason.
+pub(crate) fn fell(
+    from: &str,
+    to: &str,
+    error: &(dyn std::error::Error + Send + Sync + 'static),
+) -> Fall {
+    let mut reason = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        reason = format!("{reason}: {cause}");
+        source = cause.source();
+    }
+    Fall {
+        from: from.to_owned(),
+        to: to.to_owned(),
+        reason,
+    }
+}
+
+/// What the reader of the stream is told of a fall.
+fn fell_back(fall: &Fall) -> Note {
+    Note(EventKind::Custom {
+        name: "fell_back".into(),
+        data: json!(fall),
+    })
+}
+
+impl<S: State> fmt::Debug for FallbackChain<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.links.iter().map(|(name, _)| name);
+        f.debug_list().entries(names).finish()
+    }
+}

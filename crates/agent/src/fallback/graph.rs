@@ -1,0 +1,214 @@
+use std::{fmt, sync::Arc};
+
+use fugato_graph::{Ended, IntoUpdates, RunError, RunErrorKind, Runner, machine::Fact};
+use fugato_state::{RunId, State, ThreadId};
+
+use super::{Fall, Record, Unseen, fell};
+
+/// A graph, and what happens when it cannot do its work: another graph over the same state, or a
+/// plain function.
+///
+/// When the run of the main graph fails, the other graph runs on the same thread, from the state
+/// that the failed run has left. Effects of the whole thread keep their receipts, so what both
+/// graphs call by the same key is done once. An effect that belonged to a task of the failed run
+/// has a key that nobody else can have; after one, and for a function after any, the take-over is
+/// refused with [`Unseen`].
+///
+/// What is nobody's failure is none here: a thread that is busy, waits, was cancelled or whose
+/// store is down stays as it is.
+pub struct GraphFallback<S: State> {
+    main: Runner<S>,
+    name: String,
+    backup: Backup<S>,
+    record: Option<Arc<Record<S>>>,
+}
+
+enum Backup<S: State> {
+    Graph(Runner<S>),
+    Function(Box<Function<S>>),
+}
+
+type Function<S> = dyn Fn(Option<&S>, &Fall) -> Vec<<S as State>::Update> + Send + Sync;
+
+/// Neither the graph nor what stands in for it came to an end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FallbackError {
+    /// A run did not end well.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// What stands in would not see what was done.
+    #[error(transparent)]
+    Unseen(#[from] Unseen),
+}
+
+/// What failed runs are called in a [`Fall`].
+const MAIN: &str = "graph";
+
+impl<S: State> GraphFallback<S> {
+    /// Another graph stands in, on a runner over the same log.
+    pub fn graph(main: Runner<S>, name: impl Into<String>, backup: Runner<S>) -> Self {
+        Self {
+            main,
+            name: name.into(),
+            backup: Backup::Graph(backup),
+            record: None,
+        }
+    }
+
+    /// A function stands in: it is told the state that the failed run has left, and why it failed.
+    /// What it changes is stored as an operator's amendment.
+    pub fn function<R, Shape>(
+        main: Runner<S>,
+        name: impl Into<String>,
+        function: impl Fn(Option<&S>, &Fall) -> R + Send + Sync + 'static,
+    ) -> Self
+    where
+        R: IntoUpdates<S::Update, Shape>,
+    {
+        let function = move |state: Option<&S>, fall: &Fall| function(state, fall).into_updates();
+        Self {
+            main,
+            name: name.into(),
+            backup: Backup::Function(Box::new(function)),
+            record: None,
+        }
+    }
+
+    /// Records the fall in the state, before what stands in begins.
+    #[must_use]
+    pub fn record<R, Shape>(mut self, record: impl Fn(&Fall) -> R + Send + Sync + 'static) -> Self
+    where
+        R: IntoUpdates<S::Update, Shape>,
+    {
+        self.record = Some(Arc::new(move |fall| record(fall).into_updates()));
+        self
+    }
+
+    /// Begins a run of the main graph, and lets the other stand in if it fails.
+    pub async fn start<M>(
+        &self,
+        thread: &ThreadId,
+        input: impl IntoUpdates<S::Update, M>,
+    ) -> Result<Ended<S>, FallbackError> {
+        let ended = self.main.start(thread, input).await;
+        self.or_else(thread, ended).await
+    }
+
+    /// Lets the other stand in for a run of the main graph that was resumed, retried or recovered,
+    /// if it has failed.
+    pub async fn or_else(
+        &self,
+        thread: &ThreadId,
+        ended: Result<Ended<S>, RunError>,
+    ) -> Result<Ended<S>, FallbackError> {
+        let error = match ended {
+            Err(error) if is_failure(&error.kind) => error,
+            other => return Ok(other?),
+        };
+        let fall = fell(MAIN, &self.name, &error);
+        let done = self.done(thread).await?;
+        let unseen: Vec<_> = match &self.backup {
+            Backup::Graph(_) => done.into_iter().filter(|deed| !deed.shared).collect(),
+            Backup::Function(_) => done,
+        };
+        if !unseen.is_empty() {
+            let effects = unseen.into_iter().map(|deed| deed.key).collect();
+            let (to, why) = (self.name.clone(), error.into());
+            return Err(Unseen { to, effects, why }.into());
+        }
+        tracing::warn!(%thread, to = fall.to, reason = fall.reason, "fell back");
+        let mut updates = self.record.as_ref().map_or(vec![], |record| record(&fall));
+        match &self.backup {
+            Backup::Graph(runner) => Ok(runner.start(thread, updates).await?),
+            Backup::Function(function) => {
+                let state = self.main.state(thread).await?;
+                updates.extend(function(state.as_deref(), &fall));
+                let amendment =
+                    fugato_graph::Amendment::new(updates, self.name.clone(), fall.reason);
+                Ok(self.main.amend(thread, amendment).await?)
+            }
+        }
+    }
+
+    /// What the failed run has done to the world, or may have.
+    async fn done(&self, thread: &ThreadId) -> Result<Vec<Deed>, RunError> {
+        const PAGE: usize = 256;
+        let (mut run, mut deeds, mut from) = (RunId(0), Vec::<Deed>::new(), 0);
+        loop {
+            let page = self.main.history(thread, from, PAGE).await?;
+            for entry in &page {
+                if entry.run != run {
+                    run = entry.run;
+                    deeds.clear();
+                }
+                take(&mut deeds, &entry.scope, &entry.fact);
+            }
+            match page.last() {
+                Some(last) if page.len() == PAGE => from = last.seq + 1,
+                _ => return Ok(deeds),
+            }
+        }
+    }
+}
+
+/// Something that was done to the world.
+#[derive(PartialEq)]
+struct Deed {
+    key: String,
+    /// Whether its key is the whole thread's.
+    shared: bool,
+}
+
+impl Deed {
+    fn of(scope: &str, task: Option<&String>, key: &str) -> Self {
+        let key = match task {
+            Some(task) if scope.is_empty() => format!("{task}/{key}"),
+            Some(task) => format!("{scope}/{task}/{key}"),
+            None => key.to_owned(),
+        };
+        let shared = task.is_none();
+        Self { key, shared }
+    }
+}
+
+fn take(deeds: &mut Vec<Deed>, scope: &str, fact: &Fact<String>) {
+    match fact {
+        Fact::Intended { task, key, .. } | Fact::Receipt { task, key, .. } => {
+            let deed = Deed::of(scope, task.as_ref(), key);
+            if !deeds.contains(&deed) {
+                deeds.push(deed);
+            }
+        }
+        Fact::Undone { task, key, .. } => {
+            let undone = Deed::of(scope, task.as_ref(), key);
+            deeds.retain(|deed| *deed != undone);
+        }
+        _ => {}
+    }
+}
+
+/// Whether a run has failed for good because of what its graph did.
+fn is_failure(kind: &RunErrorKind) -> bool {
+    matches!(
+        kind,
+        RunErrorKind::Node { .. }
+            | RunErrorKind::Panicked { .. }
+            | RunErrorKind::Router { .. }
+            | RunErrorKind::UndeclaredTarget { .. }
+            | RunErrorKind::HalfFilledJoin { .. }
+            | RunErrorKind::Timeout { .. }
+            | RunErrorKind::Idle { .. }
+            | RunErrorKind::Budget { .. }
+            | RunErrorKind::StepLimit { .. }
+            | RunErrorKind::CrashLimit { .. }
+    )
+}
+
+impl<S: State> fmt::Debug for GraphFallback<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GraphFallback")
+            .field("backup", &self.name)
+            .finish_non_exhaustive()
+    }
+}

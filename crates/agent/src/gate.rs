@@ -1,0 +1,72 @@
+//! One wanted call, through its gates.
+use std::fmt;
+
+use async_trait::async_trait;
+use fugato_graph::{BoxError, Context, IntoUpdates, Node, Outcome};
+use fugato_state::{State, ToolCall};
+use fugato_tool::Called;
+
+use crate::{Carried, Toolbox, toolbox::finished};
+
+/// A node that carries out the call that the state wants, if the gates let it.
+///
+/// If a gate wants a person to agree, the node asks with the card, and the answer is tied to a
+/// digest of it. The gates judge again when the answer is there, so evidence that has run out in
+/// the meantime blocks the call. A call that is blocked or declined has a result that says so.
+pub struct ConfirmGate<S: State> {
+    toolbox: Toolbox<S>,
+    wanted: Box<Wanted<S>>,
+    settled: Box<Settle<S>>,
+}
+
+type Wanted<S> = dyn Fn(&S) -> Option<ToolCall> + Send + Sync;
+type Settle<S> = dyn Fn(&Called<<S as State>::Update>) -> Vec<<S as State>::Update> + Send + Sync;
+
+impl<S: State> ConfirmGate<S> {
+    /// A gate for the call that `wanted` finds. `settled` says what its result changes, beside what
+    /// the tool asks for.
+    pub fn new<R, Shape>(
+        toolbox: Toolbox<S>,
+        wanted: impl Fn(&S) -> Option<ToolCall> + Send + Sync + 'static,
+        settled: impl Fn(&Called<S::Update>) -> R + Send + Sync + 'static,
+    ) -> Self
+    where
+        R: IntoUpdates<S::Update, Shape>,
+    {
+        Self {
+            toolbox,
+            wanted: Box::new(wanted),
+            settled: Box::new(move |called| settled(called).into_updates()),
+        }
+    }
+}
+
+#[async_trait]
+impl<S: State> Node<S> for ConfirmGate<S> {
+    async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
+        let wanted = (self.wanted)(cx.state()).ok_or("there is no call that is wanted")?;
+        let called = match self.toolbox.carry_out(&cx, &[wanted]).await? {
+            Carried::Asks(questions) => {
+                let memo = None;
+                return Ok(Outcome::Ask { memo, questions });
+            }
+            Carried::Done(called) => called,
+        };
+        let notes: Vec<_> = called.iter().map(finished).collect();
+        let mut updates = vec![];
+        for one in called {
+            updates.extend((self.settled)(&one));
+            updates.extend(one.result.updates);
+        }
+        let done = Outcome::done(updates);
+        Ok(notes.into_iter().fold(done, Outcome::note))
+    }
+}
+
+impl<S: State> fmt::Debug for ConfirmGate<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConfirmGate")
+            .field("toolbox", &self.toolbox)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,277 @@
+//! Planned work: who plans, what a step is, and the graph that carries the steps out.
+//!
+//! A [`PlannedWork`] asks a planner, carries out one step after the other, and asks again when its
+//! [`Executor`] says so. What a person is asked is a pause; what a tool does goes through its gates
+//! and its effect. A step is saved when it begins and when it ends.
+mod decide;
+mod executor;
+mod perform;
+mod step;
+mod work;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use fugato_graph::{BoxError, BuildError, Context, END, Graph, GraphBuilder, Node, Outcome};
+use fugato_llm::{ChatModel, Profile};
+use fugato_memory::{ExecutionStatus, Waiting};
+use fugato_state::Millis;
+use fugato_stream::EventKind;
+use serde_json::json;
+
+use crate::{Corrections, Embeds, Toolbox};
+
+pub use executor::{Asking, Executor, NextBatch, PlanThenReplan, Reading, Replan};
+pub use step::{Step, StepDraft, StepKind, StepOutcome, StepStatus};
+pub use work::{Turn, Work, WorkUpdate};
+
+const DECIDE: &str = "planner";
+const BEGIN: &str = "begin_step";
+const PERFORM: &str = "step";
+const ASK: &str = "ask_user";
+
+/// The most steps of one run.
+const MOST_ITERATIONS: u32 = 12;
+/// What is asked where the planner left the question out.
+const QUESTION: &str = "I need more to go on. What should I know?";
+
+/// Work that is planned and then done.
+///
+/// ```text
+/// planner → begin_step → step ─┐
+///    ↑          └→ ask_user ───┤
+///    └─────────────────────────┘
+/// ```
+///
+/// *Contract*
+/// - **checked transitions**: the status of the work changes as
+///   [`ExecutionStatus::may_become`] allows, and in no other way.
+/// - **what ended is kept**: a new plan replaces only the steps that have not begun.
+/// - **consent is enforced**: a step that needs it, by its own mark or by a gate, waits for it.
+/// - **an honest end**: after 12 steps the work fails and says so. Where there is no plan, the
+///   thread goes where [`on_planner_failure`](Self::on_planner_failure) says, with the reason.
+pub struct PlannedWork<S: Embeds<Work>> {
+    parts: Parts<S>,
+    fallback: Option<String>,
+}
+
+/// What the nodes share.
+struct Parts<S: Embeds<Work>> {
+    model: Arc<dyn ChatModel>,
+    executor: Arc<dyn Executor>,
+    toolbox: Toolbox<S>,
+    context: Box<dyn Fn(&S) -> String + Send + Sync>,
+    corrections: Corrections,
+    planning: Profile,
+    replanning: Profile,
+    thinking: Profile,
+    answering: Profile,
+}
+
+impl<S: Embeds<Work>> PlannedWork<S> {
+    /// Work that this model plans, in the manner of this executor, with these tools.
+    pub fn new(
+        model: impl ChatModel + 'static,
+        executor: impl Executor + 'static,
+        toolbox: Toolbox<S>,
+    ) -> Self {
+        let within = |seconds, max_tokens| Profile {
+            timeout: Some(Duration::from_secs(seconds)),
+            max_tokens,
+            ..Profile::default()
+        };
+        let marked = |state: &S, call: &fugato_state::ToolCall| {
+            let running = state.part().running();
+            running.is_some_and(|step| step.id == call.id && step.draft.requires_confirmation)
+        };
+        Self {
+            parts: Parts {
+                model: Arc::new(model),
+                executor: Arc::new(executor),
+                toolbox: toolbox.confirm_if(marked),
+                context: Box::new(|_| String::new()),
+                corrections: Corrections::default(),
+                planning: within(36, None),
+                replanning: within(24, Some(500)),
+                thinking: within(30, None),
+                answering: within(36, None),
+            },
+            fallback: None,
+        }
+    }
+
+    /// What planner, thinker and answerer are told of the state around the work: preferences, the
+    /// summary of the task, the recent conversation.
+    #[must_use]
+    pub fn context(mut self, context: impl Fn(&S) -> String + Send + Sync + 'static) -> Self {
+        self.parts.context = Box::new(context);
+        self
+    }
+
+    /// How often in a row the planner's answer may be unusable.
+    #[must_use]
+    pub fn corrections(mut self, corrections: Corrections) -> Self {
+        self.parts.corrections = corrections;
+        self
+    }
+
+    /// How the model is asked to plan, to look at a plan again, to think, and to answer.
+    #[must_use]
+    pub fn profiles(mut self, [plan, replan, think, answer]: [Profile; 4]) -> Self {
+        self.parts.planning = plan;
+        self.parts.replanning = replan;
+        self.parts.thinking = think;
+        self.parts.answering = answer;
+        self
+    }
+
+    /// Where the thread goes when there is no plan: the end, without this. What stands there finds
+    /// the reason in [`Work::planner_failure`].
+    #[must_use]
+    pub fn on_planner_failure(mut self, node: impl Into<String>) -> Self {
+        self.fallback = Some(node.into());
+        self
+    }
+
+    /// The work as a graph of its own, which puts out the answer.
+    pub fn build(self) -> Result<Graph<S>, BuildError>
+    where
+        S: Default,
+    {
+        let graph = Graph::<S>::starting_at(DECIDE).output(|state: &S| state.part().answer.clone());
+        self.add_to(graph, END).build()
+    }
+
+    /// Adds the work to a graph: whoever leads to `planner` begins it, and after its end comes
+    /// `next`.
+    pub fn add_to(self, graph: GraphBuilder<S>, next: &str) -> GraphBuilder<S> {
+        let parts = Arc::new(self.parts);
+        let after = next.to_owned();
+        let fallback = self.fallback.unwrap_or_else(|| after.clone());
+        let executor = Arc::clone(&parts.executor);
+        let after_step = {
+            let after = after.clone();
+            move |state: &S| match state.part().status() {
+                ExecutionStatus::Completed | ExecutionStatus::Failed => after.clone(),
+                _ if executor.asks(state.part()).is_some() => DECIDE.to_owned(),
+                _ => BEGIN.to_owned(),
+            }
+        };
+        let after_decide = {
+            let (fallback, step) = (fallback.clone(), after_step.clone());
+            move |state: &S| {
+                let work = state.part();
+                match &work.planner_failure {
+                    Some(_) => fallback.clone(),
+                    None if !work.corrected.is_empty() => DECIDE.to_owned(),
+                    None => step(state),
+                }
+            }
+        };
+        let after_begin = {
+            let after = after.clone();
+            move |state: &S| match state.part().status() {
+                ExecutionStatus::WaitingUser => ASK.to_owned(),
+                ExecutionStatus::Failed => after.clone(),
+                _ => PERFORM.to_owned(),
+            }
+        };
+        let mut decided = vec![DECIDE.to_owned(), BEGIN.to_owned(), after.clone()];
+        if fallback != after {
+            decided.push(fallback);
+        }
+        let stepped = [DECIDE.to_owned(), BEGIN.to_owned(), after.clone()];
+        let begun = [PERFORM.to_owned(), ASK.to_owned(), after];
+        graph
+            .node(DECIDE, decide::Decide(Arc::clone(&parts)))
+            .node(BEGIN, Begin(Arc::clone(&parts)))
+            .node(PERFORM, perform::Perform(parts))
+            .node(ASK, Ask)
+            .branch(DECIDE, decided, after_decide)
+            .branch(BEGIN, begun, after_begin)
+            .branch(PERFORM, stepped, after_step)
+            .edge(ASK, DECIDE)
+    }
+}
+
+/// Says which step is next, and saves that it begins. Nothing of it is done yet.
+struct Begin<S: Embeds<Work>>(Arc<Parts<S>>);
+
+#[async_trait]
+impl<S: Embeds<Work>> Node<S> for Begin<S> {
+    async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
+        let work = cx.state().part();
+        if work.iterations >= MOST_ITERATIONS {
+            let error = format!("the work took more than {MOST_ITERATIONS} steps");
+            return Ok(Outcome::done([S::embed(WorkUpdate::Failed { error })]));
+        }
+        let step = work
+            .pending()
+            .ok_or("there is no step that has not begun")?;
+        let id = step.id.clone();
+        let mut updates = vec![WorkUpdate::Begun { id: id.clone() }];
+        match step.draft.kind {
+            StepKind::AskUser => {
+                let question = match step.draft.instruction.trim() {
+                    "" => QUESTION,
+                    told => told,
+                };
+                updates.push(WorkUpdate::Asked(waiting(question, cx.now())));
+            }
+            StepKind::Tool => {
+                let round = self.0.toolbox.round(&[step.call()], cx.state());
+                let card = round.cards().next().cloned();
+                let marked = step.draft.requires_confirmation;
+                let asked = card.map(|card| card.summary);
+                let asked = asked.or_else(|| marked.then(|| step.draft.title.clone()));
+                let ask =
+                    |question: String| WorkUpdate::AskedToConfirm(waiting(&question, cx.now()));
+                updates.extend(asked.map(ask));
+            }
+            StepKind::Reason | StepKind::Respond => {}
+        }
+        let told = custom("step_start", json!({ "id": id, "step": step.draft }));
+        Ok(Outcome::done(updates.into_iter().map(S::embed)).note(told))
+    }
+}
+
+fn waiting(question: &str, since: Millis) -> Waiting {
+    Waiting {
+        question: question.to_owned(),
+        intent: String::new(),
+        missing: vec![],
+        since,
+    }
+}
+
+fn custom(name: &str, data: serde_json::Value) -> EventKind {
+    let name = name.to_owned();
+    EventKind::Custom { name, data }
+}
+
+/// Asks the person, and takes the answer for what was missing.
+struct Ask;
+
+#[async_trait]
+impl<S: Embeds<Work>> Node<S> for Ask {
+    async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
+        if let Some(text) = cx.answer::<String>("reply")? {
+            let at = cx.now();
+            return Ok(Outcome::done([S::embed(WorkUpdate::Replied { text, at })]));
+        }
+        let waiting = cx.state().part().execution.waiting.as_ref();
+        let question = waiting.map_or(QUESTION, |waiting| waiting.question.as_str());
+        Ok(Outcome::ask(fugato_state::Question::new::<String>(
+            "reply", question,
+        )))
+    }
+}
+
+impl<S: Embeds<Work>> fmt::Debug for PlannedWork<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PlannedWork")
+            .field("model", &self.parts.model.name())
+            .field("toolbox", &self.parts.toolbox)
+            .finish_non_exhaustive()
+    }
+}

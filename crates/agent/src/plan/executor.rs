@@ -1,0 +1,314 @@
+//! Who is asked what next, and what of the answer counts.
+
+use fugato_llm::{Contract, Objections, Rejected};
+use fugato_memory::ExecutionStatus;
+use fugato_state::Millis;
+use fugato_tool::Access;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    step::{StepDraft, StepKind, StepStatus},
+    work::{Turn, Work, WorkUpdate},
+};
+
+/// The most steps of a plan.
+pub(crate) const MOST_STEPS: usize = 8;
+/// How long the result of a call is new, in milliseconds.
+const NEW: Millis = 60_000;
+
+/// A way to plan work: when the planner is asked, and what becomes of its answer.
+///
+/// An executor is pure. It says what to ask; the graph asks, and carries out the steps.
+pub trait Executor: Send + Sync {
+    /// What the planner is asked now; none to carry out the next step.
+    fn asks(&self, work: &Work) -> Option<Asking>;
+
+    /// What an answer changes, or why it cannot be used.
+    fn take(&self, answer: &str, reading: &Reading<'_>) -> Result<Vec<WorkUpdate>, Rejected>;
+
+    /// What an answer must look like, one line a key.
+    fn outline(&self, asking: Asking) -> String;
+}
+
+/// What a planner is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Asking {
+    /// For a whole plan.
+    Plan,
+    /// Whether the plan still holds.
+    Replan,
+    /// For what comes next, and nothing after it.
+    Batch,
+}
+
+/// What an answer is judged by.
+#[non_exhaustive]
+pub struct Reading<'a> {
+    /// What was asked.
+    pub asking: Asking,
+    /// How far the work is.
+    pub work: &'a Work,
+    /// The time, in milliseconds since the Unix epoch.
+    pub now: Millis,
+    /// What a visible tool is; none if there is no such tool.
+    pub access: &'a (dyn Fn(&str) -> Option<Access> + Sync),
+}
+
+impl std::fmt::Debug for Reading<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reading")
+            .field("asking", &self.asking)
+            .finish_non_exhaustive()
+    }
+}
+
+/// When a plan is looked at again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Replan {
+    /// After every step.
+    Always,
+    /// After a step that failed, or may have changed what the plan rests on.
+    #[default]
+    OnChange,
+    /// Not at all: a step that fails ends the work.
+    Never,
+}
+
+/// A whole plan first; then it is looked at again as the policy says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PlanThenReplan(pub Replan);
+
+/// What comes next, each time nothing is left to do: one step that is not a tool, or several reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NextBatch;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct PlanDraft {
+    /// What the work is for.
+    #[serde(default)]
+    goal: String,
+    /// The steps, first to last.
+    steps: Vec<StepDraft>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ReplanDraft {
+    /// What to do about the plan.
+    action: ReplanAction,
+    /// What the work is for, if that has changed.
+    #[serde(default)]
+    goal: String,
+    /// For `finish`: what to answer.
+    #[serde(default)]
+    instruction: String,
+    /// For `ask_user`: what to ask.
+    #[serde(default)]
+    question: String,
+    /// For `replace_remaining`: the new steps.
+    #[serde(default)]
+    steps: Vec<StepDraft>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum ReplanAction {
+    Continue,
+    ReplaceRemaining,
+    AskUser,
+    Finish,
+}
+
+impl Executor for PlanThenReplan {
+    fn asks(&self, work: &Work) -> Option<Asking> {
+        let due = match (self.0, work.turn) {
+            (_, Some(Turn::Failed)) | (Replan::Always, Some(_)) => true,
+            (Replan::OnChange, Some(turn)) => turn == Turn::Changed,
+            _ => false,
+        };
+        match work.status() {
+            ExecutionStatus::Planning => Some(Asking::Plan),
+            ExecutionStatus::Running if due || work.pending().is_none() => Some(Asking::Replan),
+            _ => None,
+        }
+    }
+
+    fn take(&self, answer: &str, reading: &Reading<'_>) -> Result<Vec<WorkUpdate>, Rejected> {
+        let updates = if reading.asking == Asking::Plan {
+            let PlanDraft { goal, steps } = plan().read(answer)?;
+            known(answer, &steps, reading)?;
+            WorkUpdate::Planned { goal, steps }
+        } else {
+            replanned(answer, reading)?
+        };
+        Ok(vec![updates])
+    }
+
+    fn outline(&self, asking: Asking) -> String {
+        match asking {
+            Asking::Replan => replan().outline().to_owned(),
+            _ => plan().outline().to_owned(),
+        }
+    }
+}
+
+impl Executor for NextBatch {
+    fn asks(&self, work: &Work) -> Option<Asking> {
+        let goes_on = matches!(
+            work.status(),
+            ExecutionStatus::Planning | ExecutionStatus::Running
+        );
+        let failed = work.turn == Some(Turn::Failed);
+        (goes_on && (failed || work.pending().is_none())).then_some(Asking::Batch)
+    }
+
+    fn take(&self, answer: &str, reading: &Reading<'_>) -> Result<Vec<WorkUpdate>, Rejected> {
+        let PlanDraft { goal, steps } = batch().read(answer)?;
+        known(answer, &steps, reading)?;
+        alone_or_reads(answer, &steps, reading)?;
+        let mut updates = vec![];
+        let (fresh, again): (Vec<_>, Vec<_>) = steps
+            .into_iter()
+            .partition(|step| !is_repeated(step, reading));
+        let at = reading.now;
+        updates.extend(again.into_iter().map(|step| {
+            let name = step.tool_name;
+            let note = format!("{name} was not called again: its result is less than 60 s old");
+            WorkUpdate::Noted { note, at }
+        }));
+        let is_loop = is_same_thought(&fresh, reading.work);
+        let steps = if is_loop { vec![] } else { fresh };
+        updates.push(WorkUpdate::Planned { goal, steps });
+        updates.extend(is_loop.then(|| WorkUpdate::Failed {
+            error: "loop: the same thought came again".into(),
+        }));
+        Ok(updates)
+    }
+
+    fn outline(&self, _: Asking) -> String {
+        batch().outline().to_owned()
+    }
+}
+
+fn plan() -> Contract<PlanDraft> {
+    Contract::new("plan").check(|plan: &PlanDraft, objections| ends(&plan.steps, objections))
+}
+
+fn batch() -> Contract<PlanDraft> {
+    Contract::new("next_batch").check(|batch: &PlanDraft, objections| {
+        counted(&batch.steps, objections);
+    })
+}
+
+fn replan() -> Contract<ReplanDraft> {
+    Contract::new("replan").check(|replan: &ReplanDraft, objections| {
+        if replan.action == ReplanAction::ReplaceRemaining {
+            ends(&replan.steps, objections);
+        }
+    })
+}
+
+fn counted(steps: &[StepDraft], objections: &mut Objections) {
+    if steps.is_empty() || steps.len() > MOST_STEPS {
+        let many = steps.len();
+        objections.push(
+            "/steps",
+            format!("{many} steps; allowed are 1 to {MOST_STEPS}"),
+        );
+    }
+}
+
+fn ends(steps: &[StepDraft], objections: &mut Objections) {
+    counted(steps, objections);
+    let last = steps.last().map(|step| step.kind);
+    if last.is_some_and(|kind| !matches!(kind, StepKind::AskUser | StepKind::Respond)) {
+        let place = format!("/steps/{}/type", steps.len().saturating_sub(1));
+        objections.push(place, "the last step must be \"ask_user\" or \"respond\"");
+    }
+}
+
+/// Every tool that is named exists, and is visible.
+fn known(answer: &str, steps: &[StepDraft], reading: &Reading<'_>) -> Result<(), Rejected> {
+    for (at, step) in steps.iter().enumerate() {
+        if step.kind == StepKind::Tool && (reading.access)(&step.tool_name).is_none() {
+            let path = format!("/steps/{at}/tool_name");
+            let why = format!(
+                "there is no tool {:?}; choose from the catalogue",
+                step.tool_name
+            );
+            return Err(Rejected::sense(answer, path, why));
+        }
+    }
+    Ok(())
+}
+
+/// A batch is one step, or reads that do not wait for each other.
+fn alone_or_reads(
+    answer: &str,
+    steps: &[StepDraft],
+    reading: &Reading<'_>,
+) -> Result<(), Rejected> {
+    if steps.len() < 2 {
+        return Ok(());
+    }
+    let is_read = |step: &StepDraft| {
+        step.kind == StepKind::Tool && (reading.access)(&step.tool_name) == Some(Access::Read)
+    };
+    match steps.iter().position(|step| !is_read(step)) {
+        None => Ok(()),
+        Some(at) => {
+            let why = "several steps may only be tools that read; anything else comes alone";
+            Err(Rejected::sense(answer, format!("/steps/{at}/type"), why))
+        }
+    }
+}
+
+/// Whether the same call was made not long ago, or is in the same batch already.
+fn is_repeated(draft: &StepDraft, reading: &Reading<'_>) -> bool {
+    let is_new = |at: Option<Millis>| at.is_some_and(|at| reading.now.saturating_sub(at) <= NEW);
+    draft.kind == StepKind::Tool
+        && reading.work.steps.iter().any(|step| {
+            step.status == StepStatus::Completed
+                && step.draft.tool_name == draft.tool_name
+                && step.draft.tool_args == draft.tool_args
+                && is_new(step.ended_at)
+        })
+}
+
+fn is_same_thought(steps: &[StepDraft], work: &Work) -> bool {
+    let [only] = steps else { return false };
+    let is_thought = |kind| kind == StepKind::Reason;
+    let mut ended = work.steps.iter().rev();
+    let last =
+        ended.find(|step| step.status == StepStatus::Completed && is_thought(step.draft.kind));
+    is_thought(only.kind) && last.is_some_and(|last| last.draft.is_like(only))
+}
+
+fn replanned(answer: &str, reading: &Reading<'_>) -> Result<WorkUpdate, Rejected> {
+    let ReplanDraft {
+        action,
+        goal,
+        instruction,
+        question,
+        steps,
+    } = replan().read(answer)?;
+    let steps = match action {
+        ReplanAction::Continue if reading.work.pending().is_some() => {
+            return Ok(WorkUpdate::GoesOn);
+        }
+        ReplanAction::Continue => {
+            let why = "no step is left to continue with; replace the remaining ones, ask or finish";
+            return Err(Rejected::sense(answer, "/action", why));
+        }
+        ReplanAction::ReplaceRemaining => {
+            known(answer, &steps, reading)?;
+            steps
+        }
+        ReplanAction::AskUser => vec![StepDraft::of(StepKind::AskUser, question)],
+        ReplanAction::Finish => vec![StepDraft::of(StepKind::Respond, instruction)],
+    };
+    Ok(WorkUpdate::Planned { goal, steps })
+}

@@ -1,0 +1,113 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use fugato_graph::{BoxError, Context, Node, Outcome};
+use fugato_llm::{ChatRequest, ModelError};
+use fugato_memory::ExecutionStatus;
+use fugato_state::{Message, ToolStatus};
+use fugato_tool::{Access, Called};
+use serde_json::json;
+
+use super::{Parts, Step, StepKind, StepOutcome, Work, WorkUpdate, custom};
+use crate::{Carried, Embeds, Shown, ask, toolbox::finished};
+
+/// Carries out the step that has begun, and nothing else.
+pub(super) struct Perform<S: Embeds<Work>>(pub(super) Arc<Parts<S>>);
+
+#[async_trait]
+impl<S: Embeds<Work>> Node<S> for Perform<S> {
+    async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
+        let step = cx.state().part().running().ok_or("no step has begun")?;
+        if step.draft.kind == StepKind::Tool {
+            return self.tool(&cx, step).await;
+        }
+        let outcome = match self.say(&cx, step).await {
+            Ok(output) => StepOutcome::Completed {
+                output,
+                changed: false,
+            },
+            Err(error) => StepOutcome::Failed {
+                why: error.to_string(),
+            },
+        };
+        Ok(ended::<S>(&cx, step, outcome))
+    }
+}
+
+impl<S: Embeds<Work>> Perform<S> {
+    async fn tool(&self, cx: &Context<S>, step: &Step) -> Result<Outcome<S::Update>, BoxError> {
+        let called = match self.0.toolbox.carry_out(cx, &[step.call()]).await? {
+            Carried::Asks(questions) => {
+                let memo = None;
+                return Ok(Outcome::Ask { memo, questions });
+            }
+            Carried::Done(called) => called,
+        };
+        let called = called.into_iter().next().ok_or("a call has no result")?;
+        let note = finished(&called);
+        let outcome = judged(&called);
+        let Outcome::Done { updates, notes } = ended::<S>(cx, step, outcome) else {
+            return Err("a step that ended asks".into());
+        };
+        let own = called.result.updates;
+        Ok(Outcome::Done {
+            updates: own.into_iter().chain(updates).collect(),
+            notes: [note].into_iter().chain(notes).collect(),
+        })
+    }
+
+    /// What the model thinks, or answers. Only an answer is shown.
+    async fn say(&self, cx: &Context<S>, step: &Step) -> Result<String, ModelError> {
+        let (parts, answers) = (&self.0, step.draft.kind == StepKind::Respond);
+        let (task, profile, shown) = if answers {
+            ("Answer the person.", &parts.answering, Shown::All)
+        } else {
+            (
+                "Think, and say what follows.",
+                &parts.thinking,
+                Shown::Reasoning,
+            )
+        };
+        let told = format!("{task}\n{}", step.draft.instruction);
+        let situation = Message::user(parts.situation(cx.state()));
+        let request = ChatRequest::new([Message::system(told), situation]);
+        let request = profile.apply(request.metadata("stage", super::PERFORM));
+        let response = ask(cx, &*parts.model, request, shown).await?;
+        Ok(response.message.content)
+    }
+}
+
+fn judged<U>(called: &Called<U>) -> StepOutcome {
+    let text = called.result.text.clone();
+    match called.result.status {
+        ToolStatus::Ok => StepOutcome::Completed {
+            output: text,
+            changed: called.access != Some(Access::Read),
+        },
+        ToolStatus::Blocked => StepOutcome::Blocked { why: text },
+        ToolStatus::Failed => StepOutcome::Failed { why: text },
+    }
+}
+
+fn ended<S: Embeds<Work>>(
+    cx: &Context<S>,
+    step: &Step,
+    outcome: StepOutcome,
+) -> Outcome<S::Update> {
+    let waited = cx.state().part().status() == ExecutionStatus::WaitingUserConfirmation;
+    let told = custom(
+        "step_complete",
+        json!({ "id": step.id, "outcome": outcome }),
+    );
+    // An answer that is not given ends the work; everything else the planner may work around.
+    let failure = match &outcome {
+        StepOutcome::Failed { why } if step.draft.kind != StepKind::Tool => Some(why.clone()),
+        _ => None,
+    };
+    let (id, at) = (step.id.clone(), cx.now());
+    let confirmed = waited.then_some(WorkUpdate::Confirmed);
+    let ended = WorkUpdate::Ended { id, outcome, at };
+    let failed = failure.map(|error| WorkUpdate::Failed { error });
+    let updates = confirmed.into_iter().chain([ended]).chain(failed);
+    Outcome::done(updates.map(S::embed)).note(told)
+}

@@ -1,0 +1,373 @@
+//! Planned work, in both manners.
+use std::sync::Arc;
+
+use fugato_agent::{
+    Corrections, Toolbox,
+    plan::{
+        Executor, NextBatch, PlanThenReplan, PlannedWork, Replan, StepStatus, Work, WorkUpdate,
+    },
+};
+use fugato_graph::{Answers, BoxError, Context, END, Ended, Graph, Runner};
+use fugato_memory::ExecutionStatus;
+use fugato_state::ThreadId;
+use fugato_store::MemoryLog;
+use fugato_testkit::{Reply, Scripted};
+use fugato_tool::{
+    EffectClass, GateChain, NoArguments, Registry, ToolFailure, ToolOutput, ToolSpec,
+    confirm_writes,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+type Tested = Result<(), BoxError>;
+
+#[derive(Deserialize, schemars::JsonSchema)]
+struct Of {
+    of: String,
+}
+
+fn toolbox() -> Result<Toolbox<Work>, BoxError> {
+    let buy = ToolSpec::write("buy", "Buys.").effect(EffectClass::Idempotent);
+    let registry = Registry::<Work, WorkUpdate>::builder()
+        .function(ToolSpec::read("price", "The price."), |_, Of { of }| {
+            Ok(format!("{of} costs 5"))
+        })
+        .function(ToolSpec::read("fail", "Fails."), |_, _: NoArguments| {
+            Err::<ToolOutput<_>, _>(ToolFailure::failed("no connection"))
+        })
+        .function(buy, |_, Of { of }| Ok(format!("bought {of}")))
+        .build()?;
+    Ok(Toolbox::new(registry))
+}
+
+fn work(
+    model: &Scripted,
+    executor: impl Executor + 'static,
+) -> Result<PlannedWork<Work>, BoxError> {
+    Ok(PlannedWork::new(model.clone(), executor, toolbox()?))
+}
+
+fn runner(work: PlannedWork<Work>) -> Result<Runner<Work>, BoxError> {
+    Ok(Runner::new(work.build()?, Arc::new(MemoryLog::default())))
+}
+
+fn thread() -> ThreadId {
+    ThreadId::new("t").expect("the name keeps the rules")
+}
+
+fn goal() -> WorkUpdate {
+    WorkUpdate::Requested {
+        goal: "Buy tea.".into(),
+    }
+}
+
+fn price(of: &str) -> Value {
+    json!({ "type": "tool", "tool_name": "price", "tool_args": { "of": of } })
+}
+
+fn respond() -> Value {
+    json!({ "type": "respond", "instruction": "say the price" })
+}
+
+fn steps(steps: &[Value]) -> Reply {
+    Reply::text(json!({ "goal": "tea", "steps": steps }).to_string())
+}
+
+fn replan(answer: &Value) -> Reply {
+    Reply::text(answer.to_string())
+}
+
+fn statuses(work: &Work) -> Vec<(&str, StepStatus)> {
+    let steps = work.steps.iter();
+    steps.map(|step| (step.id.as_str(), step.status)).collect()
+}
+
+#[tokio::test]
+async fn pln_12_a_plan_is_carried_out_step_by_step() -> Tested {
+    let think = json!({ "type": "reason", "instruction": "compare" });
+    let model = Scripted::new([
+        steps(&[price("tea"), think, respond()]),
+        Reply::text("it is cheap"),
+        Reply::text("Tea costs 5."),
+    ]);
+    let ended = runner(work(&model, PlanThenReplan::default())?)?
+        .start(&thread(), goal())
+        .await?;
+    let Ended::Finished { output, state } = ended else {
+        panic!("it did not finish")
+    };
+    assert_eq!(output, Some("Tea costs 5.".into()));
+    assert_eq!(state.status(), ExecutionStatus::Completed);
+    let seen: Vec<_> = state
+        .execution
+        .observed
+        .iter()
+        .map(|one| (one.kind.as_str(), one.summary.as_str()))
+        .collect();
+    assert_eq!(seen, [("tool", "tea costs 5"), ("reason", "it is cheap")]);
+    assert_eq!(state.execution.plan.current, 3);
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_13_pln_c2_the_policy_says_when_the_plan_is_looked_at_again() -> Tested {
+    for (policy, replans) in [
+        (Replan::Always, 2),
+        (Replan::OnChange, 0),
+        (Replan::Never, 0),
+    ] {
+        let mut replies = vec![steps(&[price("tea"), price("milk"), respond()])];
+        replies.extend((0..replans).map(|_| replan(&json!({ "action": "continue" }))));
+        replies.push(Reply::text("5 and 5."));
+        let model = Scripted::new(replies);
+        let ended = runner(work(&model, PlanThenReplan(policy))?)?
+            .start(&thread(), goal())
+            .await?;
+        assert_eq!(
+            ended.state().status(),
+            ExecutionStatus::Completed,
+            "{policy:?}"
+        );
+        assert_eq!(model.left(), 0, "{policy:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_t5_pln_w8_after_a_failed_step_the_rest_is_replaced_and_what_ended_is_kept() -> Tested {
+    let fail = json!({ "type": "tool", "tool_name": "fail" });
+    let model = Scripted::new([
+        steps(&[price("tea"), fail, price("milk"), respond()]),
+        replan(&json!({ "action": "replace_remaining", "steps": [price("rice"), respond()] })),
+        Reply::text("Rice costs 5."),
+    ]);
+    let ended = runner(work(&model, PlanThenReplan::default())?)?
+        .start(&thread(), goal())
+        .await?;
+    let state = ended.state();
+    let (done, failed) = (StepStatus::Completed, StepStatus::Failed);
+    assert_eq!(
+        statuses(state),
+        [("s1", done), ("s2", failed), ("s3", done), ("s4", done)]
+    );
+    assert_eq!(state.steps[1].error, "no connection");
+    assert_eq!(state.steps[2].output_summary, "rice costs 5");
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_t1_pln_t2_a_question_waits_in_the_log_and_its_answer_is_planned_for() -> Tested {
+    let ask = json!({ "type": "ask_user", "instruction": "" });
+    let model = Scripted::new([
+        steps(&[price("tea"), ask]),
+        steps(&[respond()]),
+        Reply::text("Green tea it is."),
+    ]);
+    let log = Arc::new(MemoryLog::default());
+    let one = Runner::new(
+        work(&model, PlanThenReplan::default())?.build()?,
+        log.clone(),
+    );
+    let asked = one.start(&thread(), goal()).await?;
+    assert_eq!(asked.state().status(), ExecutionStatus::WaitingUser);
+    let question = &asked.interrupts()[0].question;
+    assert_eq!(
+        question.prompt,
+        json!("I need more to go on. What should I know?")
+    );
+
+    let other = Runner::new(work(&model, PlanThenReplan::default())?.build()?, log);
+    let ended = other
+        .resume(&thread(), Answers::only("yes, green")?)
+        .await?;
+    let state = ended.state();
+    assert_eq!(
+        (state.answer.as_str(), state.status()),
+        ("Green tea it is.", ExecutionStatus::Completed)
+    );
+    let reply = state
+        .execution
+        .observed
+        .iter()
+        .find(|one| one.kind == "user_reply");
+    assert!(
+        reply.is_some_and(|one| one.summary.ends_with("→ yes, green")),
+        "{reply:?}"
+    );
+    let resumed = &model.requests()[1].messages[1].content;
+    assert!(
+        resumed.contains("→ yes, green") && resumed.contains("tea costs 5"),
+        "{resumed}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_w6_pln_w13_a_marked_step_and_a_gate_wait_for_consent() -> Tested {
+    let marked = json!({ "type": "tool", "tool_name": "price", "tool_args": { "of": "tea" }, "requires_confirmation": true });
+    let buy = json!({ "type": "tool", "tool_name": "buy", "tool_args": { "of": "tea" } });
+    for step in [marked, buy] {
+        let model = Scripted::new([
+            steps(&[step, respond()]),
+            replan(&json!({ "action": "continue" })),
+            Reply::text("Done."),
+        ]);
+        let gated = toolbox()?.gates(GateChain::new().with(confirm_writes));
+        let runner = runner(PlannedWork::new(
+            model.clone(),
+            PlanThenReplan::default(),
+            gated,
+        ))?;
+        let asked = runner.start(&thread(), goal()).await?;
+        assert_eq!(
+            asked.state().status(),
+            ExecutionStatus::WaitingUserConfirmation
+        );
+        assert_eq!(asked.state().execution.observed, []);
+        let ended = runner.resume(&thread(), Answers::only(true)?).await;
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(error) => panic!("{error}"),
+        };
+        assert_eq!(ended.state().steps[0].status, StepStatus::Completed);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_w13_a_step_that_is_declined_is_not_done() -> Tested {
+    let buy = json!({ "type": "tool", "tool_name": "buy", "tool_args": { "of": "tea" }, "requires_confirmation": true });
+    let model = Scripted::new([
+        steps(&[buy, respond()]),
+        replan(&json!({ "action": "finish", "instruction": "say that nothing was bought" })),
+        Reply::text("Nothing was bought."),
+    ]);
+    let runner = runner(work(&model, PlanThenReplan::default())?)?;
+    runner.start(&thread(), goal()).await?;
+    let ended = runner.resume(&thread(), Answers::only(false)?).await?;
+    let state = ended.state();
+    assert_eq!(state.steps[0].status, StepStatus::Failed);
+    assert_eq!(state.answer, "Nothing was bought.");
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_11_pln_15_a_malformed_plan_is_corrected_and_then_goes_to_the_failure_path() -> Tested {
+    let many: Vec<_> = (0..8)
+        .map(|n| price(&n.to_string()))
+        .chain([respond()])
+        .collect();
+    let wrong = [
+        ("do it", "no JSON"),
+        (&*json!({ "steps": [price("tea")] }).to_string(), "the end"),
+        (&*json!({ "steps": many }).to_string(), "too many"),
+        (&*json!({ "steps": [] }).to_string(), "none"),
+        (
+            &*json!({ "steps": [{ "type": "tool", "tool_name": "fly" }, respond()] }).to_string(),
+            "no such tool",
+        ),
+    ]
+    .map(|(text, what)| (text.to_owned(), what));
+    for (text, what) in wrong {
+        let model = Scripted::new([Reply::text(text.as_str()), Reply::text(text.as_str())]);
+        let legacy = async |_: Context<Work>| WorkUpdate::Noted {
+            note: "legacy".into(),
+            at: 0,
+        };
+        let graph = Graph::<Work>::starting_at("planner")
+            .node("legacy", legacy)
+            .edge("legacy", END);
+        let work = work(&model, PlanThenReplan::default())?
+            .corrections(Corrections::after(2))
+            .on_planner_failure("legacy");
+        let runner = Runner::new(
+            work.add_to(graph, END).build()?,
+            Arc::new(MemoryLog::default()),
+        );
+        let ended = runner.start(&thread(), goal()).await?;
+        let state = ended.state();
+        assert!(state.planner_failure.is_some(), "{what}");
+        assert_eq!(state.execution.observed.len(), 1, "{what}");
+        assert_eq!(
+            (state.status(), model.left()),
+            (ExecutionStatus::Planning, 0),
+            "{what}"
+        );
+        let told = &model.requests()[1].messages;
+        assert!(
+            told.last()
+                .is_some_and(|last| last.content.contains("cannot be used")),
+            "{what}"
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_16_batches_are_reads_or_one_step_and_new_results_are_not_fetched_again() -> Tested {
+    let model = Scripted::new([
+        steps(&[price("tea"), respond()]),
+        steps(&[price("tea"), price("milk")]),
+        steps(&[price("tea")]),
+        steps(&[respond()]),
+        Reply::text("5 and 5."),
+    ]);
+    let ended = runner(work(&model, NextBatch)?)?
+        .start(&thread(), goal())
+        .await?;
+    let state = ended.state();
+    assert_eq!((state.answer.as_str(), model.left()), ("5 and 5.", 0));
+    let told = &model.requests()[1].messages;
+    assert!(
+        told.last()
+            .is_some_and(|last| last.content.contains("anything else comes alone"))
+    );
+    let notes = state
+        .execution
+        .observed
+        .iter()
+        .filter(|one| one.kind == "decision_note");
+    let notes: Vec<_> = notes.map(|one| one.summary.as_str()).collect();
+    assert_eq!(
+        notes,
+        ["price was not called again: its result is less than 60 s old"]
+    );
+    assert_eq!(state.steps.len(), 3);
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_16_the_same_thought_again_is_a_loop() -> Tested {
+    let think = |text: &str| json!({ "type": "reason", "instruction": text });
+    let model = Scripted::new([
+        steps(&[think("Compare")]),
+        Reply::text("hm"),
+        steps(&[think("compare ")]),
+    ]);
+    let ended = runner(work(&model, NextBatch)?)?
+        .start(&thread(), goal())
+        .await?;
+    let state = ended.state();
+    assert_eq!(state.status(), ExecutionStatus::Failed);
+    assert_eq!(state.execution.error, "loop: the same thought came again");
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_14_the_work_ends_after_twelve_steps() -> Tested {
+    let mut replies = vec![];
+    for n in 0..12 {
+        replies.push(steps(&[
+            json!({ "type": "reason", "instruction": format!("think of {n}") }),
+        ]));
+        replies.push(Reply::text("hm"));
+    }
+    let model = Scripted::new(replies);
+    let ended = runner(work(&model, NextBatch)?)?
+        .start(&thread(), goal())
+        .await?;
+    let state = ended.state();
+    assert_eq!((state.status(), model.left()), (ExecutionStatus::Failed, 0));
+    assert_eq!(state.execution.error, "the work took more than 12 steps");
+    Ok(())
+}
