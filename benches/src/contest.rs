@@ -151,6 +151,7 @@ impl Taken {
             peak_rss_mb: mid(|m| m.peak_rss_mb),
             bytes: all.iter().filter_map(|m| m.bytes).max(),
             p50_us: mid(|m| m.p50_us),
+            p95_us: mid(|m| m.p95_us),
             p99_us: mid(|m| m.p99_us),
         })
     }
@@ -230,6 +231,7 @@ mod tests {
             peak_rss_mb: None,
             bytes: None,
             p50_us: None,
+            p95_us: None,
             p99_us: None,
         };
         assert_eq!(told, [Ok(expected)]);

@@ -1,4 +1,5 @@
 //! The workloads on fugato.
+mod chat;
 mod durable;
 mod effects;
 pub mod encode;
@@ -7,6 +8,7 @@ pub mod graphs;
 mod recover;
 mod remote;
 mod repair;
+mod search;
 mod steps;
 
 use fugato_graph::EffectClass::{Idempotent, Keyed, Once};
@@ -50,8 +52,17 @@ pub fn run(workload: Workload, size: u64, setting: &Setting) -> Result<Measured,
         Workload::Postgres => remote::postgres(size, setting),
         Workload::Redis => remote::redis(size, setting),
         Workload::Events => events::events(size, setting),
-        Workload::Encode => encode::chunks(size, setting),
         Workload::Repair => repair::answers(size, setting),
+        Workload::Encode => encode::chunks("openai", size, setting),
+        Workload::EncodeNamed => encode::chunks("named", size, setting),
+        Workload::EncodeAgUi => encode::chunks("ag-ui", size, setting),
+        Workload::EncodeAiSdk => encode::chunks("ai-sdk", size, setting),
+        Workload::EncodeEnvelope => encode::chunks("envelope", size, setting),
+        Workload::ChatStream => chat::stream(size, setting),
+        Workload::ChatDecode => chat::decode(size, setting),
+        Workload::Relay => chat::relay(size, setting),
+        Workload::SearchText => search::by_text(size, setting),
+        Workload::SearchVectors => search::by_vectors(size, setting),
         Workload::Open => durable::open(size, setting),
         Workload::Recover => survivor::recover(FUGATO, size, setting),
     }

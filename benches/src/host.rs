@@ -1,25 +1,39 @@
 //! The servers that workloads need: private ones, started when first needed, gone with the program.
+pub mod chat;
+
 use servers::{Postgres, Redis, Server};
+
+use self::chat::Chat;
 
 use crate::workload::Host;
 
 /// The servers that were started, and those that are not installed.
 #[derive(Debug, Default)]
-pub struct Hosts(Vec<(Host, Option<Server>)>);
+pub struct Hosts(Vec<(Host, Option<Running>)>);
+
+#[derive(Debug)]
+enum Running {
+    Server(Server),
+    Chat(Chat),
+}
 
 impl Hosts {
     /// Where a server listens; none if it is not installed. It is started when first asked for.
     pub fn url(&mut self, host: Host) -> Option<String> {
         if !self.0.iter().any(|(known, _)| *known == host) {
             let server = match host {
-                Host::Postgres => Postgres::start(),
-                Host::Redis => Redis::start(),
+                Host::Postgres => Postgres::start().map(Running::Server),
+                Host::Redis => Redis::start().map(Running::Server),
+                Host::Chat => Chat::start().ok().map(Running::Chat),
             };
             self.0.push((host, server));
         }
         let mut known = self.0.iter();
         let (_, server) = known.find(|(known, _)| *known == host)?;
-        Some(server.as_ref()?.url().to_owned())
+        Some(match server.as_ref()? {
+            Running::Server(server) => server.url().to_owned(),
+            Running::Chat(server) => server.url(),
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 //! They keep the calls that an engine cannot avoid: a node is a boxed asynchronous function that
 //! reads the state and returns a change, and the change is what is stored. They check nothing,
 //! recover from nothing and can be asked for nothing.
+mod chat;
 mod encode;
 mod events;
 mod fan_out;
@@ -11,6 +12,7 @@ mod nested;
 mod remote;
 mod repair;
 mod rows;
+mod search;
 mod steps;
 
 pub use self::rows::survive;
@@ -49,8 +51,17 @@ pub fn run(workload: Workload, size: u64, setting: &Setting) -> Result<Measured,
         Workload::Postgres => remote::postgres(size, setting),
         Workload::Redis => remote::redis(size, setting),
         Workload::Events => events::events(size, setting),
-        Workload::Encode => encode::chunks(size, setting),
         Workload::Repair => repair::answers(size, setting),
+        Workload::Encode => encode::chunks("openai", size, setting),
+        Workload::EncodeNamed => encode::chunks("named", size, setting),
+        Workload::EncodeAgUi => encode::chunks("ag-ui", size, setting),
+        Workload::EncodeAiSdk => encode::chunks("ai-sdk", size, setting),
+        Workload::EncodeEnvelope => encode::chunks("envelope", size, setting),
+        Workload::ChatStream => chat::stream(size, setting),
+        Workload::ChatDecode => chat::decode(size, setting),
+        Workload::Relay => chat::relay(size, setting),
+        Workload::SearchText => search::by_text(size),
+        Workload::SearchVectors => search::by_vectors(size),
         Workload::Open => rows::open(size, setting),
         Workload::Recover => survivor::recover(LIMIT, size, setting),
     }

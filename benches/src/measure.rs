@@ -51,6 +51,9 @@ pub struct Measured {
     /// The elapsed time that half of the units kept below, in microseconds, where each was timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
+    /// The elapsed time that 95 of 100 units kept below, in microseconds, where each was timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p95_us: Option<f64>,
     /// The elapsed time that 99 of 100 units kept below, in microseconds, where each was timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
@@ -59,6 +62,13 @@ pub struct Measured {
 /// The runtime that all programs use.
 pub fn runtime() -> Result<Runtime, BoxError> {
     Ok(tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?)
+}
+
+/// The same on one core.
+pub fn one_core() -> Result<Runtime, BoxError> {
+    Ok(tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?)
 }
@@ -117,6 +127,7 @@ pub fn rounds(
         peak_rss_mb,
         bytes: spent.iter().filter_map(|s| s.bytes).max(),
         p50_us: None,
+        p95_us: None,
         p99_us: None,
     })
 }
@@ -136,19 +147,25 @@ pub fn each_unit(
         })
     });
     done?;
+    Ok(ranked(took, spent, units))
+}
+
+/// Measures units that were timed one by one, in microseconds each.
+pub fn ranked(mut took: Vec<f64>, spent: Spent, units: u64) -> Measured {
     took.sort_by(f64::total_cmp);
     let below = |percent: usize| {
         took.get((took.len() * percent / 100).min(took.len().saturating_sub(1)))
             .copied()
     };
-    Ok(Measured {
+    Measured {
         us_cpu: spent.cpu.as_secs_f64() * 1e6 / as_float(units),
         us_wall: spent.wall.as_secs_f64() * 1e6 / as_float(units),
         peak_rss_mb: peak_memory(),
         bytes: None,
         p50_us: below(50),
+        p95_us: below(95),
         p99_us: below(99),
-    })
+    }
 }
 
 /// The median; none of nothing. Sorts the values.
@@ -226,6 +243,7 @@ mod tests {
             peak_rss_mb,
             bytes: Some(7),
             p50_us: None,
+            p95_us: None,
             p99_us: None,
         };
         assert_eq!((count, measured), (1, expected));

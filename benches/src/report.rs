@@ -35,6 +35,8 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     p50_us: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    p95_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     p99_us: Option<f64>,
 }
 
@@ -67,6 +69,7 @@ impl Report {
                 peak_rss_mb: measured.peak_rss_mb,
                 bytes: measured.bytes,
                 p50_us: measured.p50_us,
+                p95_us: measured.p95_us,
                 p99_us: measured.p99_us,
             };
             serde_json::to_writer(&mut out, &line)?;
@@ -183,6 +186,7 @@ fn quantity(measured: &Measured, measure: Measure) -> Option<f64> {
         Measure::Disk => measured.bytes.map(|bytes| as_float(bytes) / 1e6),
         Measure::Memory => measured.peak_rss_mb,
         Measure::P50 => measured.p50_us,
+        Measure::P95 => measured.p95_us,
         Measure::P99 => measured.p99_us,
     }
 }
@@ -202,6 +206,9 @@ fn is_reached(
             Some(smallest.map_or(fugato <= most, |smallest| fugato <= times * smallest))
         }
         Goal::Ahead => Some(fugato <= best_peer?),
+        Goal::FarAhead(most, times) => {
+            Some(fugato <= most && best_peer.is_none_or(|peer| times * fugato <= peer))
+        }
     }
 }
 
@@ -227,6 +234,7 @@ mod tests {
             peak_rss_mb: Some(4.5),
             bytes: None,
             p50_us: None,
+            p95_us: None,
             p99_us: None,
         };
         Entry {

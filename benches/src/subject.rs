@@ -1,5 +1,6 @@
 //! The states that the workloads change, the same for fugato and for the hand-written programs.
 mod answers;
+pub mod corpus;
 mod slogan;
 mod ticket;
 

@@ -61,6 +61,24 @@ pub enum Workload {
     Encode,
     /// n KB of what models answer, each answer with an object to be found and repaired.
     Repair,
+    /// The same with named events.
+    EncodeNamed,
+    /// The same with AG-UI.
+    EncodeAgUi,
+    /// The same with the AI SDK's UI message stream.
+    EncodeAiSdk,
+    /// n lines of progress, each encoded as an envelope.
+    EncodeEnvelope,
+    /// One streamed answer of a model of n words, over HTTP.
+    ChatStream,
+    /// n kilobytes of such an answer, in memory.
+    ChatDecode,
+    /// n answers at once, each word after word, from the socket through a node to an encoder.
+    Relay,
+    /// Searches by text among n documents.
+    SearchText,
+    /// Searches by vectors among n documents.
+    SearchVectors,
     /// Opening a thread that has n steps in its SQLite log.
     Open,
     /// From the start of a process to the next durable step of a thread of n steps whose process
@@ -96,6 +114,8 @@ pub enum Measure {
     Memory,
     /// The elapsed time that half of the units keep below, in microseconds.
     P50,
+    /// The elapsed time that 95 of 100 units keep below, in microseconds.
+    P95,
     /// The elapsed time that 99 of 100 units keep below, in microseconds.
     P99,
 }
@@ -111,6 +131,8 @@ pub enum Goal {
     Flat(f64, f64),
     /// Less than every other engine.
     Ahead,
+    /// This much absolutely, and every other engine needs at least so many times as much.
+    FarAhead(f64, f64),
 }
 
 /// The server that a workload needs.
@@ -120,8 +142,14 @@ pub enum Host {
     Postgres,
     /// Redis.
     Redis,
+    /// A model server.
+    Chat,
 }
 
+/// The words of each answer of [`Workload::Relay`].
+pub const PACED_WORDS: u64 = 20;
+/// How many searches [`Workload::SearchText`] and [`Workload::SearchVectors`] make.
+pub const SEARCHES: u64 = 240;
 /// The threads that work at once in [`Workload::Interrupt`].
 pub const AT_ONCE: u8 = 64;
 /// How many threads of [`Workload::Parked`] are answered.
@@ -144,6 +172,8 @@ impl Workload {
             Self::FanOutSubgraph => size * TASKS_PER_ITEM,
             Self::Wide => size * WIDE_NODES,
             Self::Parked => size.min(ANSWERED),
+            Self::Relay => size * PACED_WORDS,
+            Self::SearchText | Self::SearchVectors => SEARCHES,
             Self::Open | Self::Recover | Self::WideState => 1,
             _ => size,
         }
@@ -154,14 +184,15 @@ impl Workload {
         match self {
             Self::Postgres => Some(Host::Postgres),
             Self::Redis => Some(Host::Redis),
+            Self::ChatStream | Self::Relay => Some(Host::Chat),
             _ => None,
         }
     }
 
     /// What there is to know about it.
     pub fn spec(self) -> &'static Spec {
-        use Goal::{Ahead, AtMost, Flat, TimesLimit};
-        use Measure::{Cpu, Disk, Memory, P50, P99, Wall};
+        use Goal::{Ahead, AtMost, FarAhead, Flat, TimesLimit};
+        use Measure::{Cpu, Disk, Memory, P50, P95, P99, Wall};
         macro_rules! spec {
             ($name:literal, $unit:literal, $sizes:expr, $quick:expr, $($shown:expr),+) => {
                 &const { Spec {
@@ -236,6 +267,82 @@ impl Workload {
             Self::Encode => spec!("encode", "chunk", [100_000], 100_000, (Cpu, AtMost(2.0))),
             // 60 MB a second.
             Self::Repair => spec!("repair", "KB", [1000], 1000, (Cpu, AtMost(16.6))),
+            Self::EncodeNamed => {
+                spec!(
+                    "encode-named",
+                    "chunk",
+                    [100_000],
+                    100_000,
+                    (Cpu, AtMost(2.0))
+                )
+            }
+            Self::EncodeAgUi => {
+                spec!(
+                    "encode-ag-ui",
+                    "chunk",
+                    [100_000],
+                    100_000,
+                    (Cpu, AtMost(2.0))
+                )
+            }
+            Self::EncodeAiSdk => {
+                spec!(
+                    "encode-ai-sdk",
+                    "chunk",
+                    [100_000],
+                    100_000,
+                    (Cpu, AtMost(2.0))
+                )
+            }
+            Self::EncodeEnvelope => {
+                spec!(
+                    "encode-envelope",
+                    "chunk",
+                    [100_000],
+                    100_000,
+                    (Cpu, AtMost(2.0))
+                )
+            }
+            Self::ChatStream => spec!(
+                "chat-stream",
+                "event",
+                [200_000],
+                20_000,
+                (Cpu, FarAhead(1.0 / 0.6, 5.0))
+            ),
+            Self::ChatDecode => {
+                spec!(
+                    "chat-decode",
+                    "KB",
+                    [20_000],
+                    20_000,
+                    (Cpu, AtMost(1000.0 / 350.0))
+                )
+            }
+            Self::Relay => spec!(
+                "relay",
+                "word",
+                [1000],
+                100,
+                (P50, TimesLimit(2.0)),
+                (P99, AtMost(50.0)),
+                (Memory, AtMost(20.0))
+            ),
+            Self::SearchText => spec!(
+                "search-text",
+                "search",
+                [100_000],
+                10_000,
+                (P50, Ahead),
+                (P95, AtMost(10_000.0))
+            ),
+            Self::SearchVectors => spec!(
+                "search-vectors",
+                "search",
+                [100_000],
+                10_000,
+                (P50, AtMost(8_000.0))
+            ),
             Self::Open => spec!("open", "thread", [10_000], 10_000, (Wall, AtMost(20_000.0))),
             Self::Recover => spec!("recover", "thread", [10_000], 10_000, (Wall, Ahead)),
         }
@@ -251,6 +358,7 @@ impl Measure {
             Self::Disk => "disk MB".into(),
             Self::Memory => "peak memory MB".into(),
             Self::P50 => "p50 wall µs".into(),
+            Self::P95 => "p95 wall µs".into(),
             Self::P99 => "p99 wall µs".into(),
         }
     }
@@ -260,10 +368,11 @@ impl Goal {
     /// What it is called in a table.
     pub fn label(self) -> String {
         match self {
-            Self::AtMost(most) => format!("≤ {most}"),
+            Self::AtMost(most) => format!("≤ {}", (most * 100.0).round() / 100.0),
             Self::TimesLimit(times) => format!("≤ {times:.2} × limit"),
             Self::Flat(most, times) => format!("≤ {most}, ≤ {times} × smallest"),
             Self::Ahead => "ahead of all".into(),
+            Self::FarAhead(most, times) => format!("≤ {most:.2}, all others ≥ {times} ×"),
         }
     }
 }

@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use fugato_state::{RunId, ThreadId};
 use fugato_stream::{
-    AgUiEncoder, AiSdkEncoder, Encoder, Event, EventKind, Fidelity, Frames, NamedSseEncoder,
-    OpenAiEncoder, Origin, Vocabulary,
+    AgUiEncoder, AiSdkEncoder, Encoder, EnvelopeEncoder, Event, EventKind, Fidelity, Frames,
+    NamedSseEncoder, OpenAiEncoder, Origin, Vocabulary,
 };
 
 use crate::{
@@ -14,21 +14,6 @@ use crate::{
 
 /// How many events are encoded before a buffer is sent.
 pub const SENT_AT_ONCE: usize = 64;
-
-/// The encoders that send each piece, by the names of their protocols.
-pub fn encoders(fidelity: Fidelity) -> [(&'static str, Box<dyn Encoder>); 4] {
-    let named = NamedSseEncoder::new(Vocabulary::REACT).fidelity(fidelity);
-    [
-        ("openai", Box::new(openai(fidelity))),
-        ("named", Box::new(named)),
-        ("ag-ui", Box::new(AgUiEncoder::new().fidelity(fidelity))),
-        ("ai-sdk", Box::new(AiSdkEncoder::new().fidelity(fidelity))),
-    ]
-}
-
-fn openai(fidelity: Fidelity) -> OpenAiEncoder {
-    OpenAiEncoder::new("run-1", "desk", 1_700_000_000).fidelity(fidelity)
-}
 
 /// A piece of text, as a model sends them.
 pub fn delta() -> Result<Event, BoxError> {
@@ -66,12 +51,38 @@ pub fn encode(encoder: &mut dyn Encoder, event: &Event, times: u64, frames: &mut
     bytes
 }
 
-pub(super) fn chunks(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
-    let event = delta()?;
+/// A frame for each event, in the protocol of this name.
+pub(super) fn chunks(protocol: &str, size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+    let event = event(protocol)?;
     rounds(setting, size, || {
-        let (mut encoder, mut frames) = (openai(Fidelity::Strict), Frames::new());
-        let (bytes, spent) = timed(|| encode(&mut encoder, &event, size, &mut frames));
-        assert!(bytes > 200 * size, "every chunk is written");
+        let (mut encoder, mut frames) = (encoder(protocol, Fidelity::Strict)?, Frames::new());
+        let (bytes, spent) = timed(|| encode(encoder.as_mut(), &event, size, &mut frames));
+        assert!(bytes > 40 * size, "every chunk is written");
         Ok(spent)
+    })
+}
+
+/// What a protocol sends as soon as it comes: for most a piece of text.
+pub fn event(protocol: &str) -> Result<Event, BoxError> {
+    let mut event = delta()?;
+    if protocol == "envelope" {
+        // It keeps pieces of text until they are whole.
+        event.kind = EventKind::Status {
+            code: "working".into(),
+            summary: "word ".into(),
+        };
+    }
+    Ok(event)
+}
+
+/// The encoder of the protocol of this name.
+pub fn encoder(protocol: &str, fidelity: Fidelity) -> Result<Box<dyn Encoder>, BoxError> {
+    Ok(match protocol {
+        "openai" => Box::new(OpenAiEncoder::new("run-1", "desk", 1_700_000_000).fidelity(fidelity)),
+        "named" => Box::new(NamedSseEncoder::new(Vocabulary::REACT).fidelity(fidelity)),
+        "ag-ui" => Box::new(AgUiEncoder::new().fidelity(fidelity)),
+        "ai-sdk" => Box::new(AiSdkEncoder::new().fidelity(fidelity)),
+        "envelope" => Box::new(EnvelopeEncoder::new(|| 1_700_000_000_000).fidelity(fidelity)),
+        other => return Err(format!("there is no protocol {other:?}").into()),
     })
 }
