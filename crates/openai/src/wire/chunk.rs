@@ -1,7 +1,12 @@
 //! Chunks of an answer in the words of the protocol.
 
+use std::fmt;
+
 use fugato_llm::{ChatDelta, FinishReason, ToolCallDelta, Usage};
-use serde::Deserialize;
+use serde::{
+    Deserialize,
+    de::{Deserializer, SeqAccess, Visitor},
+};
 use serde_json::Value;
 
 /// Makes deltas of the chunks of one answer.
@@ -36,17 +41,16 @@ impl ChunkDecoder {
             self.done = true;
             return Ok(());
         }
-        let chunk: Chunk = serde_json::from_slice(data)?;
+        // Text that is known to be valid is not looked at again, string by string.
+        let chunk: Chunk = match std::str::from_utf8(data) {
+            Ok(text) => serde_json::from_str(text)?,
+            Err(_) => serde_json::from_slice(data)?,
+        };
         if let Some(error) = chunk.error {
             return Err(MalformedChunk::Reported(error));
         }
-        for choice in chunk
-            .choices
-            .into_iter()
-            .flatten()
-            .filter(|choice| choice.index == 0)
-        {
-            if let Some(said) = choice.delta.or(choice.message) {
+        if let Some(choice) = chunk.choices.and_then(|choices| choices.first) {
+            if let Some(said) = choice.delta.or(choice.message.map(|message| *message)) {
                 self.said(said, &mut delta);
             }
             if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
@@ -121,9 +125,40 @@ fn finish(reason: String) -> FinishReason {
 
 #[derive(Deserialize)]
 struct Chunk {
-    choices: Option<Vec<Choice>>,
+    choices: Option<Choices>,
     usage: Option<Counted>,
     error: Option<Value>,
+}
+
+/// The choice of index 0; nobody asks for others.
+struct Choices {
+    first: Option<Choice>,
+}
+
+impl<'de> Deserialize<'de> for Choices {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(FirstChoice)
+    }
+}
+
+struct FirstChoice;
+
+impl<'de> Visitor<'de> for FirstChoice {
+    type Value = Choices;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of choices")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut choices: A) -> Result<Self::Value, A::Error> {
+        let mut first = None;
+        while let Some(choice) = choices.next_element::<Choice>()? {
+            if choice.index == 0 {
+                first.get_or_insert(choice);
+            }
+        }
+        Ok(Choices { first })
+    }
 }
 
 #[derive(Deserialize)]
@@ -132,7 +167,7 @@ struct Choice {
     index: u32,
     delta: Option<Said>,
     /// In place of a delta, where a server does not stream.
-    message: Option<Said>,
+    message: Option<Box<Said>>,
     finish_reason: Option<String>,
 }
 
