@@ -29,7 +29,7 @@ pub use layer::{
 pub use markdown::{Chunk, chunks};
 pub use notebook::{NoteFile, Notebook, NotebookError};
 pub use search::{
-    Fusion, IndexEntry, IndexUpdate, MemoryIndex, SearchHit, SearchIndex, SearchQuery, VectorError,
-    Vectors,
+    Bm25, Fusion, IndexEntry, IndexUpdate, MemoryIndex, SearchHit, SearchIndex, SearchQuery,
+    VectorError, Vectors,
 };
 pub use term::{Sought, sought, terms};

@@ -1,3 +1,4 @@
+mod bm25;
 mod fusion;
 mod memory;
 mod text;
@@ -9,6 +10,7 @@ use async_trait::async_trait;
 use fugato_store::StoreError;
 
 pub use self::{
+    bm25::Bm25,
     fusion::Fusion,
     memory::MemoryIndex,
     vectors::{VectorError, Vectors},

@@ -1,5 +1,6 @@
 mod cached;
 mod row;
+mod text;
 
 use std::{
     collections::BTreeMap,
@@ -9,11 +10,11 @@ use std::{
 };
 
 use async_trait::async_trait;
-use fugato_memory::{IndexUpdate, SearchHit, SearchIndex, SearchQuery, Sought, sought};
+use fugato_memory::{IndexUpdate, SearchHit, SearchIndex, SearchQuery, sought};
 use fugato_store::{StoreError, StoreErrorKind};
-use rusqlite::{Connection, Error, params};
+use rusqlite::{Connection, Error};
 
-use self::cached::Cached;
+use self::{cached::Cached, text::Texts};
 use crate::{
     blocking::Place,
     error::{Refusal, store_error},
@@ -24,8 +25,10 @@ use crate::{
 ///
 /// The file is derived from what was indexed: whoever deletes it builds it anew. So an update does
 /// not wait for the disk, and a power failure may undo the newest ones, whole. A file of another
-/// version is emptied; one that is not such an index is refused. Vectors are kept in memory too,
-/// from the first search for one on; what other processes write is seen by the next search.
+/// version is emptied; one that is not such an index is refused. Names and lengths are kept in
+/// memory, from the first search on, and so are vectors, from the first search for one on, and the
+/// lists of the terms that were searched since the last change. What other processes write is seen
+/// by the next search.
 #[derive(Debug, Clone)]
 pub struct SqliteSearch {
     shared: Arc<Mutex<Opened>>,
@@ -35,6 +38,7 @@ pub struct SqliteSearch {
 struct Opened {
     connection: Connection,
     cached: Option<Cached>,
+    texts: Option<Texts>,
 }
 
 /// Marks an index as ours: the letters `fgix`.
@@ -43,7 +47,8 @@ const APPLICATION_ID: i32 = 0x6667_6978;
 /// The version of the tables and of the terms in them.
 ///
 /// - 1: the first.
-const VERSION: i32 = 1;
+/// - 2: how many terms each text has, and how often it holds each.
+const VERSION: i32 = 2;
 
 const TABLES: &str = "
     DROP TABLE IF EXISTS term;
@@ -53,10 +58,11 @@ const TABLES: &str = "
         name TEXT NOT NULL UNIQUE,
         digest INTEGER NOT NULL,
         importance REAL NOT NULL,
+        length INTEGER NOT NULL,
         vector BLOB
     ) STRICT;
     CREATE VIRTUAL TABLE term USING fts5 (
-        terms, content='', contentless_delete=1, detail=column, tokenize='ascii'
+        terms, content='', contentless_delete=1, detail=none, tokenize='ascii'
     );";
 
 impl SqliteSearch {
@@ -75,6 +81,7 @@ impl SqliteSearch {
         let opened = Opened {
             connection,
             cached: None,
+            texts: None,
         };
         Ok(Self {
             shared: Arc::new(Mutex::new(opened)),
@@ -164,7 +171,7 @@ impl Opened {
         });
         if done.is_err() {
             // What is in memory may be ahead of what is stored.
-            self.cached = None;
+            (self.cached, self.texts) = (None, None);
             if !self.connection.is_autocommit() {
                 // The error that matters is the first.
                 let _ = self.connection.execute_batch("ROLLBACK");
@@ -173,11 +180,15 @@ impl Opened {
         done.map_err(|refused| refused.into_store(operation))
     }
 
-    fn cached(&mut self) -> Result<&mut Cached, Refusal> {
+    /// What changes when another connection writes.
+    fn seen(&self) -> Result<i64, Error> {
         let pragma = "data_version";
-        let seen = self
-            .connection
-            .pragma_query_value(None, pragma, |row| row.get(0))?;
+        self.connection
+            .pragma_query_value(None, pragma, |row| row.get(0))
+    }
+
+    fn cached(&mut self) -> Result<&mut Cached, Refusal> {
+        let seen = self.seen()?;
         match &mut self.cached {
             Some(cached) if cached.seen == seen => {}
             stale => *stale = Some(Cached::load(&self.connection, seen)?),
@@ -193,25 +204,30 @@ impl Opened {
         }
         let put = update.put.iter().map(|entry| &entry.id);
         for name in update.remove.iter().chain(put) {
-            if let Some(id) = row::remove(&self.connection, name)?
-                && let Some(cached) = &mut self.cached
-            {
-                cached.remove(id);
-            }
+            self.remove(name)?;
         }
         for entry in &update.put {
             // Of two with one id the last counts.
-            if let Some(id) = row::remove(&self.connection, &entry.id)?
-                && let Some(cached) = &mut self.cached
-            {
-                cached.remove(id);
-            }
-            let id = row::put(&self.connection, entry)?;
+            self.remove(&entry.id)?;
+            let (id, length) = row::put(&self.connection, entry)?;
             if let (Some(vector), Some(cached)) = (&entry.vector, &mut self.cached) {
                 cached.put(id, &entry.id, entry.importance, vector)?;
             }
+            if let Some(texts) = &mut self.texts {
+                texts.put(id, &entry.id, entry.importance, length)?;
+            }
         }
         Ok(())
+    }
+
+    fn remove(&mut self, name: &str) -> Result<(), Error> {
+        let Some(id) = row::remove(&self.connection, name)? else {
+            return Ok(());
+        };
+        if let Some(cached) = &mut self.cached {
+            cached.remove(id);
+        }
+        self.texts.as_mut().map_or(Ok(()), |texts| texts.remove(id))
     }
 
     fn search(&mut self, query: &SearchQuery) -> Result<Vec<SearchHit>, Refusal> {
@@ -223,29 +239,19 @@ impl Opened {
         Ok(query.fusion.fuse(by_text, by_vector, query.limit))
     }
 
-    fn by_text(&self, query: &SearchQuery) -> Result<Vec<(String, f64)>, Error> {
-        let Some(expression) = expression(&query.text) else {
+    fn by_text(&mut self, query: &SearchQuery) -> Result<Vec<(String, f64)>, Error> {
+        let wanted = sought(&query.text);
+        if wanted.is_empty() {
             return Ok(vec![]);
+        }
+        let seen = self.seen()?;
+        let known = self.texts.take().filter(|texts| texts.seen == seen);
+        let mut texts = match known {
+            Some(texts) => texts,
+            None => Texts::load(&self.connection, seen)?,
         };
-        let sql = "SELECT entry.name, -bm25(term) AS score
-                   FROM term JOIN entry ON entry.id = term.rowid
-                   WHERE term MATCH ?1 AND entry.importance >= ?2
-                       AND substr(entry.name, 1, length(?3)) = ?3
-                   ORDER BY score DESC, entry.name LIMIT ?4";
-        let depth = i64::try_from(query.depth()).unwrap_or(i64::MAX);
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let values = params![expression, query.min_importance, query.prefix, depth];
-        let found = statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
-        found.collect()
+        let best = texts.best(&self.connection, wanted, query)?;
+        self.texts = Some(texts);
+        Ok(best)
     }
-}
-
-/// What to look for, in the words of `FTS5`. No term holds a quotation mark.
-fn expression(query: &str) -> Option<String> {
-    let one = |sought: Sought| match sought {
-        Sought::Term(term) => format!("\"{term}\""),
-        Sought::Beginning(c) => format!("\"{c}\"*"),
-    };
-    let all: Vec<String> = sought(query).into_iter().map(one).collect();
-    (!all.is_empty()).then(|| all.join(" OR "))
 }

@@ -73,6 +73,22 @@ proptest! {
         let found = ids(&block_on(changed.search(&text))?);
         prop_assert_eq!(found, ids(&block_on(memory.search(&text))?));
     }
+
+    #[test]
+    fn l15_fts5_scores_texts_as_the_index_in_memory_does(
+        texts in prop::collection::vec("[复习报销a b]{0,24}", 0..12),
+        query in "[复习报销]{2,4}( [ab]{1,2})?",
+    ) {
+        let folder = tempfile::tempdir()?;
+        let (file, memory) = (SqliteSearch::open(folder.path().join("index.db"))?, MemoryIndex::default());
+        for (n, text) in texts.iter().enumerate() {
+            let put = IndexUpdate::put([IndexEntry::new(format!("{n:03}"), text.clone())]);
+            block_on(file.update(put.clone()))?;
+            block_on(memory.update(put))?;
+            let query = SearchQuery::new(&query);
+            prop_assert_eq!(block_on(file.search(&query))?, block_on(memory.search(&query))?);
+        }
+    }
 }
 
 #[test]

@@ -1,12 +1,8 @@
 //! The terms of texts, and which texts hold them.
 use std::collections::BTreeMap;
 
+use super::Bm25;
 use crate::term::{Sought, sought, terms};
-
-/// How soon more of the same term stops to count.
-const K1: f64 = 1.2;
-/// How far long texts are held back.
-const B: f64 = 0.75;
 
 /// An inverted index, scored by BM25. Texts lie in slots.
 #[derive(Debug, Default)]
@@ -108,9 +104,8 @@ impl TextIndex {
     }
 
     fn add(&self, postings: &[Posting], scores: &mut Scores) {
-        let (texts, holding) = (f64::from(self.texts), count(postings.len()));
-        let rarity = (1.0 + (texts - holding + 0.5) / (holding + 0.5)).ln();
-        let average = (as_f64(self.total) / texts).max(1.0);
+        let bm25 = Bm25::new(self.texts, self.total);
+        let rarity = bm25.rarity(postings.len());
         for &Posting { slot, count } in postings {
             let at = slot as usize;
             let (Some(length), Some(score)) = (self.lengths.get(at), scores.by_slot.get_mut(at))
@@ -120,9 +115,7 @@ impl TextIndex {
             if *score == 0.0 {
                 scores.touched.push(slot);
             }
-            let count = f64::from(count);
-            let held_back = K1 * (1.0 - B + B * f64::from(*length) / average);
-            *score += rarity * count * (K1 + 1.0) / (count + held_back);
+            *score += bm25.score(rarity, count, *length);
         }
     }
 }
@@ -139,16 +132,4 @@ fn counted(text: &str) -> BTreeMap<Box<str>, u32> {
         *counts.entry(term.into_boxed_str()).or_default() += 1;
     }
     counts
-}
-
-fn count(length: usize) -> f64 {
-    as_f64(length as u64)
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "there are fewer terms than a double counts exactly"
-)]
-fn as_f64(number: u64) -> f64 {
-    number as f64
 }

@@ -13,7 +13,8 @@ pub(super) struct Cached {
     /// What `SQLite` said of other connections' writes when they were read.
     pub(super) seen: i64,
     vectors: Vectors,
-    named: BTreeMap<usize, (String, f32)>,
+    /// The name and the importance of each slot that holds a vector.
+    named: Vec<Option<(String, f32)>>,
     slots: BTreeMap<String, usize>,
 }
 
@@ -22,17 +23,30 @@ impl Cached {
         let mut cached = Self {
             seen,
             vectors: Vectors::default(),
-            named: BTreeMap::new(),
+            named: vec![],
             slots: BTreeMap::new(),
         };
         row::each_vector(connection, |id, name, importance, vector| {
             let slot = slot(id).ok_or_else(|| damaged("an entry has no number"))?;
             cached.vectors.put(slot, &vector).map_err(damaged)?;
-            cached.slots.insert(name.clone(), slot);
-            cached.named.insert(slot, (name, importance));
+            cached.name(slot, &name, importance);
             Ok(())
         })?;
         Ok(cached)
+    }
+
+    fn name(&mut self, slot: usize, name: &str, importance: f32) {
+        if self.named.len() <= slot {
+            self.named.resize(slot + 1, None);
+        }
+        if let Some(named) = self.named.get_mut(slot) {
+            *named = Some((name.to_owned(), importance));
+        }
+        self.slots.insert(name.to_owned(), slot);
+    }
+
+    fn named(&self, slot: usize) -> Option<&(String, f32)> {
+        self.named.get(slot)?.as_ref()
     }
 
     /// Refuses what would fail halfway.
@@ -59,15 +73,14 @@ impl Cached {
     ) -> Result<(), Refusal> {
         let slot = slot(id).ok_or_else(|| Refusal::from(damaged("an entry has no number")))?;
         self.vectors.put(slot, vector).map_err(refused)?;
-        self.slots.insert(name.to_owned(), slot);
-        self.named.insert(slot, (name.to_owned(), importance));
+        self.name(slot, name, importance);
         Ok(())
     }
 
     pub(super) fn remove(&mut self, id: i64) {
         let Some(slot) = slot(id) else { return };
         self.vectors.remove(slot);
-        if let Some((name, _)) = self.named.remove(&slot) {
+        if let Some((name, _)) = self.named.get_mut(slot).and_then(Option::take) {
             self.slots.remove(&name);
         }
     }
@@ -77,8 +90,10 @@ impl Cached {
         vector: &[f32],
         query: &SearchQuery,
     ) -> Result<Vec<(String, f64)>, Refusal> {
+        let all = query.prefix.is_empty() && query.min_importance <= 0.0;
         let wanted = |slot: usize| {
-            self.named.get(&slot).is_some_and(|(name, importance)| {
+            // All vectors are named, and it takes longer to look than to compare.
+            all || self.named(slot).is_some_and(|(name, importance)| {
                 *importance >= query.min_importance && name.starts_with(&query.prefix)
             })
         };
@@ -88,7 +103,7 @@ impl Cached {
             .nearest(vector, depth, wanted)
             .map_err(refused)?;
         let named = nearest.into_iter().filter_map(|(slot, cosine)| {
-            let (name, _) = self.named.get(&slot)?;
+            let (name, _) = self.named(slot)?;
             Some((name.clone(), cosine))
         });
         let mut named: Vec<_> = named.collect();

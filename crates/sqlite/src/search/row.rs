@@ -6,20 +6,74 @@ use rusqlite::{Connection, Error, OptionalExtension, params};
 
 use crate::row::damaged;
 
-/// Puts an entry whose name is free, and tells its number.
-pub(super) fn put(connection: &Connection, entry: &IndexEntry) -> Result<i64, Error> {
-    let sql = "INSERT INTO entry (name, digest, importance, vector) VALUES (?1, ?2, ?3, ?4)";
+/// How often a term counts in one text: more often hardly adds to a score.
+pub(super) const COUNTED: u32 = 16;
+/// What no term contains.
+const TIMES: char = '\u{2063}';
+
+/// The term that a text holds beside a term that it holds so many times: `FTS5` does not tell how
+/// often a text holds a term where it keeps no positions.
+pub(super) fn repeated(term: &str, times: u32) -> String {
+    format!("{term}{TIMES}{times}")
+}
+
+/// Puts an entry whose name is free, and tells its number and how many terms its text has.
+pub(super) fn put(connection: &Connection, entry: &IndexEntry) -> Result<(i64, u32), Error> {
+    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    for term in terms(&entry.text) {
+        *counts.entry(term).or_default() += 1;
+    }
+    let length: u32 = counts.values().sum();
+    let sql = "INSERT INTO entry (name, digest, importance, length, vector)
+               VALUES (?1, ?2, ?3, ?4, ?5)";
     let vector = entry.vector.as_ref().map(|vector| bytes(vector));
     let digest = entry.digest.cast_signed();
-    let values = params![entry.id, digest, entry.importance, vector];
+    let values = params![entry.id, digest, entry.importance, length, vector];
     connection.prepare_cached(sql)?.execute(values)?;
     let id = connection.last_insert_rowid();
+    let mut held = String::new();
+    for (term, count) in &counts {
+        held.push_str(term);
+        held.push(' ');
+        for times in 2..=COUNTED.min(*count) {
+            held.push_str(&repeated(term, times));
+            held.push(' ');
+        }
+    }
     let sql = "INSERT INTO term (rowid, terms) VALUES (?1, ?2)";
-    let terms = terms(&entry.text).join(" ");
-    connection
-        .prepare_cached(sql)?
-        .execute(params![id, terms])?;
-    Ok(id)
+    connection.prepare_cached(sql)?.execute(params![id, held])?;
+    Ok((id, length))
+}
+
+/// The numbers of the entries whose texts match, in order.
+pub(super) fn holding(connection: &Connection, expression: &str) -> Result<Vec<i64>, Error> {
+    let sql = "SELECT rowid FROM term WHERE term MATCH ?1 ORDER BY rowid";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([expression])?;
+    let mut numbers = vec![];
+    while let Some(row) = rows.next()? {
+        numbers.push(row.get(0)?);
+    }
+    Ok(numbers)
+}
+
+/// Calls for each entry, with its number, name, importance and how many terms its text has.
+pub(super) fn each_text(
+    connection: &Connection,
+    mut each: impl FnMut(i64, &str, f32, u32) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let sql = "SELECT id, name, importance, length FROM entry";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        each(
+            row.get(0)?,
+            row.get_ref(1)?.as_str()?,
+            row.get(2)?,
+            row.get(3)?,
+        )?;
+    }
+    Ok(())
 }
 
 /// Removes an entry, and tells its number if there was one.

@@ -1,0 +1,177 @@
+use std::{collections::HashMap, sync::Arc};
+
+use fugato_memory::{Bm25, SearchQuery, Sought};
+use rusqlite::{Connection, Error};
+
+use super::row;
+use crate::row::damaged;
+
+/// What scoring the texts of an index takes, in memory: how long each is, and the lists of texts
+/// that were fetched for terms since the last change.
+#[derive(Debug)]
+pub(super) struct Texts {
+    /// What `SQLite` said of other connections' writes when they were read.
+    pub(super) seen: i64,
+    kept: Vec<Option<Kept>>,
+    texts: u32,
+    terms: u64,
+    lists: HashMap<Sought, Arc<[Posting]>>,
+}
+
+#[derive(Debug, Clone)]
+struct Kept {
+    name: Arc<str>,
+    importance: f32,
+    length: u32,
+}
+
+/// That a text holds a term, and how often.
+#[derive(Debug, Clone, Copy)]
+struct Posting {
+    slot: usize,
+    count: u32,
+}
+
+impl Texts {
+    pub(super) fn load(connection: &Connection, seen: i64) -> Result<Self, Error> {
+        let mut texts = Self {
+            seen,
+            kept: vec![],
+            texts: 0,
+            terms: 0,
+            lists: HashMap::new(),
+        };
+        row::each_text(connection, |id, name, importance, length| {
+            texts.put(id, name, importance, length)
+        })?;
+        Ok(texts)
+    }
+
+    pub(super) fn put(
+        &mut self,
+        id: i64,
+        name: &str,
+        importance: f32,
+        length: u32,
+    ) -> Result<(), Error> {
+        let slot = slot(id)?;
+        self.lists.clear();
+        if self.kept.len() <= slot {
+            self.kept.resize(slot + 1, None);
+        }
+        if let Some(kept) = self.kept.get_mut(slot) {
+            *kept = Some(Kept {
+                name: name.into(),
+                importance,
+                length,
+            });
+            self.texts += 1;
+            self.terms += u64::from(length);
+        }
+        Ok(())
+    }
+
+    pub(super) fn remove(&mut self, id: i64) -> Result<(), Error> {
+        let slot = slot(id)?;
+        self.lists.clear();
+        if let Some(kept) = self.kept.get_mut(slot).and_then(Option::take) {
+            self.texts -= 1;
+            self.terms -= u64::from(kept.length);
+        }
+        Ok(())
+    }
+
+    /// The names of the best, with their scores; of equal ones those with the lesser names.
+    pub(super) fn best(
+        &mut self,
+        connection: &Connection,
+        wanted: Vec<Sought>,
+        query: &SearchQuery,
+    ) -> Result<Vec<(String, f64)>, Error> {
+        let bm25 = Bm25::new(self.texts, self.terms);
+        let (mut scores, mut touched) = (vec![0.0; self.kept.len()], vec![]);
+        for wanted in wanted {
+            let list = self.list(connection, wanted)?;
+            let rarity = bm25.rarity(list.len());
+            for &Posting { slot, count } in list.iter() {
+                let (Some(Some(kept)), Some(score)) = (self.kept.get(slot), scores.get_mut(slot))
+                else {
+                    return Err(damaged("a text without an entry"));
+                };
+                if *score == 0.0 {
+                    touched.push(slot);
+                }
+                *score += bm25.score(rarity, count, kept.length);
+            }
+        }
+        let all = query.prefix.is_empty() && query.min_importance <= 0.0;
+        let accepted = |kept: &&Kept| {
+            let important = kept.importance >= query.min_importance;
+            all || important && kept.name.starts_with(&query.prefix)
+        };
+        let mut named: Vec<(&Arc<str>, f64)> = touched
+            .into_iter()
+            .filter_map(|slot| {
+                let kept = self.kept.get(slot)?.as_ref().filter(accepted)?;
+                Some((&kept.name, *scores.get(slot)?))
+            })
+            .collect();
+        let order = |a: &(&Arc<str>, f64), b: &(&Arc<str>, f64)| {
+            b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0))
+        };
+        let depth = query.depth();
+        if named.len() > depth {
+            named.select_nth_unstable_by(depth, order);
+            named.truncate(depth);
+        }
+        named.sort_unstable_by(order);
+        let owned = |(name, score): (&Arc<str>, f64)| (name.to_string(), score);
+        Ok(named.into_iter().map(owned).collect())
+    }
+
+    fn list(&mut self, connection: &Connection, wanted: Sought) -> Result<Arc<[Posting]>, Error> {
+        if let Some(list) = self.lists.get(&wanted) {
+            return Ok(Arc::clone(list));
+        }
+        let list: Arc<[Posting]> = fetch(connection, &wanted)?.into();
+        self.lists.insert(wanted, Arc::clone(&list));
+        Ok(list)
+    }
+}
+
+/// The texts that hold what is sought, in the order of their slots.
+fn fetch(connection: &Connection, wanted: &Sought) -> Result<Vec<Posting>, Error> {
+    let term = match wanted {
+        Sought::Term(term) => term,
+        Sought::Beginning(c) => {
+            let slots = row::holding(connection, &format!("\"{c}\"*"))?;
+            return slots.into_iter().map(once).collect();
+        }
+    };
+    let slots = row::holding(connection, &format!("\"{term}\""))?;
+    let mut list: Vec<Posting> = slots.into_iter().map(once).collect::<Result<_, _>>()?;
+    for times in 2..=row::COUNTED {
+        let more = row::holding(connection, &format!("\"{}\"", row::repeated(term, times)))?;
+        if more.is_empty() {
+            break;
+        }
+        for id in more {
+            let slot = slot(id)?;
+            if let Ok(at) = list.binary_search_by_key(&slot, |posting| posting.slot)
+                && let Some(posting) = list.get_mut(at)
+            {
+                posting.count = times;
+            }
+        }
+    }
+    Ok(list)
+}
+
+fn once(id: i64) -> Result<Posting, Error> {
+    let slot = slot(id)?;
+    Ok(Posting { slot, count: 1 })
+}
+
+fn slot(id: i64) -> Result<usize, Error> {
+    usize::try_from(id).map_err(|_| damaged("an entry has no number"))
+}
