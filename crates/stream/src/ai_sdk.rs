@@ -10,9 +10,8 @@ use crate::{
     encoder::BROKEN_OFF,
     json::Object,
     plan,
-    prompt::Shown,
+    prompt::{Shown, card},
     sse,
-    time::iso_8601,
 };
 
 /// Encodes one run as the UI message stream of the AI SDK, version 1: one message of the assistant.
@@ -490,20 +489,9 @@ fn finish(block: &Block, frames: &mut Frames) {
 
 /// A question, with its answer once it has one.
 fn question(frames: &mut Frames, interrupt: &Interrupt, answer: Option<&Value>) {
-    let (question, shown) = (&interrupt.question, Shown::of(interrupt));
     let id = interrupt.id.as_str();
     data(frames, "interrupt", Part::Kept(id), |it| {
-        it.string("id", id).string("type", shown.kind);
-        it.string("title", shown.title)
-            .string("summary", shown.summary);
-        it.value("prompt", &question.prompt)
-            .value("schema", &question.schema);
-        if let Some(digest) = &question.digest {
-            it.string("digest", digest);
-        }
-        if let Some(at) = question.expires_at {
-            it.string("expiresAt", &iso_8601(at));
-        }
+        card(it, interrupt, "expiresAt");
         if let Some(answer) = answer {
             it.value("answer", answer);
         }

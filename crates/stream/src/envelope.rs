@@ -1,6 +1,6 @@
 use std::{fmt, sync::Arc};
 
-use fugato_state::{Interrupt, Millis, ToolStatus};
+use fugato_state::{Millis, ToolStatus};
 use serde_json::Value;
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     encoder::BROKEN_OFF,
     json::{self, Object},
     plan,
-    prompt::Shown,
+    prompt::card,
     time::iso_8601,
 };
 
@@ -318,7 +318,7 @@ impl EnvelopeEncoder {
             EventKind::InterruptRaised(interrupt) => {
                 self.not_last(wire);
                 self.asked.raise(interrupt);
-                ask(interrupt, wire);
+                wire.send("interrupt", |it| card(it, interrupt, "expires_at"));
             }
             EventKind::InterruptAnswered { id, .. } | EventKind::InterruptExpired { id } => {
                 self.ended = false;
@@ -425,24 +425,6 @@ impl fmt::Debug for EnvelopeEncoder {
             .field("ended", &self.ended)
             .finish_non_exhaustive()
     }
-}
-
-fn ask(interrupt: &Interrupt, wire: &mut Wire<'_>) {
-    let (question, shown) = (&interrupt.question, Shown::of(interrupt));
-    wire.send("interrupt", |it| {
-        it.string("id", interrupt.id.as_str())
-            .string("type", shown.kind);
-        it.string("title", shown.title)
-            .string("summary", shown.summary);
-        it.value("prompt", &question.prompt)
-            .value("schema", &question.schema);
-        if let Some(digest) = &question.digest {
-            it.string("digest", digest);
-        }
-        if let Some(at) = question.expires_at {
-            it.string("expires_at", &iso_8601(at));
-        }
-    });
 }
 
 /// The event that a custom one becomes, if clients know one.

@@ -2,11 +2,14 @@
 use fugato_state::Interrupt;
 use serde_json::Value;
 
+use crate::{json::Object, time::iso_8601};
+
 /// The parts of an interrupt's prompt that wires have names for.
 ///
 /// The prompt of a question is either a text, or an object with the fields `type`, `title`,
-/// `summary` and `call`, the id of the tool call that it is about, all optional. A question is a confirmation if its type is `confirm`, or if it has no
-/// type and a digest; otherwise its type is `ask_user`.
+/// `summary` and `call`, the id of the tool call that it is about, all optional. A question is a
+/// confirmation if its type is `confirm`, or if it has no type and a digest; otherwise its type is
+/// `ask_user`.
 pub(crate) struct Shown<'a> {
     pub(crate) kind: &'a str,
     pub(crate) title: &'a str,
@@ -44,5 +47,23 @@ impl<'a> Shown<'a> {
         } else {
             self.summary
         }
+    }
+}
+
+/// Writes everything that there is to show of an interrupt; `expires` is what the wire calls the
+/// moment at which it expires.
+pub(crate) fn card(it: &mut Object<'_>, interrupt: &Interrupt, expires: &str) {
+    let (question, shown) = (&interrupt.question, Shown::of(interrupt));
+    it.string("id", interrupt.id.as_str())
+        .string("type", shown.kind);
+    it.string("title", shown.title)
+        .string("summary", shown.summary);
+    it.value("prompt", &question.prompt)
+        .value("schema", &question.schema);
+    if let Some(digest) = &question.digest {
+        it.string("digest", digest);
+    }
+    if let Some(at) = question.expires_at {
+        it.string(expires, &iso_8601(at));
     }
 }
