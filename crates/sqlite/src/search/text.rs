@@ -13,7 +13,7 @@ pub(super) struct Texts {
     /// What `SQLite` said of other connections' writes when they were read.
     pub(super) seen: i64,
     kept: Vec<Option<Kept>>,
-    texts: u32,
+    count: u32,
     terms: u64,
     lists: HashMap<Sought, Arc<[Posting]>>,
 }
@@ -37,7 +37,7 @@ impl Texts {
         let mut texts = Self {
             seen,
             kept: vec![],
-            texts: 0,
+            count: 0,
             terms: 0,
             lists: HashMap::new(),
         };
@@ -65,7 +65,7 @@ impl Texts {
                 importance,
                 length,
             });
-            self.texts += 1;
+            self.count += 1;
             self.terms += u64::from(length);
         }
         Ok(())
@@ -75,7 +75,7 @@ impl Texts {
         let slot = slot(id)?;
         self.lists.clear();
         if let Some(kept) = self.kept.get_mut(slot).and_then(Option::take) {
-            self.texts -= 1;
+            self.count -= 1;
             self.terms -= u64::from(kept.length);
         }
         Ok(())
@@ -88,7 +88,7 @@ impl Texts {
         wanted: Vec<Sought>,
         query: &SearchQuery,
     ) -> Result<Vec<(String, f64)>, Error> {
-        let bm25 = Bm25::new(self.texts, self.terms);
+        let bm25 = Bm25::new(self.count, self.terms);
         let (mut scores, mut touched) = (vec![0.0; self.kept.len()], vec![]);
         for wanted in wanted {
             let list = self.list(connection, wanted)?;
