@@ -21,14 +21,14 @@ fn ask() -> ChatRequest {
     ChatRequest::new([Message::user("Go on")])
 }
 
-fn model(setting: &Setting, name: &str, words: u64) -> Result<OpenAi, BoxError> {
+fn model(setting: &Setting, name: String) -> Result<OpenAi, BoxError> {
     let url = setting.server.as_deref().ok_or("there is no server")?;
-    Ok(OpenAi::new(url, format!("{name}-{words}")))
+    Ok(OpenAi::new(url, name))
 }
 
 /// One answer over HTTP.
 pub(super) fn stream(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
-    let (runtime, model) = (one_core()?, model(setting, BURST, size)?);
+    let (runtime, model) = (one_core()?, model(setting, format!("{BURST}-{size}"))?);
     rounds(setting, size, || {
         let (said, spent) = timed(|| {
             runtime.block_on(async {
@@ -55,12 +55,12 @@ pub(super) fn decode(size: u64, setting: &Setting) -> Result<Measured, BoxError>
             let (mut said, mut failure) = (0, None);
             for piece in body.as_bytes().chunks(chat::PIECE) {
                 parser.push(piece, |data| {
-                    let decoded = decoder.decode(data, |delta| {
+                    let read = decoder.decode(data, |delta| {
                         if let ChatDelta::Text(text) = delta {
                             said += text.len() as u64;
                         }
                     });
-                    failure = failure.take().or(decoded.err());
+                    failure = failure.take().or(read.err());
                 })?;
             }
             failure.map_or(Ok::<_, BoxError>(said), |error| Err(error.into()))
@@ -77,7 +77,7 @@ pub(super) fn decode(size: u64, setting: &Setting) -> Result<Measured, BoxError>
 /// Many answers at once, each through a node to a reader of another protocol.
 pub(super) fn relay(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
     let runtime = runtime()?;
-    let model = Arc::new(model(setting, PACED, PACED_WORDS)?);
+    let model = Arc::new(model(setting, format!("{PACED}-{PACED_WORDS}-{size}"))?);
     let graph = Graph::<Still>::starting_at("talk")
         .node("talk", move |cx: Context<Still>| {
             let model = Arc::clone(&model);

@@ -3,7 +3,7 @@ use std::{
     collections::VecDeque,
     io::{self, BufRead, BufReader, Write},
     net::{SocketAddr, TcpListener, TcpStream},
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
 };
@@ -14,8 +14,8 @@ use crate::measure::as_float;
 
 /// The model that says all of it at once: `burst-<words>`.
 pub const BURST: &str = "burst";
-/// The model that says a word after the other: `paced-<words>`. Each word is the time on the clock
-/// at which it was said.
+/// The model that says a word after the other, once it has so many readers:
+/// `paced-<words>-<readers>`. Each word is the time on the clock at which it was said.
 pub const PACED: &str = "paced";
 /// The pause between two words of the paced model, whatever readers they go to.
 const PACE: Duration = Duration::from_micros(100);
@@ -59,8 +59,15 @@ type Reader = (TcpStream, u64);
 
 #[derive(Default)]
 struct Circle {
-    readers: Mutex<VecDeque<Reader>>,
+    readers: Mutex<Readers>,
     joined: Condvar,
+}
+
+#[derive(Default)]
+struct Readers {
+    /// Those that wait for others.
+    waiting: Vec<Reader>,
+    listening: VecDeque<Reader>,
 }
 
 impl Chat {
@@ -102,20 +109,18 @@ fn serve(mut connection: TcpStream, circle: &Circle) -> io::Result<()> {
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
               transfer-encoding: chunked\r\n\r\n",
         )?;
-        let words = |model: &str| {
+        let numbers = |model: &str| {
             let (_, rest) = body.split_once(&format!("\"{model}-"))?;
-            rest.split_once('"')?.0.parse().ok()
+            let numbers = rest.split_once('"')?.0.split('-');
+            let numbers: Vec<u64> = numbers.filter_map(|n| n.parse().ok()).collect();
+            Some(numbers)
         };
-        if let Some(words) = words(PACED) {
-            let mut readers = circle
-                .readers
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            readers.push_back((connection, words));
-            circle.joined.notify_one();
+        if let Some([words, wanted]) = numbers(PACED).as_deref() {
+            circle.join((connection, *words), *wanted);
             return Ok(());
         }
-        speak_at_once(&mut connection, words(BURST).unwrap_or(1))?;
+        let words = numbers(BURST).and_then(|numbers| numbers.first().copied());
+        speak_at_once(&mut connection, words.unwrap_or(1))?;
     }
     Ok(())
 }
@@ -133,12 +138,27 @@ fn speak_at_once(connection: &mut TcpStream, words: u64) -> io::Result<()> {
     end(connection)
 }
 
+impl Circle {
+    fn readers(&self) -> MutexGuard<'_, Readers> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn join(&self, reader: Reader, wanted: u64) {
+        let mut readers = self.readers();
+        let Readers { waiting, listening } = &mut *readers;
+        waiting.push(reader);
+        if waiting.len() as u64 >= wanted {
+            listening.extend(waiting.drain(..));
+            self.joined.notify_one();
+        }
+    }
+}
+
 /// Goes round, a word for each.
 fn speak_in_turn(circle: &Circle) {
     loop {
-        let readers = circle.readers.lock();
-        let mut readers = readers.unwrap_or_else(PoisonError::into_inner);
-        let Some((mut connection, words)) = readers.pop_front() else {
+        let mut readers = circle.readers();
+        let Some((mut connection, words)) = readers.listening.pop_front() else {
             drop(circle.joined.wait(readers));
             continue;
         };
@@ -150,9 +170,8 @@ fn speak_in_turn(circle: &Circle) {
             connection.write_all(chunk(&text).as_bytes())
         };
         if words > 0 && said.is_ok() {
-            let readers = circle.readers.lock();
-            let mut readers = readers.unwrap_or_else(PoisonError::into_inner);
-            readers.push_back((connection, words - 1));
+            let mut readers = circle.readers();
+            readers.listening.push_back((connection, words - 1));
         }
         thread::sleep(PACE);
     }

@@ -59,8 +59,8 @@ fn read(bytes: &[u8], mut text: impl FnMut(&str)) -> Result<usize, BoxError> {
     Ok(read)
 }
 
-fn request(model: &str, words: u64) -> String {
-    let body = format!("{{\"model\":\"{model}-{words}\",\"stream\":true}}");
+fn request(model: &str) -> String {
+    let body = format!("{{\"model\":\"{model}\",\"stream\":true}}");
     let length = body.len();
     format!(
         "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{body}"
@@ -74,10 +74,10 @@ fn address(setting: &Setting) -> Result<String, BoxError> {
 
 pub(super) fn stream(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
     let mut connection = TcpStream::connect(address(setting)?)?;
-    let mut buffer = vec![0; 64 << 10];
+    let (mut buffer, asked) = (vec![0; 64 << 10], request(&format!("{BURST}-{size}")));
     rounds(setting, size, || {
         let (said, spent) = timed(|| {
-            connection.write_all(request(BURST, size).as_bytes())?;
+            connection.write_all(asked.as_bytes())?;
             let (mut held, mut said) = (0, 0);
             loop {
                 let free = buffer.get_mut(held..).unwrap_or_default();
@@ -111,9 +111,10 @@ pub(super) fn decode(size: u64, setting: &Setting) -> Result<Measured, BoxError>
 
 pub(super) fn relay(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
     let (runtime, address) = (runtime()?, address(setting)?);
+    let asked = request(&format!("{PACED}-{PACED_WORDS}-{size}"));
     let (relayed, spent) = timed(|| {
         runtime.block_on(try_join_all((0..size).map(|_| {
-            let relayed = relay_one(address.clone());
+            let relayed = relay_one(address.clone(), asked.clone());
             async { tokio::spawn(relayed).await? }
         })))
     });
@@ -123,9 +124,8 @@ pub(super) fn relay(size: u64, setting: &Setting) -> Result<Measured, BoxError> 
     Ok(ranked(took, spent, words))
 }
 
-async fn relay_one(address: String) -> Result<Vec<f64>, BoxError> {
+async fn relay_one(address: String, asked: String) -> Result<Vec<f64>, BoxError> {
     let mut connection = tokio::net::TcpStream::connect(address).await?;
-    let asked = request(PACED, PACED_WORDS);
     connection.write_all(asked.as_bytes()).await?;
     let (mut buffer, mut frame, mut took) = (vec![], String::new(), vec![]);
     loop {
@@ -134,9 +134,7 @@ async fn relay_one(address: String) -> Result<Vec<f64>, BoxError> {
         let mut failure = None;
         let used = read(&buffer, |text| {
             frame.clear();
-            [HEAD, text, TAIL]
-                .iter()
-                .for_each(|part| frame.push_str(part));
+            frame.extend([HEAD, text, TAIL]);
             match text.trim().parse() {
                 Ok(said) => took.push(chat::micros_since(said, chat::now())),
                 Err(error) => failure = Some(error),

@@ -19,8 +19,11 @@ pub(super) fn by_text(size: u64) -> Result<Measured, BoxError> {
     let next = |_| {
         let question = questions.next().ok_or("there are questions")?;
         let words: Vec<&str> = question.split(' ').collect();
-        let holds = |text: &String| words.iter().filter(|word| text.contains(**word)).count();
-        best(documents.iter().map(|text| holds(text) as f32))
+        let held = |text: &String| {
+            let held = words.iter().filter(|word| text.contains(**word));
+            held.map(|_| 1.0_f32).sum()
+        };
+        best(documents.iter().map(held))
     };
     each_unit(next, SEARCHES)
 }
