@@ -1,5 +1,5 @@
 //! Searches among short documents in a file.
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, hint::black_box};
 
 use fugato_memory::{HashedNgrams, IndexEntry, IndexUpdate, SearchIndex as _, SearchQuery};
 use fugato_sqlite::SqliteSearch;
@@ -79,8 +79,7 @@ fn search(library: &Library, queries: &[SearchQuery]) -> Result<Measured, BoxErr
     // The first search for a vector reads all of them.
     let mut next = || -> Result<(), BoxError> {
         let query = queries.next().ok_or("there are queries")?;
-        let hits = block_on(library.index.search(query))?;
-        assert!(!hits.is_empty(), "something is found");
+        black_box(block_on(library.index.search(query))?);
         Ok(())
     };
     next()?;

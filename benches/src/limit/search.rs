@@ -1,5 +1,7 @@
 //! Scans of everything: each document for the words of a question, each vector for its product with
 //! that of the question.
+use std::hint::black_box;
+
 use fugato_memory::HashedNgrams;
 
 use crate::{
@@ -23,7 +25,8 @@ pub(super) fn by_text(size: u64) -> Result<Measured, BoxError> {
             let held = words.iter().filter(|word| text.contains(**word));
             held.map(|_| 1.0_f32).sum()
         };
-        best(documents.iter().map(held))
+        best(documents.iter().map(held));
+        Ok(())
     };
     each_unit(next, SEARCHES)
 }
@@ -39,7 +42,8 @@ pub(super) fn by_vectors(size: u64) -> Result<Measured, BoxError> {
     let next = |_| {
         let question = questions.next().ok_or("there are questions")?;
         let rows = vectors.chunks_exact(question.len());
-        best(rows.map(|row| dot(row, &question)))
+        best(rows.map(|row| dot(row, &question)));
+        Ok(())
     };
     each_unit(next, SEARCHES)
 }
@@ -55,7 +59,7 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     lanes.iter().sum()
 }
 
-fn best(scores: impl Iterator<Item = f32>) -> Result<(), BoxError> {
+fn best(scores: impl Iterator<Item = f32>) {
     let mut best: Vec<f32> = vec![];
     for score in scores {
         if best.len() < BEST || best.last().is_some_and(|least| score > *least) {
@@ -64,6 +68,5 @@ fn best(scores: impl Iterator<Item = f32>) -> Result<(), BoxError> {
             best.truncate(BEST);
         }
     }
-    let found = best.first().is_some_and(|score| *score > 0.0);
-    found.then_some(()).ok_or_else(|| "nothing is found".into())
+    black_box(best);
 }
