@@ -18,7 +18,7 @@ pub(super) fn answers(size: u64, setting: &Setting) -> Result<Measured, BoxError
     rounds(setting, size, || {
         let (read, spent) = timed(|| {
             let found = answers.iter().map(|answer| black_box(extract(&answer.raw)));
-            found.filter(Result::is_ok).count()
+            found.flatten().count()
         });
         assert_eq!(read, answers.len(), "every answer is read");
         Ok(spent)
