@@ -28,6 +28,7 @@ pub use rhythm::{DayRhythm, Rhythm};
 pub use tightness::{Level as TightnessLevel, Tightness};
 
 pub(crate) use decision::{Verdict, decide};
+pub(super) use series::{demands_much, series};
 
 use super::{Board, ScheduleState, WriteOptions};
 

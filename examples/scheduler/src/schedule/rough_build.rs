@@ -5,7 +5,7 @@
 //! an error means that no placement exists. Everything or nothing is placed.
 mod assign;
 mod demand;
-mod grid;
+pub(super) mod grid;
 mod spread;
 
 use serde::{Deserialize, Serialize};

@@ -34,7 +34,7 @@ impl DayStats {
             // A task is known to be as demanding as it was a section before.
             let demanding = match last {
                 Some((before, demanding)) if std::ptr::eq(before, task) => demanding,
-                _ => is_demanding(state, task),
+                _ => demands_much(state, task),
             };
             block += 1;
             if let Some((before, was_demanding)) = last
@@ -83,7 +83,10 @@ impl DayStats {
 
 /// Who counts in every section of a day: what is suggested before items that are there already,
 /// and those before the rest. Courses do not count.
-pub(super) fn series<'b>(board: &'b Board<'_>, day: u16) -> [Option<&'b Task>; SECTIONS as usize] {
+pub(in crate::schedule) fn series<'b>(
+    board: &'b Board<'_>,
+    day: u16,
+) -> [Option<&'b Task>; SECTIONS as usize] {
     let mut series = [None; SECTIONS as usize];
     for task in board
         .on_day(day)
@@ -113,7 +116,7 @@ pub(super) fn heavy_pairs<'b>(board: &'b Board<'_>, day: u16) -> Vec<(&'b Task, 
     let state = board.state();
     pairs
         .filter(|(a, b)| a.category != b.category)
-        .filter(|(a, b)| is_demanding(state, a) && is_demanding(state, b))
+        .filter(|(a, b)| demands_much(state, a) && demands_much(state, b))
         .collect()
 }
 
@@ -125,7 +128,7 @@ fn rank(task: &Task) -> u8 {
     }
 }
 
-fn is_demanding(state: &ScheduleState, task: &Task) -> bool {
+pub(in crate::schedule) fn demands_much(state: &ScheduleState, task: &Task) -> bool {
     state.class_of(task).is_some_and(|class| {
         class.cognitive_intensity == Some(Level::High)
             || class.difficulty_level == Some(Level::High)

@@ -123,7 +123,7 @@ fn sch_98_suggested_counts_before_items_and_items_before_the_rest() {
         vec![errand(1, "Gym", 1, 1, 6), confirmed, at(3, 1, 1, 1, 2)],
     );
     let board = Board::new(&now);
-    let there: Vec<u32> = series::series(&board, 1)
+    let there: Vec<u32> = series(&board, 1)
         .into_iter()
         .flatten()
         .map(|task| task.state_id)

@@ -5,7 +5,7 @@ use crate::schedule::{Board, SECTIONS, ScheduleState, Slot, TaskClass};
 
 /// What a section of a day is to a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cell {
+pub(in crate::schedule) enum Cell {
     /// Nobody takes it.
     Free,
     /// Somebody takes it: a task, or by a negative number an item placed just now.
@@ -18,15 +18,15 @@ pub(super) enum Cell {
 
 /// Two sections of a day, the first one odd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Block {
-    pub(super) day: u16,
-    pub(super) start: u8,
+pub(in crate::schedule) struct Block {
+    pub(in crate::schedule) day: u16,
+    pub(in crate::schedule) start: u8,
     /// The course inside which it lies. A course takes one guest, however long it is.
-    pub(super) host: Option<u32>,
+    pub(in crate::schedule) host: Option<u32>,
 }
 
 impl Block {
-    pub(super) const fn slot(&self) -> Slot {
+    pub(in crate::schedule) const fn slot(&self) -> Slot {
         Slot::starting_at(self.day, self.start, 2)
     }
 }
@@ -41,7 +41,7 @@ struct Day {
 
 /// The cells of all days.
 #[derive(Debug, Clone)]
-pub(super) struct Grid {
+pub(in crate::schedule) struct Grid {
     days: Vec<Day>,
     mapping: Vec<crate::schedule::DayMapping>,
     placed: i64,
@@ -49,7 +49,7 @@ pub(super) struct Grid {
 
 impl Grid {
     /// The grid before any class and its rules.
-    pub(super) fn of(state: &ScheduleState) -> Self {
+    pub(in crate::schedule) fn of(state: &ScheduleState) -> Self {
         let board = Board::new(state);
         let mut mapping = state.window.days.clone();
         mapping.sort_by_key(|day| day.day_index);
@@ -73,7 +73,7 @@ impl Grid {
     }
 
     /// The grid as the rules of a class leave it.
-    pub(super) fn open_to(&self, class: &TaskClass) -> Self {
+    pub(in crate::schedule) fn open_to(&self, class: &TaskClass) -> Self {
         let mut grid = self.clone();
         for (day, mapping) in grid.days.iter_mut().zip(&self.mapping) {
             let closed = class.admits_day(mapping).is_err();
@@ -96,7 +96,7 @@ impl Grid {
     }
 
     /// Puts an item into a block. A course that takes a guest takes no other.
-    pub(super) fn take(&mut self, block: Block) {
+    pub(in crate::schedule) fn take(&mut self, block: Block) {
         self.placed += 1;
         let item = Cell::Occupied(-self.placed);
         for day in &mut self.days {
@@ -115,12 +115,12 @@ impl Grid {
     }
 
     /// The blocks that an item could take, in the order of time.
-    pub(super) fn blocks(&self) -> Vec<Block> {
+    pub(in crate::schedule) fn blocks(&self) -> Vec<Block> {
         self.days.iter().flat_map(Day::blocks).collect()
     }
 
     /// All sections that are free or filler, in the order of time.
-    pub(super) fn coordinates(&self) -> Vec<Point> {
+    pub(in crate::schedule) fn coordinates(&self) -> Vec<Point> {
         let of_day = |day: &Day| {
             let open = day
                 .cells
@@ -135,7 +135,7 @@ impl Grid {
     }
 
     /// How many sections of a day are occupied, and how many are free or filler.
-    pub(super) fn load(&self, day: u16) -> (i64, i64) {
+    pub(in crate::schedule) fn load(&self, day: u16) -> (i64, i64) {
         let cells = self
             .days
             .iter()

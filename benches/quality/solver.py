@@ -1,0 +1,108 @@
+"""The best possible quality of each problem, one JSON object a line in and out.
+
+Needs OR-Tools. The model knows nothing of how schedules are made: it knows which blocks are open
+to whom, and what a schedule costs.
+"""
+import json
+import sys
+
+from ortools.sat.python import cp_model
+
+
+def solve(problem, seconds):
+    model = cp_model.CpModel()
+    subjects = problem["subjects"]
+    takes = {}
+    for c, cls in enumerate(problem["classes"]):
+        takes[c] = {(d, b): model.new_bool_var("") for d, b, _ in cls["open"]}
+        model.add(sum(takes[c].values()) == cls["items"])
+    for d in range(len(problem["days"])):
+        for b in range(6):
+            model.add_at_most_one(t[d, b] for t in takes.values() if (d, b) in t)
+    hosts = {}
+    for c, cls in enumerate(problem["classes"]):
+        for d, b, host in cls["open"]:
+            if host:
+                hosts.setdefault(host, []).append(takes[c][d, b])
+    for guests in hosts.values():
+        model.add_at_most_one(guests)
+    cost = []
+    for d, blocks in enumerate(problem["days"]):
+        cost.append(day_cost(model, subjects, takes, d, blocks, problem["share"]))
+    model.minimize(sum(cost))
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = seconds
+    solver.parameters.num_workers = 2
+    status = solver.solve(model)
+    if status == cp_model.INFEASIBLE:
+        return {"feasible": False}
+    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        # What was found is an upper bound, what was proved a lower one.
+        return {
+            "feasible": True,
+            "best": round(solver.objective_value),
+            "bound": round(solver.best_objective_bound),
+        }
+    return {}
+
+
+def day_cost(model, subjects, takes, d, blocks, share):
+    switches, heavy = [], []
+    last = {}  # subject -> a literal that is true if it is the last one so far
+    load = 0
+    for b, fixed in enumerate(blocks):
+        here = {c: t[d, b] for c, t in takes.items() if (d, b) in t}
+        load += 2 * sum(var for c, var in here.items() if subjects[c]["spread"])
+        load += sum(1 for s in fixed if subjects[s]["spread"])
+        for s in fixed:
+            here = {s: True}
+            after(model, subjects, here, last, switches, heavy)
+            last = {s: True}
+        if fixed:
+            continue
+        if here:
+            after(model, subjects, here, last, switches, heavy)
+            nobody = 1 - sum(here.values())
+            now = {}
+            for s in set(here) | set(last):
+                var = model.new_bool_var("")
+                if s in here:
+                    model.add(var >= here[s])
+                if s in last:
+                    model.add(var >= last[s] + nobody - 1)
+                now[s] = var
+            last = now
+    cost = 0
+    if heavy:
+        bad = model.new_bool_var("")
+        for pair in heavy:
+            model.add(bad >= pair)
+        cost += 1000 * bad
+    if switches:
+        extra = model.new_int_var(0, len(switches), "")
+        model.add(extra >= sum(switches) - 1)
+        cost += 20 * extra
+    over = model.new_int_var(0, 12, "")
+    model.add(over >= load - share)
+    return cost + over
+
+
+def after(model, subjects, here, last, switches, heavy):
+    """Whoever lies here follows whoever was last."""
+    follows = []
+    for s, now in here.items():
+        for before, was in last.items():
+            if before != s:
+                pair = now + was - 1
+                follows.append(pair)
+                if subjects[s]["demanding"] and subjects[before]["demanding"]:
+                    heavy.append(pair)
+    if follows:
+        switch = model.new_bool_var("")
+        for pair in follows:
+            model.add(switch >= pair)
+        switches.append(switch)
+
+
+for line in sys.stdin:
+    print(json.dumps(solve(json.loads(line), float(sys.argv[1]))), flush=True)

@@ -1,0 +1,130 @@
+//! A timetable as an exact solver sees it.
+use std::collections::BTreeMap;
+
+use scheduler::schedule::{Board, EventType, Level, ScheduleState, Slot, Strategy, TaskClass};
+use serde::Serialize;
+
+/// Which blocks are open to whom, and what lies there already.
+#[derive(Serialize)]
+pub(crate) struct Problem {
+    /// How many sections a day has before it is uneven.
+    share: usize,
+    /// For each day and each of its six blocks the subjects that lie there already.
+    days: Vec<[Vec<usize>; 6]>,
+    /// The subjects; those of the classes come first.
+    subjects: Vec<Subject>,
+    classes: Vec<Class>,
+}
+
+#[derive(Serialize)]
+struct Subject {
+    demanding: bool,
+    spread: bool,
+}
+
+#[derive(Serialize)]
+struct Class {
+    items: usize,
+    /// Day and block from 0, and the course inside which it lies, or 0.
+    open: Vec<(usize, usize, u32)>,
+}
+
+impl Problem {
+    /// What is wanted as early as possible may end no later than in `drafted`: that is a wish which
+    /// the quality does not see.
+    pub(crate) fn of(state: &ScheduleState, drafted: Option<&ScheduleState>) -> Self {
+        let board = Board::new(state);
+        let mut subjects: Vec<Subject> = state.task_classes.iter().map(subject).collect();
+        let mut others: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut days: Vec<[Vec<usize>; 6]> = vec![Default::default(); state.window.days.len()];
+        for task in state
+            .tasks
+            .iter()
+            .filter(|t| t.event_type == EventType::Task)
+        {
+            for slot in &task.slots {
+                let index = *others.entry(&task.category).or_insert_with(|| {
+                    subjects.push(Subject {
+                        demanding: false,
+                        spread: true,
+                    });
+                    subjects.len() - 1
+                });
+                let day = days.get_mut(usize::from(slot.day) - 1);
+                let block = usize::from(slot.slot_start - 1) / 2;
+                if let Some(there) = day.and_then(|day| day.get_mut(block)) {
+                    there.extend((0..slot.sections()).map(|_| index));
+                }
+            }
+        }
+        let classes = state.task_classes.iter().map(|class| {
+            let items = state
+                .tasks
+                .iter()
+                .filter(|task| task.task_class_id == Some(class.id));
+            Class {
+                items: items.count(),
+                open: open(state, &board, class, drafted),
+            }
+        });
+        let classes: Vec<Class> = classes.collect();
+        let spread = |index: &usize| subjects.get(*index).is_some_and(|subject| subject.spread);
+        let there = days
+            .iter()
+            .flatten()
+            .flatten()
+            .filter(|index| spread(index))
+            .count();
+        let wanted: usize = classes
+            .iter()
+            .zip(&subjects)
+            .filter(|(_, subject)| subject.spread)
+            .map(|(class, _)| class.items * 2)
+            .sum();
+        Self {
+            share: (there + wanted)
+                .div_ceil(days.len().max(1))
+                .next_multiple_of(2),
+            days,
+            subjects,
+            classes,
+        }
+    }
+}
+
+fn subject(class: &TaskClass) -> Subject {
+    let high = Some(Level::High);
+    Subject {
+        demanding: class.difficulty_level == high || class.cognitive_intensity == high,
+        spread: class.strategy != Strategy::Rapid,
+    }
+}
+
+fn open(
+    state: &ScheduleState,
+    board: &Board<'_>,
+    class: &TaskClass,
+    drafted: Option<&ScheduleState>,
+) -> Vec<(usize, usize, u32)> {
+    let last = drafted
+        .filter(|_| class.strategy == Strategy::Rapid)
+        .and_then(|drafted| {
+            let items = drafted.tasks.iter();
+            let items = items.filter(|task| task.task_class_id == Some(class.id));
+            items.filter_map(|task| task.start()).max()
+        });
+    let mut open = vec![];
+    for day in &state.window.days {
+        for block in 0..6u8 {
+            let slot = Slot::new(day.day_index, block * 2 + 1, block * 2 + 2);
+            if last.is_none_or(|last| slot.start() <= last)
+                && let Ok(host) = board.spot(slot)
+                && class.admits(day, &slot, host.is_some()).is_ok()
+            {
+                let day = usize::from(day.day_index) - 1;
+                open.push((day, usize::from(block), host.unwrap_or(0)));
+            }
+        }
+    }
+    open
+}

@@ -1,0 +1,171 @@
+//! How good a schedule is, as one number.
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::health::{demands_much, series};
+use super::{Board, SECTIONS, ScheduleState, Strategy, Task};
+
+/// What a schedule costs the person who lives by it. Less is better, nothing is best.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quality {
+    /// Days on which two demanding subjects lie side by side.
+    pub heavy_adjacent_days: u32,
+    /// Switches between subjects beyond the first of each day.
+    pub extra_switches: u32,
+    /// Sections beyond an even share of the days, over all days. Items that are wanted as early as
+    /// possible do not count: whoever asks for that does not ask for even days.
+    pub imbalance: u32,
+}
+
+impl Quality {
+    /// The quality of a schedule.
+    pub fn of(state: &ScheduleState) -> Self {
+        let board = Board::new(state);
+        let kinds = Kinds::of(state);
+        let days: Vec<Cells> = state
+            .window
+            .days
+            .iter()
+            .map(|day| kinds.cells(&board, day.day_index))
+            .collect();
+        let share = even_share(&days);
+        days.iter()
+            .fold(Self::default(), |sum, day| sum.plus(of_day(day, share)))
+    }
+
+    /// The parts as one number: a heavy day weighs 1000, a switch 20, a section 1.
+    pub const fn score(&self) -> u32 {
+        self.heavy_adjacent_days * 1000 + self.extra_switches * 20 + self.imbalance
+    }
+
+    const fn plus(self, other: Self) -> Self {
+        Self {
+            heavy_adjacent_days: self.heavy_adjacent_days + other.heavy_adjacent_days,
+            extra_switches: self.extra_switches + other.extra_switches,
+            imbalance: self.imbalance + other.imbalance,
+        }
+    }
+}
+
+/// What counts of a task: its subject, whether that is demanding, and whether it is to be spread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kind {
+    category: u16,
+    demanding: bool,
+    spread: bool,
+}
+
+/// Who lies in each section of a day, courses left out.
+pub(super) type Cells = [Option<Kind>; SECTIONS as usize];
+
+/// The kinds of all tasks of a schedule.
+pub(super) struct Kinds(BTreeMap<u32, Kind>);
+
+impl Kinds {
+    pub(super) fn of(state: &ScheduleState) -> Self {
+        let mut categories: BTreeMap<&str, u16> = BTreeMap::new();
+        let mut kinds = BTreeMap::new();
+        for task in &state.tasks {
+            let next = u16::try_from(categories.len()).unwrap_or(u16::MAX);
+            let category = *categories.entry(&task.category).or_insert(next);
+            let rapid = |class: &super::TaskClass| class.strategy == Strategy::Rapid;
+            let kind = Kind {
+                category,
+                demanding: demands_much(state, task),
+                spread: !state.class_of(task).is_some_and(rapid),
+            };
+            kinds.insert(task.state_id, kind);
+        }
+        Self(kinds)
+    }
+
+    pub(super) fn kind(&self, task: &Task) -> Option<Kind> {
+        self.0.get(&task.state_id).copied()
+    }
+
+    pub(super) fn cells(&self, board: &Board<'_>, day: u16) -> Cells {
+        series(board, day).map(|task| self.kind(task?))
+    }
+}
+
+/// How many sections a day has if all days have the same, in whole blocks of two.
+pub(super) fn even_share(days: &[Cells]) -> u32 {
+    let sections: u32 = days.iter().map(load).sum();
+    let days = u32::try_from(days.len()).unwrap_or(u32::MAX).max(1);
+    sections.div_ceil(days).next_multiple_of(2)
+}
+
+fn load(day: &Cells) -> u32 {
+    day.iter()
+        .flatten()
+        .map(|kind| u32::from(kind.spread))
+        .sum()
+}
+
+/// The part that a day has in the quality.
+pub(super) fn of_day(day: &Cells, share: u32) -> Quality {
+    let (mut switches, mut heavy) = (0u32, false);
+    let mut last: Option<Kind> = None;
+    for kind in day.iter().flatten() {
+        if let Some(last) = last
+            && last.category != kind.category
+        {
+            switches += 1;
+            heavy |= last.demanding && kind.demanding;
+        }
+        last = Some(*kind);
+    }
+    Quality {
+        heavy_adjacent_days: u32::from(heavy),
+        extra_switches: switches.saturating_sub(1),
+        imbalance: load(day).saturating_sub(share),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{course, heavy, state, suggested};
+    use super::super::{Slot, SubjectType};
+    use super::*;
+
+    #[test]
+    fn the_parts_of_the_quality_by_hand() {
+        let mut now = state(
+            2,
+            vec![
+                course(1, "Physics", 1, 3, 4),
+                suggested(2, 1, 1, Slot::new(1, 1, 2)),
+                suggested(3, 2, 1, Slot::new(1, 5, 6)),
+                suggested(4, 3, 1, Slot::new(1, 7, 8)),
+                suggested(5, 1, 2, Slot::new(1, 9, 10)),
+                suggested(6, 3, 2, Slot::new(2, 1, 2)),
+            ],
+        );
+        now.task_classes[0] = heavy(1, SubjectType::Quantitative);
+        now.task_classes[1] = heavy(2, SubjectType::Memory);
+        // Ten sections on two days are six a day in whole blocks; the course counts nowhere.
+        let expected = Quality {
+            heavy_adjacent_days: 1,
+            extra_switches: 2,
+            imbalance: 2,
+        };
+        assert_eq!(Quality::of(&now), expected);
+        assert_eq!(expected.score(), 1042);
+        // What is wanted as early as possible is not asked to be even.
+        now.task_classes[0].strategy = Strategy::Rapid;
+        assert_eq!(
+            Quality::of(&now),
+            Quality {
+                imbalance: 0,
+                ..expected
+            }
+        );
+    }
+
+    #[test]
+    fn an_empty_schedule_is_perfect() {
+        assert_eq!(Quality::of(&state(0, vec![])).score(), 0);
+        assert_eq!(Quality::of(&state(7, vec![])).score(), 0);
+    }
+}
