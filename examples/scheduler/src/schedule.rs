@@ -1,6 +1,7 @@
-//! The schedule: its model, its tools, the rough build and the diagnosis. Nothing here waits,
-//! asks or stores: every function reads a [`ScheduleState`] and says what should change.
-
+#![doc = include_str!("../../../docs/scheduling.md")]
+//!
+//! Nothing here waits, asks or stores: every function reads a [`ScheduleState`] and says what should
+//! change.
 mod board;
 mod change;
 mod diff;

@@ -16,6 +16,7 @@ use crate::{
     contract::{ActionKind, Call, Decision},
     deps::Deps,
     mind::{Spoken, show},
+    schedule::polish,
 };
 
 /// The changes that a decision makes, or why it is refused.
@@ -173,11 +174,27 @@ impl Judging<'_> {
 
     /// What was placed without asking is kept only if the person says so.
     fn keeping(&self) -> Vec<Update> {
-        if self.agent.run.always_execute {
+        let mut updates = self.polished();
+        updates.extend(if self.agent.run.always_execute {
             vec![Update::Kept, Update::Done]
         } else {
             vec![Update::Closing]
+        });
+        updates
+    }
+
+    /// The last touch on what was refined: what the candidates do not look for. What the person
+    /// wanted as a draft, or placed by hand, is left as it is.
+    fn polished(&self) -> Vec<Update> {
+        let refined = self.agent.schedule.as_deref();
+        let changes = refined
+            .filter(|_| self.agent.run.optimize_only)
+            .map(polish)
+            .unwrap_or_default();
+        if changes.is_empty() {
+            return vec![];
         }
+        vec![Update::Scheduled(changes)]
     }
 
     fn abort(&self) -> Vec<Update> {

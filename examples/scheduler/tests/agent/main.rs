@@ -10,6 +10,7 @@ mod common;
 mod classification;
 mod crashes;
 mod decisions;
+mod drafts;
 mod limits;
 mod planning;
 mod prompts;

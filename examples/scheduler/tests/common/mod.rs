@@ -365,3 +365,47 @@ pub(crate) fn told(request: &ChatRequest) -> String {
         .map(|message| message.content.as_str());
     texts.collect::<Vec<_>>().join("\n---\n")
 }
+
+/// Weeks whose mornings are full of courses, and classes with pending items.
+pub(crate) fn term(classes: u32, items: u32, weeks: u16) -> ScheduleState {
+    let mut state = week();
+    state.window.days = (1..=weeks * 7)
+        .map(|day_index| DayMapping {
+            day_index,
+            week: (day_index - 1) / 7 + 1,
+            day_of_week: u8::try_from((day_index - 1) % 7 + 1).expect("at most 7"),
+            date: String::new(),
+        })
+        .collect();
+    state.tasks = (1..=weeks * 7)
+        .filter(|day| day % 7 < 6 && day % 7 > 0)
+        .map(|day| Task {
+            source: Source::Event,
+            status: TaskStatus::Existing,
+            locked: true,
+            event_type: EventType::Course,
+            task_class_id: None,
+            ..item(u32::from(day), "Lecture", 0, 0, Some(Slot::new(day, 1, 4)))
+        })
+        .collect();
+    for of in 1..=classes {
+        let items = (1..=items).map(|order| Task {
+            category: format!("Class {of}"),
+            ..item(
+                of * 1000 + order,
+                &format!("Item {of}.{order}"),
+                of,
+                order,
+                None,
+            )
+        });
+        state.tasks.extend(items);
+    }
+    state.task_classes = (1..=classes)
+        .map(|of| TaskClass {
+            total_slots: items * 2,
+            ..class(of, &format!("Class {of}"))
+        })
+        .collect();
+    state
+}
