@@ -1,0 +1,91 @@
+// Talking to the server.
+const PAUSES = [250, 500, 1000, 2000, 5000];
+
+let askKey = async () => null;
+
+// Whoever can ask the person for a key, when the server wants one.
+export function keyFrom(ask) {
+  askKey = ask;
+}
+
+export class Refused extends Error {
+  constructor(status, error) {
+    super(error?.message ?? `HTTP ${status}`);
+    this.status = status;
+    this.type = error?.type ?? 'unknown';
+  }
+}
+
+async function send(path, options = {}, again = true) {
+  const key = sessionStorage.getItem('key');
+  const headers = { ...(options.body ? { 'content-type': 'application/json' } : {}), ...options.headers };
+  if (key) headers.authorization = `Bearer ${key}`;
+  const response = await fetch(path, { ...options, headers });
+  if (response.status === 401 && again) {
+    const key = await askKey();
+    if (key) {
+      sessionStorage.setItem('key', key);
+      return send(path, options, false);
+    }
+  }
+  if (!response.ok) throw new Refused(response.status, (await response.json().catch(() => null))?.error);
+  return response;
+}
+
+export const get = async (path) => (await send(path)).json();
+
+export const post = async (path, body = {}, headers = {}) =>
+  (await send(path, { method: 'POST', body: JSON.stringify(body), headers })).json();
+
+export const remove = (path) => send(path, { method: 'DELETE' });
+
+// Cuts a stream of server-sent events into events.
+export class Frames {
+  #rest = '';
+
+  push(text) {
+    this.#rest += text;
+    const frames = this.#rest.split('\n\n');
+    this.#rest = frames.pop();
+    return frames.flatMap((frame) => {
+      const event = { id: null, data: [] };
+      for (const line of frame.split('\n')) {
+        if (line.startsWith('data:')) event.data.push(line.slice(5).replace(/^ /, ''));
+        else if (line.startsWith('id:')) event.id = line.slice(3).trim();
+      }
+      return event.data.length ? [{ id: event.id, data: event.data.join('\n') }] : [];
+    });
+  }
+}
+
+// Follows a thread until `signal` says stop. A cut connection comes back from where it was.
+export async function follow(thread, after, { signal, take, cut, back }) {
+  let last = String(after);
+  for (let tries = 0; !signal.aborted; tries += 1) {
+    try {
+      const path = `threads/${encodeURIComponent(thread)}/events?after=${last}`;
+      const response = await send(path, { signal, headers: { 'last-event-id': last } });
+      back();
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      const frames = new Frames();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        tries = 0;
+        for (const frame of frames.push(value)) {
+          if (frame.id) last = frame.id;
+          if (frame.data !== '[DONE]') take(JSON.parse(frame.data).ev);
+        }
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof Refused && error.status < 500 && error.status !== 429) throw error;
+    }
+    if (signal.aborted) return;
+    cut();
+    await new Promise((wake) => {
+      const timer = setTimeout(wake, PAUSES[Math.min(tries, PAUSES.length - 1)]);
+      signal.addEventListener('abort', () => { clearTimeout(timer); wake(); }, { once: true });
+    });
+  }
+}

@@ -1,0 +1,279 @@
+// The page: conversations on the left, the talk in the middle, the agent's panels and its work on
+// the right.
+import agent from './agent.js';
+import { follow, get, keyFrom, post, remove } from './api.js';
+import { Blocks } from './blocks.js';
+import { Cards } from './cards.js';
+import { element } from './element.js';
+import { Inspector } from './inspector.js';
+import { Thread } from './thread.js';
+import { label, lang, speak, word } from './words.js';
+
+const $ = (id) => document.getElementById(id);
+const blocks = new Blocks($('blocks'));
+const cards = new Cards($('cards'), answer);
+let [name, thread, reading, mine] = [null, new Thread(), null, false];
+let drawing = false;
+
+// Drawing waits for the next frame, so that a stream of tokens costs one drawing a frame.
+function draw() {
+  if (drawing) return;
+  drawing = true;
+  requestAnimationFrame(() => {
+    drawing = false;
+    blocks.draw(thread);
+    const asked = cards.draw(thread.questions);
+    const running = thread.status === 'running';
+    $('title').textContent = thread.title ?? (name ? word('untitled') : agent.title ?? 'fugato');
+    $('state').textContent = reading?.cut ? word('cut') : word(thread.status === 'failed' ? 'failed_thread' : thread.status);
+    $('send').disabled = running || asked;
+    $('stop').hidden = !running;
+    again(thread.status);
+    inspector.live(thread.live.values());
+  });
+}
+
+// What was left or failed can go on.
+function again(status) {
+  const how = { unfinished: 'recover', failed: 'retry' }[status];
+  const there = $('again');
+  if (!how) there?.remove();
+  else if (there?.dataset.how !== how) {
+    there?.remove();
+    $('state').after(element('button', { id: 'again', type: 'button', 'data-how': how, onclick: () => act(how) }, word(how)));
+  }
+}
+
+const path = () => `threads/${encodeURIComponent(name)}`;
+
+async function act(how, body = {}) {
+  try {
+    await post(`${path()}/${how}`, body);
+  } catch (error) {
+    complain(error);
+  }
+}
+
+function complain(error) {
+  thread.add({ kind: 'error', text: error.message });
+  draw();
+}
+
+async function open(other) {
+  reading?.stop.abort();
+  [name, mine] = [other, false];
+  thread = new Thread();
+  blocks.clear();
+  document.body.classList.remove('threads-open');
+  const hash = other ? `#${encodeURIComponent(other)}` : '';
+  if (location.hash !== hash) history.pushState(null, '', hash || location.pathname);
+  mark();
+  if (other) {
+    try {
+      await load();
+    } catch (error) {
+      complain(error);
+      return;
+    }
+    read();
+  }
+  inspector.show(other);
+  for (const panel of panels) panel.thread?.(other);
+  draw();
+}
+
+async function load() {
+  const of = name;
+  const view = await get(path());
+  if (of !== name) return;
+  blocks.clear();
+  thread.load(view);
+  draw();
+}
+
+function read() {
+  const stop = new AbortController();
+  const now = { stop, cut: false };
+  reading = now;
+  const say = (cut) => {
+    now.cut = cut;
+    draw();
+  };
+  follow(name, thread.head, { signal: stop.signal, take, cut: () => say(true), back: () => say(false) })
+    .catch((error) => now === reading && complain(error));
+}
+
+const ENDS = ['run_finished', 'run_parked', 'run_failed', 'run_cancelled'];
+
+function take(ev) {
+  if (ev.kind === 'run_started' && !mine && !ev.resumed) {
+    // Somebody else began it, perhaps in another window: the server knows what was said.
+    load().catch(complain);
+  }
+  thread.take(ev);
+  if (ENDS.includes(ev.kind)) {
+    mine = false;
+    list();
+    // The title and what the agent's panels show may have changed.
+    get(path()).then((view) => { thread.title = view.title; draw(); }).catch(() => {});
+    for (const panel of panels) panel.changed?.();
+  }
+  if (ev.seq !== undefined) inspector.more();
+  draw();
+}
+
+// Begins a run; a conversation begins with its first words.
+async function say(text, extra = {}) {
+  if (!name) {
+    const first = `${new Date().toISOString().replace(/[^0-9]/g, '')}-${crypto.randomUUID().slice(0, 8)}`;
+    name = first;
+    thread = new Thread();
+    history.pushState(null, '', `#${encodeURIComponent(first)}`);
+  }
+  mine = true;
+  thread.said(text);
+  draw();
+  try {
+    await post(`${path()}/runs`, { text, extra: { lang: lang(), ...extra } }, { 'idempotency-key': crypto.randomUUID() });
+  } catch (error) {
+    thread.status = 'idle';
+    complain(error);
+    return;
+  }
+  if (!reading || reading.stop.signal.aborted || reading.of !== name) {
+    reading?.stop.abort();
+    read();
+    reading.of = name;
+    inspector.show(name);
+    for (const panel of panels) panel.thread?.(name);
+    list();
+  }
+}
+
+async function answer(asked, value) {
+  mine = true;
+  await post(`${path()}/resume`, { answers: { [asked.id]: value }, ...(asked.digest ? { digests: { [asked.id]: asked.digest } } : {}) });
+  thread.answered.add(asked.id);
+  thread.questions.delete(asked.id);
+  thread.status = 'running';
+  draw();
+}
+
+async function list() {
+  const { threads } = await get('threads?limit=200').catch(() => ({ threads: [] }));
+  $('thread-list').replaceChildren(...threads.reverse().map((it) => element('li', { 'data-name': it.thread, 'data-status': it.status },
+    element('button', { type: 'button', onclick: () => open(it.thread) }, it.title ?? word('untitled')),
+    element('span', { class: 'dot', title: word(it.status) }),
+    element('button', { type: 'button', class: 'remove', 'aria-label': `${word('remove')}: ${it.title ?? it.thread}`, onclick: () => drop(it.thread) }, '×'))));
+  mark();
+}
+
+function mark() {
+  for (const it of $('thread-list').children) it.setAttribute('aria-current', String(it.dataset.name === name));
+}
+
+async function drop(other) {
+  if (!confirm(word('removing'))) return;
+  try {
+    await remove(`threads/${encodeURIComponent(other)}`);
+    if (other === name) open(null);
+  } catch (error) {
+    complain(error);
+  }
+  list();
+}
+
+// The agent's own panels, and the inspector after them.
+const inspectorRoot = element('section', { role: 'tabpanel' });
+const inspector = new Inspector(inspectorRoot, (forked) => { list(); open(forked); });
+const desk = { get, post, say, path, lang, word, element, busy: () => thread.status === 'running' || thread.questions.size > 0 };
+const panels = agent.panels.map((panel) => {
+  const root = element('section', { role: 'tabpanel' });
+  return { ...panel.mount(root, desk), root, title: panel.title };
+});
+
+function tabs() {
+  const all = [...panels.map((panel) => [panel.title[lang()] ?? panel.title.en, panel.root]), [word('inspector'), inspectorRoot]];
+  const choose = (nth) => {
+    all.forEach(([, root], at) => { root.hidden = at !== nth; });
+    [...$('tabs').children].forEach((tab, at) => {
+      tab.setAttribute('aria-selected', String(at === nth));
+      tab.tabIndex = at === nth ? 0 : -1;
+    });
+  };
+  $('tabs').replaceChildren(...all.map(([title], nth) => element('button', {
+    role: 'tab', type: 'button', onclick: () => choose(nth),
+    onkeydown: ({ key }) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
+      if (step) {
+        const next = (nth + step + all.length) % all.length;
+        choose(next);
+        $('tabs').children[next].focus();
+      }
+    },
+  }, title)));
+  $('panels').replaceChildren(...all.map(([, root]) => root));
+  choose(0);
+}
+
+// A card's data is fetched when it is opened.
+$('blocks').addEventListener('card', ({ detail }) => {
+  const panel = panels.find((it) => it.card);
+  detail.body.replaceChildren();
+  if (panel) panel.card(detail.block, detail.body);
+  else detail.body.append(element('pre', {}, JSON.stringify(detail.block.data, null, 2)));
+});
+
+$('say-form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  const text = $('say').value.trim();
+  if (!text || $('send').disabled) return;
+  $('say').value = '';
+  grow();
+  say(text);
+});
+$('say').addEventListener('keydown', (event) => {
+  // Enter that ends the choice of a character sends nothing.
+  if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
+    event.preventDefault();
+    $('say-form').requestSubmit();
+  }
+});
+const grow = () => {
+  $('say').rows = Math.min(8, $('say').value.split('\n').length);
+};
+$('say').addEventListener('input', grow);
+$('stop').addEventListener('click', () => act('cancel'));
+$('new').addEventListener('click', () => { open(null); $('say').focus(); });
+$('open-threads').addEventListener('click', () => document.body.classList.toggle('threads-open'));
+$('open-side').addEventListener('click', () => document.body.classList.toggle('no-side'));
+$('language').addEventListener('click', () => { speak(lang() === 'en' ? 'zh' : 'en'); text(); });
+$('theme').addEventListener('click', () => {
+  const dark = document.documentElement.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+  paint(dark === 'dark' ? 'light' : 'dark');
+});
+function paint(theme) {
+  document.documentElement.dataset.theme = theme;
+  localStorage.setItem('theme', theme);
+}
+function text() {
+  label(document);
+  $('language').textContent = word('language');
+  $('theme').textContent = '◐';
+  $('theme').setAttribute('aria-label', word('theme'));
+  tabs();
+  for (const panel of panels) panel.changed?.();
+  list();
+  draw();
+}
+
+keyFrom(() => new Promise((give) => {
+  $('key').onclose = () => give($('key-value').value || null);
+  $('key').showModal();
+}));
+window.addEventListener('popstate', () => open(decodeURIComponent(location.hash.slice(1)) || null));
+if (localStorage.getItem('theme')) paint(localStorage.getItem('theme'));
+if (innerWidth < 1024) document.body.classList.add('no-side');
+text();
+open(decodeURIComponent(location.hash.slice(1)) || null);
+$('say').focus();

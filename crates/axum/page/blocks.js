@@ -1,0 +1,89 @@
+// Drawing a conversation, block by block. A block that did not change is not touched.
+import { element, pretty } from './element.js';
+import { word } from './words.js';
+
+export class Blocks {
+  #root;
+  #drawn = new Map();
+
+  constructor(root) {
+    this.#root = root;
+  }
+
+  clear() {
+    this.#drawn.clear();
+    this.#root.replaceChildren();
+  }
+
+  draw(thread) {
+    const stay = this.#root.scrollHeight - this.#root.scrollTop - this.#root.clientHeight < 80;
+    for (const block of thread.blocks) {
+      const drawn = this.#drawn.get(block.id);
+      if (drawn && !thread.changed.has(block.id)) continue;
+      const next = draw(block, drawn);
+      if (!drawn) this.#root.append(next);
+      else if (drawn !== next) drawn.replaceWith(next);
+      this.#drawn.set(block.id, next);
+    }
+    thread.changed.clear();
+    if (stay) this.#root.scrollTop = this.#root.scrollHeight;
+  }
+}
+
+function draw(block, before) {
+  const drawn = (DRAW[block.kind] ?? DRAW.status)(block, before);
+  drawn.classList.toggle('void', block.void === true);
+  return drawn;
+}
+
+// The text that is there already stays, so that a selection in it survives.
+function text(block, before) {
+  const drawn = before ?? element('div', { class: `block ${block.kind}` }, '');
+  const node = drawn.firstChild;
+  if (block.text.startsWith(node.data)) node.appendData(block.text.slice(node.length));
+  else node.data = block.text;
+  return drawn;
+}
+
+const DRAW = {
+  user: text,
+  text,
+  status: text,
+  error: text,
+  correction: text,
+  reasoning(block, before) {
+    const drawn = before ?? element('details', { class: 'block reasoning', open: true },
+      element('summary', {}, element('span', { class: 'how' })), element('div', {}, ''));
+    const took = block.seconds === null ? '' : word('seconds', block.seconds);
+    drawn.querySelector('.how').textContent = block.open ? word('thinking') : `${word('thought')} ${took}`;
+    drawn.lastChild.textContent = block.text;
+    // It folds when it is finished; whoever opens it again keeps it open.
+    if (!block.open && !block.folded) {
+      block.folded = true;
+      drawn.open = false;
+    }
+    return drawn;
+  },
+  tool(block, before) {
+    const drawn = before ?? element('details', { class: 'block tool' }, element('summary'), element('div'));
+    drawn.firstChild.replaceChildren(
+      element('span', { class: 'what' }, block.name),
+      element('span', { class: 'how' }, block.summary ?? block.preview),
+      element('span', { class: 'badge', 'data-status': block.status }, word(block.status)),
+    );
+    const parts = [['arguments', block.arguments], ['result', block.result]].filter(([, value]) => value !== undefined && value !== null);
+    drawn.lastChild.replaceChildren(...parts.flatMap(([name, value]) => [element('h3', {}, word(name)), element('pre', {}, pretty(value))]));
+    return drawn;
+  },
+  card(block, before) {
+    if (before) return before;
+    // What is on it is fetched when it is looked at, and not before it is stored.
+    const body = element('div');
+    return element('details', {
+      class: 'block card',
+      ontoggle: ({ target }) => {
+        if (target.open) target.dispatchEvent(new CustomEvent('card', { bubbles: true, detail: { block, body } }));
+      },
+    }, element('summary', {}, element('span', { class: 'what' }, word('card')), element('span', { class: 'how' }, block.card)), body);
+  },
+};

@@ -1,0 +1,118 @@
+// Open questions, each a card that is answered once.
+import { element } from './element.js';
+import { word } from './words.js';
+
+export class Cards {
+  #root;
+  #answer;
+  #folded = new Set();
+
+  // `answer(question, value)` sends an answer, and fails if it is refused.
+  constructor(root, answer) {
+    this.#root = root;
+    this.#answer = answer;
+  }
+
+  // Whether a question is in the way of other words.
+  draw(questions) {
+    const shown = new Set([...questions.keys()]);
+    for (const card of [...this.#root.children]) if (!shown.has(card.dataset.id)) card.remove();
+    for (const [id, asked] of questions) {
+      const there = [...this.#root.children].find((card) => card.dataset.id === id);
+      if (!there) {
+        this.#root.append(this.#card(asked));
+        // A card that a person has just been given takes the keyboard, unless they are writing.
+        if (document.activeElement === document.body) this.#root.lastChild.querySelector('button.first, textarea')?.focus();
+      }
+    }
+    return questions.size > 0;
+  }
+
+  #card(asked) {
+    const { prompt } = asked;
+    const wrong = element('p', { class: 'wrong', role: 'alert' });
+    const body = element('div');
+    const send = async (value) => {
+      for (const it of card.querySelectorAll('button, textarea')) it.disabled = true;
+      try {
+        await this.#answer(asked, value);
+      } catch (error) {
+        wrong.textContent = error.message;
+        for (const it of card.querySelectorAll('button, textarea')) it.disabled = false;
+      }
+    };
+    const fold = element('button', {
+      type: 'button',
+      onclick: () => {
+        const folded = !this.#folded.delete(asked.id);
+        if (folded) this.#folded.add(asked.id);
+        body.hidden = folded;
+        fold.textContent = word(folded ? 'open' : 'close');
+      },
+    }, word('close'));
+    const title = `question-${asked.id}`;
+    const card = element('article', { class: 'question', 'data-id': asked.id, 'aria-labelledby': title },
+      element('header', {}, element('h2', { id: title }, prompt.title ?? asked.key ?? ''), fold), body);
+    const text = prompt.summary ?? prompt.question ?? prompt.text ?? (typeof prompt === 'string' ? prompt : '');
+    body.append(element('p', {}, text), form(asked, send), wrong);
+    if (this.#folded.has(asked.id)) {
+      body.hidden = true;
+      fold.textContent = word('open');
+    }
+    return card;
+  }
+}
+
+const press = (name, value, first, send) =>
+  element('button', { type: 'button', class: first ? 'first' : '', onclick: () => send(value) }, name);
+
+// How a question is answered follows from its schema, and from what its prompt says it is.
+function form(asked, send) {
+  const schema = asked.schema ?? {};
+  const options = asked.prompt.options ?? schema.enum;
+  if (Array.isArray(options)) {
+    const value = (option) => (typeof option === 'object' && option !== null ? option.value ?? option.id ?? option.label : option);
+    const name = (option) => String(typeof option === 'object' && option !== null ? option.label ?? option.title ?? value(option) : option);
+    return element('div', { class: 'choices' }, options.map((option, nth) => press(name(option), value(option), nth === 0, send)));
+  }
+  if (schema.type === 'boolean') {
+    return element('div', { class: 'choices' }, press(word('accept'), true, true, send), press(word('reject'), false, false, send));
+  }
+  const acts = schema.properties?.action !== undefined;
+  if (acts && asked.prompt.type === 'confirm') return confirm(send);
+  return words((text) => (schema.type === 'object' ? { text } : schema.type === 'string' ? text : parsed(text)), word('answer'), send);
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function confirm(send) {
+  const choices = element('div', { class: 'choices' },
+    press(word('accept'), { action: 'approve' }, true, send),
+    press(word('reject'), { action: 'reject' }, false, send),
+    element('button', { type: 'button', onclick: () => {
+      const because = words((text) => ({ action: 'reject', text }), word('reject'), send, () => because.replaceWith(choices));
+      choices.replaceWith(because);
+      because.querySelector('textarea').focus();
+    } }, word('because')));
+  return choices;
+}
+
+function words(value, name, send, back) {
+  const text = element('textarea', { rows: '2', 'aria-label': back ? word('reason') : name, placeholder: back ? word('reason') : '' });
+  const say = () => text.value.trim() && send(value(text.value.trim()));
+  text.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      say();
+    }
+  });
+  return element('div', {}, text, element('div', { class: 'choices' },
+    element('button', { type: 'button', class: 'first', onclick: say }, name),
+    back ? element('button', { type: 'button', onclick: back }, word('back')) : null));
+}

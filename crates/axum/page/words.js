@@ -1,0 +1,54 @@
+// What the page says, in the languages that it speaks.
+const WORDS = {
+  en: {
+    conversations: 'Conversations', new: 'New', message: 'Your message', hint: 'Say what you want. Enter sends, Shift+Enter begins a line.',
+    send: 'Send', stop: 'Stop', skip: 'To the message', details: 'Details', key: 'Key', go: 'Go on',
+    untitled: 'New conversation', remove: 'Remove', removing: 'Remove this conversation and all that belongs to it?',
+    thought: 'Thought', thinking: 'Thinking…', seconds: (n) => `${n} s`,
+    called: 'running', ok: 'done', blocked: 'refused', failed: 'failed', arguments: 'Arguments', result: 'Result',
+    accept: 'Accept', reject: 'Reject', because: 'Reject, because…', reason: 'Why not, and what instead?', answer: 'Answer', back: 'Back',
+    yes: 'Yes', no: 'No', close: 'Close', open: 'Show the question', waiting: 'waiting for your answer', running: 'at work', idle: '',
+    sleeping: 'waiting for its time', unfinished: 'left unfinished', failed_thread: 'stopped by an error', cut: 'connection lost, coming back…',
+    recover: 'Go on', retry: 'Try again', inspector: 'At work', graph: 'Graph', log: 'Log', state: 'State', changes: 'Changes', more: 'More',
+    fork: 'Begin another conversation here', at: (seq) => `position ${seq}`, nothing: 'Nothing changed.', empty: 'Nothing has happened yet.',
+    theme: 'Light or dark', language: '中文', attempt: (n) => `attempt ${n}`, choose: 'Select a line to see the state there.',
+    card: 'Result', correction: 'Corrected', cancelled: 'Stopped', error: 'Error',
+  },
+  zh: {
+    conversations: '会话', new: '新建', message: '消息', hint: '说说你想做什么。Enter 发送，Shift+Enter 换行。',
+    send: '发送', stop: '停止', skip: '跳到输入框', details: '详情', key: '密钥', go: '继续',
+    untitled: '新会话', remove: '删除', removing: '删除这个会话和它的全部内容？',
+    thought: '思考', thinking: '思考中…', seconds: (n) => `${n} 秒`,
+    called: '进行中', ok: '完成', blocked: '被拒绝', failed: '失败', arguments: '参数', result: '结果',
+    accept: '同意', reject: '拒绝', because: '拒绝并说明…', reason: '为什么不行？应该怎样？', answer: '回答', back: '返回',
+    yes: '是', no: '否', close: '收起', open: '查看问题', waiting: '等待你的回答', running: '工作中', idle: '',
+    sleeping: '等待时间到', unfinished: '尚未完成', failed_thread: '因错误停止', cut: '连接中断，正在恢复…',
+    recover: '继续', retry: '重试', inspector: '工作过程', graph: '流程图', log: '日志', state: '状态', changes: '变化', more: '更多',
+    fork: '从这里开始新会话', at: (seq) => `位置 ${seq}`, nothing: '没有变化。', empty: '还没有发生任何事。',
+    theme: '浅色或深色', language: 'English', attempt: (n) => `第 ${n} 次`, choose: '选择一行，查看当时的状态。',
+    card: '结果', correction: '已纠正', cancelled: '已停止', error: '错误',
+  },
+};
+
+let language = localStorage.getItem('language') ?? (navigator.language.startsWith('zh') ? 'zh' : 'en');
+
+export const lang = () => language;
+
+export function word(name, ...values) {
+  const found = WORDS[language][name] ?? WORDS.en[name] ?? name;
+  return typeof found === 'function' ? found(...values) : found;
+}
+
+export function speak(other) {
+  language = other;
+  localStorage.setItem('language', other);
+  label(document);
+}
+
+// Fills in what the markup only names.
+export function label(root) {
+  document.documentElement.lang = language;
+  for (const it of root.querySelectorAll('[data-word]')) it.textContent = word(it.dataset.word);
+  for (const it of root.querySelectorAll('[data-hint]')) it.placeholder = word(it.dataset.hint);
+  for (const it of root.querySelectorAll('[data-label]')) it.setAttribute('aria-label', word(it.dataset.label));
+}

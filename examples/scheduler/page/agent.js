@@ -1,0 +1,154 @@
+// The scheduler's panel: the weeks, with what lies where, and what can be dragged elsewhere.
+import { change, days, lines, weeks } from './weeks.js';
+
+const WORDS = {
+  en: {
+    week: 'Week', weekTitle: (n) => `Week ${n}`, before: 'Earlier', after: 'Later', pending: 'To be placed', none: 'No schedule yet: say what you want to plan.',
+    days: ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'], course: 'course', existing: 'kept', suggested: 'proposed', moved: 'just moved',
+    how: 'Drag an item, or focus it, choose a place with the arrow keys and press Enter.', section: (n) => `section ${n}`,
+    wish: (name, day, section) => `Move ${name} to ${day}, section ${section}.`, place: (name, day, section) => `Place ${name} on ${day}, section ${section}.`,
+    done: 'Placed in this conversation', at: (day, from, to) => `${day}, sections ${from}–${to}`,
+  },
+  zh: {
+    week: '周视图', weekTitle: (n) => `第 ${n} 周`, before: '前一周', after: '后一周', pending: '待安排', none: '还没有日程：说说你想安排什么。',
+    days: ['周一', '周二', '周三', '周四', '周五', '周六', '周日'], course: '课程', existing: '已确认', suggested: '建议', moved: '刚刚移动',
+    how: '拖动任务，或选中后用方向键选择位置并按 Enter。', section: (n) => `第 ${n} 节`,
+    wish: (name, day, section) => `把${name}移到${day}第 ${section} 节。`, place: (name, day, section) => `把${name}安排在${day}第 ${section} 节。`,
+    done: '本次会话的安排', at: (day, from, to) => `${day} 第 ${from}–${to} 节`,
+  },
+};
+
+function mount(root, desk) {
+  const { element } = desk;
+  const t = () => WORDS[desk.lang()];
+  let [thread, state, week, target] = [null, null, 1, null];
+
+  async function look() {
+    const of = thread;
+    const read = of ? await desk.get(`threads/${encodeURIComponent(of)}/state`).catch(() => null) : null;
+    if (of !== thread) return;
+    state = read?.state ?? null;
+    draw();
+  }
+
+  const dayName = (day) => `${t().days[day.day_of_week - 1]}${day.date ? ` ${day.date}` : ` (${day.day_index})`}`;
+
+  // A wish is said like any other, so it goes through the same tools, gates and questions.
+  function move(task, day, section) {
+    if (desk.busy()) return;
+    const placed = task.slots.length > 0;
+    const text = (placed ? t().wish : t().place)(task.name, dayName(day), section);
+    desk.say(text, { change: change(task, day.day_index, section) });
+  }
+
+  function cell(day, section, task) {
+    const drop = {
+      'data-day': day.day_index, 'data-section': section,
+      ondragover: (event) => { event.preventDefault(); event.currentTarget.classList.add('over'); },
+      ondragleave: ({ currentTarget }) => currentTarget.classList.remove('over'),
+      ondrop: (event) => {
+        event.preventDefault();
+        event.currentTarget.classList.remove('over');
+        const dragged = state.schedule.tasks.find((it) => String(it.state_id) === event.dataTransfer.getData('text/plain'));
+        if (dragged) move(dragged, day, section);
+      },
+    };
+    if (!task) return element('td', drop);
+    if (task.continued) return null;
+    return element('td', { ...drop, rowspan: task.rows }, item(task.task, day, section, task.guest));
+  }
+
+  function item(task, day, section, guest) {
+    const fixed = task.locked || task.event_type === 'course';
+    const moved = state.moved.has(task.state_id);
+    const how = [fixed ? t().course : t()[task.status] ?? '', moved ? t().moved : ''].filter(Boolean).join(', ');
+    return element('div', {
+      class: `item ${fixed ? 'course' : task.status} ${moved ? 'moved' : ''}`, 'data-task': task.state_id,
+      ...(fixed ? {} : {
+        draggable: 'true', tabindex: '0', role: 'button', 'aria-label': `${task.name}, ${how}`,
+        ondragstart: ({ dataTransfer }) => dataTransfer.setData('text/plain', String(task.state_id)),
+        onkeydown: (event) => keys(event, task, day, section),
+      }),
+    }, task.name, guest ? item(guest, day, section) : null);
+  }
+
+  // With the keyboard a place is chosen first, and then taken.
+  function keys(event, task, day, section) {
+    const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+    const all = state.schedule.window.days;
+    if (step) {
+      event.preventDefault();
+      const from = target?.task === task.state_id ? target : { day: day?.day_index ?? 1, section: section ?? 1 };
+      target = {
+        task: task.state_id,
+        day: Math.max(1, Math.min(all.length, from.day + step[0])),
+        section: Math.max(1, Math.min(12, from.section + step[1])),
+      };
+      root.querySelectorAll('.over').forEach((it) => it.classList.remove('over'));
+      root.querySelector(`td[data-day="${target.day}"][data-section="${target.section}"]`)?.classList.add('over');
+      const at = all.find((it) => it.day_index === target.day);
+      note.textContent = at ? `${dayName(at)}, ${t().section(target.section)}` : '';
+    } else if (event.key === 'Enter' && target?.task === task.state_id) {
+      event.preventDefault();
+      const at = all.find((it) => it.day_index === target.day);
+      if (at) move(task, at, target.section);
+    } else if (event.key === 'Escape') {
+      target = null;
+      draw();
+    }
+  }
+
+  const note = element('p', { class: 'note', role: 'status' });
+
+  function draw() {
+    const schedule = state?.schedule;
+    if (!schedule) {
+      root.replaceChildren(element('p', {}, t().none));
+      return;
+    }
+    state.moved = new Set(lines(state.original, schedule).map((line) => line.task.state_id));
+    const all = weeks(schedule);
+    week = Math.min(Math.max(week, all[0] ?? 1), all.at(-1) ?? 1);
+    const shown = days(schedule, week);
+    const rows = Array.from({ length: 12 }, (_, nth) => element('tr', {},
+      element('th', { scope: 'row' }, String(nth + 1)),
+      shown.map((day) => cell(day, nth + 1, day.sections[nth]))));
+    const turn = (by, name) => element('button', {
+      type: 'button', disabled: !all.includes(week + by), onclick: () => { week += by; draw(); },
+    }, name);
+    const pending = schedule.tasks.filter((task) => task.status === 'pending');
+    note.textContent = t().how;
+    root.replaceChildren(
+      element('div', { class: 'week-bar' }, turn(-1, t().before), element('h2', {}, t().weekTitle(week)), turn(1, t().after)),
+      element('table', { class: 'week' },
+        element('thead', {}, element('tr', {}, element('td'), shown.map((day) => element('th', { scope: 'col' }, dayName(day))))),
+        element('tbody', {}, rows)),
+      note,
+      pending.length ? element('section', {}, element('h2', {}, t().pending), element('div', { class: 'pending' }, pending.map((task) => item(task)))) : '',
+    );
+  }
+
+  return {
+    thread(other) {
+      [thread, state, week, target] = [other, null, 1, null];
+      look();
+    },
+    changed: look,
+    // The card at the end of a run: what was placed, read when somebody looks.
+    async card(block, body) {
+      await look();
+      const schedule = state?.schedule;
+      const placed = schedule ? lines(state.original, schedule) : [];
+      const at = (task) => task.slots.map((slot) => {
+        const day = schedule.window.days.find((it) => it.day_index === slot.day);
+        return t().at(day ? dayName(day) : slot.day, slot.slot_start, slot.slot_end);
+      }).join('; ');
+      body.append(element('h3', {}, t().done), element('ul', {}, placed.map(({ task }) => element('li', {}, `${task.name}: ${at(task)}`))));
+    },
+  };
+}
+
+export default {
+  title: 'Scheduler',
+  panels: [{ title: { en: WORDS.en.week, zh: WORDS.zh.week }, mount }],
+};
