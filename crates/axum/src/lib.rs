@@ -6,6 +6,7 @@ mod agent;
 mod ai_sdk;
 mod body;
 mod caller;
+mod chat;
 mod collect;
 mod erased;
 mod error;
@@ -27,6 +28,8 @@ mod serve;
 mod socket;
 mod threads;
 
+/// The head of a request, for [`Authenticate`].
+pub use ::axum::http::request::Parts;
 pub use agent::{Agent, Said, Unusable};
 pub use caller::{Authenticate, Caller, Denied, Everyone, InvalidTenant, Tenant};
 pub use limits::Limits;

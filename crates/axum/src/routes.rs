@@ -23,6 +23,7 @@ pub struct AgentRoutes<A> {
     origins: Vec<String>,
     hosts: Vec<String>,
     page: Option<Page>,
+    beside: Router,
     pub(crate) grace: Duration,
     pub(crate) recovers: bool,
 }
@@ -37,6 +38,7 @@ impl<A: Agent> AgentRoutes<A> {
             origins: vec![],
             hosts: vec![],
             page: None,
+            beside: Router::new(),
             grace: Duration::from_secs(30),
             recovers: false,
         }
@@ -80,6 +82,14 @@ impl<A: Agent> AgentRoutes<A> {
         self
     }
 
+    /// Serves these paths too. Whoever asks for them has been asked who they are: a handler finds
+    /// the [`Caller`](crate::Caller) among the extensions of the request.
+    #[must_use]
+    pub fn beside(mut self, paths: Router) -> Self {
+        self.beside = self.beside.merge(paths);
+        self
+    }
+
     /// How long steps may take when the server is to end: 30 s by default.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
@@ -110,6 +120,7 @@ impl<A: Agent> AgentRoutes<A> {
         });
         let mut paths = protocols()
             .merge(api())
+            .merge(self.beside.with_state(()))
             .fallback(native::no_such_path)
             .layer(from_fn_with_state(guard.clone(), guard::known))
             .route("/health", get(health::health))

@@ -8,6 +8,7 @@ mod drive;
 mod inspect;
 mod run;
 mod screen;
+mod serve;
 
 use std::process::ExitCode;
 
@@ -53,6 +54,10 @@ async fn carry_out(args: &Args, screen: &mut Screen) -> anyhow::Result<()> {
             run::run(&Desk::open(args).await?, &args.job, answer, screen).await
         }
         Some(Command::Chat) => chat::chat(&Desk::open(args).await?, screen).await,
+        Some(Command::Serve {
+            listen,
+            client_key_env,
+        }) => serve::serve(args, *listen, client_key_env.as_deref(), screen).await,
         Some(Command::History) => inspect::history(&Archive::open(args).await?, screen).await,
         Some(Command::Show { seq }) => {
             inspect::show(&Archive::open(args).await?, *seq, screen).await

@@ -12,6 +12,7 @@ pub mod prompts;
 pub mod report;
 pub mod rules;
 pub mod schedule;
+pub mod served;
 pub mod service;
 pub mod store;
 pub mod tools;

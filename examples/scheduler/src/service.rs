@@ -51,9 +51,14 @@ impl Service {
     }
 
     /// A person asks for something.
-    pub fn request(&self, thread: &ThreadId, mut request: Request) -> Run<Agent> {
+    pub fn request(&self, thread: &ThreadId, request: Request) -> Run<Agent> {
+        self.runner.start(thread, self.input(request))
+    }
+
+    /// What a request is to the runner.
+    pub fn input(&self, mut request: Request) -> Update {
         request.max_rounds = request.max_rounds.min(self.max_rounds);
-        self.runner.start(thread, Update::Requested(request))
+        Update::Requested(request)
     }
 
     /// A person answers a card.

@@ -1,5 +1,6 @@
 use std::{
     fmt::Write as _,
+    net::SocketAddr,
     path::{Path, PathBuf},
 };
 
@@ -19,6 +20,7 @@ Examples:
   scheduler --thread spring --request 'rearrange everything'
                                   ask for more
   scheduler chat                  talk about it
+  scheduler serve                 talk about it in a browser
   scheduler history               list what happened; `show` and `fork` take its numbers
   OPENAI_API_KEY=… scheduler chat --base-url https://api.example.com/v1 --model NAME
                                   let a model decide; where it fails, rules do
@@ -30,7 +32,7 @@ The weeks are written to schedule.ics and schedule.svg in the folder of the conv
 /// Without a command, the sample is scheduled: items are placed by rule, the result is diagnosed
 /// and refined, and you are asked whether to keep it. Everything is stored as it happens: whatever
 /// stops the program, the next start goes on.
-#[derive(Debug, Parser)]
+#[derive(Debug, Clone, Parser)]
 #[command(name = "scheduler", version, after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -86,6 +88,17 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Talks in the terminal
     Chat,
+    /// Serves the agent and its page over HTTP
+    Serve {
+        /// Where to listen; port 0 takes a free one
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+        listen: SocketAddr,
+
+        /// The environment variable with the key that clients must send; needed to listen beyond
+        /// this machine
+        #[arg(long, value_name = "NAME")]
+        client_key_env: Option<String>,
+    },
     /// Lists what happened in the conversation
     History,
     /// Shows the state of the conversation after a line of its history

@@ -1,0 +1,196 @@
+//! The agent behind endpoints: what a client says becomes a request, and a thread becomes what a
+//! page shows.
+use async_trait::async_trait;
+use fugato::{
+    axum::{Said, Unusable},
+    graph::Runner,
+    prompt::is_correction,
+    state::{Interrupt, Message, Role},
+    stream::{Answered, Reply as Answer},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    agent::{Agent, Reply, Request, Update},
+    calendar::Lang,
+    service::Service,
+    store::ScheduleStore,
+};
+use std::sync::Arc;
+
+/// The agent behind endpoints. All conversations are about one calendar.
+pub struct Served {
+    service: Service,
+    store: Arc<dyn ScheduleStore>,
+    calendar: String,
+}
+
+impl Served {
+    /// This agent, about a calendar of this store.
+    pub fn new(service: Service, store: Arc<dyn ScheduleStore>, calendar: impl Into<String>) -> Self {
+        Self {
+            service,
+            store,
+            calendar: calendar.into(),
+        }
+    }
+
+    /// The classes that a request is about: all there are, unless it names some.
+    async fn classes(&self, named: Vec<u32>) -> Result<Vec<u32>, Unusable> {
+        let stored = self.store.read(&self.calendar).await;
+        let stored = stored.map_err(|error| {
+            Unusable::new("the calendar cannot be read now; try again later").because(error)
+        })?;
+        let known: Vec<u32> = stored.map_or(vec![], |stored| {
+            let classes = stored.schedule.task_classes.iter();
+            classes.map(|class| class.id).collect()
+        });
+        match named.iter().find(|id| !known.contains(id)) {
+            None if named.is_empty() => Ok(known),
+            None => Ok(named),
+            Some(id) => Err(Unusable::new(format!(
+                "task_class_ids names {id}, which is no class of the calendar; its classes are {known:?}"
+            ))),
+        }
+    }
+}
+
+/// What a client may send beside the words. What it does not know it may send too: clients of
+/// other protocols have fields of their own.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Extra {
+    task_class_ids: Vec<u32>,
+    always_execute: bool,
+    thinking: Thinking,
+    lang: Option<Lang>,
+}
+
+/// Whether the model shall think: yes, no, or as the route says.
+#[derive(Debug, Default, Deserialize)]
+#[serde(untagged)]
+enum Thinking {
+    Forced(bool),
+    Word(ThinkingWord),
+    #[default]
+    Unsaid,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ThinkingWord {
+    True,
+    False,
+    Auto,
+}
+
+#[async_trait]
+impl fugato::axum::Agent for Served {
+    type State = Agent;
+
+    fn name(&self) -> &'static str {
+        "scheduler"
+    }
+
+    fn runner(&self) -> &Runner<Agent> {
+        self.service.runner()
+    }
+
+    async fn input(&self, said: Said) -> Result<Vec<Update>, Unusable> {
+        if said.text.trim().is_empty() {
+            return Err(Unusable::new(
+                "say what you want: the message has no text",
+            ));
+        }
+        let extra: Extra = serde_json::from_value(Value::Object(said.extra)).map_err(|error| {
+            Unusable::new(format!(
+                "what came beside the words cannot be used: {error}; allowed are task_class_ids \
+                 (numbers), always_execute (a boolean), thinking (true, false or \"auto\") and \
+                 lang (\"en\" or \"zh\")"
+            ))
+        })?;
+        let mut request = Request::new(said.text).classes(self.classes(extra.task_class_ids).await?);
+        request.always_execute = extra.always_execute;
+        request.lang = extra.lang;
+        request.thinking = match extra.thinking {
+            Thinking::Forced(thinking) => Some(thinking),
+            Thinking::Word(ThinkingWord::True) => Some(true),
+            Thinking::Word(ThinkingWord::False) => Some(false),
+            Thinking::Word(ThinkingWord::Auto) | Thinking::Unsaid => None,
+        };
+        Ok(vec![self.service.input(request)])
+    }
+
+    fn answer(&self, _: &Interrupt, answered: Answered) -> Result<Value, Unusable> {
+        let Answered { reply, reason, .. } = answered;
+        let reply = match reply {
+            // Its schema says what is wrong with it.
+            Answer::Value(Value::Object(object)) => return Ok(Value::Object(object)),
+            Answer::Approve | Answer::Value(Value::Bool(true)) => Reply::approve(),
+            Answer::Value(Value::String(text)) => Reply::text(text),
+            _ => Reply::reject(reason),
+        };
+        serde_json::to_value(reply).map_err(|error| Unusable::new("it is no answer").because(error))
+    }
+
+    fn title(&self, agent: &Agent) -> Option<String> {
+        const LONGEST: usize = 40;
+        let asked = agent.conversation.history.iter();
+        let first = asked.into_iter().find(|message| message.role == Role::User)?;
+        let line = first.content.lines().next()?.trim();
+        let mut title: String = line.chars().take(LONGEST).collect();
+        if title.len() < line.len() {
+            title.push('…');
+        }
+        Some(title)
+    }
+
+    fn timeline(&self, agent: &Agent) -> Vec<Value> {
+        let history = &agent.conversation.history;
+        let next = history.iter().skip(1).map(Some).chain([None]);
+        history
+            .iter()
+            .zip(next)
+            // What had to be corrected was not said to the person.
+            .filter(|(message, next)| {
+                !is_correction(message) && !next.is_some_and(is_correction)
+            })
+            .flat_map(|(message, _)| items(message))
+            .collect()
+    }
+}
+
+fn items(message: &Message) -> Vec<Value> {
+    match message.role {
+        Role::User => vec![json!({ "kind": "user_text", "text": message.content })],
+        Role::Assistant => {
+            let mut items = vec![];
+            if !message.content.trim().is_empty() {
+                items.push(json!({
+                    "kind": "assistant_text",
+                    "text": message.content,
+                    "reasoning_content": message.reasoning,
+                }));
+            }
+            items.extend(message.tool_calls.iter().map(|call| {
+                json!({ "kind": "tool_call", "call": call.id, "name": call.name, "arguments": call.arguments })
+            }));
+            items
+        }
+        Role::Tool => vec![json!({
+            "kind": "tool_result",
+            "call": message.tool_call_id,
+            "result": message.content,
+        })],
+        _ => vec![],
+    }
+}
+
+impl std::fmt::Debug for Served {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Served")
+            .field("calendar", &self.calendar)
+            .finish_non_exhaustive()
+    }
+}
