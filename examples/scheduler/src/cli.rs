@@ -21,9 +21,11 @@ use screen::Screen;
 /// Runs a command. Errors name what was wrong and what is allowed, with their causes.
 pub(crate) async fn main(args: Args) -> ExitCode {
     let mut screen = Screen::new(args.lang);
+    // A server ends in peace instead: it lets go of its conversations first.
+    let serves = matches!(args.command, Some(Command::Serve { .. }));
     let done = tokio::select! {
         done = carry_out(&args, &mut screen) => done,
-        Ok(()) = tokio::signal::ctrl_c() => interrupted(&args),
+        Ok(()) = tokio::signal::ctrl_c(), if !serves => interrupted(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -183,7 +183,7 @@ fn items(message: &Message) -> Vec<Value> {
             "call": message.tool_call_id,
             "result": message.content,
         })],
-        _ => vec![],
+        Role::System => vec![],
     }
 }
 

@@ -70,15 +70,20 @@ fn client_key(name: Option<&str>) -> Result<Option<String>> {
 
 /// Ready when the process is asked to end.
 async fn stopped() {
+    let interrupted = tokio::signal::ctrl_c();
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut term) = signal(SignalKind::terminate()) {
-            term.recv().await;
+        if let Ok(mut asked) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = asked.recv() => {}
+                _ = interrupted => {}
+            }
             return;
         }
     }
-    std::future::pending::<()>().await;
+    #[cfg(not(unix))]
+    drop(interrupted.await);
 }
 
 /// Lets in whoever sends the key.
