@@ -10,8 +10,9 @@ pub fn names() -> Vec<String> {
     };
     let kernel = 1..=24;
     let defects = (1..=26).chain(30..=35);
-    range("SCH-", (1..=81).chain(89..=115).collect())
-        .chain(range("SCH-", vec![116, 117, 118, 119, 121, 122, 123, 136]))
+    range("SCH-", (1..=116).collect())
+        .chain(range("SCH-", vec![117, 118, 119, 121, 122, 123]))
+        .chain(range("SCH-", vec![128, 129, 130, 133, 136]))
         .chain(range("L", (1..=11).collect()))
         .chain(["STW-30", "STW-C5"].map(str::to_owned))
         .chain(["PLN-18", "L12", "L13", "L14", "L15"].map(str::to_owned))

@@ -19,7 +19,10 @@ pub use request::Request;
 pub use transition::{CURRENT_STEP, LOOP_CLOSED, PLAN, ROUGH_BUILD_DONE, STEP_ADVANCED};
 pub use update::{Evidence, EvidenceSource, Judged, Routed, Update};
 
-use crate::{calendar::Lang, schedule::ScheduleState};
+use crate::{
+    calendar::Lang,
+    schedule::{Queue, ScheduleState},
+};
 
 /// Everything that crosses requests.
 ///
@@ -103,6 +106,10 @@ pub struct RunScope {
     pub has_schedule_changes: bool,
     /// What was seen and done for the current step.
     pub evidence: Vec<Evidence>,
+    /// The tasks that the request is about, worked off one after another.
+    pub queue: Queue,
+    /// What became of the classes that were to be stored.
+    pub upserts: Upserts,
     /// Whether a write has failed and was not repaired.
     pub failed_write: bool,
     /// How the run ended, if not well.
@@ -134,6 +141,8 @@ impl Default for RunScope {
             refused: false,
             has_schedule_changes: false,
             evidence: vec![],
+            queue: Queue::default(),
+            upserts: Upserts::default(),
             failed_write: false,
             outcome: None,
             announce: None,
@@ -171,6 +180,20 @@ impl ContextHook {
             reason: reason.into(),
         }
     }
+}
+
+/// What became of the classes that a run wanted stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Upserts {
+    /// Whether it was tried.
+    pub last_tried: bool,
+    /// Whether the last one was stored.
+    pub last_success: bool,
+    /// What was wrong with the last one.
+    pub last_issues: Vec<String>,
+    /// How many in a row were not stored.
+    pub consecutive_failures: u32,
 }
 
 /// What the last diagnosis said, for prompts, gates and the end of the optimisation.

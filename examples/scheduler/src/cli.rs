@@ -6,9 +6,11 @@ mod chat;
 mod desk;
 mod drive;
 mod inspect;
+mod log;
 mod run;
 mod screen;
 mod serve;
+mod threads;
 
 use std::process::ExitCode;
 
@@ -69,6 +71,11 @@ async fn carry_out(args: &Args, screen: &mut Screen) -> anyhow::Result<()> {
             let archive = Archive::open(args).await?;
             inspect::fork(&archive, *seq, new, &again, screen).await?;
             calendar::fork(args, &archive, new).await
+        }
+        Some(Command::Threads) => threads::list(args, screen).await,
+        Some(Command::Export { to }) => threads::export(args, to.as_deref(), screen).await,
+        Some(Command::Delete { name, agreed }) => {
+            threads::delete(args, name, *agreed, screen).await
         }
         Some(Command::Graph { format }) => inspect::graph(*format, screen),
     }

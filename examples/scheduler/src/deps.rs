@@ -4,7 +4,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use fugato::{agent::Corrections, graph::BoxError, state::ThreadId, tool::Registry};
 
-use crate::{agent::Update, mind::Mind, schedule::ScheduleState, store::Calendars, tools::View};
+use crate::{
+    agent::Update, mind::Mind, schedule::ScheduleState, store::Calendars, tools::View, web::Web,
+};
 
 /// Where a schedule comes from.
 #[async_trait]
@@ -68,6 +70,12 @@ impl Deps {
         self.provider = Some(Arc::new(calendars.clone()));
         self.calendars = Some(calendars);
         self
+    }
+
+    /// Lets tools ask the web, most likely through [`Allowed`](crate::web::Allowed).
+    pub fn web(mut self, web: impl Web + 'static) -> Result<Self, fugato::tool::RegistryError> {
+        self.registry = crate::tools::registry_with(Some(Arc::new(web)))?;
+        Ok(self)
     }
 
     /// Lets what was kept before be moved again, or not.

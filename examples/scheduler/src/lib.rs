@@ -15,4 +15,6 @@ pub mod schedule;
 pub mod served;
 pub mod service;
 pub mod store;
+pub mod task_class;
 pub mod tools;
+pub mod web;

@@ -1,15 +1,22 @@
 //! The tools of the agent, and which of them belong together.
+mod class;
+mod deep;
+mod queue;
+mod search;
+mod web;
+
 use std::sync::Arc;
 
 use fugato::tool::{
-    Domain, Domains, Registry, RegistryError, ToolContext, ToolFailure, ToolOutput, ToolSpec,
+    Domain, Domains, Registry, RegistryBuilder, RegistryError, ToolContext, ToolFailure,
+    ToolOutput, ToolSpec,
 };
 use serde_json::json;
 
 use crate::{
     agent::{Agent, Health, Update},
     schedule::{
-        Refused, ScheduleState, WriteOptions,
+        Queue, Refused, ScheduleState, WriteOptions,
         health::{AnalyzeHealthArgs, Envelope, analyze_health},
         scope::DayScope,
         tools::{
@@ -19,7 +26,11 @@ use crate::{
             swap, unplace,
         },
     },
+    web::Web,
 };
+
+pub use class::{UPSERT_TASK_CLASS, class_refused, class_stored, class_wanted};
+pub use queue::QUEUE_APPLY_HEAD_MOVE;
 
 /// What the tools look at: the schedule, and what may be done to it now.
 #[derive(Debug, Clone)]
@@ -28,6 +39,10 @@ pub struct View {
     pub schedule: Arc<ScheduleState>,
     /// What write tools may do.
     pub options: WriteOptions,
+    /// The tasks that the request is about.
+    pub queue: Queue,
+    /// Whether the order of tasks may change.
+    pub allow_reorder: bool,
 }
 
 /// The tools that the optimisation leaves: it chooses among candidates and searches for none.
@@ -55,20 +70,45 @@ impl View {
             options = options.scope(DayScope::read(&step.content, &schedule.window, today));
         }
         let options = options.existing_may_move(existing_may_move && !agent.run.optimize_only);
-        Some(Self { schedule, options })
+        Some(Self {
+            schedule,
+            options,
+            queue: agent.run.queue.clone(),
+            allow_reorder: agent.run.allow_reorder,
+        })
     }
 }
 
 /// The domains and packs.
 fn domains() -> Domains {
     let schedule = Domain::new("core")
-        .packs(["mutation", "analyze", "detail_read"])
+        .packs([
+            "mutation",
+            "analyze",
+            "detail_read",
+            "deep_analyze",
+            "queue",
+            "web",
+        ])
         .default_packs(["mutation", "analyze"]);
-    Domains::new().with("schedule", schedule)
+    Domains::new()
+        .with("schedule", schedule)
+        .with("taskclass", Domain::new("core"))
 }
 
-/// All tools.
+/// All tools; those that ask the web are switched off.
 pub fn registry() -> Result<Registry<View, Update>, RegistryError> {
+    registry_with(None)
+}
+
+/// All tools, with the web that they may ask.
+pub fn registry_with(web: Option<Arc<dyn Web>>) -> Result<Registry<View, Update>, RegistryError> {
+    let builder = class::register(queue::register(search::register(basic())));
+    web::register(deep::register(builder), web).build()
+}
+
+/// The basic set.
+fn basic() -> RegistryBuilder<View, Update> {
     let core = |spec: ToolSpec| spec.domain("schedule").pack("core").requires_state();
     let detail = |spec: ToolSpec| spec.domain("schedule").pack("detail_read").requires_state();
     let analyze = |spec: ToolSpec| spec.domain("schedule").pack("analyze").requires_state();
@@ -162,7 +202,6 @@ pub fn registry() -> Result<Registry<View, Update>, RegistryError> {
                 written(cx, |view| unplace(&view.schedule, &args, &view.options))
             },
         )
-        .build()
 }
 
 type Cx<'a> = ToolContext<'a, View>;
@@ -240,3 +279,6 @@ pub fn health(envelope: &Envelope) -> Health {
         candidate: candidate.map(|best| (best.tool.clone(), best.arguments.clone())),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,12 +10,12 @@ use fugato::{
 
 use super::{
     Action, Agent, ContextHook, Evidence, EvidenceSource, Health, Mode, Pending, Phase, Reply,
-    Request, Routed, RunScope, TerminalOutcome, TerminalStatus, Topic, Wanted,
+    Request, Routed, RunScope, TerminalOutcome, TerminalStatus, Topic, Upserts, Wanted,
 };
 use crate::{
     calendar::Lang,
     schedule::{Change, Difference, ScheduleState, TaskStatus},
-    store::decided,
+    store::{ClassWritten, decided},
 };
 
 /// The block that marks that everything pending was placed by rule once.
@@ -288,6 +288,32 @@ impl Agent {
         }
         self.agreed = !decided(&stored, schedule).is_empty();
         self.stored = Some(stored.into());
+    }
+
+    /// The class and its items are there, wherever the conversation looks.
+    pub(super) fn put_class(&mut self, written: &ClassWritten) {
+        let known = [&mut self.schedule, &mut self.original, &mut self.stored];
+        for schedule in known.into_iter().flatten() {
+            Arc::make_mut(schedule).put_class(written);
+        }
+        if !self.task_class_ids.contains(&written.class.id) {
+            self.task_class_ids.push(written.class.id);
+        }
+        self.health.checked = false;
+        self.run.upserts = Upserts {
+            last_tried: true,
+            last_success: true,
+            ..Upserts::default()
+        };
+    }
+
+    pub(super) fn miss_class(&mut self, issues: Vec<String>) {
+        self.run.upserts = Upserts {
+            last_tried: true,
+            last_success: false,
+            last_issues: issues,
+            consecutive_failures: self.run.upserts.consecutive_failures + 1,
+        };
     }
 
     /// What was suggested rests on a calendar that is no more.

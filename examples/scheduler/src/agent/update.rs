@@ -7,7 +7,10 @@ use fugato::{
 use serde::{Deserialize, Serialize};
 
 use super::{Agent, ContextHook, Health, Mode, Pending, Reply, Request, TerminalOutcome, Wanted};
-use crate::schedule::{Change, Difference, ScheduleState};
+use crate::{
+    schedule::{Change, Difference, QueueUpdate, ScheduleState},
+    store::ClassWritten,
+};
 
 /// A change of the agent's state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,6 +43,12 @@ pub enum Update {
     Loaded(Arc<ScheduleState>),
     /// The schedule changed.
     Scheduled(Vec<Change>),
+    /// The tasks that the request is about are worked off.
+    Queued(QueueUpdate),
+    /// A class is stored.
+    Classed(ClassWritten),
+    /// A class is not stored, for these reasons.
+    ClassRefused(Vec<String>),
     /// Everything pending was placed by rule.
     RoughBuilt {
         /// Whether to refine it.
@@ -179,6 +188,9 @@ impl State for Agent {
             }
             Update::Scheduled(changes) => self.reschedule(&changes),
             Update::RoughBuilt { refine } => self.rough_built(refine),
+            Update::Queued(update) => self.run.queue.apply(&update),
+            Update::Classed(written) => self.put_class(&written),
+            Update::ClassRefused(issues) => self.miss_class(issues),
             Update::Kept => self.keep(),
             Update::Stored(changes) => self.store(&changes),
             Update::Overtaken(schedule) => self.overtaken(schedule),

@@ -4,7 +4,6 @@ use std::{path::PathBuf, sync::Arc};
 use anyhow::{Context as _, Result, bail};
 use fugato::{
     graph::RunnerOptions,
-    sqlite::SqliteLog,
     state::ThreadId,
     store::{ThreadAdmin as _, ThreadFilter},
 };
@@ -15,7 +14,7 @@ use scheduler::{
     service::Service,
 };
 
-use super::args::Args;
+use super::{args::Args, log};
 
 /// How many conversations a message names.
 const NAMED: usize = 10;
@@ -31,14 +30,13 @@ pub(crate) struct Archive {
 impl Archive {
     pub(crate) async fn open(args: &Args) -> Result<Self> {
         let thread = ThreadId::new(args.thread.clone())?;
-        let path = args.dir.join("threads.db");
-        if !path.exists() {
+        let Some(store) = log::open(args, false).await? else {
             bail!(
                 "there are no conversations in {}; `scheduler` begins one",
                 args.dir.display()
             );
-        }
-        let store = Arc::new(SqliteLog::open(&path)?);
+        };
+        let store = Arc::new(store);
         let filter = ThreadFilter::default();
         let threads = store.list(filter).await?;
         if !threads.iter().any(|summary| summary.thread == thread) {
@@ -68,6 +66,12 @@ impl Archive {
                 .unwrap_or_default(),
             folder: args.dir.clone(),
         })
+    }
+
+    /// Where the input of the conversation lies: its calendar and its class file.
+    pub(crate) fn input(&self) -> (PathBuf, PathBuf) {
+        let folder = self.folder.join(self.thread.as_str());
+        (folder.join("courses.ics"), folder.join("tasks.toml"))
     }
 
     /// Gives another conversation the input of this one.

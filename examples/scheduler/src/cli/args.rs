@@ -22,6 +22,7 @@ Examples:
   scheduler chat                  talk about it
   scheduler serve                 talk about it in a browser
   scheduler history               list what happened; `show` and `fork` take its numbers
+  scheduler threads               list all conversations; `export` and `delete` take their names
   OPENAI_API_KEY=… scheduler chat --base-url https://api.example.com/v1 --model NAME
                                   let a model decide; where it fails, rules do
 
@@ -53,6 +54,10 @@ pub(crate) struct Args {
         value_name = "FOLDER"
     )]
     pub(crate) dir: PathBuf,
+
+    /// Where the log is stored: a path, `postgres://` or `redis://` [default: threads.db in --dir]
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) store: Option<String>,
 
     /// Where the schedule is stored: a path or a `mysql://` URL [default: schedule.db in --dir]
     #[arg(long, global = true, value_name = "URL")]
@@ -114,6 +119,22 @@ pub(crate) enum Command {
         #[arg(value_parser = thread_name)]
         new: String,
     },
+    /// Lists all conversations, with how they stand and what they are about
+    Threads,
+    /// Writes everything of the conversation into a folder: calendar, log and notes
+    Export {
+        /// The folder [default: the name of the conversation, and `-export`]
+        to: Option<PathBuf>,
+    },
+    /// Removes a conversation with its log, calendar, notes and files
+    Delete {
+        /// Its name
+        #[arg(value_name = "THREAD", value_parser = thread_name)]
+        name: String,
+        /// Does not ask
+        #[arg(long = "yes")]
+        agreed: bool,
+    },
     /// Prints how the agent is wired
     Graph {
         /// The language of the picture
@@ -163,6 +184,9 @@ impl Args {
         }
         if thread != THREAD {
             let _ = write!(line, " --thread '{thread}'");
+        }
+        if let Some(store) = &self.store {
+            let _ = write!(line, " --store '{store}'");
         }
         if let Some(schedule) = &self.schedule {
             let _ = write!(line, " --schedule '{schedule}'");

@@ -10,7 +10,6 @@ use fugato::{
     graph::{Runner, RunnerOptions},
     llm::{Retry, Timeout},
     openai::{ApiKey, OpenAi},
-    sqlite::SqliteLog,
     state::ThreadId,
 };
 use jiff::tz::TimeZone;
@@ -25,7 +24,7 @@ use scheduler::{
 
 use super::{
     args::{Args, Job},
-    calendar,
+    calendar, log,
 };
 
 /// How long a conversation is held by a process that died without letting go of it.
@@ -61,7 +60,8 @@ impl Desk {
         let folder = args.dir.join(thread.as_str());
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-        let store = Arc::new(SqliteLog::open(args.dir.join("threads.db"))?);
+        let store = log::open(args, true).await?;
+        let store = Arc::new(store.context("a log is made if there is none")?);
         let stored = Runner::new(graph(&Deps::new()?)?, store.clone());
         let stored = stored.state(&thread).await?.map(|agent| agent.lang);
         let words = args.job.request.as_deref();

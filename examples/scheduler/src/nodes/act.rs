@@ -10,7 +10,8 @@ use super::keep::settle;
 use crate::{
     agent::{Agent, Evidence, EvidenceSource, Update, Wanted},
     deps::Deps,
-    tools::View,
+    schedule::QueueUpdate,
+    tools::{QUEUE_APPLY_HEAD_MOVE, UPSERT_TASK_CLASS, View},
 };
 
 /// Executes the wanted call, and nothing else. No model is asked.
@@ -43,7 +44,7 @@ impl Node<Agent> for Act {
             .call(&wanted.call, context.visibility(&tools))
             .await;
         drop(view);
-        let result = settle(&self.0, &cx, result).await?;
+        let result = settle(&self.0, &cx, &name, result).await?;
         let access = self
             .0
             .registry
@@ -67,7 +68,11 @@ fn updates(
     result: ToolResult<Update>,
 ) -> Vec<Update> {
     let success = result.is_ok();
-    let pair = call_pair(wanted.call.clone(), wanted.speak.clone(), result.text);
+    let pair = call_pair(
+        wanted.call.clone(),
+        wanted.speak.clone(),
+        result.text.clone(),
+    );
     let mut updates: Vec<_> = pair
         .into_iter()
         .map(|m| Update::Talked(ConversationUpdate::Said(m)))
@@ -84,8 +89,15 @@ fn updates(
             name: wanted.call.name.clone(),
             arguments_digest: wanted.call.arguments.to_string(),
             success,
-            summary: result.summary,
+            summary: result.summary.clone(),
         }));
+    }
+    if !success && wanted.call.name == QUEUE_APPLY_HEAD_MOVE {
+        let why = result.text.clone();
+        updates.push(Update::Queued(QueueUpdate::Failed { why }));
+    }
+    if !success && wanted.call.name == UPSERT_TASK_CLASS {
+        updates.push(Update::ClassRefused(result.issues));
     }
     updates.push(Update::WantedDone);
     updates

@@ -14,7 +14,8 @@ use crate::{
     deps::{Deps, ScheduleProvider as _},
     mind::status,
     schedule::{Change, ScheduleState, differences},
-    store::{Calendars, Conflict, Receipt, Write, decided},
+    store::{Calendars, Conflict, Receipt, ScheduleStoreError, Write, decided},
+    tools::{UPSERT_TASK_CLASS, class_refused, class_stored, class_wanted},
 };
 
 /// Stores everything that the person agreed to. No model is asked.
@@ -83,8 +84,12 @@ pub(super) async fn commit(
 pub(super) async fn settle(
     deps: &Deps,
     cx: &Context<Agent>,
+    tool: &str,
     mut result: ToolResult<Update>,
 ) -> Result<ToolResult<Update>, BoxError> {
+    if tool == UPSERT_TASK_CLASS && result.is_ok() {
+        return class(deps, cx, &result).await;
+    }
     let agent = cx.state();
     let (Some(schedule), Some(original)) = (&agent.schedule, &agent.original) else {
         return Ok(result);
@@ -129,6 +134,47 @@ pub(super) async fn settle(
     }
     preview(cx, original, &after);
     Ok(result)
+}
+
+/// A class that was checked is stored, and the result says what became of it.
+async fn class(
+    deps: &Deps,
+    cx: &Context<Agent>,
+    checked: &ToolResult<Update>,
+) -> Result<ToolResult<Update>, BoxError> {
+    let refused = |code: &str, issues: &[String]| class_refused(code, issues).into();
+    let Some(calendars) = &deps.calendars else {
+        let issue = "there is no store for classes, so none can be made or changed".to_owned();
+        return Ok(refused("dependency_missing", &[issue]));
+    };
+    let Some(wanted) = class_wanted(&checked.data) else {
+        let issue = "the checked class could not be read".to_owned();
+        return Ok(refused("invalid_args", &[issue]));
+    };
+    Ok(match commit(calendars, cx, Write::Class(wanted)).await {
+        Ok(Receipt::Class(written)) => class_stored(&written).into(),
+        Ok(Receipt::Refused { issues }) => refused("validation_failed", &issues),
+        Ok(other) => refused("invalid_persist_result", &[format!("{other:?}")]),
+        // Whether it was stored is known: it was not, and trying again would not help.
+        Err(error) if is_final(&error) => refused("persist_failed", &[explained(&error)]),
+        Err(error) => return Err(error),
+    })
+}
+
+fn is_final(error: &BoxError) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&**error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref() {
+            return !matches!(error, ScheduleStoreError::Unavailable { .. });
+        }
+        cause = error.source();
+    }
+    false
+}
+
+fn explained(error: &BoxError) -> String {
+    let cause = error.source().map(|cause| format!(": {cause}"));
+    format!("{error}{}", cause.unwrap_or_default())
 }
 
 fn changes_of(updates: &[Update]) -> Vec<Change> {

@@ -138,6 +138,9 @@ pub enum Refused {
     /// A task is named twice in one call.
     #[error("task {0} is named twice; name every task once")]
     Repeated(u32),
+    /// The order of what the person does would change, and nobody allowed it.
+    #[error("this changes the order of tasks, which the user has not allowed; ask the user first")]
+    ReorderForbidden,
     /// The two tasks of a swap differ in length.
     #[error("tasks {task_a} and {task_b} take {a} and {b} sections; only equal lengths can swap")]
     DifferentDurations {
@@ -184,6 +187,7 @@ impl Refused {
                 | Self::OutsideScope { .. }
                 | Self::TooManyMoves { .. }
                 | Self::ClassRule { .. }
+                | Self::ReorderForbidden
         )
     }
 

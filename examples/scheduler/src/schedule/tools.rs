@@ -1,9 +1,12 @@
 //! The tools that a model works with. Every one is a plain function over a schedule: reads
 //! return a [`Reply`], writes return what should change as [`Written`], or why nothing does.
+mod analyze;
 mod available;
 mod calendar;
+mod compound;
 mod free;
 mod overview;
+mod queue;
 mod range;
 mod targets;
 mod tasks;
@@ -11,12 +14,18 @@ mod write;
 
 use serde::Serialize;
 
+pub use analyze::{Analysis, analyze};
 pub use available::{QueryAvailableSlotsArgs, SlotType, query_available_slots};
 pub use calendar::DayKind;
+pub use compound::{CompoundArgs, min_context_switch, spread_even};
 pub use free::{FindFreeArgs, find_free};
 pub use overview::{GetOverviewArgs, get_overview};
+pub use queue::{
+    QueueApplyHeadMoveArgs, QueueSkipHeadArgs, queue_apply_head_move, queue_pop_head,
+    queue_skip_head, queue_status,
+};
 pub use range::{QueryRangeArgs, query_range};
-pub use targets::{QueryTargetTasksArgs, query_target_tasks};
+pub use targets::{QueryTargetTasksArgs, query_target_tasks, target_tasks};
 pub use tasks::{
     GetTaskInfoArgs, ListTasksArgs, StatusFilter, TaskLine, get_task_info, list_tasks,
 };

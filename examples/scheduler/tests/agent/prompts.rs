@@ -234,7 +234,7 @@ fn sch_93_94_the_catalogue_shows_what_can_be_called() {
         visible.collect::<Vec<_>>().join(" ")
     };
     let mut agent = working("Arrange it");
-    expect!["analyze_health batch_move context_tools_add context_tools_remove find_free get_overview list_tasks move place swap unplace"].assert_eq(&names(&agent));
+    expect!["analyze_health batch_move context_tools_add context_tools_remove find_free get_overview list_tasks move place query_available_slots query_target_tasks swap unplace"].assert_eq(&names(&agent));
     agent.run.optimize_only = true;
     expect!["analyze_health context_tools_add context_tools_remove move swap"]
         .assert_eq(&names(&agent));

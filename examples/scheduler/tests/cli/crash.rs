@@ -46,6 +46,7 @@ fn killed_at_any_moment_and_started_again_the_job_comes_to_the_same_end() {
                 expected,
                 "killed after {n} lines"
             );
+            assert_eq!(work.calendar(), work.schedule(), "killed after {n} lines");
             said.contains("going on where it was left")
         })
     });

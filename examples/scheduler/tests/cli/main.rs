@@ -9,6 +9,7 @@ mod archive;
 mod crash;
 mod input;
 mod server;
+mod threads;
 mod work;
 
 use work::Work;

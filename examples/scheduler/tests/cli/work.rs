@@ -77,6 +77,37 @@ impl Work {
     }
 }
 
+impl Work {
+    /// What lies where, as it is stored apart from the conversation.
+    pub(crate) fn calendar(&self) -> serde_json::Value {
+        let path = self.path("scheduler-data/schedule.db");
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let calendar = runtime.block_on(async {
+            let store = scheduler::store::open(path.to_str().unwrap())
+                .await
+                .unwrap();
+            store.read("default").await.unwrap().unwrap()
+        });
+        serde_json::to_value(calendar.schedule).unwrap()
+    }
+
+    /// Which of these calendars are stored.
+    pub(crate) fn calendars(&self, names: &[&str]) -> Vec<bool> {
+        let path = self.path("scheduler-data/schedule.db");
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let store = scheduler::store::open(path.to_str().unwrap())
+                .await
+                .unwrap();
+            let mut stored = vec![];
+            for name in names {
+                stored.push(store.read(name).await.unwrap().is_some());
+            }
+            stored
+        })
+    }
+}
+
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }

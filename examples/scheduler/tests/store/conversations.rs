@@ -241,3 +241,106 @@ async fn sch_133_a_calendar_that_is_not_there_is_named() {
         scene.error()
     );
 }
+
+/// A class as a model writes it.
+fn essay(id: u32, items: &Value) -> Value {
+    let class = json!({
+        "name": "Essay", "mode": "manual", "subject_type": "reading", "difficulty_level": "hard",
+        "cognitive_intensity": "low", "config": { "total_slots": 4 },
+    });
+    crate::common::write(
+        "upsert_task_class",
+        json!({ "id": id, "task_class": class, "items": items }),
+    )
+}
+
+#[tokio::test]
+async fn sch_88_a_class_is_made_once_the_person_agrees() {
+    let domain = json!({ "domain": "taskclass" });
+    let script = vec![
+        task(),
+        plan(["Make a class"]),
+        crate::common::look("context_tools_add", domain),
+        essay(0, &json!(["Outline", "Draft"])),
+        essay(99, &json!(["Outline"])),
+        ends("done"),
+        json!({ "action": "ask_user", "speak": "Which class?" }),
+    ];
+    let desk = Desk::new(|model| strict(model.clone()), script).await;
+    let asked = desk.stage.ask("Make a class").await;
+    let asked = desk.stage.reply(asked.open(), &Reply::approve()).await;
+    assert_eq!(asked.card().topic, Topic::Tool);
+    assert_eq!(desk.lying().await, desk.before);
+    let made = desk.stage.reply(asked.open(), &Reply::approve()).await;
+    let agent = made.agent();
+    let stored = desk.lying().await;
+    let essay = stored.class(4).unwrap();
+    assert_eq!((essay.name.as_str(), essay.total_slots), ("Essay", 4));
+    assert_eq!(**agent.schedule.as_ref().unwrap(), stored);
+    assert_eq!(agent.task_class_ids, [1, 4]);
+    assert!(agent.run.upserts.last_success);
+    let told = crate::common::told(desk.stage.model.requests().last().unwrap());
+    assert!(told.contains("none of its items has a place yet"), "{told}");
+    // The next one changes a class that is not there: it cannot count as done.
+    let refused = desk.stage.reply(made.open(), &Reply::approve()).await;
+    let upserts = &refused.agent().run.upserts;
+    assert!(!upserts.last_success);
+    assert_eq!(upserts.consecutive_failures, 1);
+    assert_eq!(upserts.last_issues.len(), 1, "{upserts:?}");
+    assert_eq!(refused.corrections().len(), 1, "done was refused");
+    assert_eq!(desk.lying().await, stored);
+}
+
+#[tokio::test]
+async fn sch_88_without_a_store_no_class_is_made() {
+    let script = [
+        task(),
+        plan(["Make a class"]),
+        crate::common::look("context_tools_add", json!({ "domain": "taskclass" })),
+        essay(0, &json!(["Outline"])),
+        json!({ "action": "ask_user", "speak": "What now?" }),
+    ];
+    let stage = Stage::new(script);
+    let asked = stage.ask("Make a class").await;
+    let asked = stage.reply(asked.open(), &Reply::approve()).await;
+    stage.reply(asked.open(), &Reply::approve()).await;
+    let told = crate::common::told(stage.model.requests().last().unwrap());
+    assert!(told.contains("dependency_missing"), "{told}");
+}
+
+#[tokio::test]
+async fn sch_83_84_found_tasks_wait_in_the_queue_and_failures_are_counted() {
+    let packs = json!({ "domain": "schedule", "packs": ["queue"] });
+    let there = |day: u16, slot: u8| {
+        let place = json!({ "new_day": day, "new_slot_start": slot });
+        crate::common::write("queue_apply_head_move", place)
+    };
+    let script = vec![
+        task(),
+        plan(["Place the chapters"]),
+        crate::common::look("context_tools_add", packs),
+        crate::common::look("query_target_tasks", json!({ "status": "pending" })),
+        crate::common::look("queue_pop_head", json!({})),
+        there(1, 1),
+        there(1, 3),
+        crate::common::look("queue_skip_head", json!({ "reason": "later" })),
+        json!({ "action": "ask_user", "speak": "Is that right?" }),
+    ];
+    let desk = Desk::new(|model| strict(model.clone()), script).await;
+    let asked = desk.stage.ask("Place the chapters").await;
+    let first = desk.stage.reply(asked.open(), &Reply::approve()).await;
+    assert_eq!(first.agent().run.queue.pending, [SECOND]);
+    let failed = desk.stage.reply(first.open(), &Reply::approve()).await;
+    assert_eq!(failed.agent().run.queue.attempts, 1);
+    let end = desk.stage.reply(failed.open(), &Reply::approve()).await;
+    let queue = &end.agent().run.queue;
+    assert_eq!(
+        (&queue.completed[..], &queue.skipped[..]),
+        (&[FIRST][..], &[SECOND][..])
+    );
+    assert_eq!(lies(end.agent(), FIRST), [Slot::new(1, 3, 4)]);
+    assert!(
+        desk.lying().await.task(FIRST).unwrap().is_placed(),
+        "it is stored as well"
+    );
+}

@@ -31,6 +31,10 @@ pub struct QueryTargetTasksArgs {
     pub day_of_week: Vec<u8>,
     /// Only tasks in these weeks.
     pub week_filter: Vec<u16>,
+    /// Whether the tasks that are shown are put into the queue.
+    pub enqueue: bool,
+    /// Whether what is in the queue goes first.
+    pub reset_queue: bool,
 }
 
 impl Default for QueryTargetTasksArgs {
@@ -46,6 +50,8 @@ impl Default for QueryTargetTasksArgs {
             day_scope: DayKind::All,
             day_of_week: Vec::new(),
             week_filter: Vec::new(),
+            enqueue: true,
+            reset_queue: false,
         }
     }
 }
@@ -59,6 +65,32 @@ pub fn query_target_tasks(
     state: &ScheduleState,
     args: &QueryTargetTasksArgs,
 ) -> Result<Reply, Refused> {
+    let tasks = target_tasks(state, args)?;
+    let found = tasks.len();
+    let tasks = tasks.iter().filter_map(|id| state.task(*id));
+    let shown = tasks.take(args.limit);
+    let mut lines: Vec<String> = shown.map(|task| TaskLine(task).to_string()).collect();
+    let summary = counted(found, "task");
+    let shown = if found > lines.len() {
+        format!(", the first {}", lines.len())
+    } else {
+        String::new()
+    };
+    lines.insert(0, format!("{summary}{shown}:"));
+    Ok(Reply {
+        text: lines.join("\n"),
+        summary,
+    })
+}
+
+/// The ids of all tasks that pass.
+///
+/// # Errors
+/// Days outside the window, or a task that does not exist.
+pub fn target_tasks(
+    state: &ScheduleState,
+    args: &QueryTargetTasksArgs,
+) -> Result<Vec<u32>, Refused> {
     let board = Board::new(state);
     args.task_ids
         .iter()
@@ -83,23 +115,6 @@ pub fn query_target_tasks(
             && (args.task_ids.is_empty() || args.task_ids.contains(&task.state_id))
             && is_there(task)
     };
-    let mut lines: Vec<String> = state
-        .tasks
-        .iter()
-        .filter(wanted)
-        .map(|task| TaskLine(task).to_string())
-        .collect();
-    let found = lines.len();
-    lines.truncate(args.limit);
-    let summary = counted(found, "task");
-    let shown = if found > lines.len() {
-        format!(", the first {}", lines.len())
-    } else {
-        String::new()
-    };
-    lines.insert(0, format!("{summary}{shown}:"));
-    Ok(Reply {
-        text: lines.join("\n"),
-        summary,
-    })
+    let wanted = state.tasks.iter().filter(wanted);
+    Ok(wanted.map(|task| task.state_id).collect())
 }

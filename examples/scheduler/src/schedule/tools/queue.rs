@@ -1,0 +1,197 @@
+//! Tools over the queue of tasks that a request is about.
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{MoveArgs, PlaceArgs, Reply, TaskLine, Written, move_task, place};
+use crate::schedule::{Queue, Refused, ScheduleState, Task, WriteOptions, text::counted};
+
+/// How many of those that wait are shown.
+const SHOWN: usize = 5;
+
+/// Gives the current task of the queue its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QueueApplyHeadMoveArgs {
+    /// The day, from 1.
+    pub new_day: u16,
+    /// The first section, 1 to 12.
+    pub new_slot_start: u8,
+}
+
+/// Leaves the current task of the queue where it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QueueSkipHeadArgs {
+    /// Why it stays.
+    pub reason: String,
+}
+
+/// The task that is worked on from now on.
+///
+/// # Errors
+/// The queue is empty.
+pub fn queue_pop_head(state: &ScheduleState, queue: &Queue) -> Result<Reply, Refused> {
+    let task = head(state, queue)?;
+    let waiting = queue.pending.len() - usize::from(queue.current.is_none());
+    let tried = match queue.current {
+        Some(_) if queue.attempts > 0 => format!(", tried {} in vain", times(queue.attempts)),
+        _ => String::new(),
+    };
+    let text = format!(
+        "{}{tried}; {} behind it",
+        TaskLine(task),
+        counted(waiting, "task")
+    );
+    let summary = format!("task {} \"{}\"", task.state_id, task.name);
+    Ok(Reply { text, summary })
+}
+
+/// How far the queue is.
+pub fn queue_status(state: &ScheduleState, queue: &Queue) -> Reply {
+    let summary = format!("{} waiting", counted(queue.pending.len(), "task"));
+    let mut lines = vec![format!(
+        "{summary}, {} moved, {} skipped",
+        queue.completed.len(),
+        queue.skipped.len()
+    )];
+    let line = |id: u32| match state.task(id) {
+        Some(task) => TaskLine(task).to_string(),
+        None => format!("task {id}, which is no longer there"),
+    };
+    if let Some(current) = queue.current {
+        lines.push(format!("current: {}", line(current)));
+    }
+    let next = queue.pending.iter().take(SHOWN);
+    lines.extend(next.map(|id| format!("next: {}", line(*id))));
+    if let Some(error) = &queue.last_error {
+        lines.push(format!("last error ({}): {error}", times(queue.attempts)));
+    }
+    Reply {
+        text: lines.join("\n"),
+        summary,
+    }
+}
+
+/// Gives the current task its place: its first, or another one.
+///
+/// # Errors
+/// No task is current, or why nothing changes.
+pub fn queue_apply_head_move(
+    state: &ScheduleState,
+    queue: &Queue,
+    args: &QueueApplyHeadMoveArgs,
+    options: &WriteOptions,
+) -> Result<Written, Refused> {
+    let Some(current) = queue.current else {
+        return Err(empty(
+            "no task is current; queue_pop_head takes the next one",
+        ));
+    };
+    let (new_day, new_slot_start) = (args.new_day, args.new_slot_start);
+    if state.task(current).is_some_and(|task| !task.is_placed()) {
+        let args = PlaceArgs {
+            task_id: current,
+            day: new_day,
+            slot_start: new_slot_start,
+        };
+        return place(state, &args, options);
+    }
+    let args = MoveArgs {
+        task_id: current,
+        new_day,
+        new_slot_start,
+    };
+    move_task(state, &args, options)
+}
+
+/// Leaves the current task, or the next one, where it is.
+///
+/// # Errors
+/// The queue is empty, or no reason is given.
+pub fn queue_skip_head(
+    state: &ScheduleState,
+    queue: &Queue,
+    args: &QueueSkipHeadArgs,
+) -> Result<Reply, Refused> {
+    let task = head(state, queue)?;
+    let reason = args.reason.trim();
+    if reason.is_empty() {
+        let allowed = "say in a few words why the task stays".to_owned();
+        return Err(Refused::Argument {
+            argument: "reason",
+            allowed,
+        });
+    }
+    let summary = format!("skipped task {} \"{}\"", task.state_id, task.name);
+    let text = format!("{summary}: {reason}");
+    Ok(Reply { text, summary })
+}
+
+fn head<'a>(state: &'a ScheduleState, queue: &Queue) -> Result<&'a Task, Refused> {
+    let Some(head) = queue.head() else {
+        return Err(empty("it is empty; query_target_tasks fills it"));
+    };
+    state.task(head).ok_or(Refused::UnknownTask(head))
+}
+
+fn empty(allowed: &str) -> Refused {
+    Refused::Argument {
+        argument: "queue",
+        allowed: allowed.to_owned(),
+    }
+}
+
+fn times(n: u32) -> String {
+    if n == 1 {
+        "once".into()
+    } else {
+        format!("{n} times")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::fixture::{item, state, suggested};
+    use crate::schedule::{Change, QueueUpdate, Slot, TaskStatus};
+
+    #[test]
+    fn sch_84_the_head_is_placed_or_moved_and_the_next_five_are_shown() {
+        let mut tasks = vec![suggested(1, 1, 0, Slot::new(1, 1, 2))];
+        tasks.extend((2..=8).map(|id| item(id, 1, 0)));
+        let now = state(7, tasks);
+        let mut queue = Queue::default();
+        let options = WriteOptions::default();
+        let there = QueueApplyHeadMoveArgs {
+            new_day: 3,
+            new_slot_start: 5,
+        };
+        let error = queue_pop_head(&now, &queue).unwrap_err().to_string();
+        assert_eq!(error, "queue: it is empty; query_target_tasks fills it");
+        queue.apply(&QueueUpdate::Filled {
+            tasks: (1..=8).collect(),
+            reset: false,
+        });
+        let error = queue_apply_head_move(&now, &queue, &there, &options);
+        assert!(error.unwrap_err().to_string().contains("queue_pop_head"));
+        let head = queue_pop_head(&now, &queue).unwrap();
+        assert!(head.text.ends_with("7 tasks behind it"), "{}", head.text);
+        queue.apply(&QueueUpdate::Popped);
+        let status = queue_status(&now, &queue).text;
+        assert_eq!(status.matches("next: ").count(), 5, "{status}");
+        for (id, status) in [(1, TaskStatus::Suggested), (2, TaskStatus::Suggested)] {
+            let written = queue_apply_head_move(&now, &queue, &there, &options).unwrap();
+            let placed = Change::Place {
+                task: id,
+                slots: vec![Slot::new(3, 5, 6)],
+                host: None,
+                status,
+            };
+            assert_eq!(written.changes, [placed]);
+            queue.apply(&QueueUpdate::Completed);
+            queue.apply(&QueueUpdate::Popped);
+        }
+        let silent = QueueSkipHeadArgs { reason: " ".into() };
+        assert!(queue_skip_head(&now, &queue, &silent).is_err());
+    }
+}

@@ -1,0 +1,308 @@
+//! A class as a model writes it: brought into one shape, and checked as a whole.
+mod synonym;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{
+    schedule::{SECTIONS, Strategy, TaskClass},
+    store::{ClassItem, ClassWrite},
+};
+
+/// Makes a class of things to do, or changes one. It schedules nothing.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct UpsertTaskClassArgs {
+    /// 0 makes a new class; otherwise the id of the class that changes.
+    pub id: u32,
+    /// `name`, `mode` (auto or manual), `start_date` and `end_date` (YYYY-MM-DD, required for
+    /// auto), `subject_type` (quantitative, memory, reading, mixed), `difficulty_level` and
+    /// `cognitive_intensity` (low, medium, high), `config` with `total_slots`, `strategy` (steady
+    /// or rapid), `allow_filler_course`, `excluded_slots` (1 to 6) and `excluded_days_of_week` (1
+    /// to 7), and `items`.
+    pub task_class: Map<String, Value>,
+    /// Its items, unless they are in `task_class`: each with `content`, perhaps `order` from 1,
+    /// and `id` if it is there already.
+    pub items: Vec<Value>,
+    /// Where it comes from.
+    pub source: Origin,
+}
+
+/// Where a class comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The person said so.
+    #[default]
+    Chat,
+    /// It was remembered.
+    Memory,
+    /// It was read on the web.
+    Web,
+}
+
+/// More items than fit into the longest window.
+const MOST_ITEMS: usize = 1_000;
+
+/// Brings what a model wrote into one shape.
+///
+/// # Errors
+/// Everything that is wrong with it, one point each.
+pub fn normalised(args: &UpsertTaskClassArgs) -> Result<ClassWrite, Vec<String>> {
+    let mut reader = Reader::new(&args.task_class);
+    let auto = reader.mode();
+    let class = TaskClass {
+        id: args.id,
+        name: reader.text("name"),
+        strategy: reader.strategy(),
+        total_slots: reader.number("total_slots", 1, u32::MAX),
+        allow_filler_course: reader.truth("allow_filler_course"),
+        excluded_slots: reader.list("excluded_slots", 6),
+        excluded_days_of_week: reader.list("excluded_days_of_week", 7),
+        start_date: reader.date("start_date", auto),
+        end_date: reader.date("end_date", auto),
+        subject_type: reader.word("subject_type", synonym::subject, SUBJECTS),
+        difficulty_level: reader.word("difficulty_level", synonym::level, LEVELS),
+        cognitive_intensity: reader.word("cognitive_intensity", synonym::level, LEVELS),
+    };
+    if let (Some(start), Some(end)) = (&class.start_date, &class.end_date)
+        && end < start
+    {
+        reader.wrong(
+            "end_date",
+            format!("is {end}; it must not be before start_date, {start}"),
+        );
+    }
+    let items = reader.items(&args.items);
+    let longest = u32::try_from(items.len())
+        .unwrap_or(u32::MAX)
+        .saturating_mul(SECTIONS.into());
+    if !items.is_empty() && class.total_slots > longest {
+        let why = format!(
+            "is {}; no item takes more than a day, so at most {longest}",
+            class.total_slots
+        );
+        reader.wrong("config.total_slots", why);
+    }
+    if reader.issues.is_empty() {
+        Ok(ClassWrite { class, items })
+    } else {
+        Err(reader.issues)
+    }
+}
+
+const SUBJECTS: &str = "quantitative, memory, reading, mixed";
+const LEVELS: &str = "low, medium, high";
+
+/// Reads the fields of a class, and notes what is wrong with each.
+struct Reader<'a> {
+    class: &'a Map<String, Value>,
+    config: Option<&'a Map<String, Value>>,
+    issues: Vec<String>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(class: &'a Map<String, Value>) -> Self {
+        Self {
+            class,
+            config: class.get("config").and_then(Value::as_object),
+            issues: vec![],
+        }
+    }
+
+    fn wrong(&mut self, field: &str, why: impl std::fmt::Display) {
+        self.issues.push(format!("{field} {why}"));
+    }
+
+    /// A field, wherever it was written: beside the configuration or inside it.
+    fn field(&self, name: &str) -> Option<&'a Value> {
+        let inside = self.config.and_then(|config| config.get(name));
+        self.class
+            .get(name)
+            .or(inside)
+            .filter(|value| !value.is_null())
+    }
+
+    fn text(&mut self, name: &str) -> String {
+        let text = self.field(name).and_then(Value::as_str).map(str::trim);
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            return text.to_owned();
+        }
+        self.wrong(name, "is missing; it needs a text");
+        String::new()
+    }
+
+    fn mode(&mut self) -> bool {
+        match self.field("mode").map(|mode| mode.as_str()) {
+            None | Some(Some("auto")) => true,
+            Some(Some("manual")) => false,
+            Some(_) => {
+                self.wrong("mode", "is neither auto nor manual");
+                false
+            }
+        }
+    }
+
+    fn strategy(&mut self) -> Strategy {
+        let Some(value) = self.field("strategy") else {
+            return Strategy::Steady;
+        };
+        value
+            .as_str()
+            .and_then(synonym::strategy)
+            .unwrap_or_else(|| {
+                self.wrong(
+                    "config.strategy",
+                    format!("is {value}; allowed are steady, rapid"),
+                );
+                Strategy::Steady
+            })
+    }
+
+    fn number(&mut self, name: &str, least: u32, most: u32) -> u32 {
+        let found = self.field(name);
+        let number = found
+            .and_then(whole)
+            .filter(|number| (least..=most).contains(number));
+        number.unwrap_or_else(|| {
+            let is = found.map_or("missing".to_owned(), ToString::to_string);
+            self.wrong(
+                &format!("config.{name}"),
+                format!("is {is}; it needs a number from {least} on"),
+            );
+            least
+        })
+    }
+
+    fn truth(&mut self, name: &str) -> bool {
+        match self.field(name) {
+            None => false,
+            Some(Value::Bool(truth)) => *truth,
+            Some(other) => {
+                self.wrong(
+                    &format!("config.{name}"),
+                    format!("is {other}; allowed are true, false"),
+                );
+                false
+            }
+        }
+    }
+
+    fn list(&mut self, name: &str, most: u32) -> Vec<u8> {
+        let Some(value) = self.field(name) else {
+            return vec![];
+        };
+        let numbers = value.as_array().map(|numbers| {
+            let number = |value: &Value| whole(value).filter(|number| (1..=most).contains(number));
+            let numbers = numbers
+                .iter()
+                .map(|value| u8::try_from(number(value)?).ok());
+            numbers.collect::<Option<std::collections::BTreeSet<u8>>>()
+        });
+        if let Some(numbers) = numbers.flatten() {
+            return numbers.into_iter().collect();
+        }
+        let why = format!("is {value}; it needs a list of numbers from 1 to {most}");
+        self.wrong(&format!("config.{name}"), why);
+        vec![]
+    }
+
+    fn date(&mut self, name: &str, required: bool) -> Option<String> {
+        let Some(value) = self.field(name) else {
+            if required {
+                self.wrong(name, "is missing; mode auto needs it, as YYYY-MM-DD");
+            }
+            return None;
+        };
+        let text = value
+            .as_str()
+            .filter(|text| text.len() == 10 && text.is_ascii());
+        let date = text.and_then(|text| text.parse::<jiff::civil::Date>().ok());
+        if date.is_none() {
+            self.wrong(name, format!("is {value}; it needs a date as YYYY-MM-DD"));
+        }
+        date.map(|date| date.to_string())
+    }
+
+    fn word<T>(&mut self, name: &str, read: fn(&str) -> Option<T>, allowed: &str) -> Option<T> {
+        let found = self.field(name);
+        let word = found.and_then(Value::as_str).and_then(read);
+        if word.is_none() {
+            let is = found.map_or("missing".to_owned(), |found| format!("{found}"));
+            self.wrong(name, format!("is {is}; allowed are {allowed}"));
+        }
+        word
+    }
+
+    fn items(&mut self, top: &[Value]) -> Vec<ClassItem> {
+        let nested = self.field("items").and_then(Value::as_array);
+        let written = nested.map_or(top, |nested| if nested.is_empty() { top } else { nested });
+        if written.is_empty() || written.len() > MOST_ITEMS {
+            let why = format!("has {} entries; it needs 1 to {MOST_ITEMS}", written.len());
+            self.wrong("items", why);
+            return vec![];
+        }
+        let mut items: Vec<ClassItem> = vec![];
+        for (value, n) in written.iter().zip(1_u32..) {
+            let Some(item) = self.item(value, n) else {
+                continue;
+            };
+            let order = item.order;
+            if items.iter().any(|before| before.order == order) {
+                self.wrong(
+                    &format!("items[{n}].order"),
+                    format!("is {order}, like that of one before it"),
+                );
+            }
+            items.push(item);
+        }
+        items.sort_by_key(|item| item.order);
+        items
+    }
+
+    fn item(&mut self, value: &Value, n: u32) -> Option<ClassItem> {
+        let names = ["content", "description", "title", "name"];
+        let field = |name: &str| value.get(name).filter(|value| !value.is_null());
+        let content = value
+            .as_str()
+            .or_else(|| names.iter().find_map(|name| field(name)?.as_str()));
+        let content = content.map(str::trim).filter(|content| !content.is_empty());
+        let Some(content) = content else {
+            self.wrong(
+                &format!("items[{n}].content"),
+                "is missing; it needs a text",
+            );
+            return None;
+        };
+        let order = match field("order") {
+            None => Some(n),
+            Some(order) => whole(order).filter(|order| *order > 0),
+        };
+        let task = match field("id") {
+            None => Some(None),
+            Some(id) => whole(id).map(|id| Some(id).filter(|id| *id > 0)),
+        };
+        let (Some(order), Some(task)) = (order, task) else {
+            self.wrong(
+                &format!("items[{n}]"),
+                "has an order or id that is no whole number from 1 on",
+            );
+            return None;
+        };
+        Some(ClassItem {
+            task,
+            order,
+            content: content.to_owned(),
+        })
+    }
+}
+
+/// A whole number, also one that was written as a text.
+fn whole(value: &Value) -> Option<u32> {
+    let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+    number.or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! Analyses for explanations, and planners by rule. Most of them are switched off: the diagnosis
+//! and its candidates do better.
+use fugato::tool::{NoArguments, RegistryBuilder, ToolOutput, ToolSpec};
+
+use super::{Cx, View, written};
+use crate::{
+    agent::Update,
+    schedule::tools::{Analysis, CompoundArgs, analyze, min_context_switch, spread_even},
+};
+
+const ANALYSES: [(&str, &str, Analysis); 5] = [
+    (
+        "analyze_rhythm",
+        "Switches and blocks, day by day.",
+        Analysis::Rhythm,
+    ),
+    (
+        "analyze_load",
+        "Sections taken, day by day.",
+        Analysis::Load,
+    ),
+    (
+        "analyze_subjects",
+        "What each subject takes, and on how many days.",
+        Analysis::Subjects,
+    ),
+    (
+        "analyze_context",
+        "On which days the subject changes, and how often.",
+        Analysis::Context,
+    ),
+    (
+        "analyze_tolerance",
+        "How much room there is for changes.",
+        Analysis::Tolerance,
+    ),
+];
+
+pub(super) fn register(builder: RegistryBuilder<View, Update>) -> RegistryBuilder<View, Update> {
+    let planner = |name: &str, text: &str| {
+        ToolSpec::write(name, text)
+            .domain("schedule")
+            .pack("mutation")
+            .requires_state()
+            .disabled()
+    };
+    let builder = builder
+        .function(
+            planner("spread_even", "Spreads suggested tasks over the days."),
+            |cx: Cx<'_>, args: CompoundArgs| {
+                written(cx, |view| spread_even(&view.schedule, &args, &view.options))
+            },
+        )
+        .function(
+            planner(
+                "min_context_switch",
+                "Lets suggested tasks change places so that those of one subject follow each other.",
+            ),
+            |cx: Cx<'_>, args: CompoundArgs| {
+                written(cx, |view| {
+                    let (schedule, allowed) = (&view.schedule, view.allow_reorder);
+                    min_context_switch(schedule, &args, &view.options, allowed)
+                })
+            },
+        );
+    ANALYSES
+        .into_iter()
+        .fold(builder, |builder, (name, text, which)| {
+            let spec = ToolSpec::read(name, text)
+                .domain("schedule")
+                .pack("deep_analyze")
+                .requires_state();
+            let spec = if which == Analysis::Rhythm {
+                spec
+            } else {
+                spec.disabled()
+            };
+            builder.function(spec, move |cx: Cx<'_>, _: NoArguments| {
+                let view = cx.state()?;
+                let found = analyze(&view.schedule, which, &view.options);
+                Ok(ToolOutput::<Update>::new(found.to_string()).data(found))
+            })
+        })
+}

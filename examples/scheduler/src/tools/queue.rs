@@ -1,0 +1,72 @@
+//! Tools over the queue of tasks that a request is about.
+use fugato::tool::{NoArguments, RegistryBuilder, ToolSpec};
+
+use super::{Cx, View, seen, written};
+use crate::{
+    agent::Update,
+    schedule::{
+        QueueUpdate,
+        tools::{
+            QueueApplyHeadMoveArgs, QueueSkipHeadArgs, queue_apply_head_move, queue_pop_head,
+            queue_skip_head, queue_status,
+        },
+    },
+};
+
+/// The tool whose failures the queue counts.
+pub const QUEUE_APPLY_HEAD_MOVE: &str = "queue_apply_head_move";
+
+pub(super) fn register(builder: RegistryBuilder<View, Update>) -> RegistryBuilder<View, Update> {
+    let queue = |spec: ToolSpec| spec.domain("schedule").pack("queue").requires_state();
+    builder
+        .function(
+            queue(ToolSpec::read(
+                "queue_pop_head",
+                "The next task of the queue, which is worked on from now on.",
+            )),
+            |cx: Cx<'_>, _: NoArguments| {
+                let View {
+                    schedule, queue, ..
+                } = cx.state()?;
+                let output = seen(queue_pop_head(schedule, queue))?;
+                Ok(output.update(Update::Queued(QueueUpdate::Popped)))
+            },
+        )
+        .function(
+            queue(ToolSpec::write(
+                QUEUE_APPLY_HEAD_MOVE,
+                "Places or moves the task of the queue that is worked on.",
+            ))
+            .preview(["new_day", "new_slot_start"]),
+            |cx: Cx<'_>, args: QueueApplyHeadMoveArgs| {
+                let output = written(cx, |view| {
+                    queue_apply_head_move(&view.schedule, &view.queue, &args, &view.options)
+                })?;
+                Ok(output.update(Update::Queued(QueueUpdate::Completed)))
+            },
+        )
+        .function(
+            queue(ToolSpec::read(
+                "queue_skip_head",
+                "Leaves the task of the queue that is worked on where it is.",
+            ))
+            .preview(["reason"]),
+            |cx: Cx<'_>, args: QueueSkipHeadArgs| {
+                let View {
+                    schedule, queue, ..
+                } = cx.state()?;
+                let output = seen(queue_skip_head(schedule, queue, &args))?;
+                Ok(output.update(Update::Queued(QueueUpdate::Skipped)))
+            },
+        )
+        .function(
+            queue(ToolSpec::read(
+                "queue_status",
+                "How far the queue is, and which tasks come next.",
+            )),
+            |cx: Cx<'_>, _: NoArguments| {
+                let view = cx.state()?;
+                seen(Ok(queue_status(&view.schedule, &view.queue)))
+            },
+        )
+}

@@ -1,0 +1,47 @@
+//! Tools that look for places and for tasks.
+use fugato::tool::{RegistryBuilder, ToolSpec};
+
+use super::{Cx, View, refused, seen};
+use crate::{
+    agent::Update,
+    schedule::{
+        QueueUpdate,
+        tools::{
+            QueryAvailableSlotsArgs, QueryTargetTasksArgs, query_available_slots,
+            query_target_tasks, target_tasks,
+        },
+    },
+};
+
+pub(super) fn register(builder: RegistryBuilder<View, Update>) -> RegistryBuilder<View, Update> {
+    let core = |spec: ToolSpec| spec.domain("schedule").pack("core").requires_state();
+    builder
+        .function(
+            core(ToolSpec::read(
+                "query_available_slots",
+                "Places of a length under conditions on days and sections: free ones first, then inside courses.",
+            ))
+            .preview(["span", "day"]),
+            |cx: Cx<'_>, args: QueryAvailableSlotsArgs| {
+                seen(query_available_slots(&cx.state()?.schedule, &args))
+            },
+        )
+        .function(
+            core(ToolSpec::read(
+                "query_target_tasks",
+                "The tasks that a step is about, by status, category and day; puts them into the queue.",
+            ))
+            .preview(["status", "category"]),
+            |cx: Cx<'_>, args: QueryTargetTasksArgs| {
+                let schedule = &cx.state()?.schedule;
+                let output = seen(query_target_tasks(schedule, &args))?;
+                if !args.enqueue && !args.reset_queue {
+                    return Ok(output);
+                }
+                let mut tasks = target_tasks(schedule, &args).map_err(|why| refused(&why))?;
+                tasks.truncate(if args.enqueue { args.limit } else { 0 });
+                let reset = args.reset_queue;
+                Ok(output.update(Update::Queued(QueueUpdate::Filled { tasks, reset })))
+            },
+        )
+}

@@ -1,0 +1,168 @@
+//! The web, for general material: never a source of times. It is switched off unless somebody says
+//! which hosts may be asked.
+use std::{collections::BTreeSet, sync::Arc};
+
+use async_trait::async_trait;
+use fugato::graph::BoxError;
+use serde::{Deserialize, Serialize};
+
+/// Something that searches and fetches.
+///
+/// # Contract
+/// - Only what it is asked for is fetched: a redirection to another host is an error.
+/// - What is returned is text, and not longer than a model can read.
+#[async_trait]
+pub trait Web: Send + Sync {
+    /// Pages that say something about a query, the best first.
+    async fn search(&self, query: &str, limit: usize) -> Result<Vec<Hit>, BoxError>;
+
+    /// The text of a page.
+    async fn fetch(&self, url: &str) -> Result<String, BoxError>;
+}
+
+const _: Option<&dyn Web> = None;
+
+/// A page that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hit {
+    /// Its title.
+    pub title: String,
+    /// Its address.
+    pub url: String,
+    /// What it says about the query.
+    pub excerpt: String,
+}
+
+/// An address that may not be asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{url:?} may not be read: allowed is https on {allowed}")]
+pub struct NotAllowed {
+    /// The address.
+    pub url: String,
+    /// The hosts that are allowed.
+    pub allowed: String,
+}
+
+/// Lets through only what lies on hosts that somebody named.
+#[derive(Clone)]
+pub struct Allowed {
+    web: Arc<dyn Web>,
+    hosts: BTreeSet<String>,
+}
+
+impl std::fmt::Debug for Allowed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Allowed")
+            .field("hosts", &self.hosts)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Allowed {
+    /// Only these hosts, and no others beside or below them.
+    pub fn new<H: Into<String>>(
+        web: impl Web + 'static,
+        hosts: impl IntoIterator<Item = H>,
+    ) -> Self {
+        let hosts = hosts
+            .into_iter()
+            .map(|host| host.into().to_ascii_lowercase());
+        Self {
+            web: Arc::new(web),
+            hosts: hosts.collect(),
+        }
+    }
+
+    fn check(&self, url: &str) -> Result<(), NotAllowed> {
+        match host(url) {
+            Some(host) if self.hosts.contains(&host) => Ok(()),
+            _ => Err(NotAllowed {
+                url: url.to_owned(),
+                allowed: self.hosts.iter().cloned().collect::<Vec<_>>().join(", "),
+            }),
+        }
+    }
+}
+
+/// The host of an address that is plain enough to be trusted: `https`, no credentials, no port, no
+/// character that one reader takes for something else than the next.
+fn host(url: &str) -> Option<String> {
+    let plain = |c: char| c.is_ascii_graphic() && c != '\\';
+    let rest = url
+        .strip_prefix("https://")
+        .filter(|_| url.chars().all(plain))?;
+    let host = rest.split(['/', '?', '#']).next()?;
+    let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+    (!host.is_empty() && host.chars().all(named)).then(|| host.to_ascii_lowercase())
+}
+
+#[async_trait]
+impl Web for Allowed {
+    async fn search(&self, query: &str, limit: usize) -> Result<Vec<Hit>, BoxError> {
+        let mut hits = self.web.search(query, limit).await?;
+        hits.retain(|hit| self.check(&hit.url).is_ok());
+        hits.truncate(limit);
+        Ok(hits)
+    }
+
+    async fn fetch(&self, url: &str) -> Result<String, BoxError> {
+        self.check(url)?;
+        self.web.fetch(url).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Everything;
+
+    #[async_trait]
+    impl Web for Everything {
+        async fn search(&self, query: &str, _: usize) -> Result<Vec<Hit>, BoxError> {
+            let hit = |url: &str| Hit {
+                title: query.into(),
+                url: url.into(),
+                excerpt: String::new(),
+            };
+            Ok(vec![
+                hit("https://en.example.org/a"),
+                hit("https://elsewhere.example.org/b"),
+            ])
+        }
+
+        async fn fetch(&self, url: &str) -> Result<String, BoxError> {
+            Ok(format!("the text of {url}"))
+        }
+    }
+
+    #[tokio::test]
+    async fn sch_87_only_named_hosts_are_asked() {
+        let web = Allowed::new(Everything, ["EN.example.org"]);
+        let page = web.fetch("https://en.example.org/a?b#c").await.unwrap();
+        assert_eq!(page, "the text of https://en.example.org/a?b#c");
+        for url in [
+            "https://elsewhere.example.org/",
+            "http://en.example.org/",
+            "https://en.example.org.evil.example/",
+            "https://a.en.example.org/",
+            "https://en.example.org:8080/",
+            "https://en.example.org@evil.example/",
+            "https://evil.example\\@en.example.org/",
+            "https://en.example.org\t/",
+            "https:///",
+            "file:///etc/hosts",
+            "",
+        ] {
+            let error = web.fetch(url).await.unwrap_err();
+            let expected = NotAllowed {
+                url: url.into(),
+                allowed: "en.example.org".into(),
+            };
+            assert_eq!(error.downcast_ref(), Some(&expected), "{url}");
+        }
+        let hits = web.search("essays", 5).await.unwrap();
+        let urls: Vec<_> = hits.iter().map(|hit| hit.url.as_str()).collect();
+        assert_eq!(urls, ["https://en.example.org/a"]);
+    }
+}
