@@ -22,6 +22,7 @@ pub struct GraphBuilder<S: State> {
     pub(crate) ways: Vec<Declared<S>>,
     pub(crate) renamed: Vec<(String, String)>,
     pub(crate) policies: Vec<(String, NodePolicy)>,
+    pub(crate) labels: Vec<(String, String)>,
     guards: Vec<DeclaredGuard<S>>,
     output: Option<Box<Output<S>>>,
 }
@@ -80,6 +81,7 @@ impl<S: State> Graph<S> {
             ways: vec![],
             renamed: vec![],
             policies: vec![],
+            labels: vec![],
             guards: vec![],
             output: None,
         }
@@ -130,6 +132,14 @@ impl<S: State> GraphBuilder<S> {
     #[must_use]
     pub fn policy(mut self, node: impl Into<String>, policy: NodePolicy) -> Self {
         self.policies.push((node.into(), policy));
+        self
+    }
+
+    /// What a node does, in words for people: a trace shows it. It changes nothing else; of two for
+    /// the same node the later one counts.
+    #[must_use]
+    pub fn label(mut self, node: impl Into<String>, label: impl Into<String>) -> Self {
+        self.labels.push((node.into(), label.into()));
         self
     }
 
@@ -352,6 +362,9 @@ impl<S: State> GraphBuilder<S> {
             .into_iter()
             .next()
             .map(|(to, when)| (find(&to), when));
+        let labels = self.labels;
+        let labels = labels.into_iter();
+        let labels = labels.map(|(node, label)| (find(&node), label)).collect();
         let policies = self.policies;
         let edges = edges(&self.ways, names, guard.as_ref().map(|(to, _)| *to));
         let mut nodes: Vec<_> = self
@@ -421,6 +434,7 @@ impl<S: State> GraphBuilder<S> {
             edges,
             initial: self.initial,
             output: self.output,
+            labels,
             fingerprint: crate::digest::of(picture.as_bytes()).into(),
         }
     }

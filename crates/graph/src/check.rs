@@ -157,6 +157,9 @@ fn check_mentions<S: State>(
         }
     };
     known("the start".into(), &builder.start, false);
+    for (node, label) in &builder.labels {
+        known(format!("the label {label:?}"), node, false);
+    }
     for guard in guards {
         known("the guard".into(), guard, false);
     }

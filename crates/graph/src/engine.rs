@@ -100,7 +100,12 @@ impl Engine {
     /// Keeps a fact for the log, or shows it at once if there is none.
     pub(crate) fn note(&mut self, at: &At, fact: Fact<Path>) {
         match &mut self.journal {
-            Some(journal) => journal.push(at.clone(), fact),
+            Some(journal) => {
+                if journal.is_beginning(&fact) {
+                    journal.began = Some(self.shared.now());
+                }
+                journal.push(at.clone(), fact);
+            }
             None if self.shared.hub.is_heard() => {
                 let events = sight::events(&fact, at, &self.shared, None);
                 self.shared.hub.send_all(events);

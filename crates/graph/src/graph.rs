@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::{collections::HashMap, fmt, sync::Arc};
 
 use fugato_state::{Question, State};
 use serde_json::Value;
@@ -35,6 +35,12 @@ impl<S: State> Graph<S> {
             .map(NodeIx)
             .take(self.0.nodes.len())
             .map(|ix| self.0.names.name(ix))
+    }
+
+    /// What a node does, in words for people; none if the graph says nothing, or has no such node.
+    pub fn label(&self, node: &str) -> Option<&str> {
+        let ix = self.0.names.find(node)?;
+        self.0.labels.get(&ix).map(String::as_str)
     }
 
     /// The graph in Mermaid's language, drawn from the declared targets.
@@ -79,6 +85,8 @@ pub(crate) struct Wiring<S: State> {
     pub(crate) initial: Arc<dyn Fn() -> S + Send + Sync>,
     pub(crate) output: Option<Box<Output<S>>>,
     pub(crate) fingerprint: Arc<str>,
+    /// What the nodes do, in words for people.
+    pub(crate) labels: HashMap<NodeIx, String>,
 }
 
 pub(crate) type Guard<S> = (NodeIx, Box<dyn Fn(&S) -> bool + Send + Sync>);

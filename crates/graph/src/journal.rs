@@ -34,6 +34,8 @@ pub(crate) struct Journal {
     facts: Vec<(At, Fact<Path>)>,
     /// When the oldest of them was learned.
     oldest: Option<Instant>,
+    /// When the run began: its beginning waits for its first step, and is told with its own time.
+    pub(crate) began: Option<Millis>,
     /// A fold that the next commit writes beside its records.
     pub(crate) base: Option<Snapshot>,
     /// Bytes appended since the last snapshot.
@@ -54,6 +56,7 @@ impl Journal {
             fence,
             facts: vec![],
             oldest: None,
+            began: None,
             base: None,
             tail: 0,
             urgent: false,
@@ -96,6 +99,11 @@ impl Journal {
         Ok(())
     }
 
+    /// Whether this is how a run begins.
+    pub(crate) fn is_beginning(&self, fact: &Fact<Path>) -> bool {
+        self.began.is_none() && matches!(fact, Fact::Created { .. } | Fact::Started { .. })
+    }
+
     /// Whether a node may start although nothing of this is stored. Only the beginning of a run
     /// may wait for its first step: losing both is losing neither.
     pub(crate) fn can_wait(&self) -> bool {
@@ -114,7 +122,7 @@ impl Journal {
         self.oldest = None;
         self.urgent = false;
         let shown = if heard { facts.clone() } else { vec![] };
-        let records = Self::encode(facts, shared)?;
+        let records = Self::encode(facts, self.began, shared)?;
         let too_large = |record: &Record| record.0.len() > Commit::MAX_RECORD;
         if let Some(at) = records.iter().position(too_large) {
             return self.break_off(records, at, shared).await;
@@ -129,11 +137,19 @@ impl Journal {
         Ok(())
     }
 
-    fn encode(facts: Vec<(At, Fact<Path>)>, shared: &Shared) -> Result<Vec<Record>, RunError> {
+    fn encode(
+        facts: Vec<(At, Fact<Path>)>,
+        began: Option<Millis>,
+        shared: &Shared,
+    ) -> Result<Vec<Record>, RunError> {
         let now = shared.now();
         let encode = |(at, fact): (At, _)| {
             let scope = at.as_ref().map_or("", |place| &place.text);
-            codec::encode(fact, now, shared.run, scope, shared.names_of(&at))
+            let time = match &fact {
+                Fact::Created { .. } | Fact::Started { .. } => began.unwrap_or(now),
+                _ => now,
+            };
+            codec::encode(fact, time, shared.run, scope, shared.names_of(&at))
         };
         facts.into_iter().map(encode).collect()
     }
@@ -166,7 +182,7 @@ impl Journal {
         let failed = Fact::RunFailed {
             error: explain(&error),
         };
-        records.extend(Self::encode(vec![(None, failed)], shared)?);
+        records.extend(Self::encode(vec![(None, failed)], None, shared)?);
         self.store(records, Status::Idle, shared).await?;
         Err(error)
     }

@@ -35,6 +35,7 @@ mod sight;
 mod snapshot;
 mod subgraph;
 mod tasks;
+mod trace;
 mod worker;
 
 pub use answer::Answers;
@@ -60,4 +61,5 @@ pub use route::{END, IntoTargets, Targets};
 pub use run::{Ended, Run, Saved};
 pub use runner::Runner;
 pub use subgraph::Entering;
+pub use trace::{AttemptTrace, RunEnd, RunTrace, TaskEnd, TaskTrace};
 pub use worker::{Worked, Worker};

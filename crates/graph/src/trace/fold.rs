@@ -1,0 +1,352 @@
+use std::collections::HashMap;
+
+use fugato_state::{InterruptId, Millis};
+
+use super::{AttemptTrace, RunEnd, RunTrace, TaskEnd, TaskTrace, span};
+use crate::{
+    HistoryEntry,
+    machine::{Fact, Next},
+};
+
+/// What the records tell so far.
+#[derive(Default)]
+pub(super) struct Fold {
+    pub(super) runs: Vec<RunTrace>,
+    /// Where the tasks are that may still change: run and task, by scope and address.
+    open: HashMap<(String, String), (usize, usize)>,
+    /// What tasks of a step that has not closed have changed, by scope.
+    changed: HashMap<String, String>,
+    /// Which task waits for the answer to a question, and since when.
+    asked: HashMap<InterruptId, (String, String)>,
+    since: HashMap<(String, String), Millis>,
+}
+
+/// Where and when something happened.
+struct Place {
+    at: Millis,
+    scope: String,
+}
+
+impl Fold {
+    pub(super) fn push(&mut self, entry: HistoryEntry) {
+        let HistoryEntry {
+            seq,
+            at,
+            run,
+            scope,
+            fact,
+        } = entry;
+        if self.runs.last().is_none_or(|last| last.run != run) && !is_about_the_thread(&fact) {
+            self.runs.push(RunTrace {
+                run,
+                seq,
+                began: at,
+                ended: None,
+                end: None,
+                tasks: vec![],
+            });
+        }
+        self.take(&Place { at, scope }, fact);
+    }
+
+    fn take(&mut self, place: &Place, fact: Fact<String>) {
+        match fact {
+            Fact::Started { updates, next, .. } => {
+                self.due(
+                    place,
+                    next,
+                    updates.as_deref().map_or("", |json| json.get()),
+                );
+            }
+            Fact::Entered { state, next, .. } => self.due(place, next, state.get()),
+            Fact::Stepped {
+                task,
+                attempt,
+                updates,
+                notes,
+                routes,
+            } => {
+                let output = updates.as_deref().map_or("", |json| json.get());
+                let seen = self.ended(place, &task, attempt, TaskEnd::Done, None);
+                seen.output = cut(output);
+                seen.notes = notes;
+                self.due(place, routes.next, output);
+            }
+            Fact::Finished {
+                task,
+                attempt,
+                updates,
+                notes,
+            } => {
+                let output = updates.as_deref().map_or("", |json| json.get());
+                let seen = self.ended(place, &task, attempt, TaskEnd::Done, None);
+                seen.output = cut(output);
+                seen.notes = notes;
+                let changed = self.changed.entry(place.scope.clone()).or_default();
+                changed.push_str(output);
+            }
+            Fact::Closed { routes } => {
+                let changed = self.changed.remove(&place.scope).unwrap_or_default();
+                self.due(place, routes.next, &changed);
+            }
+            Fact::Failed {
+                task,
+                attempt,
+                error,
+                retry_at,
+            } => {
+                let seen = self.ended(place, &task, attempt, TaskEnd::Failed, Some(error));
+                if let Some(began) = retry_at {
+                    seen.end = TaskEnd::Open;
+                    seen.attempts.push(begun(attempt + 1, began));
+                    self.reopen(place, &task);
+                }
+            }
+            Fact::Resumed { tasks, .. } => self.resumed(place, tasks),
+            Fact::Intended {
+                task: Some(task),
+                key,
+                ..
+            } => self.effect(place, &task, key, false),
+            Fact::Receipt {
+                task: Some(task),
+                key,
+                ..
+            } => self.effect(place, &task, key, true),
+            other => self.wait(place, other),
+        }
+    }
+
+    fn wait(&mut self, place: &Place, fact: Fact<String>) {
+        match fact {
+            Fact::Asked {
+                task, questions, ..
+            } => {
+                self.seen(place, &task).end = TaskEnd::Waiting;
+                let address = (place.scope.clone(), task);
+                let ids = questions.into_iter().map(|question| question.id);
+                self.asked.extend(ids.map(|id| (id, address.clone())));
+                self.since.entry(address).or_insert(place.at);
+            }
+            Fact::Answered { answers } => {
+                for (id, _) in answers {
+                    self.answered(place, &id);
+                }
+            }
+            Fact::Expired { id } => self.answered(place, &id),
+            Fact::Amended {
+                task: Some(task), ..
+            } => {
+                let number = self
+                    .seen(place, &task)
+                    .attempts
+                    .last()
+                    .map_or(1, |last| last.number);
+                self.ended(place, &task, number, TaskEnd::Done, None);
+            }
+            other => self.rest(place, other),
+        }
+    }
+
+    fn rest(&mut self, place: &Place, fact: Fact<String>) {
+        let end = match fact {
+            // A scope ends with its task.
+            _ if !place.scope.is_empty() => return,
+            Fact::RunEnded { .. } => RunEnd::Finished,
+            Fact::RunFailed { error } => RunEnd::Failed { error },
+            Fact::Cancelled { by, why, .. } => {
+                for (run, task) in self.open.drain().map(|(_, at)| at) {
+                    let run = self.runs.get_mut(run);
+                    if let Some(task) = run.and_then(|run| run.tasks.get_mut(task)) {
+                        task.end = TaskEnd::Dropped;
+                    }
+                }
+                RunEnd::Cancelled { by, why }
+            }
+            _ => return,
+        };
+        if let Some(run) = self.runs.last_mut() {
+            run.ended = Some(place.at);
+            run.end = Some(end);
+        }
+    }
+
+    /// These tasks are due from now on.
+    fn due(&mut self, place: &Place, next: Vec<Next<String>>, input: &str) {
+        for Next { task, items } in next {
+            match items {
+                None => self.begin(place, &task, input),
+                Some(items) => {
+                    for (at, item) in items.iter().enumerate() {
+                        self.begin(place, &format!("{task}[{at}]"), item.0.get());
+                    }
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, place: &Place, task: &str, input: &str) {
+        self.seen(place, task).input = cut(input);
+    }
+
+    /// The task, which is known from now on if it was not.
+    fn seen(&mut self, place: &Place, task: &str) -> &mut TaskTrace {
+        let address = (place.scope.clone(), task.to_owned());
+        let last = self.runs.len().saturating_sub(1);
+        let known = self.open.get(&address).copied();
+        let (run, at) = known.unwrap_or_else(|| {
+            let tasks = self.runs.get(last).map_or(0, |run| run.tasks.len());
+            (last, tasks)
+        });
+        let tasks = &mut self
+            .runs
+            .get_mut(run)
+            .expect("a record of a task is one of a run")
+            .tasks;
+        if known.is_none() {
+            self.open.insert(address, (run, at));
+            tasks.push(new(place, task));
+        }
+        tasks.get_mut(at).expect("it was pushed or known")
+    }
+
+    fn ended(
+        &mut self,
+        place: &Place,
+        task: &str,
+        number: u32,
+        end: TaskEnd,
+        error: Option<String>,
+    ) -> &mut TaskTrace {
+        let address = (place.scope.clone(), task.to_owned());
+        self.asked.retain(|_, asking| *asking != address);
+        let waited = self.since.remove(&address);
+        let seen = self.seen(place, task);
+        if let Some(since) = waited {
+            seen.waited += span(since, place.at);
+        }
+        seen.end = end;
+        if let Some(last) = seen.attempts.last_mut() {
+            last.number = number;
+            last.ended = Some(place.at);
+            last.error = error;
+        }
+        let (run, at) = self.open.remove(&address).unwrap_or_default();
+        let run = self.runs.get_mut(run).expect("it was seen there");
+        run.tasks.get_mut(at).expect("it was seen there")
+    }
+
+    fn reopen(&mut self, place: &Place, task: &str) {
+        let found = self.runs.iter().enumerate().rev().find_map(|(run, trace)| {
+            let mut tasks = trace.tasks.iter();
+            let at = tasks.rposition(|known| known.scope == place.scope && known.task == task)?;
+            Some((run, at))
+        });
+        if let Some(at) = found {
+            self.open.insert((place.scope.clone(), task.to_owned()), at);
+        }
+    }
+
+    /// What was under way was lost, and what failed is tried again.
+    fn resumed(&mut self, place: &Place, tasks: Vec<(String, u32)>) {
+        for (task, number) in tasks {
+            self.reopen(place, &task);
+            let seen = self.seen(place, &task);
+            seen.end = TaskEnd::Open;
+            match seen.attempts.last_mut() {
+                // It slept until its next try, which begins now.
+                Some(last) if last.number == number && last.ended.is_none() => {
+                    *last = begun(number, place.at);
+                }
+                Some(last) => {
+                    if last.ended.is_none() {
+                        last.ended = Some(place.at);
+                        last.error = Some(LOST.to_owned());
+                    }
+                    seen.attempts.push(begun(number, place.at));
+                }
+                None => seen.attempts.push(begun(number, place.at)),
+            }
+        }
+        if let Some(run) = self.runs.last_mut() {
+            run.ended = None;
+            run.end = None;
+        }
+    }
+
+    fn answered(&mut self, place: &Place, id: &InterruptId) {
+        let Some(address) = self.asked.remove(id) else {
+            return;
+        };
+        if self.asked.values().any(|other| *other == address) {
+            return;
+        }
+        let since = self.since.remove(&address);
+        let there = Place {
+            at: place.at,
+            scope: address.0,
+        };
+        let seen = self.seen(&there, &address.1);
+        seen.end = TaskEnd::Open;
+        if let Some(since) = since {
+            seen.waited += span(since, place.at);
+        }
+    }
+
+    fn effect(&mut self, place: &Place, task: &str, key: String, done: bool) {
+        let effects = &mut self.seen(place, task).effects;
+        match effects.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, receipt)) => *receipt |= done,
+            None => effects.push((key, done)),
+        }
+    }
+}
+
+/// Why an attempt has no end of its own.
+const LOST: &str = "the process that ran it went away";
+
+/// Whether a record belongs to no run in particular, or to one that came before it.
+fn is_about_the_thread(fact: &Fact<String>) -> bool {
+    matches!(
+        fact,
+        Fact::Created { .. }
+            | Fact::Forked { .. }
+            | Fact::Migrated { .. }
+            | Fact::Amended { task: None, .. }
+            | Fact::HandedOver {}
+    )
+}
+
+fn new(place: &Place, task: &str) -> TaskTrace {
+    TaskTrace {
+        scope: place.scope.clone(),
+        task: task.to_owned(),
+        label: None,
+        end: TaskEnd::Open,
+        attempts: vec![begun(1, place.at)],
+        waited: std::time::Duration::ZERO,
+        input: String::new(),
+        output: String::new(),
+        notes: vec![],
+        effects: vec![],
+    }
+}
+
+fn begun(number: u32, began: Millis) -> AttemptTrace {
+    AttemptTrace {
+        number,
+        began,
+        ended: None,
+        error: None,
+    }
+}
+
+/// Cut between characters, with a sign that it was.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(TaskTrace::MOST_CHARACTERS - 1) {
+        Some((at, last)) if at + last.len_utf8() < text.len() => {
+            format!("{}…", text.get(..at).unwrap_or_default())
+        }
+        _ => text.to_owned(),
+    }
+}
