@@ -12,6 +12,7 @@ mod react;
 mod sequence;
 mod speech;
 mod toolbox;
+pub mod trace;
 
 pub use answer::{Awaiting, Meaning, Phrases, ShortAnswer};
 pub use correction::{Corrections, Corrects, NoDecision, OnFailure, Rejection, Settled};

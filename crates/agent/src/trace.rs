@@ -1,0 +1,32 @@
+//! What models were asked while a node ran, kept in the log of the thread.
+mod call;
+mod recorded;
+mod watched;
+
+pub use call::{ModelCall, model_calls};
+pub use recorded::{Recorded, recorded};
+pub use watched::Watched;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The calls of one attempt of a task.
+#[derive(Debug, Clone, Default)]
+struct Calls(Arc<Mutex<Vec<ModelCall>>>);
+
+impl Calls {
+    fn push(&self, call: ModelCall) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(call);
+    }
+
+    fn take(&self) -> Vec<ModelCall> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+tokio::task_local! {
+    /// Whose calls these are: a model is asked deep within a node, and serves many at once.
+    static CALLS: Calls;
+}

@@ -1,0 +1,129 @@
+//! Every model call is in the log of the thread, with its chain of attempts.
+use std::{sync::Arc, time::Duration};
+
+use fugato_agent::trace::{ModelCall, Watched, model_calls, recorded};
+use fugato_graph::{BoxError, Context, END, Graph, RunTrace, Runner};
+use fugato_llm::{
+    ChatModel, ChatModelExt as _, ChatRequest, Fallback, ModelError, ModelErrorKind, Usage,
+};
+use fugato_state::{Message, State, ThreadId};
+use fugato_store::MemoryLog;
+use fugato_testkit::{Reply, Scripted};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Said(String);
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Say(String);
+
+impl State for Said {
+    type Update = Say;
+
+    fn apply(&mut self, Say(text): Say) {
+        self.0 = text;
+    }
+}
+
+fn graph(model: Arc<dyn ChatModel>) -> Graph<Said> {
+    let think = move |_: Context<Said>| {
+        let model = model.clone();
+        async move {
+            let request = ChatRequest::new([Message::user("Hello?")]).metadata("stage", "think");
+            let answer = model.complete(request).await?;
+            Ok::<_, BoxError>(Say(answer.message.content))
+        }
+    };
+    // A closure becomes a node before it is decorated.
+    Graph::<Said>::starting_at("think")
+        .node("think", recorded(fugato_graph::IntoNode::into_node(think)))
+        .edge("think", END)
+        .build()
+        .expect("the graph is sound")
+}
+
+async fn run(model: impl ChatModel + 'static) -> Vec<RunTrace> {
+    let runner = Runner::new(graph(Arc::new(model)), Arc::new(MemoryLog::default()));
+    let thread = ThreadId::new("t").expect("the name keeps the rules");
+    let ended = runner.start(&thread, Say("go".into())).await;
+    drop(ended);
+    runner.trace(&thread).await.expect("the log can be read")
+}
+
+fn busy() -> Reply {
+    Reply::error(ModelError::new(ModelErrorKind::RateLimited, "later"))
+}
+
+fn calls(runs: &[RunTrace]) -> Vec<ModelCall> {
+    let tasks = runs.iter().flat_map(|run| &run.tasks);
+    tasks.flat_map(model_calls).collect()
+}
+
+fn lines(runs: &[RunTrace]) -> Vec<String> {
+    calls(runs).iter().map(ToString::to_string).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn l16_the_log_keeps_the_chain_of_attempts_of_every_call() {
+    let main = Scripted::new([busy().after(Duration::from_millis(120))]).named("main");
+    let answer = Reply::text("Hi").after(Duration::from_millis(80));
+    let backup = Scripted::new([answer]).named("backup");
+    let runs = run(Watched::new(Fallback::new(main).or(backup))).await;
+    assert_eq!(
+        lines(&runs),
+        ["think: main 120 ms rate_limited, backup 80 ms"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_without_decorators_has_one_attempt_and_its_cost() {
+    let usage = Usage::default();
+    let runs = run(Watched::new(Scripted::new([
+        Reply::text("Hi").usage(usage.clone())
+    ])))
+    .await;
+    assert_eq!(lines(&runs), ["think: scripted 0 ms"]);
+    assert_eq!(
+        calls(&runs).first().map(|call| call.usage.clone()),
+        Some(Some(usage))
+    );
+}
+
+/// A task that failed has no notes, so its error tells whom it had asked.
+#[tokio::test(start_paused = true)]
+async fn a_failed_task_tells_whom_it_had_asked() {
+    let main = Scripted::new([busy()]).named("main");
+    let backup = Scripted::new([busy()]).named("backup");
+    let runs = run(Watched::new(Fallback::new(main).or(backup))).await;
+    let attempts = runs
+        .iter()
+        .flat_map(|run| &run.tasks)
+        .flat_map(|task| &task.attempts);
+    let errors: Vec<_> = attempts
+        .filter_map(|attempt| attempt.error.as_deref())
+        .collect();
+    let [error] = errors[..] else {
+        panic!("{errors:?}");
+    };
+    assert!(
+        error.contains("it had asked think: main 0 ms rate_limited, backup 0 ms rate_limited")
+            && error.contains("later"),
+        "{error}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_nobody_watches_is_not_kept() {
+    let runs = run(Scripted::new([Reply::text("Hi")])).await;
+    assert_eq!(lines(&runs), [""; 0]);
+}
+
+#[tokio::test]
+async fn outside_of_a_node_a_watched_model_is_as_it_was() {
+    let model = Watched::new(Scripted::new([Reply::text("Hi")]));
+    let answer = model
+        .complete(ChatRequest::new([Message::user("Hello?")]))
+        .await;
+    let answer = answer.expect("there is a reply");
+    assert_eq!(answer.message.content, "Hi");
+}
