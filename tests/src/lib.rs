@@ -5,6 +5,7 @@
 pub mod doctest;
 pub mod guarantee;
 pub mod layer;
+pub mod log_key;
 pub mod markdown;
 pub mod requirement;
 pub mod source;

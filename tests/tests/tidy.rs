@@ -5,7 +5,7 @@ use serde_json::Value;
 use tests::{
     doctest, guarantee,
     layer::{self, Package},
-    markdown, requirement, source,
+    log_key, markdown, requirement, source,
     tree::{self, TextFile},
     word,
 };
@@ -70,6 +70,12 @@ fn crates_depend_on_each_other_as_permitted() {
 fn files_and_functions_are_short_and_tests_are_switched_on() {
     let wrong: Vec<_> = with_extension("rs").flat_map(source::complaints).collect();
     assert_eq!(wrong, NOTHING);
+}
+
+#[test]
+fn log_lines_have_keys_and_the_keys_are_listed() {
+    let table = &file("docs/log-keys.md").text;
+    assert_eq!(log_key::complaints(table, with_extension("rs")), NOTHING);
 }
 
 #[test]

@@ -78,13 +78,13 @@ async fn l16_the_log_keeps_the_chain_of_attempts_of_every_call() {
 #[tokio::test(start_paused = true)]
 async fn a_model_without_decorators_has_one_attempt_and_its_cost() {
     let usage = Usage::default();
-    let runs = run(Watched::new(Scripted::new([
-        Reply::text("Hi").usage(usage.clone())
-    ])))
+    let runs = run(Watched::new(Scripted::new(
+        [Reply::text("Hi").usage(usage)],
+    )))
     .await;
     assert_eq!(lines(&runs), ["think: scripted 0 ms"]);
     assert_eq!(
-        calls(&runs).first().map(|call| call.usage.clone()),
+        calls(&runs).first().map(|call| call.usage),
         Some(Some(usage))
     );
 }

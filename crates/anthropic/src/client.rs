@@ -144,7 +144,7 @@ impl ChatModel for Anthropic {
             target: "fugato.anthropic",
             model = self.model,
             status = response.status().as_u16(),
-            "model_response"
+            "{}", crate::log_key::MODEL_RESPONSE
         );
         if response.status().is_success() {
             Ok(answer::deltas(response, self.key.clone()))

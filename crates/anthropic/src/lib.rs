@@ -3,6 +3,7 @@
 mod answer;
 mod client;
 mod failure;
+mod log_key;
 mod wire;
 
 pub use client::{Anthropic, ThinkingMode};

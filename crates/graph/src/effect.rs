@@ -447,7 +447,7 @@ impl Acting<'_> {
         match (failure, permit) {
             (Some(error), Permit::Noted) => Err(self.failed(error)),
             (Some(error), permit) => {
-                tracing::warn!(effect = self.key, %error, "an action is in doubt");
+                tracing::warn!(effect = self.key, %error, "{}", crate::log_key::AN_ACTION_IS_IN_DOUBT);
                 Ok(permit)
             }
             (None, permit) => Ok(permit),
@@ -463,7 +463,7 @@ impl Acting<'_> {
         match AssertUnwindSafe(reconcile()).catch_unwind().await {
             Ok(Ok(found)) => found,
             Ok(Err(error)) => {
-                tracing::warn!(effect = self.key, %error, "an action could not be looked after");
+                tracing::warn!(effect = self.key, %error, "{}", crate::log_key::AN_ACTION_COULD_NOT_BE_LOOKED_AFTER);
                 Reconciled::Unknown
             }
             Err(panic) => {
@@ -471,7 +471,8 @@ impl Acting<'_> {
                 tracing::warn!(
                     effect = self.key,
                     error,
-                    "an action could not be looked after"
+                    "{}",
+                    crate::log_key::AN_ACTION_COULD_NOT_BE_LOOKED_AFTER
                 );
                 Reconciled::Unknown
             }

@@ -119,7 +119,7 @@ impl Stream for Events {
                 match read {
                     Ok(events) => self.take_in(events),
                     Err(error) => {
-                        tracing::warn!(%error, "the events of a thread cannot be read");
+                        tracing::warn!(%error, "{}", crate::log_key::THE_EVENTS_OF_A_THREAD_CANNOT_BE_READ);
                         return Poll::Ready(None);
                     }
                 }

@@ -103,10 +103,12 @@ async fn renew(
         }
         Ok(_) => {}
         Err(error) if error.kind == StoreErrorKind::LeaseLost => {
-            tracing::warn!(%thread, fence, "a lease was lost");
+            tracing::warn!(%thread, fence, "{}", crate::log_key::A_LEASE_WAS_LOST);
             control.stop(Stop::LeaseLost);
         }
-        Err(error) => tracing::warn!(%thread, fence, %error, "a lease could not be renewed"),
+        Err(error) => {
+            tracing::warn!(%thread, fence, %error, "{}", crate::log_key::A_LEASE_COULD_NOT_BE_RENEWED);
+        }
     }
 }
 

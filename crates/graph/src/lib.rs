@@ -19,6 +19,7 @@ mod graph;
 mod history;
 mod journal;
 mod keeper;
+mod log_key;
 pub mod machine;
 mod node;
 mod open;

@@ -83,7 +83,7 @@ async fn from_snapshot<S: State>(
                 });
             }
             Err(error) => {
-                tracing::warn!(%thread, seq = latest.seq, %error, "a snapshot cannot be read");
+                tracing::warn!(%thread, seq = latest.seq, %error, "{}", crate::log_key::A_SNAPSHOT_CANNOT_BE_READ);
             }
         }
     }

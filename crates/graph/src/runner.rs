@@ -521,7 +521,7 @@ impl<S: State> Shop<S> {
         };
         if let Err(error) = self.log.lease(release).await {
             // The lease runs out by itself.
-            tracing::debug!(%thread, %error, "a lease could not be given back");
+            tracing::debug!(%thread, %error, "{}", crate::log_key::A_LEASE_COULD_NOT_BE_GIVEN_BACK);
         }
     }
 

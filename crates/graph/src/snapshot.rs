@@ -89,7 +89,7 @@ impl Snapshotter {
         tokio::spawn(async move {
             if let Err(error) = store.put(&thread, Snapshot { seq, body }).await {
                 // A snapshot only saves time, so a run does not fail for want of one.
-                tracing::warn!(%thread, seq, %error, "a snapshot could not be stored");
+                tracing::warn!(%thread, seq, %error, "{}", crate::log_key::A_SNAPSHOT_COULD_NOT_BE_STORED);
             }
         });
     }

@@ -130,7 +130,8 @@ impl<S: State> Worker<S> {
         if tokio::time::timeout(self.grace, drained).await.is_err() {
             tracing::warn!(
                 left = running.len(),
-                "steps took longer than the grace allows"
+                "{}",
+                crate::log_key::STEPS_TOOK_LONGER_THAN_THE_GRACE_ALLOWS
             );
             aborts.iter().for_each(AbortHandle::abort);
         }
@@ -151,7 +152,7 @@ impl<S: State> Worker<S> {
             Ok(Leased::Granted(leases)) => leases,
             Ok(_) => vec![],
             Err(error) => {
-                tracing::warn!(%error, "no thread could be claimed");
+                tracing::warn!(%error, "{}", crate::log_key::NO_THREAD_COULD_BE_CLAIMED);
                 vec![]
             }
         }
@@ -164,7 +165,7 @@ impl Worked {
             Ok(_) => self.rested += 1,
             Err(error) if error.kind == RunErrorKind::HandedOver => self.handed_over += 1,
             Err(error) => {
-                tracing::warn!(%error, "a claimed thread did not come to rest");
+                tracing::warn!(%error, "{}", crate::log_key::A_CLAIMED_THREAD_DID_NOT_COME_TO_REST);
                 self.failed += 1;
             }
         }

@@ -111,7 +111,7 @@ impl Clock {
                 model = attempt.model,
                 took_ms = u64::try_from(attempt.took.as_millis()).unwrap_or(u64::MAX),
                 error = error.kind.as_str(),
-                "model_attempt"
+                "{}", crate::log_key::MODEL_ATTEMPT
             );
             error.attempts.push(attempt);
         }
@@ -124,7 +124,7 @@ impl Clock {
             target: "fugato.llm",
             model = attempt.model,
             took_ms = u64::try_from(attempt.took.as_millis()).unwrap_or(u64::MAX),
-            "model_attempt"
+            "{}", crate::log_key::MODEL_ATTEMPT
         );
         attempt
     }

@@ -178,7 +178,7 @@ impl Trial {
         drop(circuit);
         if before != after {
             let state = format!("{after:?}");
-            tracing::info!(target: "fugato.llm", model = self.model, state, "circuit_changed");
+            tracing::info!(target: "fugato.llm", model = self.model, state, "{}", crate::log_key::CIRCUIT_CHANGED);
         }
     }
 }

@@ -47,7 +47,7 @@ where
                     contract = contract.name(),
                     class = ?rejected.class,
                     failures = story.rejected.len() + 1,
-                    "model_answer_rejected"
+                    "{}", crate::log_key::MODEL_ANSWER_REJECTED
                 );
                 request.messages.extend(rejected.messages());
                 story.rejected.push(rejected);
@@ -65,7 +65,7 @@ where
         target: "fugato.llm",
         contract = contract.name(),
         reason = %error,
-        "decided_by_rule"
+        "{}", crate::log_key::DECIDED_BY_RULE
     );
     let value = rule(&error);
     let story = error.story.clone();

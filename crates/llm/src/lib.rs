@@ -10,6 +10,7 @@ mod error;
 mod extract;
 mod fallback;
 mod http;
+mod log_key;
 mod model;
 mod profile;
 mod rate;

@@ -126,7 +126,7 @@ impl ChatModel for OpenAi {
             target: "fugato.openai",
             model = self.model,
             status = response.status().as_u16(),
-            "model_response"
+            "{}", crate::log_key::MODEL_RESPONSE
         );
         if response.status().is_success() {
             Ok(answer::deltas(response, self.key.clone()))

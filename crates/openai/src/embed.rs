@@ -104,7 +104,7 @@ impl OpenAiEmbedder {
             target: "fugato.openai",
             model = self.model,
             status = response.status().as_u16(),
-            "model_response"
+            "{}", crate::log_key::MODEL_RESPONSE
         );
         if !response.status().is_success() {
             return Err(failure::of_status(response, self.key.as_ref()).await);

@@ -4,6 +4,7 @@ mod answer;
 mod client;
 mod embed;
 mod failure;
+mod log_key;
 mod wire;
 
 pub use client::{OpenAi, ThinkingField};

@@ -101,10 +101,12 @@ async fn drive(mut messages: Messages) {
     use futures::StreamExt;
     while let Some(message) = messages.next().await {
         match message {
-            Ok(AsyncMessage::Notice(notice)) => tracing::debug!(%notice, "the server says"),
+            Ok(AsyncMessage::Notice(notice)) => {
+                tracing::debug!(%notice, "{}", crate::log_key::THE_SERVER_SAYS);
+            }
             Ok(_) => {}
             Err(error) => {
-                tracing::debug!(%error, "a connection ended");
+                tracing::debug!(%error, "{}", crate::log_key::A_CONNECTION_ENDED);
                 return;
             }
         }

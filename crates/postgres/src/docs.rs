@@ -142,7 +142,7 @@ impl PostgresDocs {
             let (instead, seen) = database.clock.parameters();
             let sweep = &database.doc_sql.sweep;
             if let Err(error) = connection.rows(sweep, &[&instead, &seen]).await {
-                tracing::debug!(%error, "expired documents were not cleared away");
+                tracing::debug!(%error, "{}", crate::log_key::EXPIRED_DOCUMENTS_WERE_NOT_CLEARED_AWAY);
             }
         });
     }

@@ -9,6 +9,7 @@ mod docs;
 mod error;
 mod lease;
 mod log;
+mod log_key;
 mod options;
 mod row;
 mod schema;

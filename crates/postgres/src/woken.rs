@@ -65,7 +65,7 @@ impl Database {
         tokio::spawn(async move {
             let sql = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
             if let Err(error) = connection.rows(sql, &[&channel, &word]).await {
-                tracing::debug!(%error, "those who wait were not told");
+                tracing::debug!(%error, "{}", crate::log_key::THOSE_WHO_WAIT_WERE_NOT_TOLD);
             }
         });
     }
@@ -93,7 +93,7 @@ async fn listen(database: Arc<Database>, words: Sender<Woken>) {
             () = gone.closed() => return,
             ended = listen_once(&database, &mut speaker) => match ended {
                 Ok(()) => pause = first,
-                Err(error) => tracing::warn!(%error, ?pause, "cannot listen, trying again"),
+                Err(error) => tracing::warn!(%error, ?pause, "{}", crate::log_key::CANNOT_LISTEN_TRYING_AGAIN),
             },
         }
         tokio::select! {

@@ -6,6 +6,7 @@ mod docs;
 mod error;
 mod group;
 mod log;
+mod log_key;
 mod open;
 mod options;
 mod readers;

@@ -154,7 +154,7 @@ impl Writer {
         if !self.connection.is_autocommit()
             && let Err(error) = self.connection.execute_batch("ROLLBACK")
         {
-            tracing::error!(path = %self.path.display(), %error, "cannot roll back");
+            tracing::error!(path = %self.path.display(), %error, "{}", crate::log_key::CANNOT_ROLL_BACK);
         }
     }
 

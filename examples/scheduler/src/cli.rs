@@ -11,6 +11,7 @@ mod run;
 mod screen;
 mod serve;
 mod threads;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -63,6 +64,9 @@ async fn carry_out(args: &Args, screen: &mut Screen) -> anyhow::Result<()> {
             client_key_env,
         }) => serve::serve(args, *listen, client_key_env.as_deref(), screen).await,
         Some(Command::History) => inspect::history(&Archive::open(args).await?, screen).await,
+        Some(Command::Trace { full }) => {
+            trace::trace(&Archive::open(args).await?, *full, screen).await
+        }
         Some(Command::Show { seq }) => {
             inspect::show(&Archive::open(args).await?, *seq, screen).await
         }

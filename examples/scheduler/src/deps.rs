@@ -2,7 +2,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fugato::{agent::Corrections, graph::BoxError, state::ThreadId, tool::Registry};
+use fugato::{
+    agent::{Corrections, trace::Watched},
+    graph::BoxError,
+    llm::ChatModel,
+    state::ThreadId,
+    tool::Registry,
+};
 
 use crate::{
     agent::Update, mind::Mind, schedule::ScheduleState, store::Calendars, tools::View, web::Web,
@@ -85,9 +91,11 @@ impl Deps {
         self
     }
 
-    /// Lets this mind decide.
+    /// Lets this mind decide. What its model is asked is kept in the log.
     #[must_use]
-    pub fn mind(mut self, mind: Mind) -> Self {
+    pub fn mind(mut self, mut mind: Mind) -> Self {
+        let watched = |model| Arc::new(Watched::new(model)) as Arc<dyn ChatModel>;
+        mind.model = mind.model.map(watched);
         self.mind = mind;
         self
     }

@@ -1,5 +1,8 @@
 //! How the agent is wired: which node comes after which, and why.
-use fugato::graph::{BuildError, END, Graph};
+use fugato::{
+    agent::trace::recorded,
+    graph::{BuildError, END, Graph},
+};
 
 use crate::{
     agent::{Agent, Card, Phase, Reply, Update},
@@ -9,16 +12,16 @@ use crate::{
 
 /// The graph of the agent. It holds nothing of a conversation, so one serves all of them.
 pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
-    Graph::<Agent>::starting_at("chat")
-        .node("chat", Chat(deps.clone()))
-        .node("plan", Plan(deps.clone()))
+    let graph = Graph::<Agent>::starting_at("chat")
+        .node("chat", recorded(Chat(deps.clone())))
+        .node("plan", recorded(Plan(deps.clone())))
         .node("confirm", confirm)
         .pause("interrupt", card, |_, reply: Reply| Update::Replied(reply))
         .node("rough_build", RoughBuild(deps.clone()))
         .node("execute", Execute(deps.clone()))
-        .node("decide", Decide(deps.clone()))
+        .node("decide", recorded(Decide(deps.clone())))
         .node("act", Act(deps.clone()))
-        .node("deliver", Deliver(deps.clone()))
+        .node("deliver", recorded(Deliver(deps.clone())))
         .node("keep", Keep(deps.clone()))
         .node("quick_task", QuickTask(deps.clone()))
         // Whatever else holds: an open question comes first.
@@ -71,9 +74,27 @@ pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
         .edge("keep", "deliver")
         .edge("deliver", END)
         .edge("quick_task", END)
-        .output(|agent| agent.run.outcome.clone())
-        .build()
+        .output(|agent| agent.run.outcome.clone());
+    let labelled = LABELS.iter().fold(graph, |graph, (node, en, zh)| {
+        graph.label(*node, format!("{en} · {zh}"))
+    });
+    labelled.build()
 }
+
+/// What each node does, for whoever reads a trace.
+const LABELS: &[(&str, &str, &str)] = &[
+    ("chat", "reading the request", "理解请求"),
+    ("plan", "making a plan", "制定计划"),
+    ("confirm", "preparing a card", "准备确认"),
+    ("interrupt", "asking the person", "等待用户"),
+    ("rough_build", "placing by rule", "粗排"),
+    ("execute", "beginning a round", "开始一轮"),
+    ("decide", "deciding", "决策"),
+    ("act", "calling a tool", "调用工具"),
+    ("keep", "storing the schedule", "保存日程"),
+    ("deliver", "summing up", "总结"),
+    ("quick_task", "taking a note", "快速记录"),
+];
 
 fn card(agent: &Agent) -> Option<Card> {
     agent.pending.as_ref().map(|pending| pending.card.clone())

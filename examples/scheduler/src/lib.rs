@@ -6,6 +6,7 @@ pub mod contract;
 pub mod deps;
 pub mod graph;
 pub mod keywords;
+mod log_key;
 pub mod mind;
 pub mod nodes;
 pub mod prompts;

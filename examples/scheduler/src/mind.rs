@@ -120,7 +120,8 @@ pub async fn ask(
         messages = step,
         took_ms = took,
         raw = spoken.decision,
-        "model answered"
+        "{}",
+        crate::log_key::MODEL_ANSWERED
     );
     Ok(spoken)
 }

@@ -33,6 +33,7 @@ pub use rough_build::RoughBuild;
 
 use crate::{
     agent::{Agent, Update},
+    log_key,
     mind::{Spoken, status},
 };
 
@@ -60,6 +61,7 @@ fn announce(cx: &Context<Agent>) -> Vec<Update> {
                 _ => lang.pick("going on with your answer", "收到回答，继续"),
             };
             status(cx, code, summary);
+            found(cx);
             vec![Update::Announced]
         }
         None => vec![],
@@ -88,4 +90,34 @@ fn hear<T: DeserializeOwned>(
     contract: &Contract<T>,
 ) -> Result<(T, Spoken), Rejected> {
     Ok((contract.read(&spoken.decision)?, spoken))
+}
+
+/// A request or an answer found the conversation like this.
+fn found(cx: &Context<Agent>) {
+    let agent = cx.state();
+    let (messages, phase) = (agent.conversation.history.len(), agent.phase);
+    let (thread, run) = (cx.thread(), cx.run());
+    tracing::debug!(
+        %thread,
+        %run,
+        messages,
+        ?phase,
+        "{}",
+        log_key::LOAD_OR_CREATE_RUNTIME_STATE
+    );
+}
+
+/// Changes of the schedule ride in the next append, together with everything else of the task.
+fn persisted(cx: &Context<Agent>, updates: &[Update]) {
+    let changes: usize = updates
+        .iter()
+        .map(|update| match update {
+            Update::Scheduled(changes) => changes.len(),
+            _ => 0,
+        })
+        .sum();
+    if changes > 0 {
+        let task = cx.task();
+        tracing::debug!(task, changes, "{}", log_key::PERSIST_SCHEDULE_CHANGES);
+    }
 }

@@ -51,7 +51,7 @@ impl<M: ChatModel> ChatModel for Watched<M> {
             };
             match &next {
                 Ok(ChatDelta::Attempt(attempt)) => watch.call.attempts.push(attempt.clone()),
-                Ok(ChatDelta::Usage(usage)) => watch.call.usage = Some(usage.clone()),
+                Ok(ChatDelta::Usage(usage)) => watch.call.usage = Some(*usage),
                 Ok(_) => {}
                 Err(error) => watch.failed(error),
             }

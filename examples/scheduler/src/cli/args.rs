@@ -23,6 +23,7 @@ Examples:
   scheduler serve                 talk about it in a browser
   scheduler history               list what happened; `show` and `fork` take its numbers
   scheduler threads               list all conversations; `export` and `delete` take their names
+  scheduler trace                 list what every request went through, and how long it took
   OPENAI_API_KEY=… scheduler chat --base-url https://api.example.com/v1 --model NAME
                                   let a model decide; where it fails, rules do
 
@@ -106,6 +107,12 @@ pub(crate) enum Command {
     },
     /// Lists what happened in the conversation
     History,
+    /// Lists what every request went through: tasks, durations, attempts, errors, calls of models
+    Trace {
+        /// Shows what went into every task and what came out, too
+        #[arg(long)]
+        full: bool,
+    },
     /// Shows the state of the conversation after a line of its history
     Show {
         /// The number of the line

@@ -57,7 +57,9 @@ impl Node<Agent> for Act {
             summary: result.summary.clone(),
             result: None,
         };
-        Ok(Outcome::done(updates(agent, wanted, access, result)).note(finished))
+        let updates = updates(agent, wanted, access, result);
+        super::persisted(&cx, &updates);
+        Ok(Outcome::done(updates).note(finished))
     }
 }
 

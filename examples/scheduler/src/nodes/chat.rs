@@ -5,7 +5,7 @@ use fugato::{
     llm::{ModelError, visible_text},
 };
 
-use super::{announce, hear, request_text, said};
+use super::{announce, found, hear, request_text, said};
 use crate::{
     agent::{Agent, Phase, Update},
     contract::{self, Intent, IntentKind},
@@ -22,6 +22,7 @@ pub struct Chat(pub Deps);
 impl Node<Agent> for Chat {
     async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
         let mut updates = announce(&cx);
+        found(&cx);
         status(
             &cx,
             "accepted",
@@ -69,7 +70,8 @@ impl Chat {
         let model = self.0.mind.model.as_ref()?;
         let tag = decision_tag(cx);
         let messages = prompts::chat(cx.state(), &tag);
-        let request = request(cx.state(), &self.0.mind.stages.chat, messages);
+        let request =
+            request(cx.state(), &self.0.mind.stages.chat, messages).metadata("stage", "chat");
         Some(ask(cx, &**model, request, tag).await)
     }
 }

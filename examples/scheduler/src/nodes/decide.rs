@@ -28,7 +28,8 @@ impl Node<Agent> for Decide {
         let contract = contract::decision(cx.state().has_step());
         let judged = |spoken: Spoken| {
             let (decision, spoken) = hear(spoken, &contract)?;
-            tracing::debug!(task = cx.task(), ?decision, "execute LLM");
+            let (task, raw) = (cx.task(), &spoken.decision);
+            tracing::debug!(task, raw, ?decision, "{}", crate::log_key::EXECUTE_LLM);
             judge(&self.0, &cx, &decision, &spoken)
         };
         match self.0.corrections.settle(&cx, answer, judged) {
@@ -53,6 +54,7 @@ impl Decide {
         let tag = decision_tag(cx);
         let messages = prompts::execute(agent, &tag, &catalogue);
         let mut request = request(agent, &self.0.mind.stages.execute, messages);
+        request = request.metadata("stage", "execute");
         if !agent.run.execute_thinking && agent.run.thinking.is_none() {
             request = request.thinking(fugato::llm::Thinking::Off);
         }

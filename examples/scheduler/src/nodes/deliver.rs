@@ -56,6 +56,7 @@ impl Deliver {
         if let Some(model) = &self.0.mind.model {
             let messages = prompts::deliver(cx.state(), facts);
             let request = request(cx.state(), &self.0.mind.stages.deliver, messages);
+            let request = request.metadata("stage", "deliver");
             match tell(cx, &**model, request).await {
                 Ok(text) if !text.trim().is_empty() => return Ok(Some(text.trim().to_owned())),
                 Ok(_) => {}

@@ -43,7 +43,8 @@ impl Node<Agent> for Plan {
                 }
             }
         };
-        tracing::debug!(task = cx.task(), ?decision, "plan LLM");
+        let (task, raw) = (cx.task(), &spoken.decision);
+        tracing::debug!(task, raw, ?decision, "{}", crate::log_key::PLAN_LLM);
         updates.extend(self.take(&cx, decision, &spoken));
         Ok(Outcome::done(updates))
     }
@@ -109,7 +110,8 @@ impl Plan {
     ) -> Result<Spoken, ModelError> {
         let tag = decision_tag(cx);
         let messages = prompts::plan(cx.state(), &tag, deep);
-        ask(cx, model, request(cx.state(), profile, messages), tag).await
+        let request = request(cx.state(), profile, messages).metadata("stage", "plan");
+        ask(cx, model, request, tag).await
     }
 
     fn take(&self, cx: &Context<Agent>, plan: PlanDecision, spoken: &Spoken) -> Vec<Update> {

@@ -67,6 +67,7 @@ impl Node<Agent> for RoughBuild {
                 updates.push(Update::Ended(failure(&error, lang)));
             }
         }
+        super::persisted(&cx, &updates);
         Ok(Outcome::done(updates))
     }
 }

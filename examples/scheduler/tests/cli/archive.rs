@@ -34,6 +34,31 @@ fn history_show_and_fork_read_the_log() {
 }
 
 #[test]
+fn l16_a_trace_tells_what_every_request_went_through() {
+    let work = Work::new();
+    work.ok(&["--yes"]);
+    let trace = work.ok(&["trace"]);
+    let nodes: Vec<&str> = trace
+        .lines()
+        .filter_map(|line| line.split_once('#'))
+        .map(|(node, _)| node.trim())
+        .collect();
+    let first = ["chat", "rough_build", "execute", "decide", "act"];
+    assert!(nodes.starts_with(&first), "{trace}");
+    assert_eq!(nodes.last(), Some(&"deliver"), "{trace}");
+    assert!(
+        trace.contains("ended after") && trace.contains("placing by rule"),
+        "{trace}"
+    );
+    assert!(!trace.contains("in: "), "{trace}");
+    let full = work.ok(&["--lang", "zh", "trace", "--full"]);
+    assert!(
+        full.contains("粗排") && full.contains("输出: [{\"judged\":\"continue\"}"),
+        "{full}"
+    );
+}
+
+#[test]
 fn what_does_not_exist_is_named_and_not_made() {
     let work = Work::new();
     let none = work.err(&["history"]);

@@ -48,6 +48,10 @@ fn a_model_that_talks_nonsense_is_replaced_by_rules() {
             .count(),
         21
     );
+    // The log keeps whom it asked, and what for.
+    let trace = work.ok(&["trace"]);
+    assert!(trace.contains("model: chat: parrot "), "{trace}");
+    assert!(trace.contains("model: execute: parrot "), "{trace}");
     let rules = Work::new();
     rules.ok(&["--yes"]);
     assert_eq!(work.placed(), rules.placed());
