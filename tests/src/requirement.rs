@@ -25,11 +25,11 @@ pub fn names() -> Vec<String> {
         .chain(range("RCT-W", (1..=5).collect()))
         .chain(range("RCT-C", (1..=5).collect()))
         .chain(range("RCT-T", (1..=6).collect()))
-        .chain(range("PLN-", vec![1, 2, 3, 4, 5, 10, 20, 22, 23, 24]))
+        .chain(range("PLN-", vec![1, 2, 3, 4, 5, 10, 20, 21, 22, 23, 24]))
         .chain(
             [
-                "PLN-16b", "PLN-W1", "PLN-W7", "PLN-W10", "PLN-W12", "PLN-C1", "PLN-C3", "PLN-T4",
-                "PLN-T9", "PLN-T10",
+                "PLN-16b", "PLN-W1", "PLN-W4", "PLN-W7", "PLN-W10", "PLN-W11", "PLN-W12", "PLN-C1",
+                "PLN-C3", "PLN-T4", "PLN-T9", "PLN-T10",
             ]
             .map(str::to_owned),
         )
@@ -129,6 +129,6 @@ mod tests {
     fn every_name_is_there_once() {
         let names = names();
         let distinct: BTreeSet<_> = names.iter().collect();
-        assert_eq!((distinct.len(), names.len()), (316, 316));
+        assert_eq!((distinct.len(), names.len()), (319, 319));
     }
 }

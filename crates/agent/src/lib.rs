@@ -2,13 +2,17 @@
 
 mod answer;
 pub mod candidates;
+pub mod compact;
 mod correction;
 mod cycle;
 mod embed;
 mod fallback;
 mod gate;
+mod log_key;
 pub mod plan;
+pub mod preflight;
 mod react;
+mod remember;
 mod sequence;
 mod speech;
 mod toolbox;
@@ -24,6 +28,7 @@ pub use react::{
     Assistant, React, ReactLoop, ReactMetadata, ReactReply, ReactRun, ReactUpdate, StopReason,
     Unreplied,
 };
+pub use remember::{MemoryTrigger, REMEMBERED, to_remember};
 pub use sequence::{
     ActionDone, ActionEnd, ActionRequest, Actions, ActionsUpdate, GuardedSequences,
 };

@@ -69,7 +69,7 @@ impl ApiError {
 
     /// What went wrong here is told to the operator, not to the client.
     fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
-        tracing::error!(error = %chain(error), "a request failed");
+        tracing::error!(error = %chain(error), "{}", crate::log_key::A_REQUEST_FAILED);
         let message = "the server failed; its log says why";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
     }
@@ -145,7 +145,7 @@ impl From<Denied> for ApiError {
 
 impl From<Unusable> for ApiError {
     fn from(unusable: Unusable) -> Self {
-        tracing::debug!(error = %chain(&unusable), "a request cannot be used");
+        tracing::debug!(error = %chain(&unusable), "{}", crate::log_key::A_REQUEST_CANNOT_BE_USED);
         let status = StatusCode::UNPROCESSABLE_ENTITY;
         Self::new(status, "unusable", unusable.to_string())
     }
@@ -208,7 +208,7 @@ fn store_error(kind: &StoreErrorKind, error: &RunError) -> ApiError {
             ApiError::new(StatusCode::CONFLICT, "conflict", message)
         }
         StoreErrorKind::Unavailable | StoreErrorKind::Full => {
-            tracing::error!(error = %chain(error), "the store is not there");
+            tracing::error!(error = %chain(error), "{}", crate::log_key::THE_STORE_IS_NOT_THERE);
             let message = "the store does not answer";
             ApiError::new(
                 StatusCode::SERVICE_UNAVAILABLE,

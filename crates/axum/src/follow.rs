@@ -69,7 +69,9 @@ impl Follower {
                 self.events = agent.follow(&self.to.thread, self.cursor);
             }
             Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "the head of a thread cannot be read"),
+            Err(error) => {
+                tracing::warn!(%error, "{}", crate::log_key::THE_HEAD_OF_A_THREAD_CANNOT_BE_READ);
+            }
         }
     }
 }

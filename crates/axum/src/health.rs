@@ -141,7 +141,7 @@ pub(crate) async fn health(State(office): State<Arc<Office>>) -> Served {
     let store = office.agent.log().head(&nobody).await;
     let (status, word) = match store {
         Err(error) => {
-            tracing::error!(%error, "the store is not healthy");
+            tracing::error!(%error, "{}", crate::log_key::THE_STORE_IS_NOT_HEALTHY);
             (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable")
         }
         Ok(_) if office.is_closing() => (StatusCode::SERVICE_UNAVAILABLE, "closing"),

@@ -16,6 +16,7 @@ mod health;
 mod inspect;
 mod limits;
 mod load;
+mod log_key;
 mod named;
 mod native;
 mod office;

@@ -59,7 +59,8 @@ pub(crate) async fn list(
 /// A thread that cannot be read is listed all the same, so that it can be removed.
 async fn line(office: &Office, summary: &ThreadSummary, name: &str) -> Value {
     let view = office.agent.view(&summary.thread, summary.head).await;
-    let view = view.inspect_err(|error| tracing::warn!(%error, "a thread cannot be read"));
+    let view = view
+        .inspect_err(|error| tracing::warn!(%error, "{}", crate::log_key::A_THREAD_CANNOT_BE_READ));
     let status = if office.agent.is_live(&summary.thread) {
         "running"
     } else {

@@ -13,12 +13,25 @@ use thiserror::Error;
 pub struct CompactionPolicy {
     /// When.
     pub when: Trigger,
-    /// How many of the newest turns are never summarised; a turn begins with what the person says.
+    /// What is counted by `keep_recent` and `segment`.
+    pub unit: Unit,
+    /// How many of the newest turns are never summarised.
     pub keep_recent: usize,
     /// How many turns one summary covers at most: a long conversation is summarised in segments.
     pub segment: usize,
     /// How many characters a summary may have.
     pub most_characters: usize,
+}
+
+/// What a summary covers whole numbers of, so that no call of a tool is cut off from its result.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unit {
+    /// Turns: what a person says, and all that follows from it.
+    #[default]
+    Turns,
+    /// Steps: what the agent says or calls, and what comes of it. For long work within one turn.
+    Steps,
 }
 
 /// What is too much, counted over the messages that no summary speaks for.
@@ -41,6 +54,7 @@ impl Default for CompactionPolicy {
     fn default() -> Self {
         Self {
             when: Trigger::Turns(140),
+            unit: Unit::Turns,
             keep_recent: 20,
             segment: 140,
             most_characters: 4_000,
@@ -53,6 +67,13 @@ impl CompactionPolicy {
     #[must_use]
     pub fn when(mut self, when: Trigger) -> Self {
         self.when = when;
+        self
+    }
+
+    /// Counts steps in the place of turns.
+    #[must_use]
+    pub fn by_steps(mut self) -> Self {
+        self.unit = Unit::Steps;
         self
     }
 
@@ -79,7 +100,7 @@ impl CompactionPolicy {
 
     /// What to summarise now; none if nothing is too much, or all of it is recent.
     ///
-    /// It ends before a turn begins, so that no call of a tool is cut off from its result.
+    /// It ends before a turn or a step begins, so that no call of a tool is cut off from its result.
     pub fn due(
         &self,
         history: &[Message],
@@ -91,7 +112,10 @@ impl CompactionPolicy {
         if !self.when.holds(open, &tokens) {
             return None;
         }
-        let begins: Vec<usize> = turns(open).collect();
+        let begins: Vec<usize> = match self.unit {
+            Unit::Turns => turns(open).collect(),
+            Unit::Steps => said_by(open, Role::Assistant).collect(),
+        };
         let oldest_kept = begins.len().checked_sub(self.keep_recent)?;
         let end = oldest_kept.min(self.segment);
         let upto = match begins.get(end) {
@@ -124,8 +148,12 @@ impl Trigger {
 
 /// Where turns begin.
 fn turns(messages: &[Message]) -> impl Iterator<Item = usize> {
-    let is_user = |(at, message): (usize, &Message)| (message.role == Role::User).then_some(at);
-    messages.iter().enumerate().filter_map(is_user)
+    said_by(messages, Role::User)
+}
+
+fn said_by(messages: &[Message], role: Role) -> impl Iterator<Item = usize> {
+    let said = move |(at, message): (usize, &Message)| (message.role == role).then_some(at);
+    messages.iter().enumerate().filter_map(said)
 }
 
 /// What is to be summarised.

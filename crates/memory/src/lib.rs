@@ -8,13 +8,14 @@ mod embed;
 mod hybrid;
 mod importance;
 mod layer;
+mod long_term;
 mod markdown;
 mod notebook;
 mod search;
 mod term;
 
 pub use archive::{Archive, ArchiveEntry, ArchiveError, ArchiveWriter};
-pub use compaction::{CompactionPolicy, SummaryError, SummaryRequest, Trigger};
+pub use compaction::{CompactionPolicy, SummaryError, SummaryRequest, Trigger, Unit};
 pub use docs::IndexedDocs;
 pub use embed::{EmbedError, Embedder, Embeddings, HashedNgrams};
 // A summary and its watermark are plain state, which a prompt reads, too.
@@ -26,6 +27,7 @@ pub use layer::{
     MemoryUpdate, Observation, PreferenceUpdate, Preferences, Reference, Snapshot, Speaker,
     TaskState, TaskSummary, TaskUpdate, Turn, Waiting, cut,
 };
+pub use long_term::{LongTermMemory, RememberError};
 pub use markdown::{Chunk, chunks};
 pub use notebook::{NoteFile, Notebook, NotebookError};
 pub use search::{

@@ -12,7 +12,13 @@ pub(crate) const EXECUTE_DECISION_UNPARSABLE: &str = "execute decision unparsabl
 pub(crate) const LOAD_OR_CREATE_RUNTIME_STATE: &str = "load or create runtime state";
 /// An answer as it came, with how long it took.
 pub(crate) const MODEL_ANSWERED: &str = "model answered";
-/// Changes of the schedule that become durable with the next append.
+/// What the store said to changes of the schedule.
 pub(crate) const PERSIST_SCHEDULE_CHANGES: &str = "persist schedule changes";
 /// What was decided while planning.
 pub(crate) const PLAN_LLM: &str = "plan LLM";
+/// The difference to what was stored cannot be shown.
+pub(crate) const NO_PREVIEW: &str = "no preview";
+/// What was left out of a prompt, so that it fits.
+pub(crate) const PROMPT_SHORTENED: &str = "prompt_shortened";
+/// A prompt is too long although everything was left out that may be.
+pub(crate) const PROMPT_TOO_LONG: &str = "prompt_too_long";

@@ -107,17 +107,4 @@ fn found(cx: &Context<Agent>) {
     );
 }
 
-/// Changes of the schedule ride in the next append, together with everything else of the task.
-fn persisted(cx: &Context<Agent>, updates: &[Update]) {
-    let changes: usize = updates
-        .iter()
-        .map(|update| match update {
-            Update::Scheduled(changes) => changes.len(),
-            _ => 0,
-        })
-        .sum();
-    if changes > 0 {
-        let task = cx.task();
-        tracing::debug!(task, changes, "{}", log_key::PERSIST_SCHEDULE_CHANGES);
-    }
-}
+

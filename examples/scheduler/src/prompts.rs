@@ -8,7 +8,7 @@ use fugato::{
 use crate::{
     agent::{Agent, LOOP_CLOSED, Mode},
     calendar::Lang,
-    contract,
+    contract, log_key,
 };
 
 const GLOBAL: &str = "You are a scheduling assistant. You help a person to place what they want to do around what they have to attend. \
@@ -149,11 +149,12 @@ fn build(agent: &Agent, rules: Rules<Agent>, stage: &Stage) -> Vec<Message> {
     let fitted = builder.fitted(agent, &agent.conversation, stage, &budget);
     let fitted = fitted.unwrap_or_else(|error| {
         // The server decides: a guess of ours is no reason to give up.
-        tracing::warn!(%error, "prompt_too_long");
+        tracing::warn!(%error, "{}", log_key::PROMPT_TOO_LONG);
         *error.fitted
     });
     if !fitted.left_out.is_empty() {
-        tracing::info!(tokens = fitted.tokens, left_out = ?fitted.left_out, "prompt_shortened");
+        let (tokens, left_out) = (fitted.tokens, &fitted.left_out);
+        tracing::info!(tokens, ?left_out, "{}", log_key::PROMPT_SHORTENED);
     }
     fitted.messages.to_vec()
 }

@@ -165,6 +165,11 @@ pub enum ExecutionUpdate {
         /// What it was like.
         snapshot: Snapshot,
     },
+    /// What was seen of this kind is not known to hold any more.
+    Unseen {
+        /// Which kind.
+        kind: String,
+    },
     /// All is forgotten.
     Cleared,
 }
@@ -223,6 +228,9 @@ impl Execution {
                 self.references.insert(kind, to);
             }
             ExecutionUpdate::Seen { kind, snapshot } => self.see(kind, snapshot),
+            ExecutionUpdate::Unseen { kind } => {
+                self.snapshots.remove(&kind);
+            }
             ExecutionUpdate::Cleared => *self = Self::default(),
         }
     }

@@ -75,9 +75,9 @@ fn lines(task: &TaskTrace, full: bool, lang: Lang) -> Vec<String> {
             add(format!("{what}: {text}"));
         }
     }
-    lines
-        .iter_mut()
-        .for_each(|line| line.truncate(line.trim_end().len()));
+    for line in &mut lines {
+        line.truncate(line.trim_end().len());
+    }
     lines
 }
 

@@ -58,7 +58,6 @@ impl Node<Agent> for Act {
             result: None,
         };
         let updates = updates(agent, wanted, access, result);
-        super::persisted(&cx, &updates);
         Ok(Outcome::done(updates).note(finished))
     }
 }

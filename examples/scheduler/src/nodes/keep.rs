@@ -12,6 +12,7 @@ use super::announce;
 use crate::{
     agent::{Agent, TerminalOutcome, Update},
     deps::{Deps, ScheduleProvider as _},
+    log_key,
     mind::status,
     schedule::{Change, ScheduleState, differences},
     store::{Calendars, Conflict, Receipt, ScheduleStoreError, Write, decided},
@@ -75,7 +76,12 @@ pub(super) async fn commit(
     let asked = (calendar.clone(), write.clone());
     let act = move |key: String| async move { store.write(&calendar, &key, &write).await };
     let receipt = cx.effect("store", EffectClass::Keyed, &asked, act).await?;
-    tracing::info!(task = cx.task(), ?receipt, "persist schedule changes");
+    tracing::info!(
+        task = cx.task(),
+        ?receipt,
+        "{}",
+        log_key::PERSIST_SCHEDULE_CHANGES
+    );
     Ok(receipt)
 }
 
@@ -193,7 +199,7 @@ pub(super) fn preview(cx: &Context<Agent>, original: &ScheduleState, now: &Sched
             name: "schedule_preview".into(),
             data: serde_json::json!({ "thread": cx.thread().as_str(), "changes": changes }),
         }),
-        Err(error) => tracing::warn!(task = cx.task(), %error, "no preview"),
+        Err(error) => tracing::warn!(task = cx.task(), %error, "{}", log_key::NO_PREVIEW),
     }
 }
 

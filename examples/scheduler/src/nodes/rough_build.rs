@@ -67,7 +67,6 @@ impl Node<Agent> for RoughBuild {
                 updates.push(Update::Ended(failure(&error, lang)));
             }
         }
-        super::persisted(&cx, &updates);
         Ok(Outcome::done(updates))
     }
 }

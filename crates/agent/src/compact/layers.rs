@@ -1,0 +1,137 @@
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use fugato_graph::{BoxError, Context, Node, Outcome};
+use fugato_llm::{ChatModel, ChatRequest, Contract, DecideOptions, Profile, decide};
+use fugato_memory::{History, HistoryUpdate, Speaker, TaskState, TaskSummary, TaskUpdate};
+use fugato_prompt::{EstimatedTokens, TokenCount};
+use fugato_state::{Message, State};
+
+use crate::log_key;
+
+/// A state with the layers of memory that a compaction is about.
+pub trait Layered: State {
+    /// What was said lately.
+    fn history(&self) -> &History;
+
+    /// What is known of the task.
+    fn task(&self) -> &TaskState;
+
+    /// The changes of both, kept together: what leaves the history is in the task by then.
+    fn compacted(task: TaskUpdate, history: HistoryUpdate) -> Vec<Self::Update>;
+}
+
+/// A node that moves what older turns came to from the history to what is known of the task.
+///
+/// It is due when there are more turns than the recent ones and they have more tokens than the
+/// threshold. A failure, or a summary that breaks its contract three times, leaves both layers as
+/// they are.
+#[derive(Clone)]
+pub struct CompactLayers {
+    model: Arc<dyn ChatModel>,
+    count: Arc<dyn TokenCount>,
+    profile: Profile,
+    recent: usize,
+    threshold: u64,
+}
+
+impl fmt::Debug for CompactLayers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CompactLayers")
+            .field("model", &self.model.name())
+            .field("recent", &self.recent)
+            .field("threshold", &self.threshold)
+            .finish_non_exhaustive()
+    }
+}
+
+impl CompactLayers {
+    /// Asks this model, for at most 1,200 tokens, when more than six turns have more than 900.
+    pub fn new(model: Arc<dyn ChatModel>) -> Self {
+        let profile = Profile {
+            max_tokens: Some(1_200),
+            temperature: Some(0.2),
+            ..Profile::default()
+        };
+        Self {
+            model,
+            count: Arc::new(EstimatedTokens),
+            profile,
+            recent: 6,
+            threshold: 900,
+        }
+    }
+
+    /// Leaves so many turns in the history, and is due above so many tokens.
+    #[must_use]
+    pub fn keep(mut self, recent: usize, threshold: u64) -> Self {
+        (self.recent, self.threshold) = (recent, threshold);
+        self
+    }
+
+    /// Counts tokens with this.
+    #[must_use]
+    pub fn count(mut self, count: impl TokenCount + 'static) -> Self {
+        self.count = Arc::new(count);
+        self
+    }
+
+    fn request(&self, history: &History, task: &TaskState) -> Option<ChatRequest> {
+        let turns = history.turns();
+        let tokens: u64 = turns.iter().map(|turn| self.count.text(&turn.text)).sum();
+        let old = turns.len().checked_sub(self.recent)?;
+        if old == 0 || tokens <= self.threshold {
+            return None;
+        }
+        let mut told = format!(
+            "What is known of the task:\n{}\n\nWhat was said since:\n",
+            serde_json::to_string(task).unwrap_or_default()
+        );
+        for turn in turns.iter().take(old) {
+            let who = match turn.by {
+                Speaker::User => "person",
+                Speaker::Assistant => "agent",
+            };
+            told.push_str(who);
+            told.push_str(": ");
+            told.push_str(&turn.text);
+            told.push('\n');
+        }
+        let task = format!(
+            "Bring what is known of the task up to date. Keep goals, facts that the person stated, \
+             what is unresolved and the last decision of weight; leave out steps, tool calls and \
+             values that can be looked up again. A fact that no longer holds is named in \
+             `withdrawn`, word for word. Answer with one JSON object:\n{}",
+            contract().outline()
+        );
+        let request = ChatRequest::new([Message::system(task), Message::user(told)]);
+        Some(self.profile.apply(request.metadata("stage", "compact")))
+    }
+}
+
+fn contract() -> Contract<TaskSummary> {
+    Contract::new("task_summary")
+}
+
+#[async_trait]
+impl<S: Layered> Node<S> for CompactLayers {
+    async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
+        let Some(request) = self.request(cx.state().history(), cx.state().task()) else {
+            return Ok(Outcome::done([]));
+        };
+        let options = DecideOptions::default();
+        match decide(&*self.model, request, &contract(), options).await {
+            Ok(decided) => {
+                let (summary, at) = (decided.value, cx.now());
+                let task = TaskUpdate::Merged { summary, at };
+                let history = HistoryUpdate::KeptRecent(self.recent);
+                Ok(Outcome::done(S::compacted(task, history)))
+            }
+            Err(error) => {
+                let task = cx.task();
+                tracing::warn!(task, %error, "{}", log_key::NOTHING_WAS_COMPACTED);
+                Ok(Outcome::done([]))
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What a person explicitly wants to be remembered.
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use fugato_graph::{BoxError, Context, EffectClass, Node, Outcome};
+use fugato_memory::LongTermMemory;
+use fugato_state::State;
+use fugato_stream::EventKind;
+use serde_json::json;
+
+use crate::log_key;
+
+/// The name under which the readers of a thread are told that something is remembered, or why not.
+pub const REMEMBERED: &str = "remembered";
+
+/// What a message asks to be remembered: 请记住……, "remember that …"; none if it asks for nothing of
+/// the kind. The instruction begins the message, or one of its sentences, and a question is none.
+pub fn to_remember(message: &str) -> Option<&str> {
+    let ends = |c: char| matches!(c, '.' | '!' | '。' | '！' | '\n');
+    // "3.5" is no end of a sentence.
+    let begins = message
+        .char_indices()
+        .filter(|(_, c)| ends(*c))
+        .map(|(at, c)| at + c.len_utf8());
+    let begins = begins.filter(|at| {
+        let next = message.get(*at..).and_then(|rest| rest.chars().next());
+        next.is_some_and(|next| !next.is_ascii_digit())
+    });
+    std::iter::once(0)
+        .chain(begins)
+        .filter_map(|at| message.get(at..))
+        .find_map(wish)
+}
+
+/// What comes before what is to be remembered, with how polite one may be.
+const OPENINGS: [&str; 24] = [
+    "please remember that ",
+    "please remember this:",
+    "please remember:",
+    "please remember my ",
+    "remember that ",
+    "remember this:",
+    "remember:",
+    "remember my ",
+    "remember, ",
+    "don't forget that ",
+    "do not forget that ",
+    "don’t forget that ",
+    "keep in mind that ",
+    "please keep in mind that ",
+    "make a note that ",
+    "请你记住",
+    "请帮我记住",
+    "请记住",
+    "帮我记住",
+    "你要记住",
+    "要记住",
+    "记住",
+    "请牢记",
+    "别忘了",
+];
+
+/// Words that stay: they belong to what is remembered.
+const KEPT: &str = "my ";
+
+fn wish(sentence: &str) -> Option<&str> {
+    let sentence = sentence.trim_start();
+    if sentence.trim_end().ends_with(['?', '？', '吗', '么']) {
+        return None;
+    }
+    let opening = OPENINGS.iter().find(|opening| {
+        let head = sentence.get(..opening.len());
+        head.is_some_and(|head| head.eq_ignore_ascii_case(opening))
+    })?;
+    let kept = if opening.ends_with(KEPT) {
+        KEPT.len()
+    } else {
+        0
+    };
+    let rest = sentence.get(opening.len() - kept..)?;
+    let is_gap = |c: char| c.is_whitespace() || matches!(c, ':' | '：' | ',' | '，');
+    let wish = rest.trim_start_matches(is_gap).trim_end();
+    // 记住了: it is the person who remembers.
+    let told = !matches!(wish, "" | "了" | "了。" | "了！");
+    told.then_some(wish)
+}
+
+/// A node that stores what the person explicitly wants to be remembered.
+///
+/// It changes nothing in the state, and a memory that fails does not stop the run: what came of it
+/// is a note of the task and a line of the log.
+pub struct MemoryTrigger<F> {
+    memory: Arc<dyn LongTermMemory>,
+    message: F,
+}
+
+impl<F> MemoryTrigger<F> {
+    /// Stores here what the message asks for that `message` finds in the state.
+    pub fn new(memory: Arc<dyn LongTermMemory>, message: F) -> Self {
+        Self { memory, message }
+    }
+}
+
+impl<F> fmt::Debug for MemoryTrigger<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MemoryTrigger")
+    }
+}
+
+#[async_trait]
+impl<S, F> Node<S> for MemoryTrigger<F>
+where
+    S: State,
+    F: Fn(&S) -> Option<String> + Send + Sync,
+{
+    async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
+        let message = (self.message)(cx.state());
+        let Some(wish) = message.as_deref().and_then(to_remember) else {
+            return Ok(Outcome::done([]));
+        };
+        let (memory, note) = (self.memory.clone(), wish.to_owned());
+        let store = async move |_| memory.remember(&note).await;
+        let stored = cx.effect("remember", EffectClass::Idempotent, &wish, store);
+        let data = match stored.await {
+            Ok(()) => json!({ "note": wish }),
+            Err(error) => {
+                let why = chain(&error);
+                tracing::warn!(task = cx.task(), why, "{}", log_key::NOTHING_WAS_REMEMBERED);
+                json!({ "note": wish, "failure": why })
+            }
+        };
+        let name = REMEMBERED.to_owned();
+        Ok(Outcome::done([]).note(EventKind::Custom { name, data }))
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        text.push_str(": ");
+        text.push_str(&next.to_string());
+        cause = next.source();
+    }
+    text
+}

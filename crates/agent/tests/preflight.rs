@@ -1,0 +1,273 @@
+//! Live facts are declared as data, and what is declared is looked up.
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use fugato_agent::preflight::{
+    FACT_UNKNOWN, FactError, FactSource, Informed, LiveFacts, Preflight,
+};
+use fugato_graph::{BoxError, Context, END, Graph, Runner};
+use fugato_memory::{Execution, ExecutionUpdate, Snapshot};
+use fugato_state::{Millis, State, ThreadId};
+use fugato_store::MemoryLog;
+use fugato_stream::EventKind;
+use proptest::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+const KINDS: [&str; 3] = ["configs", "exchanges", "traders"];
+
+/// What a planner saw: the snapshots of the state in front of it.
+type Seen = Arc<Mutex<Vec<BTreeMap<String, Value>>>>;
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Trader {
+    about: Vec<String>,
+    execution: Execution,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum Change {
+    Asked(Vec<String>),
+    Execution(ExecutionUpdate),
+}
+
+impl State for Trader {
+    type Update = Change;
+
+    fn apply(&mut self, change: Change) {
+        match change {
+            Change::Asked(about) => self.about = about,
+            Change::Execution(update) => self.execution.apply(update),
+        }
+    }
+}
+
+impl Informed for Trader {
+    fn about(&self) -> Vec<String> {
+        self.about.clone()
+    }
+
+    fn snapshots(&self) -> &BTreeMap<String, Snapshot> {
+        &self.execution.snapshots
+    }
+
+    fn seen(kind: String, snapshot: Snapshot) -> Change {
+        Change::Execution(ExecutionUpdate::Seen { kind, snapshot })
+    }
+
+    fn unseen(kind: String) -> Change {
+        Change::Execution(ExecutionUpdate::Unseen { kind })
+    }
+}
+
+/// A world whose facts are numbers; a kind that is missing cannot be looked up.
+#[derive(Clone, Default)]
+struct World(Arc<Mutex<(BTreeMap<String, u32>, Vec<String>)>>);
+
+impl World {
+    fn with<T>(&self, f: impl FnOnce(&mut (BTreeMap<String, u32>, Vec<String>)) -> T) -> T {
+        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn all(&self, value: u32) {
+        for kind in KINDS {
+            self.set(kind, Some(value));
+        }
+    }
+
+    fn set(&self, kind: &str, value: Option<u32>) {
+        self.with(|(facts, _)| match value {
+            Some(value) => drop(facts.insert(kind.to_owned(), value)),
+            None => drop(facts.remove(kind)),
+        });
+    }
+}
+
+#[async_trait]
+impl FactSource for World {
+    async fn fetch(&self, kind: &str) -> Result<Value, BoxError> {
+        self.with(|(facts, asked)| {
+            asked.push(kind.to_owned());
+            let value = facts.get(kind).map(|value| json!(value));
+            value.ok_or_else(|| "the exchange does not answer".into())
+        })
+    }
+}
+
+/// Configurations may be a minute old, exchanges and traders are always looked up.
+fn declared() -> LiveFacts {
+    LiveFacts::new()
+        .fact("configs", Duration::from_secs(60))
+        .fact("exchanges", Duration::ZERO)
+        .fact("traders", Duration::ZERO)
+        .needed_by("create_trader", KINDS)
+        .needed_by("show_configs", ["configs"])
+        .checked()
+        .expect("every fact is declared and needed")
+}
+
+struct Desk {
+    runner: Runner<Trader>,
+    thread: ThreadId,
+    world: World,
+    seen: Seen,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let (world, seen) = (World::default(), Seen::default());
+        let eyes = seen.clone();
+        let plan = move |cx: Context<Trader>| {
+            let snapshots = cx.state().execution.snapshots.iter();
+            let values = snapshots.map(|(kind, one)| (kind.clone(), one.value.clone()));
+            eyes.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(values.collect());
+            async {}
+        };
+        let graph = Graph::<Trader>::starting_at("preflight")
+            .node("preflight", Preflight::new(declared(), world.clone()))
+            .node("plan", plan)
+            .edge("preflight", "plan")
+            .edge("plan", END)
+            .build()
+            .expect("the graph is sound");
+        let start = Instant::now();
+        let clock = move || Millis::try_from(start.elapsed().as_millis()).unwrap_or(Millis::MAX);
+        let runner = Runner::new(graph, Arc::new(MemoryLog::with_clock(clock)));
+        let thread = ThreadId::new("t").expect("the name keeps the rules");
+        Self {
+            runner,
+            thread,
+            world,
+            seen,
+        }
+    }
+
+    /// What the planner saw in this turn, and what was looked up for it.
+    async fn turn(&self, about: &str) -> (BTreeMap<String, Value>, Vec<String>) {
+        let asked = Change::Asked(vec![about.to_owned()]);
+        self.runner
+            .start(&self.thread, asked)
+            .await
+            .expect("it ends");
+        let seen = self
+            .seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
+        let looked = self.world.with(|(_, asked)| std::mem::take(asked));
+        (seen.expect("somebody planned"), looked)
+    }
+}
+
+/// The list of what is to be looked up is never empty where something is declared.
+#[tokio::test(start_paused = true)]
+async fn pln_w11_what_is_declared_is_fetched() {
+    let desk = Desk::new();
+    desk.world.all(1);
+    let (seen, looked) = desk.turn("create_trader").await;
+    assert_eq!(looked, KINDS);
+    assert_eq!(seen, KINDS.map(|kind| (kind.to_owned(), json!(1))).into());
+    assert_eq!(declared().kinds().collect::<Vec<_>>(), KINDS);
+}
+
+#[tokio::test(start_paused = true)]
+async fn pln_w4_only_what_is_needed_and_old_is_looked_up() {
+    let desk = Desk::new();
+    desk.world.all(1);
+    assert_eq!(desk.turn("create_trader").await.1.len(), 3);
+    tokio::time::advance(Duration::from_secs(60)).await;
+    // The configurations are young enough, and the others may have changed.
+    let (seen, looked) = desk.turn("create_trader").await;
+    assert_eq!(looked, ["exchanges", "traders"]);
+    assert_eq!(seen.len(), 3);
+    tokio::time::advance(Duration::from_millis(1)).await;
+    // What is too old and not needed is not shown.
+    let (seen, looked) = desk.turn("chat").await;
+    assert_eq!((seen, looked), (BTreeMap::new(), vec![]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn pln_16b_what_cannot_be_looked_up_is_missing_and_not_old() {
+    let desk = Desk::new();
+    desk.world.all(1);
+    desk.turn("create_trader").await;
+    desk.world.set("traders", None);
+    let (seen, _) = desk.turn("create_trader").await;
+    assert_eq!(
+        seen.keys().map(String::as_str).collect::<Vec<_>>(),
+        ["configs", "exchanges"]
+    );
+    let runs = desk
+        .runner
+        .trace(&desk.thread)
+        .await
+        .expect("the log can be read");
+    let notes: Vec<_> = runs
+        .iter()
+        .flat_map(|run| &run.tasks)
+        .flat_map(|task| &task.notes)
+        .collect();
+    let data = json!({ "kind": "traders", "why": "the exchange does not answer" });
+    let name = FACT_UNKNOWN.to_owned();
+    assert_eq!(notes, [&EventKind::Custom { name, data }]);
+}
+
+#[test]
+fn pln_w11_a_declaration_that_cannot_be_meant_is_refused() {
+    let (by, kind) = ("create_trader".to_owned(), "trader".to_owned());
+    let typo = LiveFacts::new()
+        .fact("traders", Duration::ZERO)
+        .needed_by(&by, [&kind]);
+    assert_eq!(typo.checked(), Err(FactError::Unknown { by, kind }));
+    let kind = "traders".to_owned();
+    let unneeded = LiveFacts::new().fact(&kind, Duration::ZERO);
+    assert_eq!(unneeded.checked(), Err(FactError::Unneeded { kind }));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// Facts change between turns, and some cannot be looked up: whatever the planner sees of a
+    /// kind is what holds, or was seen within the age that is declared.
+    #[test]
+    fn pln_21_no_stale_fact_is_in_front_of_the_planner(
+        turns in prop::collection::vec(
+            (0..3_usize, prop::option::of(0..9_u32), 0..90_u64, any::<bool>()),
+            1..8,
+        ),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let desk = Desk::new();
+            desk.world.all(0);
+            let mut held: Vec<(u64, BTreeMap<String, u32>)> = vec![];
+            let mut now = 0;
+            for (kind, value, later, create) in turns {
+                desk.world.set(KINDS[kind], value);
+                tokio::time::advance(Duration::from_secs(later)).await;
+                now += later;
+                held.push((now, desk.world.with(|(facts, _)| facts.clone())));
+                let about = if create { "create_trader" } else { "show_configs" };
+                let (seen, _) = desk.turn(about).await;
+                for (kind, value) in seen {
+                    let most = if kind == "configs" { 60 } else { 0 };
+                    let young = held.iter().filter(|(at, _)| now - at <= most);
+                    let held: Vec<_> = young.filter_map(|(_, facts)| facts.get(&kind)).collect();
+                    prop_assert!(held.iter().any(|held| json!(held) == value), "{} {}", kind, value);
+                }
+            }
+            Ok(())
+        })?;
+    }
+}

@@ -1,0 +1,136 @@
+//! What a person explicitly wants to be remembered is kept, and nothing else.
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use fugato_agent::{MemoryTrigger, REMEMBERED, to_remember};
+use fugato_graph::{END, Graph, Runner};
+use fugato_memory::{LongTermMemory, Notebook, RememberError};
+use fugato_state::{State, ThreadId};
+use fugato_store::MemoryLog;
+use fugato_stream::EventKind;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Said(String);
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Say(String);
+
+impl State for Said {
+    type Update = Say;
+
+    fn apply(&mut self, Say(text): Say) {
+        self.0 = text;
+    }
+}
+
+#[test]
+fn rct_4_an_explicit_instruction_is_found_in_both_languages() {
+    for (message, wish) in [
+        (
+            "Remember that I am allergic to nuts.",
+            "I am allergic to nuts.",
+        ),
+        (
+            "please remember my flat is 3.5 km away",
+            "my flat is 3.5 km away",
+        ),
+        (
+            "Hi! Don't forget that Ada sings on Fridays",
+            "Ada sings on Fridays",
+        ),
+        ("请记住：我对花生过敏", "我对花生过敏"),
+        ("你好。记住，周五我不在。", "周五我不在。"),
+        ("帮我记住我的学号是 17", "我的学号是 17"),
+    ] {
+        assert_eq!(to_remember(message), Some(wish), "{message}");
+    }
+}
+
+#[test]
+fn rct_4_what_only_sounds_like_it_is_left_alone() {
+    for message in [
+        "",
+        "Do you remember that evening?",
+        "remember when we met",
+        "Remember that?",
+        "记住了",
+        "你记住了吗",
+        "我记住密码了",
+        "I cannot remember that name",
+        "还记得我吗？",
+        "remember",
+    ] {
+        assert_eq!(to_remember(message), None, "{message}");
+    }
+}
+
+/// What the readers of the thread are told, and the state at the end.
+async fn run(memory: Arc<dyn LongTermMemory>, message: &str) -> (Vec<Value>, Said) {
+    let trigger = MemoryTrigger::new(memory, |said: &Said| Some(said.0.clone()));
+    let graph = Graph::<Said>::starting_at("memory_trigger")
+        .node("memory_trigger", trigger)
+        .edge("memory_trigger", END)
+        .build()
+        .expect("the graph is sound");
+    let runner = Runner::new(graph, Arc::new(MemoryLog::default()));
+    let thread = ThreadId::new("t").expect("the name keeps the rules");
+    let ended = runner.start(&thread, Say(message.to_owned())).await;
+    let state = (*ended.expect("it ends").state()).clone();
+    let runs = runner.trace(&thread).await.expect("the log can be read");
+    let tasks = runs.into_iter().flat_map(|run| run.tasks);
+    assert!(
+        tasks.clone().all(|task| task.output.is_empty()),
+        "nothing changes in the state"
+    );
+    let notes = tasks.flat_map(|task| task.notes);
+    let told = notes.filter_map(|note| match note {
+        EventKind::Custom { name, data } if name == REMEMBERED => Some(data),
+        _ => None,
+    });
+    (told.collect(), state)
+}
+
+#[tokio::test]
+async fn rct_4_it_is_kept_in_a_notebook_and_not_in_the_state() {
+    let folder = std::env::temp_dir().join(format!("fugato-remember-{}", std::process::id()));
+    let notebook = Notebook::new(&folder);
+    let memory = Arc::new(notebook.clone());
+    let message = "请记住：我对花生过敏";
+    let (told, state) = run(memory.clone(), message).await;
+    assert_eq!(
+        (told, state),
+        (
+            vec![json!({ "note": "我对花生过敏" })],
+            Said(message.into())
+        )
+    );
+    // Once more changes nothing.
+    run(memory, message).await;
+    let files = notebook.files().expect("it can be read");
+    let text: Vec<_> = files.iter().map(|file| file.text.as_str()).collect();
+    assert_eq!(text, ["# Memory\n\n## Remembered\n\n- 我对花生过敏\n"]);
+    std::fs::remove_dir_all(folder).expect("it was made");
+}
+
+struct Full;
+
+#[async_trait]
+impl LongTermMemory for Full {
+    async fn remember(&self, _: &str) -> Result<(), RememberError> {
+        Err(RememberError::new("there is no room"))
+    }
+}
+
+#[tokio::test]
+async fn rct_4_a_failure_does_not_stop_the_run_and_is_traced() {
+    let (told, _) = run(Arc::new(Full), "remember that the bins go out on Monday").await;
+    let failure = "the effect \"remember\" failed: the note cannot be kept: there is no room";
+    assert_eq!(
+        told,
+        [json!({ "note": "the bins go out on Monday", "failure": failure })]
+    );
+    let (told, _) = run(Arc::new(Full), "good morning").await;
+    assert_eq!(told, [Value::Null; 0]);
+}
