@@ -145,7 +145,7 @@ impl Drop for Asked {
             let reason = Some("nobody waits for the answer any more".to_owned());
             let taken_back = CancelledNotificationParam::new(Some(id), reason);
             if let Err(error) = peer.notify_cancelled(taken_back).await {
-                tracing::debug!(%error, "the server could not be told that a call was taken back");
+                tracing::debug!(%error, "{}", crate::log_key::THE_SERVER_COULD_NOT_BE_TOLD_THAT_A_CALL_WAS_TAKEN_BACK);
             }
         });
     }

@@ -94,7 +94,7 @@ impl ClientHandler for Handler {
         told: LoggingMessageNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        tracing::debug!(server = %self.0.server, level = ?told.level, data = %told.data, "told by the server");
+        tracing::debug!(server = %self.0.server, level = ?told.level, data = %told.data, "{}", crate::log_key::TOLD_BY_THE_SERVER);
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {

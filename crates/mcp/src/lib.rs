@@ -9,6 +9,7 @@ mod handler;
 mod hints;
 mod link;
 mod listing;
+mod log_key;
 mod name;
 mod options;
 mod program;

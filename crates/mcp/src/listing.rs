@@ -197,7 +197,7 @@ fn sorted(server: &McpServer, offered: Vec<Value>) -> McpTools {
         match usable {
             Ok(tool) => found.tools.push(tool),
             Err(reason) => {
-                tracing::warn!(server = server.name(), tool = %name, %reason, "a tool cannot be used");
+                tracing::warn!(server = server.name(), tool = %name, %reason, "{}", crate::log_key::A_TOOL_CANNOT_BE_USED);
                 found.refused.push(RefusedTool { name, reason });
             }
         }

@@ -136,7 +136,7 @@ async fn log(program: String, errors: ChildStderr) {
             Ok([]) | Err(_) => return,
             Ok(bytes) => {
                 for line in String::from_utf8_lossy(bytes).lines() {
-                    tracing::debug!(program, "{line}");
+                    tracing::debug!(program, line, "{}", crate::log_key::WRITTEN_BY_THE_SERVER);
                 }
                 bytes.len()
             }

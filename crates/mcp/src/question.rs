@@ -57,7 +57,7 @@ pub(crate) async fn answered(
             match checked.check(&given) {
                 Ok(()) => ElicitResult::new(ElicitationAction::Accept).with_content(given),
                 Err(error) => {
-                    tracing::warn!(server, %error, "the answer does not fit what the server asked");
+                    tracing::warn!(server, %error, "{}", crate::log_key::THE_ANSWER_DOES_NOT_FIT_WHAT_THE_SERVER_ASKED);
                     ElicitResult::new(ElicitationAction::Cancel)
                 }
             }

@@ -52,7 +52,7 @@ pub(super) async fn confirm(
         Ok(ClientResult::ElicitResult(answer)) => judged(&answer),
         Ok(_) => Asked::NotAgreed,
         Err(error) => {
-            tracing::debug!(%error, "the client could not ask");
+            tracing::debug!(%error, "{}", crate::log_key::THE_CLIENT_COULD_NOT_ASK);
             Asked::Unable
         }
     }

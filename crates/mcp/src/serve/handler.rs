@@ -165,7 +165,7 @@ where
 {
     async fn view(&self) -> Result<View<S>, ErrorData> {
         self.host.view().await.map_err(|error| {
-            tracing::warn!(%error, "the host of the tools has no state to show");
+            tracing::warn!(%error, "{}", crate::log_key::THE_HOST_OF_THE_TOOLS_HAS_NO_STATE_TO_SHOW);
             ErrorData::internal_error("the state that the tools read is not available", None)
         })
     }
