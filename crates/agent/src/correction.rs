@@ -8,6 +8,8 @@ use fugato_state::{Message, State};
 use fugato_stream::EventKind;
 use serde_json::json;
 
+use crate::log_key;
+
 pub use story::{NoDecision, Rejection};
 
 /// A state that keeps corrections: how many there were in a row, and the conversation they are in.
@@ -99,13 +101,12 @@ impl Corrections {
         if so_far.saturating_add(1) >= self.failures {
             return Taken::Undecided(NoDecision::rejected(rejected, so_far, history));
         }
-        tracing::warn!(
-            task = cx.task(),
-            raw = rejected.raw,
-            %rejected,
-            "{}",
-            illegal(&rejected)
-        );
+        let (task, raw) = (cx.task(), &rejected.raw);
+        if rejected.class == RejectedClass::Sense {
+            tracing::warn!(task, raw, %rejected, "{}", log_key::EXECUTE_DECISION_ILLEGAL);
+        } else {
+            tracing::warn!(task, raw, %rejected, "{}", log_key::EXECUTE_DECISION_UNPARSABLE);
+        }
         cx.emit(EventKind::Correction {
             message: rejected.to_string(),
         });
@@ -120,14 +121,6 @@ pub(crate) enum Taken<T> {
     Decided(T),
     Again(Box<[Message; 2]>),
     Undecided(NoDecision),
-}
-
-/// Stable words for the log.
-fn illegal(rejected: &Rejected) -> &'static str {
-    match rejected.class {
-        RejectedClass::Sense => "execute decision illegal",
-        _ => "execute decision unparsable",
-    }
 }
 
 /// What happens where a model cannot be used.
@@ -151,7 +144,7 @@ impl OnFailure {
         if self == Self::Error {
             return Err(why);
         }
-        tracing::warn!(task = cx.task(), why, "decided by rule");
+        tracing::warn!(task = cx.task(), why, "{}", log_key::DECIDED_BY_RULE);
         let data = json!({ "task": cx.task(), "why": why.to_string() });
         cx.emit(EventKind::Custom {
             name: "decided_by_rule".into(),

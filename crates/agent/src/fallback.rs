@@ -168,7 +168,8 @@ impl<S: State> Node<S> for FallbackChain<S> {
                             from = fall.from,
                             to = fall.to,
                             reason = fall.reason,
-                            "fell back"
+                            "{}",
+                            crate::log_key::FELL_BACK
                         );
                         falls.push(fall);
                     }

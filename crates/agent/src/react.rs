@@ -222,7 +222,7 @@ impl<S: Embeds<React>> Node<S> for Harmless<S> {
         let task = cx.task();
         let outcome = self.0.run(cx).await;
         Ok(outcome.unwrap_or_else(|error| {
-            tracing::warn!(task, %error, "the run goes on without it");
+            tracing::warn!(task, %error, "{}", crate::log_key::THE_RUN_GOES_ON_WITHOUT_IT);
             Outcome::done([])
         }))
     }

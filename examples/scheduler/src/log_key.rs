@@ -1,13 +1,7 @@
 //! What the log lines of this crate are found by. `docs/log-keys.md` lists them.
 
-/// A stage went on without the model, and why.
-pub(crate) const DECIDED_BY_RULE: &str = "decided by rule";
 /// What was decided while executing, as it came and as it was read.
 pub(crate) const EXECUTE_LLM: &str = "execute LLM";
-/// Legal JSON that says what is not allowed; the model is corrected.
-pub(crate) const EXECUTE_DECISION_ILLEGAL: &str = "execute decision illegal";
-/// No legal JSON; the model is corrected.
-pub(crate) const EXECUTE_DECISION_UNPARSABLE: &str = "execute decision unparsable";
 /// How a conversation stood when a request or an answer came.
 pub(crate) const LOAD_OR_CREATE_RUNTIME_STATE: &str = "load or create runtime state";
 /// An answer as it came, with how long it took.

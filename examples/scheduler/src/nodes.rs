@@ -106,5 +106,3 @@ fn found(cx: &Context<Agent>) {
         log_key::LOAD_OR_CREATE_RUNTIME_STATE
     );
 }
-
-

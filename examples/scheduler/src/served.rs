@@ -28,7 +28,11 @@ pub struct Served {
 
 impl Served {
     /// This agent, about a calendar of this store.
-    pub fn new(service: Service, store: Arc<dyn ScheduleStore>, calendar: impl Into<String>) -> Self {
+    pub fn new(
+        service: Service,
+        store: Arc<dyn ScheduleStore>,
+        calendar: impl Into<String>,
+    ) -> Self {
         Self {
             service,
             store,
@@ -99,9 +103,7 @@ impl fugato::axum::Agent for Served {
 
     async fn input(&self, said: Said) -> Result<Vec<Update>, Unusable> {
         if said.text.trim().is_empty() {
-            return Err(Unusable::new(
-                "say what you want: the message has no text",
-            ));
+            return Err(Unusable::new("say what you want: the message has no text"));
         }
         let extra: Extra = serde_json::from_value(Value::Object(said.extra)).map_err(|error| {
             Unusable::new(format!(
@@ -110,7 +112,8 @@ impl fugato::axum::Agent for Served {
                  lang (\"en\" or \"zh\")"
             ))
         })?;
-        let mut request = Request::new(said.text).classes(self.classes(extra.task_class_ids).await?);
+        let mut request =
+            Request::new(said.text).classes(self.classes(extra.task_class_ids).await?);
         request.always_execute = extra.always_execute;
         request.lang = extra.lang;
         request.thinking = match extra.thinking {
@@ -137,7 +140,9 @@ impl fugato::axum::Agent for Served {
     fn title(&self, agent: &Agent) -> Option<String> {
         const LONGEST: usize = 40;
         let asked = agent.conversation.history.iter();
-        let first = asked.into_iter().find(|message| message.role == Role::User)?;
+        let first = asked
+            .into_iter()
+            .find(|message| message.role == Role::User)?;
         let line = first.content.lines().next()?.trim();
         let mut title: String = line.chars().take(LONGEST).collect();
         if title.len() < line.len() {
@@ -153,9 +158,7 @@ impl fugato::axum::Agent for Served {
             .iter()
             .zip(next)
             // What had to be corrected was not said to the person.
-            .filter(|(message, next)| {
-                !is_correction(message) && !next.is_some_and(is_correction)
-            })
+            .filter(|(message, next)| !is_correction(message) && !next.is_some_and(is_correction))
             .flat_map(|(message, _)| items(message))
             .collect()
     }

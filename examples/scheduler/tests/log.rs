@@ -42,7 +42,10 @@ impl Visit for Line {
 
 impl Subscriber for Lines {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event() && metadata.target().starts_with("scheduler")
+        metadata.is_event()
+            && ["scheduler", "fugato_agent"]
+                .iter()
+                .any(|of| metadata.target().starts_with(of))
     }
 
     fn event(&self, event: &Event<'_>) {

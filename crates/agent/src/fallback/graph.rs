@@ -117,7 +117,7 @@ impl<S: State> GraphFallback<S> {
             let (to, why) = (self.name.clone(), error.into());
             return Err(Unseen { to, effects, why }.into());
         }
-        tracing::warn!(%thread, to = fall.to, reason = fall.reason, "fell back");
+        tracing::warn!(%thread, to = fall.to, reason = fall.reason, "{}", crate::log_key::FELL_BACK);
         let mut updates = self.record.as_ref().map_or(vec![], |record| record(&fall));
         match &self.backup {
             Backup::Graph(runner) => Ok(runner.start(thread, updates).await?),

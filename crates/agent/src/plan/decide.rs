@@ -55,7 +55,12 @@ impl<S: Embeds<Work>> Node<S> for Decide<S> {
             Taken::Again(pair) => done::<S>([WorkUpdate::Corrected(pair)]),
             Taken::Undecided(no_plan) => {
                 let why = no_plan.to_string();
-                tracing::warn!(task = cx.task(), why, "there is no plan");
+                tracing::warn!(
+                    task = cx.task(),
+                    why,
+                    "{}",
+                    crate::log_key::THERE_IS_NO_PLAN
+                );
                 let told = custom("planner_failed", json!({ "why": why }));
                 done::<S>([WorkUpdate::PlannerFailed { why }]).note(told)
             }

@@ -63,7 +63,7 @@ impl<S: Embeds<React>> Think<S> {
             Taken::Undecided(why) => match &why.last {
                 None => Err(why.into()),
                 Some(last) => {
-                    tracing::warn!(task = cx.task(), %why, "the run stops");
+                    tracing::warn!(task = cx.task(), %why, "{}", crate::log_key::THE_RUN_STOPS);
                     let [said, _] = last.messages();
                     let stopped = ReactUpdate::Stopped(StopReason::Unusable);
                     let updates = [ReactUpdate::Answered(said), stopped];

@@ -24,7 +24,10 @@ pub(crate) async fn serve(
         );
     }
     let mut args = args.clone();
-    let name = args.calendar.get_or_insert_with(|| CALENDAR.to_owned()).clone();
+    let name = args
+        .calendar
+        .get_or_insert_with(|| CALENDAR.to_owned())
+        .clone();
     let desk = Desk::open(&args).await?;
     let store = calendar::open(&args).await?.store().clone();
     let listener = TcpListener::bind(listen)
@@ -42,7 +45,9 @@ pub(crate) async fn serve(
     screen.line(format!("{told}http://{address}/"));
     let left = serve_agent(listener, routes, stopped()).await?;
     if left > 0 {
-        screen.progress(&format!("{left} runs were given up; the next start goes on with them"));
+        screen.progress(&format!(
+            "{left} runs were given up; the next start goes on with them"
+        ));
     }
     Ok(())
 }
@@ -51,11 +56,20 @@ pub(crate) async fn serve(
 fn page() -> Page {
     let script = "text/javascript; charset=utf-8";
     Page::chat()
-        .file("/agent.js", Asset::new(script, include_bytes!("../../page/agent.js")))
-        .file("/weeks.js", Asset::new(script, include_bytes!("../../page/weeks.js")))
+        .file(
+            "/agent.js",
+            Asset::new(script, include_bytes!("../../page/agent.js")),
+        )
+        .file(
+            "/weeks.js",
+            Asset::new(script, include_bytes!("../../page/weeks.js")),
+        )
         .file(
             "/agent.css",
-            Asset::new("text/css; charset=utf-8", include_bytes!("../../page/agent.css")),
+            Asset::new(
+                "text/css; charset=utf-8",
+                include_bytes!("../../page/agent.css"),
+            ),
         )
 }
 
