@@ -86,6 +86,8 @@ pub struct RunScope {
     pub execute_thinking: bool,
     /// Whether execution goes without a plan.
     pub react: bool,
+    /// Whether the person acts with their own hands: the wanted call is all there is to do.
+    pub by_hand: bool,
     /// Whether pending items are placed by rule first.
     pub needs_rough_build: bool,
     /// Whether that is refined afterwards.
@@ -131,6 +133,7 @@ impl Default for RunScope {
             thinking: None,
             execute_thinking: true,
             react: false,
+            by_hand: false,
             needs_rough_build: false,
             needs_refine: false,
             allow_reorder: false,

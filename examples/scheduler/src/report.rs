@@ -49,6 +49,21 @@ pub fn schedule_summary(agent: &Agent) -> String {
     )
 }
 
+/// What became of the call that a person made with their own hands.
+pub fn by_hand(agent: &Agent) -> String {
+    match agent.run.evidence.last() {
+        Some(done) if done.success => done.summary.clone(),
+        Some(refused) => {
+            let why = &refused.summary;
+            agent.lang.pick(
+                format!("That is not possible: {why}"),
+                format!("无法这样做：{why}"),
+            )
+        }
+        None => agent.lang.pick("Nothing was done.", "没有执行任何操作。").into(),
+    }
+}
+
 /// How the run ended, step by step.
 pub fn summary(agent: &Agent) -> String {
     let lang = agent.lang;

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::{
     agent::{Agent, Reply, Request, Update},
     calendar::Lang,
+    contract::Call,
     service::Service,
     store::ScheduleStore,
 };
@@ -69,7 +70,11 @@ struct Extra {
     always_execute: bool,
     thinking: Thinking,
     lang: Option<Lang>,
+    change: Option<Call>,
 }
+
+/// What a person may do with their own hands.
+const BY_HAND: [&str; 4] = ["move", "place", "swap", "unplace"];
 
 /// Whether the model shall think: yes, no, or as the route says.
 #[derive(Debug, Default, Deserialize)]
@@ -108,12 +113,22 @@ impl fugato::axum::Agent for Served {
         let extra: Extra = serde_json::from_value(Value::Object(said.extra)).map_err(|error| {
             Unusable::new(format!(
                 "what came beside the words cannot be used: {error}; allowed are task_class_ids \
-                 (numbers), always_execute (a boolean), thinking (true, false or \"auto\") and \
-                 lang (\"en\" or \"zh\")"
+                 (numbers), always_execute (a boolean), thinking (true, false or \"auto\"), \
+                 lang (\"en\" or \"zh\") and change (a call with name and arguments)"
             ))
         })?;
         let mut request =
             Request::new(said.text).classes(self.classes(extra.task_class_ids).await?);
+        if let Some(call) = extra.change {
+            if !BY_HAND.contains(&call.name.as_str()) {
+                return Err(Unusable::new(format!(
+                    "change names {:?}; by hand one can {}",
+                    call.name,
+                    BY_HAND.join(", ")
+                )));
+            }
+            request = request.by_hand(call);
+        }
         request.always_execute = extra.always_execute;
         request.lang = extra.lang;
         request.thinking = match extra.thinking {

@@ -1,10 +1,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::DEFAULT_MAX_ROUNDS;
-use crate::calendar::Lang;
+use crate::{calendar::Lang, contract::Call};
 
 /// What a person asks for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// In words.
@@ -19,6 +19,10 @@ pub struct Request {
     pub thinking: Option<bool>,
     /// How many rounds of execution the run has.
     pub max_rounds: u64,
+    /// What the person does with their own hands, such as moving an item: this call and nothing
+    /// else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<Call>,
 }
 
 impl Default for Request {
@@ -30,6 +34,7 @@ impl Default for Request {
             always_execute: false,
             thinking: None,
             max_rounds: DEFAULT_MAX_ROUNDS,
+            call: None,
         }
     }
 }
@@ -54,6 +59,13 @@ impl Request {
     #[must_use]
     pub fn always_execute(mut self) -> Self {
         self.always_execute = true;
+        self
+    }
+
+    /// Makes this call and nothing else: whoever moves an item by hand has consented to that.
+    #[must_use]
+    pub fn by_hand(mut self, call: Call) -> Self {
+        self.call = Some(call);
         self
     }
 

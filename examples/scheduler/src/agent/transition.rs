@@ -4,9 +4,10 @@ use std::sync::Arc;
 use fugato::{
     agent::candidates::Stagnation,
     prompt,
-    state::{Budget, ConversationUpdate, Message, PinnedBlock, Plan, PlanStep},
+    state::{Budget, ConversationUpdate, Message, PinnedBlock, Plan, PlanStep, ToolCall},
     tool::{Visibility, VisibilityUpdate, call_pair},
 };
+use serde_json::Value;
 
 use super::{
     Action, Agent, ContextHook, Evidence, EvidenceSource, Health, Mode, Pending, Phase, Reply,
@@ -52,6 +53,16 @@ impl Agent {
         self.run.thinking = request.thinking;
         if !request.task_class_ids.is_empty() {
             self.task_class_ids = request.task_class_ids;
+        }
+        if let Some(call) = request.call {
+            self.run.by_hand = true;
+            let id = format!("call-{}", self.calls + 1);
+            self.want(Wanted {
+                call: ToolCall::new(id, call.name, Value::Object(call.arguments)),
+                summary: request.text.clone(),
+                speak: String::new(),
+                accepted: true,
+            });
         }
         self.say(Message::user(request.text));
     }

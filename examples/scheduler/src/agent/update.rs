@@ -118,6 +118,20 @@ pub struct Routed {
     pub mode: Mode,
 }
 
+impl Routed {
+    /// Straight to execution, without a plan and without a rough build.
+    pub fn straight() -> Self {
+        Self {
+            phase: super::Phase::Executing,
+            rough_build: false,
+            refine: false,
+            reorder: true,
+            thinking: false,
+            mode: Mode::default(),
+        }
+    }
+}
+
 /// What the model decided, as routers see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -101,5 +101,7 @@ fn updates(
         updates.push(Update::ClassRefused(result.issues));
     }
     updates.push(Update::WantedDone);
+    // What a person does with their own hands is the whole run.
+    updates.extend(agent.run.by_hand.then_some(Update::Done));
     updates
 }

@@ -7,7 +7,7 @@ use fugato::{
 
 use super::{announce, found, hear, request_text, said};
 use crate::{
-    agent::{Agent, Phase, Update},
+    agent::{Agent, Phase, Routed, Update},
     contract::{self, Intent, IntentKind},
     deps::Deps,
     mind::{OnFailure, Spoken, ask, decision_tag, request, show, status},
@@ -28,6 +28,10 @@ impl Node<Agent> for Chat {
             "accepted",
             cx.state().lang.pick("reading the request", "正在理解请求"),
         );
+        if cx.state().run.by_hand {
+            updates.push(Update::Routed(Routed::straight()));
+            return Ok(Outcome::done(updates));
+        }
         let text = request_text(cx.state());
         let (intent, spoken) = match self.classify(&cx).await {
             None => (rules::intent(&text, cx.state()), Spoken::default()),

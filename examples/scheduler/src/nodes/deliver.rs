@@ -28,7 +28,13 @@ impl Node<Agent> for Deliver {
             agent.lang.pick("summing up", "正在总结"),
         );
         let facts = report::summary(agent);
-        let text = self.summed_up(&cx, &facts).await?.unwrap_or(facts);
+        let text = if agent.run.by_hand {
+            let told = report::by_hand(agent);
+            show(&cx, &told);
+            told
+        } else {
+            self.summed_up(&cx, &facts).await?.unwrap_or(facts)
+        };
         updates.push(said(text));
         updates.push(Update::Delivered);
         status(&cx, "done", agent.lang.pick("done", "完成"));

@@ -11,6 +11,7 @@ mod classification;
 mod crashes;
 mod decisions;
 mod drafts;
+mod hands;
 mod limits;
 mod planning;
 mod prompts;

@@ -169,6 +169,10 @@ async fn call(registry: &Registry, tool: &str, arguments: Value) -> ToolResult {
     registry.call(&call, ToolContext::new(&())).await
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it reads better where it is called"
+)]
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Result<(), BoxError> {
     if found == expected {
         println!("{what}: {found:?}");

@@ -30,7 +30,7 @@ pub(crate) async fn run() -> Result<(), BoxError> {
     writeln!(io::stdout(), "http://{}/mcp", listener.local_addr()?)?;
     let closed = tokio::task::spawn_blocking(|| io::copy(&mut io::stdin(), &mut io::sink()));
     tokio::select! {
-        served = axum::serve(listener, routes) => served?,
+        ended = axum::serve(listener, routes) => ended?,
         _ = closed => {}
     }
     Ok(())

@@ -1,0 +1,141 @@
+// The whole conversation on the page: plan, question, rejection with a reason, acceptance, reload,
+// cut connection, dark, phone, keyboard.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { chromium } from 'playwright-core';
+
+const [scheduler, browserPath, pictures] = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), 'page-'));
+const began = Date.now();
+const step = (what) => console.log(`${((Date.now() - began) / 1000).toFixed(1)} s  ${what}`);
+
+// A server on a port of this machine, a free one unless it is named; it says where it listens.
+async function serve(port = 0) {
+  const child = spawn(scheduler, ['serve', '--listen', `127.0.0.1:${port}`, '--dir', folder, '--lang', 'en'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = line.match(/http:\S+/)?.[0];
+    if (url) return { child, url };
+  }
+  throw new Error('the server ended before it listened');
+}
+
+const ended = (child) => new Promise((done) => (child.exitCode === null && child.signalCode === null ? child.once('exit', done) : done()));
+
+let server = await serve();
+const browser = await chromium.launch({
+  executablePath: browserPath,
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+});
+try {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, colorScheme: 'light', locale: 'en-GB' });
+  const page = await context.newPage();
+  const wrong = [];
+  const foreign = [];
+  let bytes = 0;
+  page.on('pageerror', (error) => wrong.push(String(error)));
+  page.on('console', (said) => said.type() === 'error' && wrong.push(said.text()));
+  page.on('request', (request) => request.url().startsWith(server.url) || request.url().startsWith('data:') || foreign.push(request.url()));
+  page.on('response', async (response) => { bytes += (await response.body().catch(() => '')).length; });
+
+  const opened = Date.now();
+  await page.goto(server.url);
+  await page.getByRole('textbox', { name: 'Your message' }).waitFor();
+  const interactive = Date.now() - opened;
+  await page.waitForTimeout(300);
+  step(`interactive after ${interactive} ms, ${Math.round(bytes / 1024)} KB`);
+  assert.ok(bytes < 300 * 1024, `${bytes} bytes`);
+
+  // Enter sends; the words are there at once, and the work is shown as it happens.
+  const say = page.getByRole('textbox', { name: 'Your message' });
+  await say.fill('Plan my weeks: place everything.');
+  await say.press('Enter');
+  await page.locator('.block.user', { hasText: 'Plan my weeks' }).waitFor();
+  const card = page.locator('.question');
+  await card.waitFor({ timeout: 30_000 });
+  assert.equal(await card.count(), 1);
+  assert.ok(await page.locator('#send').isDisabled(), 'nothing else is sent while a question is open');
+  await page.locator('.block.tool').first().waitFor();
+  const shown = await page.locator('.block').count();
+  step(`a plan is asked about, after ${shown} blocks`);
+  await page.locator('.week .item.suggested').first().waitFor();
+  await page.screenshot({ path: join(pictures, 'light.png') });
+
+  // After a reload the same card is there, once, and what was said.
+  await page.reload();
+  await card.waitFor();
+  assert.equal(await card.count(), 1);
+  await page.locator('.block.user', { hasText: 'Plan my weeks' }).waitFor();
+  step('a reload shows the same card');
+
+  // A rejection with a reason is an answer, never an ordinary message.
+  const first = await card.getAttribute('data-id');
+  await card.getByRole('button', { name: 'Reject, because…' }).click();
+  await card.getByRole('textbox').fill('not on Friday');
+  await card.getByRole('button', { name: 'Reject', exact: true }).click();
+  await page.waitForFunction((id) => !document.querySelector(`.question[data-id="${id}"]`), first);
+  await page.locator('.block', { hasText: 'not on Friday' }).first().waitFor();
+  step('rejected with a reason');
+  await page.waitForFunction(() => document.querySelector('.question') || !document.querySelector('#send').disabled, null, { timeout: 30_000 });
+
+  // The server is killed and comes back; the page does too, and every card once.
+  const port = new URL(server.url).port;
+  server.child.kill('SIGKILL');
+  await ended(server.child);
+  await page.locator('#state', { hasText: 'connection lost' }).waitFor();
+  server = await serve(port);
+  await page.waitForFunction(() => !document.querySelector('#state').textContent.includes('connection lost'), null, { timeout: 20_000 });
+  assert.ok((await card.count()) <= 1);
+  step('killed, started again, and the page came back');
+
+  // Another conversation is accepted, and finishes.
+  await page.getByRole('button', { name: 'New', exact: true }).click();
+  await say.fill('Place everything, please.');
+  await say.press('Enter');
+  await card.waitFor({ timeout: 30_000 });
+  await card.getByRole('button', { name: 'Accept' }).click();
+  await page.waitForFunction(() => !document.querySelector('#send').disabled, null, { timeout: 30_000 });
+  assert.equal(await card.count(), 0);
+  await page.locator('.week .item.existing').first().waitFor();
+  await page.locator('#thread-list li', { hasText: 'Place everything, please.' }).waitFor();
+  assert.ok((await page.locator('#thread-list li').count()) >= 2);
+  step('accepted; both conversations are listed by their titles');
+
+  // The agent at work: the graph, the log, and the state at a position of it.
+  await page.getByRole('tab', { name: 'At work' }).click();
+  await page.locator('svg.graph text', { hasText: 'rough_build' }).waitFor();
+  await page.locator('.entries button').nth(2).click();
+  await page.locator('.changes tr').first().waitFor();
+  await page.screenshot({ path: join(pictures, 'inspector.png') });
+  await page.getByRole('tab', { name: 'Week' }).click();
+
+  // With the keyboard alone: tabs by arrows, and a visible focus.
+  await page.getByRole('tab', { name: 'Week' }).focus();
+  await page.keyboard.press('ArrowRight');
+  assert.equal(await page.getByRole('tab', { name: 'At work' }).getAttribute('aria-selected'), 'true');
+  await page.keyboard.press('ArrowLeft');
+
+  // Chinese, dark, and as wide as a phone.
+  await page.getByRole('button', { name: '中文' }).click();
+  await page.getByRole('button', { name: '发送' }).waitFor();
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.screenshot({ path: join(pictures, 'dark.png') });
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.locator('#open-side').click();
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.equal(wide, 0, 'nothing is cut off on a phone');
+  await page.screenshot({ path: join(pictures, 'phone.png') });
+  step('Chinese, dark, phone');
+
+  assert.deepEqual(foreign, [], 'nothing is asked of anybody else');
+  const unexpected = wrong.filter((text) => !/Failed to load resource|ERR_(CONNECTION|INCOMPLETE|EMPTY)/.test(text));
+  assert.deepEqual(unexpected, []);
+} finally {
+  await browser.close();
+  server.child.kill('SIGTERM');
+  await ended(server.child);
+  rmSync(folder, { recursive: true, force: true });
+}
