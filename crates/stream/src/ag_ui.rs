@@ -8,6 +8,7 @@ use crate::{
     Encoder, Event, EventKind, Fidelity, Frames, Text, ToolStatus,
     asked::Asked,
     blocks::{Block, Blocks, Holds, Names},
+    calls::Calls,
     encoder::BROKEN_OFF,
     plan, sse,
 };
@@ -29,6 +30,8 @@ pub struct AgUiEncoder {
     run: Option<Begun>,
     blocks: Blocks,
     calls: Names,
+    /// The calls whose arguments are being told.
+    streamed: Calls,
     steps: Vec<String>,
     asked: Asked,
     usage: Option<Value>,
@@ -65,6 +68,7 @@ impl AgUiEncoder {
             run: None,
             blocks: Blocks::default(),
             calls: Names::default(),
+            streamed: Calls::default(),
             steps: vec![],
             asked: Asked::default(),
             usage: None,
@@ -123,6 +127,9 @@ impl AgUiEncoder {
         for block in self.blocks.close_all() {
             finish(&block, wire);
         }
+        for call in self.streamed.close_all() {
+            wire::call_end(wire, &call.id);
+        }
         for step in self.steps.drain(..) {
             wire.send("STEP_FINISHED", |it| {
                 it.string("stepName", &step);
@@ -135,6 +142,7 @@ impl AgUiEncoder {
         self.run = None;
         self.blocks.forget();
         self.calls.clear();
+        self.streamed.forget();
     }
 
     fn end(&mut self, wire: &mut Wire<'_>, outcome: &Outcome<'_>) {
@@ -220,6 +228,9 @@ impl AgUiEncoder {
         for block in self.blocks.close_task(event) {
             finish(&block, wire);
         }
+        for call in self.streamed.close_task(event) {
+            wire::call_end(wire, &call.id);
+        }
         if let EventKind::NodeFailed { error, retry_at } = &event.kind {
             wire.custom("node_failed", |it| {
                 it.string("stepName", &step).string("error", error);
@@ -262,6 +273,44 @@ impl AgUiEncoder {
         });
     }
 
+    /// More of the arguments of a call. What comes after its proposal is known.
+    fn piece(&mut self, event: &Event, wire: &mut Wire<'_>, [call, name, arguments]: [&Text; 3]) {
+        self.begin(event, wire);
+        if self.streamed.is_proposed(event, call) {
+            return;
+        }
+        if self.streamed.find(event, call).is_none() {
+            let id = self.calls.fresh(call);
+            wire::call_start(wire, &id, name);
+            self.streamed.open(event, call, name, id);
+        }
+        if let Some(open) = self.streamed.find(event, call) {
+            open.arguments.push_str(arguments);
+            wire::call_arguments(wire, &open.id, arguments);
+        }
+    }
+
+    /// Ends a call that was begun, or tells one as a whole.
+    fn proposed(
+        &mut self,
+        event: &Event,
+        wire: &mut Wire<'_>,
+        [call, name]: [&str; 2],
+        arguments: &Value,
+    ) {
+        if let Some(open) = self.streamed.propose(event, call) {
+            let rest = open.rest(name, arguments);
+            wire::call_arguments(wire, &open.id, rest.as_deref().unwrap_or_default());
+            wire::call_end(wire, &open.id);
+            if rest.is_some() {
+                return;
+            }
+            // It was told otherwise, and nothing can be taken back: the call itself is another.
+        }
+        let id = self.calls.fresh(call);
+        wire::call(wire, &id, name, Some(arguments));
+    }
+
     fn tool_event(&mut self, event: &Event, wire: &mut Wire<'_>) {
         self.begin(event, wire);
         match &event.kind {
@@ -269,10 +318,7 @@ impl AgUiEncoder {
                 call,
                 name,
                 arguments,
-            } => {
-                let id = self.calls.fresh(call);
-                wire::call(wire, &id, name, Some(arguments));
-            }
+            } => self.proposed(event, wire, [call, name], arguments),
             EventKind::ToolStarted {
                 call,
                 name,
@@ -390,6 +436,11 @@ impl Encoder for AgUiEncoder {
             EventKind::NodeStarted | EventKind::NodeFinished | EventKind::NodeFailed { .. } => {
                 self.node_event(event, wire);
             }
+            EventKind::ToolCallDelta {
+                call,
+                name,
+                arguments,
+            } => self.piece(event, wire, [call, name, arguments]),
             EventKind::ToolCallProposed { .. }
             | EventKind::ToolStarted { .. }
             | EventKind::ToolFinished { .. } => self.tool_event(event, wire),

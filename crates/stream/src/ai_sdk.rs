@@ -7,6 +7,7 @@ use crate::{
     Encoder, Event, EventKind, Fidelity, Frames, Text,
     asked::Asked,
     blocks::{Block, Blocks, Holds},
+    calls::{Call, Calls},
     encoder::BROKEN_OFF,
     json::Object,
     plan,
@@ -28,6 +29,8 @@ pub struct AiSdkEncoder {
     blocks: Blocks,
     /// The calls that the message has.
     calls: HashSet<String>,
+    /// The calls whose input is being told.
+    streamed: Calls,
     asked: Asked,
     usage: Option<Value>,
     stage: Stage,
@@ -57,6 +60,7 @@ impl AiSdkEncoder {
             continues: false,
             blocks: Blocks::default(),
             calls: HashSet::new(),
+            streamed: Calls::default(),
             asked: Asked::default(),
             usage: None,
             stage: Stage::Before,
@@ -104,6 +108,9 @@ impl AiSdkEncoder {
     fn close(&mut self, frames: &mut Frames) {
         for block in self.blocks.close_all() {
             finish(&block, frames);
+        }
+        for call in self.streamed.close_all() {
+            give_up(&call, frames);
         }
         if self.stage == Stage::Open {
             chunk(frames, "finish-step", |_| {});
@@ -166,6 +173,9 @@ impl AiSdkEncoder {
         if status != "started" {
             for block in self.blocks.close_task(event) {
                 finish(&block, frames);
+            }
+            for call in self.streamed.close_task(event) {
+                give_up(&call, frames);
             }
         }
         // Were it kept, every step of a long run would be a part of the message.
@@ -239,26 +249,50 @@ impl AiSdkEncoder {
     }
 
     /// Shows a call with its input. What has an output must have been shown.
-    fn call(&mut self, frames: &mut Frames, call: &str, name: &str, input: &Value) {
+    fn call(&mut self, event: &Event, frames: &mut Frames, [call, name]: [&str; 2], input: &Value) {
         self.calls.insert(call.to_owned());
-        let head = |it: &mut Object<'_>| {
-            it.string("toolCallId", call).string("toolName", name);
-            it.value("dynamic", &true).value("providerExecuted", &true);
-        };
-        chunk(frames, "tool-input-start", head);
+        // Two tasks may use one id, which is one part of the message.
+        let streamed = self.streamed.propose_named(event, call);
+        if streamed.is_none_or(|streamed| *streamed.name != *name) {
+            chunk(frames, "tool-input-start", |it| head(it, call, name));
+        }
         chunk(frames, "tool-input-available", |it| {
-            head(it);
+            head(it, call, name);
             it.value("input", input);
         });
     }
 
+    /// More of the input of a call. What comes after its proposal is known.
+    fn piece(&mut self, event: &Event, frames: &mut Frames, [call, name, arguments]: [&Text; 3]) {
+        if self.streamed.is_proposed(event, call) {
+            return;
+        }
+        if self.streamed.named(call).is_none() {
+            chunk(frames, "tool-input-start", |it| head(it, call, name));
+            let id = call.as_str().to_owned();
+            self.streamed.open(event, call, name, id);
+        }
+        if let Some(open) = self.streamed.named(call).filter(|_| !arguments.is_empty()) {
+            open.arguments.push_str(arguments);
+            chunk(frames, "tool-input-delta", |it| {
+                it.string("toolCallId", call)
+                    .string("inputTextDelta", arguments);
+            });
+        }
+    }
+
     fn tool_event(&mut self, event: &Event, frames: &mut Frames) {
         match &event.kind {
+            EventKind::ToolCallDelta {
+                call,
+                name,
+                arguments,
+            } => self.piece(event, frames, [call, name, arguments]),
             EventKind::ToolCallProposed {
                 call,
                 name,
                 arguments,
-            } => self.call(frames, call, name, arguments),
+            } => self.call(event, frames, [call, name], arguments),
             EventKind::ToolStarted {
                 call,
                 name,
@@ -275,7 +309,7 @@ impl AiSdkEncoder {
                 result,
             } => {
                 if !self.calls.contains(call) {
-                    self.call(frames, call, name, &json!({}));
+                    self.call(event, frames, [call, name], &json!({}));
                 }
                 let ok = *status == ToolStatus::Ok;
                 let kind = if ok {
@@ -404,7 +438,8 @@ impl Encoder for AiSdkEncoder {
             EventKind::NodeStarted | EventKind::NodeFinished | EventKind::NodeFailed { .. } => {
                 self.node_event(event, frames);
             }
-            EventKind::ToolCallProposed { .. }
+            EventKind::ToolCallDelta { .. }
+            | EventKind::ToolCallProposed { .. }
             | EventKind::ToolStarted { .. }
             | EventKind::ToolFinished { .. } => self.tool_event(event, frames),
             _ => self.other(event, frames),
@@ -484,6 +519,23 @@ fn finish(block: &Block, frames: &mut Frames) {
     };
     chunk(frames, kind, |it| {
         it.string("id", &block.id);
+    });
+}
+
+/// Which call it is. Tools are the server's, and a client need not know them.
+fn head(it: &mut Object<'_>, call: &str, name: &str) {
+    it.string("toolCallId", call).string("toolName", name);
+    it.value("dynamic", &true).value("providerExecuted", &true);
+}
+
+/// A call that the model began and that is void.
+fn give_up(call: &Call, frames: &mut Frames) {
+    let told = serde_json::from_str(&call.arguments);
+    let input = told.unwrap_or_else(|_| Value::from(call.arguments.as_str()));
+    chunk(frames, "tool-input-error", |it| {
+        head(it, &call.id, &call.name);
+        it.value("input", &input)
+            .string("errorText", "the call was not made");
     });
 }
 

@@ -179,6 +179,16 @@ pub enum EventKind {
         /// The block.
         block: Text,
     },
+    /// More of the arguments of a tool call that the model is still writing. The first piece begins
+    /// the call; its proposal ends it. A call that is not proposed by the end of its task is void.
+    ToolCallDelta {
+        /// The id of the call.
+        call: Text,
+        /// The tool.
+        name: Text,
+        /// The text to append: all pieces together are JSON, each alone is not.
+        arguments: Text,
+    },
     /// The model proposes a tool call.
     ToolCallProposed {
         /// The id of the call.
@@ -240,8 +250,11 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Whether this is a piece of an open block of text or reasoning.
+    /// Whether this is a piece of something that is open: text, reasoning, or the arguments of a call.
     pub fn is_delta(&self) -> bool {
-        matches!(self, Self::TextDelta { .. } | Self::ReasoningDelta { .. })
+        matches!(
+            self,
+            Self::TextDelta { .. } | Self::ReasoningDelta { .. } | Self::ToolCallDelta { .. }
+        )
     }
 }

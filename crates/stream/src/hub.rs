@@ -19,11 +19,13 @@ use crate::{Event, EventKind, Text};
 /// *Contract*
 /// - **nobody waits**: sending never waits for a reader.
 /// - **nothing for nobody**: with no reader, [`Hub::is_heard`] is false and sending does nothing
-///   but remember the text of open blocks.
-/// - **merged**: when a reader lags, deltas of one block become one delta. Blocks stay apart.
+///   but remember the text of open blocks and calls.
+/// - **merged**: when a reader lags, deltas of one block, or of the arguments of one call, become
+///   one delta. Blocks stay apart.
 /// - **lagging**: when a reader lags further, durable events are dropped and it is told from where
 ///   to read the log; what is neither durable nor a delta is dropped.
-/// - **late readers**: a reader that comes late first gets the open blocks with their text so far.
+/// - **late readers**: a reader that comes late first gets the open blocks with their text so far,
+///   and the calls that are not proposed yet with their arguments so far.
 /// - **relayed**: readers of a hub that another one relays to get its events as if they read it,
 ///   for as long as both are there.
 #[derive(Debug, Default)]
@@ -151,14 +153,23 @@ impl Inner {
     /// Keeps the merged text of each open block for readers who come later.
     fn remember(&mut self, event: &Event) {
         match &event.kind {
-            EventKind::TextDelta { .. } | EventKind::ReasoningDelta { .. }
-                if !self.open.iter_mut().rev().any(|open| merge(open, event)) =>
+            kind if kind.is_delta()
+                && !self.open.iter_mut().rev().any(|open| merge(open, event)) =>
             {
                 self.open.push(event.clone());
             }
             // Tasks name their blocks themselves, so two may use one name.
             EventKind::TextFinished { .. } | EventKind::ReasoningFinished { .. } => {
                 self.open.retain(|open| !same_block(open, event));
+            }
+            // The log has the whole call.
+            EventKind::ToolCallProposed { call, .. } => {
+                let of_call = |open: &Event| match &open.kind {
+                    EventKind::ToolCallDelta { call: open, .. } => **open == **call,
+                    _ => false,
+                };
+                let of_event = |open: &Event| open.origin == event.origin || same_task(open, event);
+                self.open.retain(|open| !(of_call(open) && of_event(open)));
             }
             // What a task left open is complete with it, or void.
             EventKind::NodeFinished | EventKind::NodeFailed { .. } => {
@@ -190,26 +201,36 @@ enum Place {
     End,
 }
 
-/// The block of an event: whether it is reasoning, its name, and the place in it.
-fn block(kind: &EventKind) -> Option<(bool, &Text, Place)> {
+/// What pieces make up.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whole {
+    Text,
+    Reasoning,
+    Call,
+}
+
+/// The block of an event: what it is, its name, and the place in it. Calls have neither start nor
+/// end of their own.
+fn block(kind: &EventKind) -> Option<(Whole, &Text, Place)> {
     Some(match kind {
-        EventKind::TextStarted { block } => (false, block, Place::Start),
-        EventKind::TextDelta { block, .. } => (false, block, Place::Middle),
-        EventKind::TextFinished { block } => (false, block, Place::End),
-        EventKind::ReasoningStarted { block } => (true, block, Place::Start),
-        EventKind::ReasoningDelta { block, .. } => (true, block, Place::Middle),
-        EventKind::ReasoningFinished { block } => (true, block, Place::End),
+        EventKind::TextStarted { block } => (Whole::Text, block, Place::Start),
+        EventKind::TextDelta { block, .. } => (Whole::Text, block, Place::Middle),
+        EventKind::TextFinished { block } => (Whole::Text, block, Place::End),
+        EventKind::ReasoningStarted { block } => (Whole::Reasoning, block, Place::Start),
+        EventKind::ReasoningDelta { block, .. } => (Whole::Reasoning, block, Place::Middle),
+        EventKind::ReasoningFinished { block } => (Whole::Reasoning, block, Place::End),
+        EventKind::ToolCallDelta { call, .. } => (Whole::Call, call, Place::Middle),
         _ => return None,
     })
 }
 
 fn same_block(one: &Event, other: &Event) -> bool {
-    let name = |event| block(event).map(|(reasoning, name, _)| (reasoning, name));
+    let name = |event| block(event).map(|(whole, name, _)| (whole, name));
     let named = name(&one.kind);
     named.is_some() && named == name(&other.kind) && one.origin == other.origin
 }
 
-/// The start and the text so far of a block that is open.
+/// The start and the text so far of a block that is open. A call begins with its first piece.
 fn reopened(delta: &Event) -> Vec<Event> {
     let start = match &delta.kind {
         EventKind::TextDelta { block, .. } => EventKind::TextStarted {
@@ -218,7 +239,7 @@ fn reopened(delta: &Event) -> Vec<Event> {
         EventKind::ReasoningDelta { block, .. } => EventKind::ReasoningStarted {
             block: block.clone(),
         },
-        _ => return vec![],
+        _ => return vec![delta.clone()],
     };
     vec![
         Event {
@@ -247,6 +268,18 @@ fn merge(open: &mut Event, event: &Event) -> bool {
             EventKind::ReasoningDelta {
                 block: same,
                 text: more,
+            },
+        )
+        | (
+            EventKind::ToolCallDelta {
+                call: block,
+                arguments: text,
+                ..
+            },
+            EventKind::ToolCallDelta {
+                call: same,
+                arguments: more,
+                ..
             },
         ) if block == same => {
             text.push_str(more);
@@ -390,6 +423,7 @@ mod tests {
     use futures::{FutureExt, StreamExt};
 
     use super::*;
+    use crate::Origin;
 
     fn event(seq: Option<Seq>, kind: EventKind) -> Event {
         Event {
@@ -531,6 +565,74 @@ mod tests {
         drop((reader, line));
         second.send(delta("c"));
         assert!(!second.is_heard());
+    }
+
+    fn piece(attempt: u32, arguments: &str) -> Event {
+        let origin = Origin {
+            scope: "".into(),
+            node: "think".into(),
+            visit: 1,
+            index: None,
+            attempt,
+        };
+        let kind = EventKind::ToolCallDelta {
+            call: "c1".into(),
+            name: "place".into(),
+            arguments: arguments.into(),
+        };
+        Event {
+            origin: Some(Arc::new(origin)),
+            ..event(None, kind)
+        }
+    }
+
+    #[test]
+    fn l13_pieces_of_one_call_are_merged_when_a_reader_lags() {
+        let hub = Arc::new(Hub::default());
+        let mut reader = hub.subscribe();
+        for _ in 0..CAPACITY {
+            hub.send(event(None, EventKind::NodeStarted));
+        }
+        let other = |arguments: &str| Event {
+            origin: None,
+            ..piece(1, arguments)
+        };
+        for more in ["{\"day\"", ":2", "}"] {
+            hub.send(piece(1, more));
+            hub.send(other(more));
+        }
+        let heard = drain(&mut reader).split_off(CAPACITY);
+        let whole = "{\"day\":2}";
+        assert_eq!(heard, [piece(1, whole), other(whole)].map(Heard::Event));
+    }
+
+    #[test]
+    fn l13_a_late_reader_gets_a_call_until_it_is_proposed_or_void() {
+        let hub = Arc::new(Hub::default());
+        let late = || drain(&mut hub.subscribe());
+        let of_task = |kind| Event {
+            kind,
+            seq: Some(1),
+            ..piece(1, "")
+        };
+        hub.send(piece(1, "{\"day\":"));
+        hub.send(of_task(EventKind::NodeFailed {
+            error: "no model".into(),
+            retry_at: Some(9),
+        }));
+        assert_eq!(late(), []);
+        hub.send(piece(2, "{"));
+        hub.send(piece(2, "}"));
+        assert_eq!(late(), [Heard::Event(piece(2, "{}"))]);
+        assert!(hub.has_open());
+        let proposed = EventKind::ToolCallProposed {
+            call: "c1".into(),
+            name: "place".into(),
+            arguments: serde_json::json!({}),
+        };
+        hub.send(of_task(proposed));
+        assert_eq!(late(), []);
+        assert!(!hub.has_open());
     }
 
     #[test]

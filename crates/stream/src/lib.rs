@@ -4,6 +4,7 @@ mod ag_ui;
 mod ai_sdk;
 mod asked;
 mod blocks;
+mod calls;
 mod decode;
 mod encoder;
 mod envelope;

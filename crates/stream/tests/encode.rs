@@ -39,6 +39,15 @@ fn transcript() -> Vec<Event> {
     [thinking(), acting()].concat()
 }
 
+/// More of the arguments of the call.
+fn piece(arguments: &str) -> EventKind {
+    EventKind::ToolCallDelta {
+        call: "c1".into(),
+        name: "find_free".into(),
+        arguments: arguments.into(),
+    }
+}
+
 /// What a model says.
 fn thinking() -> Vec<Event> {
     let block = || Text::from("b1");
@@ -74,6 +83,9 @@ fn thinking() -> Vec<Event> {
         think(EventKind::Correction {
             message: "there is no tool `find`".into(),
         }),
+        think(piece("{\"dura")),
+        think(piece("")),
+        think(piece("tion\": 2}")),
         think(EventKind::ToolCallProposed {
             call: call(),
             name: name(),
@@ -281,6 +293,121 @@ fn l12_the_stream_of_the_ai_sdk() {
         AiSdkEncoder::new().fidelity(Fidelity::Full),
         &expect_file!["golden/ai_sdk_full.sse"],
     );
+}
+
+/// What a protocol is told of calls: the type of each frame, and what it says of the arguments.
+fn told(encoder: impl Encoder, kinds: &[EventKind]) -> Vec<String> {
+    let events = kinds
+        .iter()
+        .map(|kind| event(None, Some("think"), kind.clone()));
+    let wire = encoded(encoder, &events.collect::<Vec<_>>());
+    let frames = chunks(&wire).into_iter().filter_map(|frame| {
+        let kind = frame
+            .get("type")?
+            .as_str()?
+            .to_lowercase()
+            .replace('_', "-");
+        let kind = kind.strip_prefix("tool-")?.to_owned();
+        let said = ["delta", "inputTextDelta", "input"];
+        let said = said.iter().find_map(|name| frame.get(name));
+        let id = frame.get("toolCallId")?.as_str()?.to_owned();
+        Some(match said {
+            Some(Value::String(said)) => format!("{kind} {id} {said}"),
+            Some(said) => format!("{kind} {id} = {said}"),
+            None => format!("{kind} {id}"),
+        })
+    });
+    frames.collect()
+}
+
+fn proposed(arguments: Value) -> EventKind {
+    EventKind::ToolCallProposed {
+        call: "c1".into(),
+        name: "find_free".into(),
+        arguments,
+    }
+}
+
+#[test]
+fn l13_a_call_is_begun_once_and_its_proposal_says_what_is_left() {
+    let whole = || proposed(json!({ "duration": 2 }));
+    let both = |kinds: &[EventKind]| {
+        let (ag_ui, ai_sdk) = (AgUiEncoder::new(), AiSdkEncoder::new());
+        [told(ag_ui, kinds), told(ai_sdk, kinds)]
+    };
+    let begun = "input-start c1";
+    let available = "input-available c1 = {\"duration\":2}";
+    // Spaces are no difference, and what comes after the proposal is nothing new.
+    let late = || piece("{}");
+    assert_eq!(
+        both(&[piece("{\"duration\": "), piece("2}"), whole(), late()]),
+        [
+            vec![
+                "call-start c1",
+                "call-args c1 {\"duration\": ",
+                "call-args c1 2}",
+                "call-end c1"
+            ],
+            vec![
+                begun,
+                "input-delta c1 {\"duration\": ",
+                "input-delta c1 2}",
+                available
+            ],
+        ]
+    );
+    // Of a call that is cut short, the rest is told.
+    assert_eq!(
+        both(&[piece("{\"dur"), whole()]),
+        [
+            vec![
+                "call-start c1",
+                "call-args c1 {\"dur",
+                "call-args c1 ation\":2}",
+                "call-end c1"
+            ],
+            vec![begun, "input-delta c1 {\"dur", available],
+        ]
+    );
+    // What was told cannot be taken back where there are pieces only.
+    assert_eq!(
+        both(&[piece("{\"days\":1}"), whole()]),
+        [
+            vec![
+                "call-start c1",
+                "call-args c1 {\"days\":1}",
+                "call-end c1",
+                "call-start c1~2",
+                "call-args c1~2 {\"duration\":2}",
+                "call-end c1~2",
+            ],
+            vec![begun, "input-delta c1 {\"days\":1}", available],
+        ]
+    );
+}
+
+#[test]
+fn l13_a_call_that_is_not_proposed_is_closed_with_its_task_and_with_its_run() {
+    let failed = EventKind::NodeFailed {
+        error: "no model".into(),
+        retry_at: Some(9),
+    };
+    let ended = EventKind::RunFinished { output: None };
+    for end in [failed, EventKind::NodeFinished, ended] {
+        let kinds = [piece("{\"dur"), end];
+        assert_eq!(
+            told(AgUiEncoder::new(), &kinds),
+            ["call-start c1", "call-args c1 {\"dur", "call-end c1"]
+        );
+        assert_eq!(
+            told(AiSdkEncoder::new(), &kinds),
+            [
+                "input-start c1",
+                "input-delta c1 {\"dur",
+                "input-error c1 {\"dur"
+            ]
+        );
+    }
 }
 
 fn chunks(wire: &str) -> Vec<Value> {

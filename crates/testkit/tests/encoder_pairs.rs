@@ -103,6 +103,8 @@ proptest! {
     #[test]
     fn l12_the_ai_sdk_gets_one_message_with_everything_closed(events in any_events()) {
         let (mut open, mut calls, mut asked) = (Open::new(), HashSet::new(), HashSet::new());
+        // Two tasks may write calls of one id, which are one part of the message.
+        let (mut begun, mut writing) = (HashSet::new(), HashSet::new());
         let frames = sent(AiSdkEncoder::new(), &events);
         let kinds: Vec<_> = frames.iter().map(|frame| text(frame, "type")).collect();
         let ends = ["finish", "error", "abort"];
@@ -114,7 +116,19 @@ proptest! {
                 pair(&mut open, step, what, text(frame, field))?;
             }
             match *kind {
+                "tool-input-start" => {
+                    begun.insert(text(frame, "toolCallId"));
+                    writing.insert(text(frame, "toolCallId"));
+                }
+                "tool-input-delta" => {
+                    prop_assert!(begun.contains(text(frame, "toolCallId")), "{}", frame);
+                }
+                "tool-input-error" => {
+                    prop_assert!(writing.remove(text(frame, "toolCallId")), "{}", frame);
+                }
                 "tool-input-available" => {
+                    prop_assert!(begun.contains(text(frame, "toolCallId")), "{}", frame);
+                    writing.remove(text(frame, "toolCallId"));
                     calls.insert(text(frame, "toolCallId"));
                 }
                 "tool-output-available" | "tool-output-error" => {
@@ -130,6 +144,7 @@ proptest! {
                 _ => {}
             }
         }
+        prop_assert!(writing.is_empty(), "{:?} are still written at the end", writing);
         prop_assert!(open.is_empty(), "{:?} are open at the end", open);
     }
 }

@@ -120,6 +120,14 @@ fn of_work() -> Vec<(From, Kind)> {
     let (call, name, text) = (|| "c1".to_owned(), || "find_free".to_owned(), str::to_owned);
     vec![
         (
+            From::Now,
+            Kind::ToolCallDelta {
+                call: "c1".into(),
+                name: "find_free".into(),
+                arguments: "{\"duration\":".into(),
+            },
+        ),
+        (
             From::Task(3),
             Kind::ToolCallProposed {
                 call: call(),

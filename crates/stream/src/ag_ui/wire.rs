@@ -67,15 +67,29 @@ impl<'a> Wire<'a> {
 
 /// A call, with its arguments if they are known.
 pub(super) fn call(wire: &mut Wire<'_>, id: &str, name: &str, arguments: Option<&Value>) {
+    call_start(wire, id, name);
+    if let Some(arguments) = arguments {
+        call_arguments(wire, id, &arguments.to_string());
+    }
+    call_end(wire, id);
+}
+
+pub(super) fn call_start(wire: &mut Wire<'_>, id: &str, name: &str) {
     wire.send("TOOL_CALL_START", |it| {
         it.string("toolCallId", id).string("toolCallName", name);
     });
-    if let Some(arguments) = arguments {
+}
+
+/// A piece of the arguments, unless it is empty.
+pub(super) fn call_arguments(wire: &mut Wire<'_>, id: &str, piece: &str) {
+    if !piece.is_empty() {
         wire.send("TOOL_CALL_ARGS", |it| {
-            it.string("toolCallId", id)
-                .string("delta", &arguments.to_string());
+            it.string("toolCallId", id).string("delta", piece);
         });
     }
+}
+
+pub(super) fn call_end(wire: &mut Wire<'_>, id: &str) {
     wire.send("TOOL_CALL_END", |it| {
         it.string("toolCallId", id);
     });

@@ -198,7 +198,15 @@ fn node_kind() -> impl Strategy<Value = EventKind> {
 
 fn tool_kind() -> impl Strategy<Value = EventKind> {
     let status = [ToolStatus::Ok, ToolStatus::Blocked, ToolStatus::Failed];
+    let tool = select(vec!["place", "find\n"]);
     prop_oneof![
+        (call(), tool, hostile_text()).prop_map(|(call, name, arguments)| {
+            EventKind::ToolCallDelta {
+                call: call.into(),
+                name: name.into(),
+                arguments: arguments.into(),
+            }
+        }),
         (call(), hostile_text(), json()).prop_map(|(call, name, arguments)| {
             EventKind::ToolCallProposed {
                 call,

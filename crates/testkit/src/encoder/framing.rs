@@ -1,6 +1,5 @@
 //! Frames, one by one.
 use fugato_stream::{Event, EventKind, Fidelity, Frames};
-use proptest::prelude::*;
 use serde_json::Value;
 
 use super::{BOTH, EncoderFactory, Wire, any_event, any_events, encoded, hostile_text, random};
@@ -100,6 +99,11 @@ pub fn text_makes_no_structure(factory: &dyn EncoderFactory) -> Result<(), Failu
                     block: "b".into(),
                     text: text.into(),
                 }),
+                event(EventKind::ToolCallDelta {
+                    call: "c".into(),
+                    name: text.into(),
+                    arguments: text.into(),
+                }),
                 event(EventKind::NodeFailed {
                     error: text.into(),
                     retry_at: None,
@@ -129,17 +133,20 @@ pub fn text_makes_no_structure(factory: &dyn EncoderFactory) -> Result<(), Failu
 
 /// An empty piece of a block is not told of, where nothing has to be told that nobody needs.
 pub fn empty_pieces_are_left_out(factory: &dyn EncoderFactory) -> Result<(), Failure> {
-    let pieces = (any_event(), any::<bool>());
-    random(&pieces, 16, |(like, reasoning)| {
+    let pieces = (any_event(), 0..3_u8);
+    random(&pieces, 16, |(like, what)| {
         let block = || "b".into();
         let of = |text: &str| {
             let text = text.into();
-            let kind = if reasoning {
-                let block = block();
-                EventKind::ReasoningDelta { block, text }
-            } else {
-                let block = block();
-                EventKind::TextDelta { block, text }
+            let block = block();
+            let kind = match what {
+                0 => EventKind::TextDelta { block, text },
+                1 => EventKind::ReasoningDelta { block, text },
+                _ => EventKind::ToolCallDelta {
+                    call: block,
+                    name: "place".into(),
+                    arguments: text,
+                },
             };
             Event {
                 kind,
