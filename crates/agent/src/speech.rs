@@ -1,10 +1,14 @@
 //! What a model says, shown as it comes.
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use async_trait::async_trait;
 use fugato_graph::{Context, Meter};
 use fugato_llm::{
     ChatDelta, ChatModel, ChatModelExt as _, ChatRequest, ChatResponse, DeltaStream, ModelError,
+    ToolCallDelta,
 };
 use fugato_state::State;
 use fugato_stream::{EventKind, Text};
@@ -22,14 +26,31 @@ pub enum Shown {
 }
 
 /// Asks a model, and shows the answer as it comes. What it costs counts against the run's budgets.
+/// Calls of tools are for their caller to show.
 pub async fn ask<S: State>(
     cx: &Context<S>,
     model: &dyn ChatModel,
     request: ChatRequest,
     shown: Shown,
 ) -> Result<ChatResponse, ModelError> {
+    overhear(cx, model, request, shown, None).await
+}
+
+/// The same, and shows the arguments of calls as they come, if there are ids for them.
+pub(crate) async fn overhear<S: State>(
+    cx: &Context<S>,
+    model: &dyn ChatModel,
+    request: ChatRequest,
+    shown: Shown,
+    ids: Option<CallIds>,
+) -> Result<ChatResponse, ModelError> {
     cx.spend(Meter::ModelCalls, 1);
-    let heard = Heard { cx, model, shown };
+    let heard = Heard {
+        cx,
+        model,
+        shown,
+        ids,
+    };
     let response = heard.complete(request).await?;
     if let Some(usage) = response.usage {
         cx.spend(Meter::Tokens, usage.total());
@@ -49,6 +70,7 @@ struct Heard<'a, S> {
     cx: &'a Context<S>,
     model: &'a dyn ChatModel,
     shown: Shown,
+    ids: Option<CallIds>,
 }
 
 #[async_trait]
@@ -56,10 +78,16 @@ impl<S: State> ChatModel for Heard<'_, S> {
     async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
         let shown = self.shown;
         let mut speech = Speech::new(self.cx);
+        let mut calls = self.ids.clone().map(Dictation::new);
         let deltas = self.model.stream(request).await?;
         let heard = deltas.inspect(move |delta| match delta {
             Ok(ChatDelta::Text(text)) if shown == Shown::All => speech.text(text),
             Ok(ChatDelta::Reasoning(text)) => speech.reasoning(text),
+            Ok(ChatDelta::ToolCall(piece)) => {
+                if let Some(calls) = &mut calls {
+                    calls.piece(piece, &mut speech);
+                }
+            }
             _ => {}
         });
         Ok(heard.boxed())
@@ -67,6 +95,74 @@ impl<S: State> ChatModel for Heard<'_, S> {
 
     fn name(&self) -> &str {
         self.model.name()
+    }
+}
+
+/// The ids of calls in a conversation: servers and models use ids again, and a result must have
+/// one call.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CallIds(HashSet<String>);
+
+impl CallIds {
+    /// The id itself if it is free, or else with the first number that makes it another.
+    pub(crate) fn fresh(&mut self, id: &str) -> String {
+        let mut fresh = id.to_owned();
+        let mut n = 2_u32;
+        while self.0.contains(&fresh) {
+            fresh = format!("{id}.{n}");
+            n += 1;
+        }
+        self.0.insert(fresh.clone());
+        fresh
+    }
+}
+
+impl FromIterator<String> for CallIds {
+    fn from_iter<I: IntoIterator<Item = String>>(taken: I) -> Self {
+        Self(taken.into_iter().collect())
+    }
+}
+
+/// The calls of one answer, while the model writes them.
+struct Dictation {
+    ids: CallIds,
+    calls: HashMap<usize, Written>,
+}
+
+/// A call so far.
+#[derive(Default)]
+struct Written {
+    id: String,
+    name: String,
+    /// The id and the name as they are shown.
+    shown: Option<[Text; 2]>,
+}
+
+impl Dictation {
+    fn new(ids: CallIds) -> Self {
+        Self {
+            ids,
+            calls: HashMap::new(),
+        }
+    }
+
+    /// Shows more of a call. A name may come in pieces, and is whole once arguments come.
+    fn piece<S: State>(&mut self, piece: &ToolCallDelta, speech: &mut Speech<S>) {
+        let call = self.calls.entry(piece.index).or_default();
+        if let Some(id) = piece.id.as_ref().filter(|id| !id.is_empty()) {
+            call.id.clone_from(id);
+        }
+        call.name
+            .push_str(piece.name.as_deref().unwrap_or_default());
+        if piece.arguments.is_empty() || call.id.is_empty() {
+            return;
+        }
+        let ids = &mut self.ids;
+        let (id, name) = (&call.id, &call.name);
+        let [id, name] = call
+            .shown
+            .get_or_insert_with(|| [ids.fresh(id).into(), name.as_str().into()]);
+        speech.call(id, name, &piece.arguments);
     }
 }
 
@@ -120,6 +216,16 @@ impl<S: State> Speech<S> {
         }
         let text = text.into();
         self.cx.emit(EventKind::ReasoningDelta { block, text });
+    }
+
+    /// Shows more of the arguments of a call.
+    fn call(&mut self, call: &Text, name: &Text, arguments: &str) {
+        self.stop_thinking();
+        self.cx.emit(EventKind::ToolCallDelta {
+            call: call.clone(),
+            name: name.clone(),
+            arguments: arguments.into(),
+        });
     }
 
     fn stop_thinking(&mut self) {

@@ -6,7 +6,7 @@ use fugato_agent::{
     Toolbox, Unreplied,
 };
 use fugato_graph::{Answers, BoxError, Context, END, Ended, Graph, Runner};
-use fugato_llm::{ChatDelta, DecisionStyle, ModelError, ModelErrorKind};
+use fugato_llm::{ChatDelta, DecisionStyle, ModelError, ModelErrorKind, ToolCallDelta};
 use fugato_state::{Message, Role, State, ThreadId, ToolCall, ToolStatus};
 use fugato_store::MemoryLog;
 use fugato_stream::EventKind;
@@ -635,5 +635,73 @@ async fn l13_tokens_are_shown_as_they_come() -> Tested {
         .collect()
         .await;
     assert_eq!(seen, [("All ".to_owned(), 1), ("well.".to_owned(), 2)]);
+    Ok(())
+}
+
+/// What is shown of calls: when, and what.
+async fn shown(model: Scripted) -> Result<Vec<(u64, &'static str, String)>, BoxError> {
+    let assistant = assistant(ReactLoop::new(model, tools()?).build()?);
+    let began = tokio::time::Instant::now();
+    let mut seen = vec![];
+    let mut events = assistant.process_message_stream(&thread(), "Go.");
+    while let Some(event) = events.next().await {
+        let at = began.elapsed().as_secs();
+        match event.kind {
+            EventKind::ToolCallDelta {
+                call,
+                name,
+                arguments,
+            } => seen.push((at, "more", format!("{call} {name} {arguments}"))),
+            EventKind::ToolCallProposed {
+                call, arguments, ..
+            } => seen.push((at, "whole", format!("{call} {arguments}"))),
+            _ => {}
+        }
+    }
+    Ok(seen)
+}
+
+#[tokio::test(start_paused = true)]
+async fn l13_arguments_are_shown_as_they_come() -> Tested {
+    let piece = ChatDelta::ToolCall;
+    // Its name may come in pieces too, and what has no id yet cannot be shown.
+    let deltas = [
+        piece(ToolCallDelta::new(0, "").id("a").name("lo")),
+        piece(ToolCallDelta::new(0, "").name("ok")),
+        piece(ToolCallDelta::new(0, "{\"n\"")),
+        piece(ToolCallDelta::new(0, ": 1}").id("")),
+    ];
+    let slow = Reply::deltas(deltas).paced(Duration::from_secs(1));
+    // The id is used again, by a server that counts from the beginning.
+    let again = calls([call("a", "look", 2)]);
+    let model = Scripted::new([slow, again, Reply::text("Well.")]);
+    let expected = [
+        (3, "more", "a look {\"n\""),
+        (4, "more", "a look : 1}"),
+        (4, "whole", "a {\"n\":1}"),
+        (4, "more", "a.2 look {\"n"),
+        (4, "more", "a.2 look \":2}"),
+        (4, "whole", "a.2 {\"n\":2}"),
+    ];
+    let expected = expected.map(|(at, what, text)| (at, what, text.to_owned()));
+    assert_eq!(shown(model).await?, expected);
+    Ok(())
+}
+
+#[tokio::test]
+async fn l13_calls_are_not_shown_of_a_model_that_may_not_call() -> Tested {
+    let model = Scripted::new([calls([call("a", "look", 1)]), calls([call("b", "look", 2)])]);
+    let graph = ReactLoop::new(model, tools()?).max_steps(1).build()?;
+    let events = assistant(graph).process_message_stream(&thread(), "Go.");
+    let shown: Vec<String> = events
+        .filter_map(|event| async move {
+            match event.kind {
+                EventKind::ToolCallDelta { call, .. } => Some(call.as_str().to_owned()),
+                _ => None,
+            }
+        })
+        .collect()
+        .await;
+    assert_eq!(shown, ["a", "a"]);
     Ok(())
 }

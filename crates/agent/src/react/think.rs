@@ -1,4 +1,4 @@
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
@@ -12,7 +12,12 @@ use super::{
     state::CANCELLED,
     view::{flat, manual},
 };
-use crate::{Embeds, React, ReactUpdate, Shown, StopReason, Toolbox, ask, correction::Taken, show};
+use crate::{
+    Embeds, React, ReactUpdate, Shown, StopReason, Toolbox,
+    correction::Taken,
+    show,
+    speech::{CallIds, overhear},
+};
 
 /// Asks the model what to do next: exactly once.
 pub(super) struct Think<S: Embeds<React>> {
@@ -49,7 +54,7 @@ impl<S: Embeds<React>> Think<S> {
     async fn decide(&self, cx: &Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let react = cx.state().part();
         let request = self.request(cx.state(), true);
-        let answer = self.ask(cx, request).await;
+        let answer = self.ask(cx, request, true).await;
         let (so_far, history) = (react.run.corrections, &react.conversation.history);
         let read = |response: ChatResponse| self.read(cx, &response);
         let corrections = self.manner.corrections;
@@ -80,7 +85,7 @@ impl<S: Embeds<React>> Think<S> {
         reason: StopReason,
     ) -> Result<Outcome<S::Update>, BoxError> {
         let request = self.request(cx.state(), false);
-        let response = self.ask(cx, request).await?;
+        let response = self.ask(cx, request, false).await?;
         let read = self.read(cx, &response);
         let mut message = read.unwrap_or_else(|_| response.message.clone());
         message.tool_calls.clear();
@@ -88,12 +93,16 @@ impl<S: Embeds<React>> Think<S> {
         Ok(Outcome::done(updates.map(S::embed)))
     }
 
-    async fn ask(&self, cx: &Context<S>, request: ChatRequest) -> Result<ChatResponse, ModelError> {
-        let shown = match self.manner.style {
-            DecisionStyle::Native => Shown::All,
-            _ => Shown::Reasoning,
-        };
-        ask(cx, &*self.model, request, shown).await
+    async fn ask(
+        &self,
+        cx: &Context<S>,
+        request: ChatRequest,
+        calls: bool,
+    ) -> Result<ChatResponse, ModelError> {
+        let native = self.manner.style == DecisionStyle::Native;
+        let shown = if native { Shown::All } else { Shown::Reasoning };
+        let ids = (native && calls).then(|| call_ids(cx.state()));
+        overhear(cx, &*self.model, request, shown, ids).await
     }
 
     fn request(&self, state: &S, with_tools: bool) -> ChatRequest {
@@ -131,12 +140,11 @@ impl<S: Embeds<React>> Think<S> {
         let style = self.manner.style;
         let decision = style.read(response, "call-")?;
         let state = cx.state();
-        let history = &state.part().conversation.history;
-        let earlier = history.iter().flat_map(|message| &message.tool_calls);
-        let mut taken: HashSet<String> = earlier.map(|call| call.id.clone()).collect();
+        let mut ids = call_ids(state);
         let calls = decision.calls.into_iter().map(|call| {
-            let call = self.toolbox.canonical(call, state);
-            unique(call, &mut taken)
+            let mut call = self.toolbox.canonical(call, state);
+            call.id = ids.fresh(&call.id);
+            call
         });
         let mut message = if style == DecisionStyle::Native {
             response.message.clone()
@@ -150,17 +158,11 @@ impl<S: Embeds<React>> Think<S> {
     }
 }
 
-/// Servers and models use ids again, and a result must have one call.
-fn unique(mut call: ToolCall, taken: &mut HashSet<String>) -> ToolCall {
-    if taken.contains(&call.id) {
-        let numbered = (2..).map(|n: u32| format!("{}.{n}", call.id));
-        call.id = numbered
-            .into_iter()
-            .find(|id| !taken.contains(id))
-            .unwrap_or_default();
-    }
-    taken.insert(call.id.clone());
-    call
+/// The ids that calls of the conversation have.
+fn call_ids<S: Embeds<React>>(state: &S) -> CallIds {
+    let history = &state.part().conversation.history;
+    let calls = history.iter().flat_map(|message| &message.tool_calls);
+    calls.map(|call| call.id.clone()).collect()
 }
 
 fn proposed(call: &ToolCall) -> EventKind {
