@@ -117,6 +117,60 @@ proptest! {
     }
 }
 
+/// Numbers between -1 and 1 that are the same each time.
+fn noise(seed: u64) -> impl FnMut() -> f32 {
+    let mut state = seed;
+    move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        f32::from(u16::try_from(state >> 48).expect("it has 16 bits")) / 32768.0 - 1.0
+    }
+}
+
+#[test]
+fn nothing_near_is_missed_where_vectors_lie_in_clusters() {
+    let mut noise = noise(7);
+    let mut vector = |centre: &[f32], spread: f32| -> Vec<f32> {
+        centre.iter().map(|x| x + spread * noise()).collect()
+    };
+    let centres: Vec<_> = (0..20).map(|_| vector(&[0.0; 384], 1.0)).collect();
+    for spread in [0.02, 0.1, 0.5] {
+        let near: Vec<_> = centres.iter().cycle().take(3000).collect();
+        let vectors: Vec<_> = near.iter().map(|x| vector(x, spread)).collect();
+        let mut kept = Vectors::default();
+        for (slot, vector) in vectors.iter().enumerate() {
+            kept.put(slot, vector).expect("it has a direction");
+        }
+        for centre in centres.iter().take(3) {
+            let query = vector(centre, spread);
+            for step in [1, 3] {
+                let found = kept.nearest(&query, 10, |slot| slot % step == 0);
+                let found = found.expect("it is of the same shape");
+                let all = vectors.iter().enumerate().step_by(step);
+                let mut exact: Vec<_> = all.map(|(slot, v)| (slot, cosine(v, &query))).collect();
+                exact.sort_by(|a, b| b.1.total_cmp(&a.1));
+                exact.truncate(10);
+                let slots = |of: &[(usize, f64)]| -> BTreeSet<usize> {
+                    of.iter().map(|(slot, _)| *slot).collect()
+                };
+                // Those that are as near as the last in single precision come too.
+                let (found, exact) = (slots(&found), slots(&exact));
+                assert!(exact.is_subset(&found), "{exact:?} are not among {found:?}");
+                assert!(found.len() < 15, "{found:?} are many");
+            }
+        }
+    }
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    let dot = |a: &[f32], b: &[f32]| -> f64 {
+        let products = a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b));
+        products.sum()
+    };
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+}
+
 fn find(index: &MemoryIndex, query: &SearchQuery) -> Result<Vec<String>, StoreError> {
     let hits = block_on(index.search(query))?;
     Ok(hits.into_iter().map(|hit| hit.id).collect())

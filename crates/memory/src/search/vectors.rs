@@ -1,4 +1,8 @@
+mod coarse;
+
 use thiserror::Error;
+
+use self::coarse::Coarse;
 
 /// Vectors side by side, and an exact search for the nearest.
 ///
@@ -9,18 +13,8 @@ use thiserror::Error;
 pub struct Vectors {
     dimensions: usize,
     exact: Vec<f32>,
-    coarse: Vec<i8>,
-    rounding: Vec<Rounding>,
+    coarse: Coarse,
     held: usize,
-}
-
-/// What was lost when a vector was rounded.
-#[derive(Debug, Clone, Copy, Default)]
-struct Rounding {
-    /// The worth of one; 0 for no vector.
-    scale: f32,
-    /// The length of the difference.
-    error: f32,
 }
 
 /// A vector cannot be searched, or searched for.
@@ -49,21 +43,13 @@ impl Vectors {
         self.remove(slot);
         let unit = unit(vector, self.dimensions)?;
         self.dimensions = unit.len();
-        if self.rounding.len() <= slot {
-            self.rounding.resize(slot + 1, Rounding::default());
-            self.exact.resize((slot + 1) * unit.len(), 0.0);
-            self.coarse.resize((slot + 1) * unit.len(), 0);
-        }
-        let (coarse, rounding) = rounded(&unit);
         let range = slot * unit.len()..(slot + 1) * unit.len();
-        if let (Some(to), Some(rough), Some(lost)) = (
-            self.exact.get_mut(range.clone()),
-            self.coarse.get_mut(range),
-            self.rounding.get_mut(slot),
-        ) {
+        if self.exact.len() < range.end {
+            self.exact.resize(range.end, 0.0);
+        }
+        if let Some(to) = self.exact.get_mut(range) {
             to.copy_from_slice(&unit);
-            rough.copy_from_slice(&coarse);
-            *lost = rounding;
+            self.coarse.put(slot, &unit);
             self.held += 1;
         }
         Ok(())
@@ -71,16 +57,13 @@ impl Vectors {
 
     /// Whether there is a vector in a slot.
     pub fn holds(&self, slot: usize) -> bool {
-        let rounding = self.rounding.get(slot);
-        rounding.is_some_and(|rounding| rounding.scale != 0.0)
+        self.coarse.holds(slot)
     }
 
     /// Empties a slot.
     pub fn remove(&mut self, slot: usize) {
-        if self.holds(slot)
-            && let Some(rounding) = self.rounding.get_mut(slot)
-        {
-            rounding.scale = 0.0;
+        if self.holds(slot) {
+            self.coarse.remove(slot);
             self.held -= 1;
         }
         if self.held == 0 {
@@ -114,7 +97,7 @@ impl Vectors {
             return Ok(vec![]);
         }
         let query = unit(query, self.dimensions)?;
-        let possible = self.possible(&query, limit, accept);
+        let possible = self.coarse.possible(&query, limit, accept);
         let mut nearest: Vec<(usize, f64)> = possible
             .into_iter()
             .filter_map(|slot| Some((slot, dot(&query, self.row(slot)?))))
@@ -129,34 +112,6 @@ impl Vectors {
     fn row(&self, slot: usize) -> Option<&[f32]> {
         self.exact
             .get(slot * self.dimensions..(slot + 1) * self.dimensions)
-    }
-
-    /// The slots whose exact cosine can be among the greatest.
-    fn possible(&self, query: &[f32], limit: usize, accept: impl Fn(usize) -> bool) -> Vec<usize> {
-        let (rough, lost) = rounded(query);
-        let scale = f64::from(lost.scale);
-        let mut bounds = vec![];
-        let rows = self.coarse.chunks_exact(self.dimensions);
-        for (slot, (row, of_row)) in rows.zip(&self.rounding).enumerate() {
-            if of_row.scale == 0.0 || !accept(slot) {
-                continue;
-            }
-            let about = scale * f64::from(of_row.scale) * f64::from(rough_dot(&rough, row));
-            // The difference of the products is at most |q - q'||d'| + |q||d - d'|, where |q| is 1
-            // and |d'| is at most 1 + |d - d'|; and sums of floats are not quite exact.
-            let (of_query, of_row) = (f64::from(lost.error), f64::from(of_row.error));
-            let off = of_query * (1.0 + of_row) + of_row + 1e-4;
-            bounds.push((slot, about - off, about + off));
-        }
-        let least = if bounds.len() > limit {
-            let mut lower: Vec<f64> = bounds.iter().map(|(_, lower, _)| *lower).collect();
-            let (_, least, _) = lower.select_nth_unstable_by(limit - 1, |a, b| b.total_cmp(a));
-            *least
-        } else {
-            f64::NEG_INFINITY
-        };
-        let can_be = bounds.into_iter().filter(|(_, _, upper)| *upper >= least);
-        can_be.map(|(slot, ..)| slot).collect()
     }
 }
 
@@ -177,19 +132,6 @@ fn unit(vector: &[f32], dimensions: usize) -> Result<Vec<f32>, VectorError> {
     Ok(scaled.collect())
 }
 
-fn rounded(unit: &[f32]) -> (Vec<i8>, Rounding) {
-    let most = unit.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
-    let scale = most / 127.0;
-    let coarse: Vec<i8> = unit.iter().map(|x| byte(x / scale)).collect();
-    let lost = |(x, rough): (&f32, &i8)| {
-        let difference = f64::from(*x) - f64::from(scale) * f64::from(*rough);
-        difference * difference
-    };
-    let squares: f64 = unit.iter().zip(&coarse).map(lost).sum();
-    let error = single(squares.sqrt());
-    (coarse, Rounding { scale, error })
-}
-
 /// In lanes, so that the compiler can add several at once.
 fn dot(a: &[f32], b: &[f32]) -> f64 {
     let (whole_a, rest_a) = a.as_chunks::<16>();
@@ -202,19 +144,6 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
     }
     let rest: f32 = rest_a.iter().zip(rest_b).map(|(a, b)| a * b).sum();
     f64::from(lanes.iter().sum::<f32>() + rest)
-}
-
-fn rough_dot(a: &[i8], b: &[i8]) -> i32 {
-    let product = |(a, b): (&i8, &i8)| i32::from(*a) * i32::from(*b);
-    a.iter().zip(b).map(product).sum()
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "what is rounded is known to lie within the type"
-)]
-fn byte(x: f32) -> i8 {
-    x.round() as i8
 }
 
 #[expect(
