@@ -187,9 +187,9 @@ impl SummaryRequest {
         let most = self.most_characters;
         let mut task = format!(
             "Summarise the conversation below in at most {most} characters, in its own language. \
-             Keep goals, decisions with their reasons, facts that the person stated, and what is \
-             unresolved. Leave out greetings, steps that are done, and values that can be looked \
-             up again. Answer with the summary alone."
+             Keep goals, constraints, decisions with their reasons, results, facts and preferences \
+             that the person stated, and what is unresolved. Leave out greetings, how a result was \
+             reached, and values that can be looked up again. Answer with the summary alone."
         );
         if !self.keep.is_empty() {
             task.push_str(" These must be in it, word for word: ");
@@ -199,7 +199,9 @@ impl SummaryRequest {
         if !self.known.is_empty() {
             told = format!("What was said before came to:\n{}\n\n", self.known);
         }
-        told.extend(self.messages.iter().map(line));
+        let tells =
+            |message: &&Message| !message.content.is_empty() || !message.tool_calls.is_empty();
+        told.extend(self.messages.iter().filter(tells).map(line));
         vec![Message::system(task), Message::user(told)]
     }
 
