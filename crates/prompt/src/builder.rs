@@ -104,7 +104,7 @@ impl<S> PromptBuilder<S> {
         [
             Message::system(self.fixed(facts, stage)),
             Message::assistant(self.said(conversation, stage, left_out.messages)),
-            Message::assistant(self.done(&work)),
+            Message::assistant(self.done(&stage.work_summary, &work)),
             if self.ends_with_user {
                 Message::user(now)
             } else {
@@ -176,8 +176,9 @@ impl<S> PromptBuilder<S> {
         self.hints.chosen(facts).next().is_some()
     }
 
-    fn done(&self, work: &str) -> String {
+    fn done(&self, summary: &str, work: &str) -> String {
         let mut text = Segment::default();
+        text.titled(&self.wording.work_summary, summary);
         text.titled(&self.wording.work, or(work, &self.wording.no_work));
         text.0
     }

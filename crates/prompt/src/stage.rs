@@ -1,4 +1,4 @@
-use fugato_state::Compaction;
+use fugato_state::{Compaction, Message};
 
 use crate::Work;
 
@@ -14,6 +14,8 @@ pub struct Stage {
     pub summary: String,
     /// How many of the messages the summary speaks for: they are not shown.
     pub watermark: usize,
+    /// What earlier work of the stage came to; empty for none.
+    pub work_summary: String,
     /// What was done in the stage so far.
     pub work: Work,
     /// What is known from elsewhere, each with the name of its source.
@@ -65,6 +67,14 @@ impl Stage {
     pub fn work(mut self, work: impl Into<Work>) -> Self {
         self.work = work.into();
         self
+    }
+
+    /// Sets what was done so far, with the summary in place of the messages that it speaks for.
+    #[must_use]
+    pub fn compacted_work(mut self, work: &[Message], compaction: &Compaction) -> Self {
+        let (summary, recent) = compaction.view(work);
+        summary.clone_into(&mut self.work_summary);
+        self.work(recent)
     }
 
     /// Adds what is known from elsewhere, such as a layer of memory. Sources are shown in the order

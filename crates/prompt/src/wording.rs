@@ -20,6 +20,8 @@ pub struct Wording {
     pub no_conversation: Cow<'static, str>,
     /// The heading of the work in this stage.
     pub work: Cow<'static, str>,
+    /// The heading of the summary of work that is no longer shown.
+    pub work_summary: Cow<'static, str>,
     /// What stands for a stage in which nothing was done.
     pub no_work: Cow<'static, str>,
     /// The heading of the state.
@@ -74,6 +76,7 @@ impl Wording {
             assistant: "Assistant",
             no_conversation: "(nothing was said yet)",
             work: "Work in this stage",
+            work_summary: "Summary of the earlier work in this stage",
             no_work: "(nothing was done yet in this stage)",
             state: "State",
             no_state: "(there is no state yet)",
@@ -105,6 +108,7 @@ impl Wording {
             assistant: "助手",
             no_conversation: "（暂无对话）",
             work: "本阶段的工作",
+            work_summary: "本阶段先前工作的摘要",
             no_work: "（本阶段尚无工作）",
             state: "状态",
             no_state: "（暂无状态）",

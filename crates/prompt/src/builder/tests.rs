@@ -240,6 +240,29 @@ fn sch_116_what_lies_before_the_watermark_is_shown_as_its_summary() {
 }
 
 #[test]
+fn sch_116_a_summary_of_work_stands_before_what_was_done_since() {
+    let work = ["I look.", "I look again.", "I place it."].map(Message::assistant);
+    let done = Compaction {
+        summary: "Two looks.".into(),
+        upto: 2,
+        segments: vec![],
+    };
+    let shown = |work: &[Message]| {
+        let stage = Stage::new("You place.").compacted_work(work, &done);
+        let [_, _, shown, _] =
+            builder().build(&Desk { planned: true }, &Conversation::default(), &stage);
+        shown.content
+    };
+    let heading =
+        "# Summary of the earlier work in this stage\nTwo looks.\n\n# Work in this stage\n";
+    assert_eq!(shown(&work), format!("{heading}Assistant: I place it."));
+    assert_eq!(
+        shown(&work[..2]),
+        format!("{heading}(nothing was done yet in this stage)")
+    );
+}
+
+#[test]
 fn pln_10_24_the_prompt_says_which_source_to_believe_and_shows_them_in_that_order() {
     let trust = Trust::new()
         .then(
