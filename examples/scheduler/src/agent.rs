@@ -1,4 +1,5 @@
 //! The state of the agent: what crosses requests, and the vocabulary of its changes.
+mod compacted;
 mod interaction;
 mod phase;
 mod request;
@@ -13,6 +14,7 @@ use fugato::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use compacted::{Compacted, Part};
 pub use interaction::{Action, Card, Pending, Reply, Topic, Wanted};
 pub use phase::{Mode, Phase, TerminalOutcome, TerminalStatus};
 pub use request::Request;
@@ -34,6 +36,8 @@ pub struct Agent {
     pub lang: Lang,
     /// What was said, and what every prompt shows.
     pub conversation: Conversation,
+    /// What older parts of it came to, for prompts.
+    pub compacted: Compacted,
     /// Where the agent stands: what routes it.
     pub phase: Phase,
     /// What is to be done, step by step.
@@ -238,6 +242,7 @@ impl Default for Agent {
         Self {
             lang: Lang::default(),
             conversation: Conversation::default(),
+            compacted: Compacted::default(),
             phase: Phase::default(),
             plan: Plan::default(),
             tools: Visibility::new(),

@@ -18,7 +18,7 @@ pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
         .node("confirm", confirm)
         .pause("interrupt", card, |_, reply: Reply| Update::Replied(reply))
         .node("rough_build", RoughBuild(deps.clone()))
-        .node("execute", Execute(deps.clone()))
+        .node("execute", recorded(Execute(deps.clone())))
         .node("decide", recorded(Decide(deps.clone())))
         .node("act", Act(deps.clone()))
         .node("deliver", recorded(Deliver(deps.clone())))

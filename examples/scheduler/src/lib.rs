@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod calendar;
+mod compact;
 pub mod contract;
 pub mod deps;
 pub mod graph;

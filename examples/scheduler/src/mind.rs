@@ -51,6 +51,8 @@ pub struct Stages {
     pub deep_plan: Option<Profile>,
     /// Deciding what to do next.
     pub execute: Profile,
+    /// Summarising what was said and done before.
+    pub compact: Profile,
     /// Summing up.
     pub deliver: Profile,
 }
@@ -68,6 +70,7 @@ impl Default for Stages {
             plan: stage(0.2, 1600, Thinking::Off),
             deep_plan: Some(stage(0.2, 3200, Thinking::On)),
             execute: stage(0.3, 1200, Thinking::On),
+            compact: stage(0.2, 4000, Thinking::Off),
             deliver: stage(0.5, 800, Thinking::Off),
         }
     }

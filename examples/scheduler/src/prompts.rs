@@ -16,9 +16,9 @@ Code checks and carries out everything that you propose: you propose, and never 
 Days are numbered from 1, sections of a day from 1 to 12, tasks by their id.";
 
 /// How many tokens a prompt may have.
-const TOKENS: u64 = 80_000;
+pub(crate) const TOKENS: u64 = 80_000;
 
-fn wording(agent: &Agent) -> Wording {
+pub(crate) fn wording(agent: &Agent) -> Wording {
     match agent.lang {
         Lang::Zh => Wording::chinese(),
         Lang::En => Wording::english(),
@@ -65,7 +65,7 @@ pub fn chat(agent: &Agent, tag: &Tag) -> Vec<Message> {
         form(contract::intent().outline()),
     ))
     .instruction(now(agent, tag, "Classify the last request."));
-    build(agent, Rules::new(), &stage)
+    build(agent, Rules::new(), stage)
 }
 
 /// Planning.
@@ -82,7 +82,7 @@ pub fn plan(agent: &Agent, tag: &Tag, deep: bool) -> Vec<Message> {
         ]),
         form(contract::plan().outline()),
     ))
-    .work(working_area(agent))
+    .compacted_work(working_area(agent), &agent.compacted.work)
     .state(standing(agent))
     .instruction(now(
         agent,
@@ -93,7 +93,7 @@ pub fn plan(agent: &Agent, tag: &Tag, deep: bool) -> Vec<Message> {
             "Plan the last request."
         },
     ));
-    build(agent, Rules::new(), &stage)
+    build(agent, Rules::new(), stage)
 }
 
 /// Deciding what to do next.
@@ -121,14 +121,14 @@ pub fn execute(agent: &Agent, tag: &Tag, catalogue: &str) -> Vec<Message> {
         form(contract.outline()),
     ))
     .catalogue(catalogue)
-    .work(working_area(agent))
+    .compacted_work(working_area(agent), &agent.compacted.work)
     .state(standing(agent))
     .instruction(now(agent, tag, "Decide on the next action."));
     let stage = match &agent.run.resumed {
         Some((question, reply)) => stage.resume(question, reply),
         None => stage,
     };
-    build(agent, execute_rules(), &stage)
+    build(agent, execute_rules(), stage)
 }
 
 /// Summing up.
@@ -137,16 +137,17 @@ pub fn deliver(agent: &Agent, facts: &str) -> Vec<Message> {
         Stage::new("You sum up what was done, in a few sentences, without inventing anything.")
             .state(facts)
             .instruction(format!("Sum up. {}", language(agent)));
-    build(agent, Rules::new(), &stage)
+    build(agent, Rules::new(), stage)
 }
 
-fn build(agent: &Agent, rules: Rules<Agent>, stage: &Stage) -> Vec<Message> {
+fn build(agent: &Agent, rules: Rules<Agent>, stage: Stage) -> Vec<Message> {
+    let stage = stage.compacted(&agent.compacted.conversation);
     let builder = PromptBuilder::new(GLOBAL)
         .rules(rules)
         .hints(hints())
         .wording(wording(agent));
     let budget = PromptBudget::new(TOKENS);
-    let fitted = builder.fitted(agent, &agent.conversation, stage, &budget);
+    let fitted = builder.fitted(agent, &agent.conversation, &stage, &budget);
     let fitted = fitted.unwrap_or_else(|error| {
         // The server decides: a guess of ours is no reason to give up.
         tracing::warn!(%error, "{}", log_key::PROMPT_TOO_LONG);
@@ -160,7 +161,7 @@ fn build(agent: &Agent, rules: Rules<Agent>, stage: &Stage) -> Vec<Message> {
 }
 
 /// The work of the loop that is open now; a finished loop has left the working area.
-fn working_area(agent: &Agent) -> &[Message] {
+pub(crate) fn working_area(agent: &Agent) -> &[Message] {
     since_marker(&agent.conversation.history, LOOP_CLOSED)
 }
 

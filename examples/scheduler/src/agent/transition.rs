@@ -74,6 +74,7 @@ impl Agent {
             unsaved,
             ..RunScope::default()
         };
+        self.compacted.run_began();
         self.phase = Phase::Chatting;
         self.plan = Plan::default();
         self.health = Health::default();
@@ -422,6 +423,7 @@ impl Agent {
         let outcome = self.run.outcome.as_ref().map(|outcome| outcome.status);
         if outcome.unwrap_or(TerminalStatus::Completed) == TerminalStatus::Completed {
             self.say(prompt::marker(LOOP_CLOSED));
+            self.compacted.work_ended();
         }
         self.phase = Phase::Done;
         self.wanted = None;

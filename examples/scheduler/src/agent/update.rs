@@ -1,12 +1,14 @@
 use std::sync::Arc;
 
 use fugato::{
-    state::{ConversationUpdate, PlanStep, State},
+    state::{CompactionUpdate, ConversationUpdate, PlanStep, State},
     tool::VisibilityUpdate,
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Agent, ContextHook, Health, Mode, Pending, Reply, Request, TerminalOutcome, Wanted};
+use super::{
+    Agent, ContextHook, Health, Mode, Part, Pending, Reply, Request, TerminalOutcome, Wanted,
+};
 use crate::{
     schedule::{Change, Difference, QueueUpdate, ScheduleState},
     store::ClassWritten,
@@ -20,6 +22,15 @@ pub enum Update {
     Requested(Request),
     /// The conversation goes on.
     Talked(ConversationUpdate),
+    /// A part of the conversation was summarised.
+    Compacted {
+        /// Which.
+        part: Part,
+        /// What it came to, and up to where.
+        update: CompactionUpdate,
+    },
+    /// A part of the conversation could not be summarised.
+    NotCompacted(Part),
     /// The request was understood.
     Routed(Routed),
     /// A plan is ready to be confirmed.
@@ -184,6 +195,8 @@ impl State for Agent {
         match update {
             Update::Requested(request) => self.request(request),
             Update::Talked(update) => self.conversation.apply(update),
+            Update::Compacted { part, update } => self.compacted.apply(part, update),
+            Update::NotCompacted(part) => self.compacted.failed(part),
             Update::Routed(routed) => self.route(&routed),
             Update::Planned {
                 steps,

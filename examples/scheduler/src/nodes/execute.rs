@@ -10,6 +10,7 @@ use fugato::{
 use super::announce;
 use crate::{
     agent::{Agent, Update},
+    compact::compact,
     deps::Deps,
     mind::status,
 };
@@ -50,7 +51,13 @@ impl Node<Agent> for Execute {
             agent.lang.pick("working".to_owned(), "正在处理".to_owned())
         };
         status(&cx, "executing", text);
-        Ok(Outcome::done(updates))
+        if agent.run.rounds.left() == 0 {
+            return Ok(Outcome::done(updates));
+        }
+        let compacted = compact(&cx, &self.0.mind).await;
+        updates.extend(compacted.updates);
+        let done = Outcome::done(updates);
+        Ok(compacted.notes.into_iter().fold(done, Outcome::note))
     }
 }
 

@@ -8,6 +8,7 @@
 mod common;
 
 mod classification;
+mod compaction;
 mod crashes;
 mod decisions;
 mod drafts;

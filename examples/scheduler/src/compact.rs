@@ -1,0 +1,119 @@
+//! Making room: where what was said or done fills more than half of a prompt, a model sums it up.
+use fugato::{
+    agent::compact::{Compact, Compacting},
+    graph::Context,
+    memory::{CompactionPolicy, Trigger},
+    prompt::{EstimatedTokens, TokenCount as _, conversation_view, is_correction, work_view},
+    state::{Message, Role},
+    stream::EventKind,
+};
+
+use crate::{
+    agent::{Agent, Part, Update},
+    mind::Mind,
+    prompts::{TOKENS, wording, working_area},
+};
+
+/// What came of making room.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
+    /// The summaries, and what could not be summarised.
+    pub(crate) updates: Vec<Update>,
+    /// What it saved, for whoever reads the log.
+    pub(crate) notes: Vec<EventKind>,
+}
+
+/// How many turns before the request are never summed up.
+const RECENT_TURNS: usize = 1;
+
+/// How many of the newest steps of the work are never summed up.
+const RECENT_STEPS: usize = 4;
+
+/// Sums up what was said, then what was done, each if it fills more than half of a prompt. Without
+/// a model nothing is summed up, and the budget of the prompt alone decides what is left out.
+pub(crate) async fn compact(cx: &Context<Agent>, mind: &Mind) -> Room {
+    let mut room = Room::default();
+    let Some(model) = &mind.model else {
+        return room;
+    };
+    let agent = cx.state();
+    let compact = Compact::new(model.clone()).profile(mind.stages.compact);
+    for part in [Part::Conversation, Part::Work] {
+        if !agent.compacted.is_open(part) || shown(agent, part) <= TOKENS / 2 {
+            continue;
+        }
+        let (history, policy) = (history(agent, part), policy(part));
+        let compacting = Compacting {
+            part: part.name(),
+            history: &history,
+            done: agent.compacted.of(part),
+            policy: &policy,
+            beginning: agent
+                .lang
+                .pick("summing up what came before", "正在整理先前的内容"),
+            over: agent
+                .lang
+                .pick("what came before was summed up", "先前的内容整理完毕"),
+        };
+        if let Some(compacted) = compact.part(cx, compacting).await {
+            room.updates.push(match compacted.update {
+                Some(update) => Update::Compacted { part, update },
+                None => Update::NotCompacted(part),
+            });
+            room.notes.push(compacted.statistics.to_event());
+        }
+    }
+    room
+}
+
+/// How many tokens a part has in a prompt, its summary included.
+fn shown(agent: &Agent, part: Part) -> u64 {
+    let (done, wording) = (agent.compacted.of(part), wording(agent));
+    let view = match part {
+        Part::Conversation => conversation_view(done.view(&agent.conversation.history).1, &wording),
+        Part::Work => work_view(done.view(working_area(agent)).1, &wording),
+    };
+    EstimatedTokens.text(&view) + EstimatedTokens.text(&done.summary)
+}
+
+/// It was counted before that there is too much; what is left is what must stay.
+fn policy(part: Part) -> CompactionPolicy {
+    let policy = CompactionPolicy::default().when(Trigger::Messages(0));
+    match part {
+        Part::Conversation => policy.keep_recent(RECENT_TURNS),
+        Part::Work => policy.by_steps().keep_recent(RECENT_STEPS),
+    }
+}
+
+/// The messages of a part, up to what a model can read at once. Their places are those in the part.
+fn history(agent: &Agent, part: Part) -> Vec<Message> {
+    let messages = match part {
+        Part::Conversation => said(&agent.conversation.history),
+        Part::Work => working_area(agent).to_vec(),
+    };
+    let from = agent.compacted.of(part).upto;
+    let mut tokens = 0;
+    let fits = |(at, message): &(usize, Message)| {
+        if *at >= from {
+            tokens += EstimatedTokens.message(message);
+        }
+        tokens <= TOKENS
+    };
+    let fitting = messages.into_iter().enumerate().take_while(fits);
+    fitting.map(|(_, message)| message).collect()
+}
+
+/// What was said before the last request, as the conversation view shows it. What it does not show
+/// keeps its place and is empty.
+fn said(history: &[Message]) -> Vec<Message> {
+    let is_asked = |message: &Message| message.role == Role::User && !is_correction(message);
+    let request = history.iter().rposition(is_asked).unwrap_or_default();
+    let next = history.iter().skip(1).map(Some).chain([None]);
+    let before = history.iter().zip(next).take(request);
+    let seen = |(message, next): (&Message, Option<&Message>)| match message.role {
+        Role::User if is_asked(message) => Message::user(&message.content),
+        Role::Assistant if !next.is_some_and(is_correction) => Message::assistant(&message.content),
+        _ => Message::system(""),
+    };
+    before.map(seen).collect()
+}
