@@ -65,12 +65,15 @@ impl Informed for Trader {
     }
 }
 
+/// The facts, and what was asked for.
+type Facts = (BTreeMap<String, u32>, Vec<String>);
+
 /// A world whose facts are numbers; a kind that is missing cannot be looked up.
 #[derive(Clone, Default)]
-struct World(Arc<Mutex<(BTreeMap<String, u32>, Vec<String>)>>);
+struct World(Arc<Mutex<Facts>>);
 
 impl World {
-    fn with<T>(&self, f: impl FnOnce(&mut (BTreeMap<String, u32>, Vec<String>)) -> T) -> T {
+    fn with<T>(&self, f: impl FnOnce(&mut Facts) -> T) -> T {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -96,7 +96,6 @@ async fn stopped() {
             return;
         }
     }
-    #[cfg(not(unix))]
     drop(interrupted.await);
 }
 
