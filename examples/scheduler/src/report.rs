@@ -60,7 +60,10 @@ pub fn by_hand(agent: &Agent) -> String {
                 format!("无法这样做：{why}"),
             )
         }
-        None => agent.lang.pick("Nothing was done.", "没有执行任何操作。").into(),
+        None => agent
+            .lang
+            .pick("Nothing was done.", "没有执行任何操作。")
+            .into(),
     }
 }
 
