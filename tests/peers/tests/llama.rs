@@ -25,7 +25,7 @@ use tokio::{sync::Mutex, time::timeout};
 
 const KEY: &str = "sk-small-0123456789";
 /// Far more than any answer of so few tokens takes.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(5 * 60);
 /// How often each question is asked.
 const RUNS: usize = 3;
 
@@ -171,7 +171,7 @@ async fn decided(
     run: usize,
 ) -> Result<Came, BoxError> {
     let mut options = DecideOptions::default().failures(3);
-    if run % 2 == 0 {
+    if run.is_multiple_of(2) {
         options = options.or_rule(|_| Decision::of(ActionKind::Continue));
     }
     let came = match decide(model, request, contract, options).await {
