@@ -25,7 +25,7 @@ use tokio::{sync::Mutex, time::timeout};
 
 const KEY: &str = "sk-small-0123456789";
 /// Far more than any answer of so few tokens takes.
-const PATIENCE: Duration = Duration::from_secs(5 * 60);
+const PATIENCE: Duration = Duration::from_mins(5);
 /// How often each question is asked.
 const RUNS: usize = 3;
 
