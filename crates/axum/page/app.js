@@ -152,10 +152,18 @@ async function say(text, extra = {}) {
 
 async function answer(asked, value) {
   mine = true;
-  await post(`${path()}/resume`, { answers: { [asked.id]: value }, ...(asked.digest ? { digests: { [asked.id]: asked.digest } } : {}) });
+  // The end of the run may be told before the request that began it has come back.
+  thread.status = 'running';
+  draw();
+  try {
+    await post(`${path()}/resume`, { answers: { [asked.id]: value }, ...(asked.digest ? { digests: { [asked.id]: asked.digest } } : {}) });
+  } catch (error) {
+    thread.status = 'waiting';
+    draw();
+    throw error;
+  }
   thread.answered.add(asked.id);
   thread.questions.delete(asked.id);
-  thread.status = 'running';
   draw();
 }
 
@@ -246,7 +254,7 @@ $('say').addEventListener('input', grow);
 $('stop').addEventListener('click', () => act('cancel'));
 $('new').addEventListener('click', () => { open(null); $('say').focus(); });
 $('open-threads').addEventListener('click', () => document.body.classList.toggle('threads-open'));
-$('open-side').addEventListener('click', () => document.body.classList.toggle('no-side'));
+for (const id of ['open-side', 'close-side']) $(id).addEventListener('click', () => document.body.classList.toggle('no-side'));
 $('language').addEventListener('click', () => { speak(lang() === 'en' ? 'zh' : 'en'); text(); });
 $('theme').addEventListener('click', () => {
   const dark = document.documentElement.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');

@@ -55,6 +55,8 @@ test('a question is asked once, and not again when it was answered', () => {
   thread.take({ kind: 'interrupt_answered', seq: 2, id: 'q' });
   thread.take({ kind: 'run_parked', interrupts: [asked] });
   assert.equal(thread.questions.size, 0);
+  thread.take({ kind: 'interrupt_answered', seq: 3, id: 'p', answer: { action: 'reject', text: 'not on Friday' } });
+  assert.deepEqual(thread.blocks.map(({ kind, text }) => [kind, text]), [['user', 'not on Friday']]);
 });
 
 test('a failed attempt is void', () => {

@@ -144,7 +144,13 @@ const FOLDS = {
     for (const block of thread.blocks) if (block.task === origin(ev)) thread.touch(block).void = true;
   },
   interrupt_raised: (thread, ev) => thread.ask(ev),
-  interrupt_answered: (thread, ev) => { thread.answered.add(ev.id); thread.questions.delete(ev.id); },
+  interrupt_answered: (thread, ev) => {
+    thread.answered.add(ev.id);
+    thread.questions.delete(ev.id);
+    // What was said with an answer was said, in whatever window.
+    const words = typeof ev.answer === 'string' ? ev.answer : ev.answer?.text;
+    if (typeof words === 'string' && words.trim()) thread.add({ kind: 'user', text: words });
+  },
   interrupt_expired: (thread, ev) => { thread.answered.add(ev.id); thread.questions.delete(ev.id); },
   reasoning_started: (thread, ev) => { thread.begin(ev, 'reasoning'); },
   reasoning_delta: (thread, ev) => thread.piece(ev, 'reasoning'),

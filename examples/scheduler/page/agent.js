@@ -121,7 +121,7 @@ function mount(root, desk) {
     root.replaceChildren(
       element('div', { class: 'week-bar' }, turn(-1, t().before), element('h2', {}, t().weekTitle(week)), turn(1, t().after)),
       element('table', { class: 'week' },
-        element('thead', {}, element('tr', {}, element('td'), shown.map((day) => element('th', { scope: 'col' }, dayName(day))))),
+        element('thead', {}, element('tr', {}, element('td'), shown.map((day) => element('th', { scope: 'col', title: dayName(day) }, t().days[day.day_of_week - 1], ' ', day.date.slice(5))))),
         element('tbody', {}, rows)),
       note,
       pending.length ? element('section', {}, element('h2', {}, t().pending), element('div', { class: 'pending' }, pending.map((task) => item(task)))) : '',
