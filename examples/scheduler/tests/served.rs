@@ -1,0 +1,164 @@
+//! What a client says becomes a request, and a thread becomes what a page shows.
+mod common;
+
+use std::sync::Arc;
+
+use common::{GYM, Stage, deps, ends, look, plan, task, week};
+use fugato::{
+    axum::{Agent as _, Caller, Said, Unusable},
+    graph::RunnerOptions,
+    state::Interrupt,
+    store::MemoryLog,
+    stream::Resume,
+};
+use scheduler::{
+    agent::{Reply, Update},
+    contract::Call,
+    served::Served,
+    service::Service,
+    store::{self, Write},
+};
+use serde_json::{Map, Value, json};
+
+async fn served() -> Served {
+    let folder = tempfile::tempdir().expect("a folder").keep();
+    let store = store::open(&folder.join("schedule.db").display().to_string())
+        .await
+        .expect("a database");
+    let schedule = week();
+    let filled = store
+        .write("home", "import", &Write::Import { schedule })
+        .await;
+    filled.expect("a calendar");
+    let service = Service::new(
+        &deps(week()),
+        Arc::new(MemoryLog::default()),
+        RunnerOptions::default(),
+        30,
+    );
+    Served::new(service.expect("the wiring is checked"), store, "home")
+}
+
+fn said(text: &str, extra: Value) -> Said {
+    let mut said = Said::new(Caller::default(), text);
+    said.extra = match extra {
+        Value::Object(extra) => extra,
+        _ => Map::new(),
+    };
+    said
+}
+
+async fn request(extra: Value) -> Result<scheduler::agent::Request, Unusable> {
+    match served().await.input(said("Plan", extra)).await?.pop() {
+        Some(Update::Requested(request)) => Ok(request),
+        other => panic!("{other:?} is no request"),
+    }
+}
+
+#[tokio::test]
+async fn sch_136_what_comes_beside_the_words_is_understood() {
+    let plain = request(json!({})).await.expect("a request");
+    assert_eq!(plain.task_class_ids, [1, 2, 3], "all there are");
+    assert_eq!((plain.always_execute, plain.thinking), (false, None));
+    let extra = json!({
+        "task_class_ids": [2], "always_execute": true, "thinking": "true", "lang": "zh",
+        "somebody_elses": { "field": 1 },
+    });
+    let full = request(extra).await.expect("a request");
+    assert_eq!(full.task_class_ids, [2]);
+    assert_eq!((full.always_execute, full.thinking), (true, Some(true)));
+    let auto = request(json!({ "thinking": "auto" })).await;
+    assert_eq!(auto.expect("a request").thinking, None);
+    let call = json!({ "name": "move", "arguments": { "task_id": GYM } });
+    let dragged = request(json!({ "change": call })).await.expect("a request");
+    let call: Option<Call> = serde_json::from_value(call).ok();
+    assert_eq!(dragged.call, call);
+}
+
+#[tokio::test]
+async fn sch_136_what_cannot_be_used_is_refused_in_words() {
+    let refused = async |extra| request(extra).await.expect_err("it is refused").to_string();
+    let unknown = refused(json!({ "task_class_ids": [9] })).await;
+    assert!(
+        unknown.contains('9') && unknown.contains("[1, 2, 3]"),
+        "{unknown}"
+    );
+    let wrong = refused(json!({ "always_execute": "yes" })).await;
+    assert!(wrong.contains("always_execute (a boolean)"), "{wrong}");
+    // Hands reach what lies in the schedule, and no other tool.
+    let call = json!({ "name": "upsert_task_class", "arguments": {} });
+    let other = refused(json!({ "change": call })).await;
+    assert!(other.contains("move, place, swap, unplace"), "{other}");
+    let silent = served().await.input(said("  ", json!({}))).await;
+    assert!(
+        silent
+            .expect_err("it is refused")
+            .to_string()
+            .contains("no text")
+    );
+}
+
+#[tokio::test]
+async fn sch_23_answers_of_all_protocols_become_replies() {
+    let served = served().await;
+    let question =
+        json!({ "id": "q", "task": "interrupt#1", "key": "answer", "prompt": {}, "schema": {} });
+    let asked: Interrupt = serde_json::from_value(question).expect("a question");
+    let reply = |resume: Resume| {
+        let answered = resume.answers.into_iter().next().expect("an answer");
+        let value = served.answer(&asked, answered).expect("an answer");
+        serde_json::from_value::<Reply>(value).expect("a reply")
+    };
+    let openai = |text: &str, action: &str| {
+        let resume = json!({ "interaction_id": "q", "type": "confirm", "action": action });
+        let messages = [json!({ "role": "user", "content": text })];
+        let request = json!({ "messages": messages, "ext": { "resume": resume } });
+        reply(Resume::openai(&request).expect("an answer"))
+    };
+    assert_eq!(openai("", "approve"), Reply::approve());
+    let because = Reply::reject(Some("not on Friday".into()));
+    assert_eq!(openai("not on Friday", "reject"), because);
+    assert_eq!(openai("", "cancel"), Reply::reject(None));
+    let page = |answer: Value| {
+        let request = json!({ "answers": { "q": answer } });
+        reply(Resume::by_id(&request).expect("an answer"))
+    };
+    assert_eq!(page(json!("next week")), Reply::text("next week"));
+    assert_eq!(page(json!(true)), Reply::approve());
+    assert_eq!(
+        page(json!({ "action": "reject", "text": "not on Friday" })),
+        because
+    );
+}
+
+#[tokio::test]
+async fn a_timeline_tells_what_was_said_and_done_and_no_corrections() {
+    let stage = Stage::new([
+        json!("no JSON at all"),
+        task(),
+        plan(["Look"]),
+        look("get_overview", json!({})),
+        ends("done"),
+        json!("That was it."),
+    ]);
+    let asked = stage.ask("What does my week look like?").await;
+    stage.reply(asked.open(), &Reply::approve()).await;
+    let state = stage.state().await;
+    let served = served().await;
+    assert_eq!(
+        served.title(&state).as_deref(),
+        Some("What does my week look like?")
+    );
+    let timeline = served.timeline(&state);
+    let kinds: Vec<&str> = timeline
+        .iter()
+        .filter_map(|item| item["kind"].as_str())
+        .collect();
+    assert_eq!(kinds.first(), Some(&"user_text"));
+    assert!(
+        kinds.contains(&"tool_call") && kinds.contains(&"tool_result"),
+        "{kinds:?}"
+    );
+    let told = serde_json::to_string(&timeline).expect("JSON");
+    assert!(!told.contains("no JSON at all"), "{told}");
+}
