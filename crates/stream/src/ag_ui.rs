@@ -128,7 +128,7 @@ impl AgUiEncoder {
             finish(&block, wire);
         }
         for call in self.streamed.close_all() {
-            wire::call_end(wire, &call.id);
+            wire::call_nothing(wire, &call.id);
         }
         for step in self.steps.drain(..) {
             wire.send("STEP_FINISHED", |it| {
@@ -229,7 +229,7 @@ impl AgUiEncoder {
             finish(&block, wire);
         }
         for call in self.streamed.close_task(event) {
-            wire::call_end(wire, &call.id);
+            wire::call_nothing(wire, &call.id);
         }
         if let EventKind::NodeFailed { error, retry_at } = &event.kind {
             wire.custom("node_failed", |it| {
@@ -273,8 +273,10 @@ impl AgUiEncoder {
         });
     }
 
-    /// More of the arguments of a call. What comes after its proposal is known.
-    fn piece(&mut self, event: &Event, wire: &mut Wire<'_>, [call, name, arguments]: [&Text; 3]) {
+    /// A call begins when the first of its arguments come. They are told when they are whole: what
+    /// is told here must be JSON in the end, and a call may be given up in the middle of its
+    /// arguments, or proposed with others than were written first.
+    fn piece(&mut self, event: &Event, wire: &mut Wire<'_>, [call, name]: [&Text; 2]) {
         self.begin(event, wire);
         if self.streamed.is_proposed(event, call) {
             return;
@@ -283,10 +285,6 @@ impl AgUiEncoder {
             let id = self.calls.fresh(call);
             wire::call_start(wire, &id, name);
             self.streamed.open(event, call, name, id);
-        }
-        if let Some(open) = self.streamed.find(event, call) {
-            open.arguments.push_str(arguments);
-            wire::call_arguments(wire, &open.id, arguments);
         }
     }
 
@@ -299,13 +297,13 @@ impl AgUiEncoder {
         arguments: &Value,
     ) {
         if let Some(open) = self.streamed.propose(event, call) {
-            let rest = open.rest(name, arguments);
-            wire::call_arguments(wire, &open.id, rest.as_deref().unwrap_or_default());
-            wire::call_end(wire, &open.id);
-            if rest.is_some() {
-                return;
+            if let Some(whole) = open.rest(name, arguments) {
+                wire::call_arguments(wire, &open.id, &whole);
+                return wire::call_end(wire, &open.id);
             }
-            // It was told otherwise, and nothing can be taken back: the call itself is another.
+            // It began under another name, and nothing can be taken back: the call itself is
+            // another.
+            wire::call_nothing(wire, &open.id);
         }
         let id = self.calls.fresh(call);
         wire::call(wire, &id, name, Some(arguments));
@@ -436,11 +434,7 @@ impl Encoder for AgUiEncoder {
             EventKind::NodeStarted | EventKind::NodeFinished | EventKind::NodeFailed { .. } => {
                 self.node_event(event, wire);
             }
-            EventKind::ToolCallDelta {
-                call,
-                name,
-                arguments,
-            } => self.piece(event, wire, [call, name, arguments]),
+            EventKind::ToolCallDelta { call, name, .. } => self.piece(event, wire, [call, name]),
             EventKind::ToolCallProposed { .. }
             | EventKind::ToolStarted { .. }
             | EventKind::ToolFinished { .. } => self.tool_event(event, wire),

@@ -89,6 +89,12 @@ pub(super) fn call_arguments(wire: &mut Wire<'_>, id: &str, piece: &str) {
     }
 }
 
+/// Ends a call that was given up: its arguments are nothing, which is JSON too.
+pub(super) fn call_nothing(wire: &mut Wire<'_>, id: &str) {
+    call_arguments(wire, id, "{}");
+    call_end(wire, id);
+}
+
 pub(super) fn call_end(wire: &mut Wire<'_>, id: &str) {
     wire.send("TOOL_CALL_END", |it| {
         it.string("toolCallId", id);
