@@ -335,6 +335,10 @@ impl AgUiEncoder {
                 summary,
                 result,
             } => {
+                // A call that has a result was made, whether its proposal was seen or not.
+                if let Some(open) = self.streamed.propose_named(event, call) {
+                    wire::call_nothing(wire, &open.id);
+                }
                 let id = self.calls.last(call).unwrap_or_else(|| {
                     // It was proposed before this stream began. Its arguments are known there.
                     wire::call(wire, call, name, None);

@@ -143,13 +143,13 @@ async fn a_timeline_tells_what_was_said_and_done_and_no_corrections() {
     ]);
     let asked = stage.ask("What does my week look like?").await;
     stage.reply(asked.open(), &Reply::approve()).await;
-    let state = stage.state().await;
+    let agent = stage.state().await;
     let served = served().await;
     assert_eq!(
-        served.title(&state).as_deref(),
+        served.title(&agent).as_deref(),
         Some("What does my week look like?")
     );
-    let timeline = served.timeline(&state);
+    let timeline = served.timeline(&agent);
     let kinds: Vec<&str> = timeline
         .iter()
         .filter_map(|item| item["kind"].as_str())
