@@ -80,8 +80,7 @@ pub(crate) async fn recover(
     headers: HeaderMap,
     Sent(_): Sent,
 ) -> Served {
-    let to = Address::new(&caller, &name)?;
-    run(&office, &to, &headers, Wish::Recover).await
+    again(&office, (&caller, &name), &headers, Wish::Recover).await
 }
 
 /// `POST /threads/{id}/retry`: tries again what failed, and nothing else.
@@ -92,8 +91,19 @@ pub(crate) async fn retry(
     headers: HeaderMap,
     Sent(_): Sent,
 ) -> Served {
-    let to = Address::new(&caller, &name)?;
-    run(&office, &to, &headers, Wish::Retry).await
+    again(&office, (&caller, &name), &headers, Wish::Retry).await
+}
+
+/// Goes on with a thread that is there.
+async fn again(
+    office: &Arc<Office>,
+    (caller, name): (&Caller, &str),
+    headers: &HeaderMap,
+    wish: Wish,
+) -> Served {
+    let to = Address::new(caller, name)?;
+    office.must_exist(&to).await?;
+    run(office, &to, headers, wish).await
 }
 
 /// `POST /threads/{id}/cancel` with `{why?}`.

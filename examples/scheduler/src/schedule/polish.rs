@@ -10,7 +10,7 @@ mod table;
 use self::table::Table;
 use super::{Change, Quality, ScheduleState};
 
-/// How many places are tried, over all rounds: what bounds the time, at some 20 ns each.
+/// How many places are tried, over all rounds: what bounds the time; `quality` prints it.
 const TRIALS: usize = 1_000_000;
 /// How many items are taken out at once.
 const AT_ONCE: usize = 4;
