@@ -90,24 +90,50 @@ async fn fighter(place: &Place, evidence: &Evidence) -> Result<Child, BoxError> 
     Ok(child)
 }
 
-/// Waits until a process other than this one takes the steps.
-async fn other_than(before: Option<u32>, evidence: &Evidence) -> Result<u32, BoxError> {
+/// Waits until a process other than this one takes the steps; none if that takes too long.
+async fn other_than(before: Option<u32>, evidence: &Evidence) -> Result<Option<u32>, BoxError> {
     let begin = Instant::now();
     loop {
         let owner = evidence.lines(THREAD)?.last().map(|line| line.process);
-        match owner {
-            Some(owner) if Some(owner) != before => return Ok(owner),
-            _ if begin.elapsed() > Duration::from_secs(30) => {
-                return Err("nobody takes over".into());
-            }
-            _ => tokio::time::sleep(Duration::from_millis(5)).await,
+        if owner.is_some() && owner != before {
+            return Ok(owner);
+        }
+        if begin.elapsed() > TAKES_OVER {
+            return Ok(None);
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// How long a process waits for one that was stopped, many times the length of a lease.
+const TAKES_OVER: Duration = Duration::from_secs(10);
+
+/// Stops whoever has the thread until the other has it, and then lets it go on as if nothing were.
+///
+/// One that is stopped amid a transaction keeps the lock of a database file, which nobody can take
+/// from it while it lives. That proves nothing about leases, so it is stopped at another moment.
+async fn hand_over_by_stopping(
+    fighters: &[Child],
+    evidence: &Evidence,
+) -> Result<[u32; 2], BoxError> {
+    for _ in 0..5 {
+        tokio::time::sleep(Duration::from_millis(fastrand::u64(..100))).await;
+        let owner = other_than(None, evidence).await?.ok_or("nobody begins")?;
+        let stopped = fighters.iter().find(|fighter| fighter.id() == Some(owner));
+        let stopped = stopped.ok_or("one of the two has it")?;
+        stopped.signal(Signal::STOP)?;
+        let next = other_than(Some(owner), evidence).await?;
+        stopped.signal(Signal::CONT)?;
+        if let Some(next) = next {
+            return Ok([owner, next]);
         }
     }
+    Err("nobody takes over".into())
 }
 
 const THREAD: &str = "fought-for";
 
-/// Stops whoever has the thread until the other has it, and then lets it go on as if nothing were.
+/// Two processes that take the thread from each other.
 async fn two_processes_fight(kind: Kind) -> Result<(), BoxError> {
     let Some(place) = Place::new(kind)? else {
         return Ok(());
@@ -121,15 +147,9 @@ async fn two_processes_fight(kind: Kind) -> Result<(), BoxError> {
         fighter(&place, &evidence).await?,
         fighter(&place, &evidence).await?,
     ];
-    let mut owners = vec![other_than(None, &evidence).await?];
+    let mut owners = vec![];
     for _ in 0..ROUNDS {
-        tokio::time::sleep(Duration::from_millis(fastrand::u64(..100))).await;
-        let owner = owners.last().copied();
-        let stopped = fighters.iter().find(|fighter| fighter.id() == owner);
-        let stopped = stopped.ok_or("one of the two has it")?;
-        stopped.signal(Signal::STOP)?;
-        owners.push(other_than(owner, &evidence).await?);
-        stopped.signal(Signal::CONT)?;
+        owners.push(hand_over_by_stopping(&fighters, &evidence).await?);
     }
     while runner.standing(&thread).await? != Standing::Idle {
         tokio::time::sleep(Duration::from_millis(10)).await;
