@@ -3,6 +3,7 @@
 mod commit;
 mod doc;
 mod error;
+mod forward;
 mod lease;
 mod log;
 mod memory;

@@ -104,7 +104,7 @@ impl Resume {
                 Status::Resolved => Reply::Value(entry.payload),
                 Status::Cancelled => Reply::Cancel,
             };
-            Answered::to(&entry.interrupt_id, reply)
+            Answered::to(entry.interrupt_id.as_str(), reply)
         });
         Ok(Self {
             answers: answers.collect(),
@@ -156,7 +156,7 @@ impl Resume {
                 };
                 resume.answers.push(Answered {
                     reason: approval.reason,
-                    ..Answered::to(&approval.id, reply)
+                    ..Answered::to(approval.id.as_str(), reply)
                 });
             }
         }
@@ -278,7 +278,7 @@ impl Resume {
         let after = request.get("after").filter(|it| !it.is_null());
         Ok(Self {
             answers: answers
-                .map(|(id, answer)| Answered::to(&id, Reply::Value(answer)))
+                .map(|(id, answer)| Answered::to(id.as_str(), Reply::Value(answer)))
                 .collect(),
             after: after.map(Seq::deserialize).transpose()?,
             calls: vec![],
@@ -287,9 +287,10 @@ impl Resume {
 }
 
 impl Answered {
-    fn to(id: &str, reply: Reply) -> Self {
+    /// This answer to this question.
+    pub fn to(id: impl Into<InterruptId>, reply: Reply) -> Self {
         Self {
-            id: Some(InterruptId::from(id)),
+            id: Some(id.into()),
             reply,
             reason: None,
             digest: None,
