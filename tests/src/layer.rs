@@ -17,7 +17,7 @@ pub struct Package {
 }
 
 /// The arrows between the crates: a crate may need these, and no other crate of ours.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("fugato-state", &[]),
     ("fugato-store", &["state"]),
     ("fugato-stream", &["state"]),
@@ -34,6 +34,24 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ),
     ("fugato-anthropic", &["state", "llm"]),
     ("fugato-axum", &["state", "store", "stream", "graph"]),
+    (
+        "fugato-cli",
+        &[
+            "state",
+            "store",
+            "stream",
+            "llm",
+            "graph",
+            "agent",
+            "anthropic",
+            "axum",
+            "mysql",
+            "openai",
+            "postgres",
+            "redis",
+            "sqlite",
+        ],
+    ),
     ("fugato-mcp", &["state", "stream", "tool"]),
     ("fugato-openai", &["state", "llm", "memory"]),
     ("fugato-mysql", &["state", "store"]),
@@ -54,6 +72,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "agent",
             "anthropic",
             "axum",
+            "cli",
             "mcp",
             "openai",
             "mysql",

@@ -5,6 +5,8 @@ pub use fugato_agent as agent;
 pub use fugato_anthropic as anthropic;
 #[cfg(feature = "axum")]
 pub use fugato_axum as axum;
+#[cfg(feature = "cli")]
+pub use fugato_cli as cli;
 pub use fugato_graph as graph;
 pub use fugato_llm as llm;
 #[cfg(feature = "mcp")]

@@ -1,0 +1,315 @@
+use std::{fmt, path::PathBuf, process::ExitCode, sync::Arc};
+
+use fugato_axum::{Agent as _, Page};
+use fugato_graph::BoxError;
+use fugato_state::ThreadId;
+
+use crate::{
+    Belongings, Command, Flags, Folders, Lang, Opened, Screen, Talk, Told, Wired,
+    archive::{self, Archive},
+    inspect, model, observe,
+    screen::ToolWords,
+    serve::Door,
+    store::{self, Store},
+    threads, trace,
+};
+
+/// A program: its name, what it was told, and what is its own.
+#[derive(Clone)]
+pub struct App {
+    name: String,
+    flags: Flags,
+    page: Page,
+    also: String,
+    tools: Arc<ToolWords>,
+    belongings: Arc<dyn Belongings>,
+}
+
+/// What shells expect of a program that was interrupted.
+const INTERRUPTED: i32 = 130;
+
+impl App {
+    /// A program of this name. What belongs to a thread is a folder of its name, and the page that
+    /// it serves is [`Page::chat`], unless said otherwise.
+    pub fn new(name: impl Into<String>, flags: Flags) -> Self {
+        let name = name.into();
+        let belongings = Arc::new(Folders::new(flags.folder(&name)));
+        Self {
+            name,
+            flags,
+            page: Page::chat(),
+            also: String::new(),
+            tools: Arc::new(|_| None),
+            belongings,
+        }
+    }
+
+    /// The page that is served.
+    #[must_use]
+    pub fn page(mut self, page: Page) -> Self {
+        self.page = page;
+        self
+    }
+
+    /// A flag of the program's own that leads to the same thread again: it is told where a line is
+    /// shown that can be repeated.
+    #[must_use]
+    pub fn also(mut self, flag: &str, value: &str) -> Self {
+        self.also.extend([" ", flag, " '", value, "'"]);
+        self
+    }
+
+    /// What a tool does, in English and Chinese; none to show its name.
+    #[must_use]
+    pub fn tool_words(
+        mut self,
+        words: impl Fn(&str) -> Option<(&'static str, &'static str)> + Send + Sync + 'static,
+    ) -> Self {
+        self.tools = Arc::new(words);
+        self
+    }
+
+    /// What belongs to a thread beside its log.
+    #[must_use]
+    pub fn belongings(mut self, belongings: impl Belongings + 'static) -> Self {
+        self.belongings = Arc::new(belongings);
+        self
+    }
+
+    /// Carries out a command, [`Command::Chat`] if none is given, with the agent that `build` wires
+    /// to what the flags name. What goes wrong is told with its cause.
+    pub async fn run<W: Wired>(
+        self,
+        command: Option<Command>,
+        build: impl AsyncFnOnce(Opened) -> Result<W, BoxError>,
+    ) -> ExitCode {
+        let command = command.unwrap_or(Command::Chat);
+        let rest = match command {
+            Command::Chat => " chat",
+            Command::Say(_) => " say",
+            _ => "",
+        };
+        // A server ends in peace instead: it lets go of its threads first.
+        let at_once = !matches!(command, Command::Serve { .. });
+        let work = async |screen: &mut Screen| self.carry_out(command, build, screen).await;
+        self.to_its_end(rest, at_once, work).await
+    }
+
+    /// Carries out a command of the program's own in the same manner: interrupted, it says how to
+    /// go on, and what goes wrong is told with its cause.
+    pub async fn job(
+        &self,
+        work: impl AsyncFnOnce(&mut Screen) -> Result<(), BoxError>,
+    ) -> ExitCode {
+        self.to_its_end("", true, work).await
+    }
+
+    async fn to_its_end(
+        &self,
+        rest: &str,
+        at_once: bool,
+        work: impl AsyncFnOnce(&mut Screen) -> Result<(), BoxError>,
+    ) -> ExitCode {
+        let mut screen = self.screen();
+        let watched = async {
+            observe::begin(&self.flags)?;
+            work(&mut screen).await
+        };
+        let done = tokio::select! {
+            done = watched => done,
+            Ok(()) = tokio::signal::ctrl_c(), if at_once => self.interrupted(rest),
+        };
+        match done {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                self.screen().error(&*error);
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    /// What happened so far is stored, so there is nothing to save. The process ends here and now: a
+    /// thread that waits for a line of the terminal would hold it back.
+    fn interrupted(&self, rest: &str) -> ! {
+        self.screen().interrupted(&self.again(rest));
+        std::process::exit(INTERRUPTED)
+    }
+
+    async fn carry_out<W: Wired>(
+        &self,
+        command: Command,
+        build: impl AsyncFnOnce(Opened) -> Result<W, BoxError>,
+        screen: &mut Screen,
+    ) -> Result<(), BoxError> {
+        let thread = self.thread()?;
+        match command {
+            Command::Chat => {
+                let (agent, _) = build(self.open().await?).await?.parts();
+                self.speak_as_before(&agent, "", screen).await?;
+                let again = self.again(" chat");
+                Talk::new(&agent, thread, again).chat(screen).await
+            }
+            Command::Say(say) => {
+                let (agent, _) = build(self.open().await?).await?.parts();
+                let words = say.text.clone().unwrap_or_default();
+                self.speak_as_before(&agent, &words, screen).await?;
+                let talk = Talk::new(&agent, thread, self.again(" say"));
+                talk.say(say, screen).await.map(drop)
+            }
+            Command::Serve {
+                listen,
+                client_key_env,
+            } => {
+                let door = Door::new(listen, client_key_env.as_deref())?;
+                let wired = build(self.open().await?).await?;
+                door.serve(wired, self.page.clone(), screen).await
+            }
+            Command::Graph { format } => {
+                let (agent, _) = build(self.opened(Store::in_memory(), true)?).await?.parts();
+                inspect::graph(agent.runner().graph(), format, screen);
+                Ok(())
+            }
+            Command::Delete { name, agreed } => {
+                let (store, thread) = (self.stored().await?, ThreadId::new(name)?);
+                threads::delete(store, &*self.belongings, &thread, agreed, screen).await
+            }
+            Command::Threads => {
+                let opened = self.open_to_read().await?;
+                let store = opened.store.clone();
+                let (agent, _) = build(opened).await?.parts();
+                threads::list(&agent, &*store, screen).await
+            }
+            looks => {
+                let opened = self.open_to_read().await?;
+                archive::known(&*opened.store, &thread).await?;
+                let (agent, _) = build(opened).await?.parts();
+                self.speak_as_before(&agent, "", screen).await?;
+                let agent = &agent;
+                self.look(looks, &Archive { agent, thread }, screen).await
+            }
+        }
+    }
+
+    async fn look<A: fugato_axum::Agent>(
+        &self,
+        command: Command,
+        archive: &Archive<'_, A>,
+        screen: &mut Screen,
+    ) -> Result<(), BoxError> {
+        let name = archive.thread.as_str();
+        match command {
+            Command::Trace { full } => trace::trace(archive, full, screen).await,
+            Command::Show { seq } => inspect::show(archive, seq, screen).await,
+            Command::Fork { seq, new } => {
+                let new = ThreadId::new(new)?;
+                inspect::fork(archive, seq, &new).await?;
+                self.belongings.copy(&archive.thread, &new).await?;
+                let again = self.again_in(&new, "");
+                let text = screen.lang.pick("go on with", "继续");
+                screen.line(format!("{text}: {again}"));
+                Ok(())
+            }
+            Command::Export { to } => {
+                let folder = to.unwrap_or_else(|| PathBuf::from(format!("{name}-export")));
+                threads::export(archive, &*self.belongings, &folder, screen).await
+            }
+            _ => inspect::history(archive, screen).await,
+        }
+    }
+
+    /// Opens what the flags name, for a thread that goes on or begins.
+    pub async fn open(&self) -> Result<Opened, BoxError> {
+        let (address, folder) = self.places();
+        let store = store::open(&address, &folder, true).await?;
+        let store = store.ok_or_else(|| Told::new("a log is made if there is none"))?;
+        self.opened(store, false)
+    }
+
+    /// Opens what the flags name, to look at what is there.
+    pub async fn open_to_read(&self) -> Result<Opened, BoxError> {
+        let Some(store) = self.stored().await? else {
+            let (name, folder) = (&self.name, self.flags.folder(&self.name));
+            return Err(Told::new(format!(
+                "there are no conversations in {}; `{name}` begins one",
+                folder.display()
+            ))
+            .into());
+        };
+        self.opened(store, true)
+    }
+
+    async fn stored(&self) -> Result<Option<Store>, BoxError> {
+        let (address, folder) = self.places();
+        store::open(&address, &folder, false).await
+    }
+
+    fn places(&self) -> (String, PathBuf) {
+        let folder = self.flags.folder(&self.name);
+        (self.flags.log(&folder), folder)
+    }
+
+    fn opened(&self, store: Store, reads: bool) -> Result<Opened, BoxError> {
+        let model = if reads {
+            None
+        } else {
+            model::open(&self.flags)?
+        };
+        Ok(Opened {
+            store: store.log,
+            docs: store.docs,
+            model,
+            dir: self.flags.folder(&self.name),
+            thread: self.thread()?,
+            lang: self.flags.lang,
+            reads,
+            program: self.name.clone(),
+        })
+    }
+
+    fn thread(&self) -> Result<ThreadId, BoxError> {
+        Ok(ThreadId::new(self.flags.thread.clone())?)
+    }
+
+    /// Speaks the language that was asked for, that of these words, or that of the thread.
+    async fn speak_as_before<A: fugato_axum::Agent>(
+        &self,
+        agent: &A,
+        words: &str,
+        screen: &mut Screen,
+    ) -> Result<(), BoxError> {
+        screen.lang = match self.flags.lang {
+            Some(lang) => lang,
+            None if !words.is_empty() => Lang::of(words),
+            None => {
+                let thread = self.thread()?;
+                Archive { agent, thread }.lang().await?
+            }
+        };
+        Ok(())
+    }
+
+    /// The command line that goes on with the thread: the program, the flags that lead there, and
+    /// this.
+    pub fn again(&self, rest: &str) -> String {
+        let flags = self.flags.again(&self.flags.thread);
+        format!("{}{flags}{}{rest}", self.name, self.also)
+    }
+
+    fn again_in(&self, thread: &ThreadId, rest: &str) -> String {
+        let flags = self.flags.again(thread.as_str());
+        format!("{}{flags}{}{rest}", self.name, self.also)
+    }
+
+    fn screen(&self) -> Screen {
+        Screen::new(self.flags.lang.unwrap_or_default(), self.tools.clone())
+    }
+}
+
+impl fmt::Debug for App {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("App")
+            .field("name", &self.name)
+            .field("flags", &self.flags)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,46 @@
+//! A thread that is only looked at.
+use fugato_axum::Agent;
+use fugato_graph::{BoxError, Runner};
+use fugato_state::ThreadId;
+use fugato_store::{ThreadFilter, ThreadStore};
+
+use crate::{Lang, Told};
+
+/// How many threads a message names.
+const NAMED: usize = 10;
+
+/// A thread of an agent, to be looked at.
+pub(crate) struct Archive<'a, A> {
+    pub(crate) agent: &'a A,
+    pub(crate) thread: ThreadId,
+}
+
+impl<A: Agent> Archive<'_, A> {
+    pub(crate) fn runner(&self) -> &Runner<A::State> {
+        self.agent.runner()
+    }
+
+    /// The language in which the person began the thread.
+    pub(crate) async fn lang(&self) -> Result<Lang, BoxError> {
+        let state = self.runner().state(&self.thread).await?;
+        let title = state.and_then(|state| self.agent.title(&state));
+        Ok(Lang::of(title.as_deref().unwrap_or_default()))
+    }
+}
+
+/// Refuses a thread that does not exist, and names those that do.
+pub(crate) async fn known(store: &dyn ThreadStore, thread: &ThreadId) -> Result<(), BoxError> {
+    if store.head(thread).await?.is_some() {
+        return Ok(());
+    }
+    let mut filter = ThreadFilter::default();
+    filter.limit = NAMED;
+    let threads = store.list(filter).await?;
+    let names = threads.iter().map(|summary| summary.thread.as_str());
+    let names = names.collect::<Vec<_>>().join(", ");
+    Err(Told::new(format!(
+        "there is no conversation {:?}; there are: {names}",
+        thread.as_str()
+    ))
+    .into())
+}

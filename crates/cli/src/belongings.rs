@@ -1,0 +1,121 @@
+//! What belongs to a thread beside its log.
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use async_trait::async_trait;
+use fugato_graph::BoxError;
+use fugato_state::ThreadId;
+
+use crate::told::Tell as _;
+
+/// What belongs to a thread beside its log: files, rows, whatever the program keeps for it.
+///
+/// # Contract
+/// - What is not there is no error: there is nothing to export, to copy or to delete.
+/// - Each of them can be repeated after it was interrupted.
+#[async_trait]
+pub trait Belongings: Send + Sync {
+    /// Whether there is anything of this thread.
+    async fn exist(&self, thread: &ThreadId) -> Result<bool, BoxError>;
+
+    /// Writes it into a folder, for the person to take along.
+    async fn export(&self, thread: &ThreadId, folder: &Path) -> Result<(), BoxError>;
+
+    /// Gives a new thread a copy of what another has. Its log was copied before.
+    async fn copy(&self, from: &ThreadId, to: &ThreadId) -> Result<(), BoxError>;
+
+    /// Deletes it.
+    async fn delete(&self, thread: &ThreadId) -> Result<(), BoxError>;
+}
+
+const _: Option<&dyn Belongings> = None;
+
+/// A folder for each thread, in one folder.
+#[derive(Debug, Clone)]
+pub struct Folders(PathBuf);
+
+impl Folders {
+    /// The folders in this one.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self(folder.into())
+    }
+
+    /// The folder of a thread.
+    pub fn of(&self, thread: &ThreadId) -> PathBuf {
+        self.0.join(thread.as_str())
+    }
+}
+
+#[async_trait]
+impl Belongings for Folders {
+    async fn exist(&self, thread: &ThreadId) -> Result<bool, BoxError> {
+        Ok(self.of(thread).exists())
+    }
+
+    async fn export(&self, thread: &ThreadId, folder: &Path) -> Result<(), BoxError> {
+        copy(&self.of(thread), folder)
+    }
+
+    async fn copy(&self, from: &ThreadId, to: &ThreadId) -> Result<(), BoxError> {
+        copy(&self.of(from), &self.of(to))
+    }
+
+    async fn delete(&self, thread: &ThreadId) -> Result<(), BoxError> {
+        let folder = self.of(thread);
+        match std::fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(error).tell(|| format!("cannot remove {}", folder.display()))?
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), BoxError> {
+    if !from.exists() {
+        return Ok(());
+    }
+    let failed = || format!("cannot copy {} to {}", from.display(), to.display());
+    copied(from, to).tell(failed)?;
+    Ok(())
+}
+
+fn copied(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copied(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_folder_of_a_thread_is_copied_and_deleted_whole() {
+        let place = tempfile::tempdir().unwrap();
+        let folders = Folders::new(place.path());
+        let [one, other] = ["one", "other"].map(|name| ThreadId::new(name).unwrap());
+        assert!(!folders.exist(&one).await.unwrap());
+        folders.copy(&one, &other).await.unwrap();
+        folders.delete(&one).await.unwrap();
+        assert!(!folders.exist(&other).await.unwrap());
+
+        std::fs::create_dir_all(folders.of(&one).join("deep")).unwrap();
+        std::fs::write(folders.of(&one).join("deep/note"), "hello").unwrap();
+        folders.copy(&one, &other).await.unwrap();
+        folders.delete(&one).await.unwrap();
+        assert!(!folders.exist(&one).await.unwrap());
+        let note = std::fs::read_to_string(folders.of(&other).join("deep/note")).unwrap();
+        assert_eq!(note, "hello");
+    }
+}

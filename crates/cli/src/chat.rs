@@ -1,0 +1,73 @@
+//! Talking in the terminal.
+use fugato_axum::Agent;
+use fugato_graph::{BoxError, Ended, Standing};
+use fugato_state::Interrupt;
+use serde_json::Map;
+
+use crate::{Screen, Talk, Told, drive::insist, reply};
+
+impl<A: Agent> Talk<'_, A> {
+    /// Talks until the person has nothing more to say.
+    pub async fn chat(&self, screen: &mut Screen) -> Result<(), BoxError> {
+        let hello = screen.lang.pick(
+            "Say what you want; an empty line or Ctrl-D ends. Everything is stored.",
+            "请说出需求；空行或 Ctrl-D 结束。一切都会保存。",
+        );
+        screen.progress(hello);
+        let mut open = self.taken_up(screen).await?;
+        let mut read = false;
+        loop {
+            for asked in &open {
+                screen.card(asked, read);
+            }
+            read = true;
+            let Some(said) = screen.ask("> ").await?.filter(|said| !said.is_empty()) else {
+                let go_on = screen.lang.pick("go on with: ", "继续：");
+                screen.progress(&format!("{go_on}{}", self.again));
+                return Ok(());
+            };
+            open = match self.turn(&open, said, screen).await {
+                Ok(ended) => interrupts(&ended),
+                Err(error) => {
+                    // A refused answer has changed nothing: what was open still is.
+                    screen.error(&*error);
+                    self.taken_up(screen).await?
+                }
+            };
+        }
+    }
+
+    async fn turn(
+        &self,
+        open: &[Interrupt],
+        said: String,
+        screen: &mut Screen,
+    ) -> Result<Ended<A::State>, BoxError> {
+        let Some(asked) = open.first() else {
+            let start = async || self.start(said.clone(), Map::new()).await;
+            return insist(screen, start).await;
+        };
+        let answered = reply::read(asked, &said).ok_or_else(|| {
+            let how = reply::prompt(asked, screen.lang);
+            Told::new(how.trim_end_matches([':', ' ']))
+        })?;
+        insist(screen, async || self.answer(asked, answered.clone())).await
+    }
+
+    /// What is open when the thread is taken up.
+    async fn taken_up(&self, screen: &mut Screen) -> Result<Vec<Interrupt>, BoxError> {
+        let runner = self.agent.runner();
+        Ok(match runner.standing(&self.thread).await? {
+            Standing::Waiting(interrupts) => interrupts,
+            Standing::Unfinished => {
+                let recover = async || Ok(runner.recover(&self.thread));
+                interrupts(&insist(screen, recover).await?)
+            }
+            _ => vec![],
+        })
+    }
+}
+
+fn interrupts<S>(ended: &Ended<S>) -> Vec<Interrupt> {
+    ended.interrupts().to_vec()
+}

@@ -1,0 +1,110 @@
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Map, Value};
+
+use crate::thread_name;
+
+/// What every agent program can do.
+#[derive(Debug, Clone, Subcommand)]
+#[non_exhaustive]
+pub enum Command {
+    /// Talks in the terminal
+    Chat,
+    /// Says one thing, and waits for what comes of it
+    Say(Say),
+    /// Serves the agent and its page over HTTP
+    Serve {
+        /// Where to listen; port 0 takes a free one
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+        listen: SocketAddr,
+
+        /// The environment variable with the key that clients must send; needed to listen beyond
+        /// this machine
+        #[arg(long, value_name = "NAME")]
+        client_key_env: Option<String>,
+    },
+    /// Lists what happened in the conversation
+    History,
+    /// Lists what every request went through: tasks, durations, attempts, errors, calls of models
+    Trace {
+        /// Shows what went into every task and what came out, too
+        #[arg(long)]
+        full: bool,
+    },
+    /// Shows the state of the conversation after a line of its history
+    Show {
+        /// The number of the line
+        seq: u64,
+    },
+    /// Begins a new conversation as a copy of this one, as it was after a line of its history
+    Fork {
+        /// The number of the line
+        seq: u64,
+        /// The name of the new conversation
+        #[arg(value_parser = thread_name)]
+        new: String,
+    },
+    /// Lists all conversations, with how they stand and what they are about
+    Threads,
+    /// Writes everything of the conversation into a folder
+    Export {
+        /// The folder [default: the name of the conversation, and `-export`]
+        to: Option<PathBuf>,
+    },
+    /// Removes a conversation with everything that belongs to it
+    Delete {
+        /// Its name
+        #[arg(value_name = "THREAD", value_parser = thread_name)]
+        name: String,
+        /// Does not ask
+        #[arg(long = "yes")]
+        agreed: bool,
+    },
+    /// Prints how the agent is wired
+    Graph {
+        /// The language of the picture
+        #[arg(long, value_enum, default_value = "mermaid")]
+        format: Format,
+    },
+}
+
+/// What is said to an agent at once, without a conversation in the terminal.
+#[derive(Debug, Clone, Default, Args)]
+#[non_exhaustive]
+pub struct Say {
+    /// What you want, or your answer to what is asked
+    pub text: Option<String>,
+
+    /// Agrees to every card
+    #[arg(long, conflicts_with = "answer")]
+    pub yes: bool,
+
+    /// The answer to the card that is open, as JSON
+    #[arg(long, value_name = "JSON", value_parser = json)]
+    pub answer: Option<Value>,
+
+    /// What is said if the conversation is new and `text` is missing.
+    #[arg(skip)]
+    pub first: Option<String>,
+
+    /// What goes with the words, such as the fields that a page would send.
+    #[arg(skip)]
+    pub extra: Map<String, Value>,
+}
+
+/// The language of a picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[non_exhaustive]
+pub enum Format {
+    /// For Mermaid
+    Mermaid,
+    /// For Graphviz
+    Dot,
+}
+
+fn json(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|error| {
+        format!("it is no JSON: {error}; such are true, \"some words\" and {{\"text\": \"…\"}}")
+    })
+}

@@ -1,0 +1,156 @@
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
+
+use clap::{Args, ValueEnum};
+
+use crate::Lang;
+
+const THREAD: &str = "default";
+
+/// What every agent program can be told, whichever command it is given.
+#[derive(Debug, Clone, Args)]
+#[non_exhaustive]
+pub struct Flags {
+    /// The conversation: letters, digits, `-`, `_` and `.`
+    #[arg(long, global = true, default_value = THREAD, value_parser = thread_name)]
+    pub thread: String,
+
+    /// Where conversations and results are kept [default: the program's name and `-data`]
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub dir: Option<PathBuf>,
+
+    /// Where the log is stored: a path, or the URL of a server [default: threads.db in --dir]
+    #[arg(long, global = true, value_name = "URL")]
+    pub store: Option<String>,
+
+    /// The language that you are spoken to: en or zh [default: that of what you write]
+    #[arg(long, global = true)]
+    pub lang: Option<Lang>,
+
+    /// The model server; without one, rules decide
+    #[arg(long, global = true, value_name = "URL", requires = "model")]
+    pub base_url: Option<String>,
+
+    /// The model to ask
+    #[arg(long, global = true, requires = "base_url")]
+    pub model: Option<String>,
+
+    /// What the server speaks
+    #[arg(long, global = true, value_enum, default_value_t)]
+    pub provider: Provider,
+
+    /// The variable that holds the server's key [default: `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub key_env: Option<String>,
+
+    /// The server to ask when the first one fails
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        requires_all = ["base_url", "backup_model"]
+    )]
+    pub backup_base_url: Option<String>,
+
+    /// The model to ask there
+    #[arg(
+        long,
+        global = true,
+        value_name = "MODEL",
+        requires = "backup_base_url"
+    )]
+    pub backup_model: Option<String>,
+
+    /// What the other server speaks
+    #[arg(long, global = true, value_enum, default_value_t)]
+    pub backup_provider: Provider,
+
+    /// The variable that holds the other server's key
+    #[arg(long, global = true, value_name = "NAME", requires = "backup_base_url")]
+    pub backup_key_env: Option<String>,
+
+    /// Writes what happens inside to standard error: a level, or as in
+    /// `info,fugato_graph=debug`
+    #[arg(long, global = true, value_name = "FILTER")]
+    pub trace: Option<String>,
+}
+
+/// What a model server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[non_exhaustive]
+pub enum Provider {
+    /// Chat completions
+    #[default]
+    Openai,
+    /// Messages
+    Anthropic,
+}
+
+impl Flags {
+    /// Where a program of this name keeps what it stores.
+    pub fn folder(&self, program: &str) -> PathBuf {
+        let default = || PathBuf::from(format!("{program}-data"));
+        self.dir.clone().unwrap_or_else(default)
+    }
+
+    /// The flags that lead to a thread again, for a line that a person can repeat.
+    pub(crate) fn again(&self, thread: &str) -> String {
+        let mut line = String::new();
+        let mut flag = |name: &str, value: &str| {
+            // Writing into a string cannot fail.
+            let _ = write!(line, " --{name} '{value}'");
+        };
+        if let Some(dir) = &self.dir {
+            flag("dir", &dir.display().to_string());
+        }
+        if thread != THREAD {
+            flag("thread", thread);
+        }
+        if let Some(store) = &self.store {
+            flag("store", &crate::without_password(store));
+        }
+        if self.provider != Provider::default() {
+            flag("provider", "anthropic");
+        }
+        if let (Some(base_url), Some(model)) = (&self.base_url, &self.model) {
+            flag("base-url", base_url);
+            flag("model", model);
+        }
+        if let Some(key_env) = &self.key_env {
+            flag("key-env", key_env);
+        }
+        line
+    }
+
+    /// The address of the log.
+    pub(crate) fn log(&self, folder: &Path) -> String {
+        let default = || folder.join("threads.db").display().to_string();
+        self.store.clone().unwrap_or_else(default)
+    }
+}
+
+/// Reads the name of a thread that can also name a folder.
+pub fn thread_name(name: &str) -> Result<String, String> {
+    let allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let fits = !name.is_empty() && name.len() <= 100 && !name.starts_with('.');
+    if fits && name.chars().all(allowed) {
+        Ok(name.to_owned())
+    } else {
+        Err("a name has 1 to 100 bytes of letters, digits, `-`, `_` and `.`, and does not begin with `.`".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_leave_its_folder() {
+        for bad in ["", "..", "../x", "a/b", ".hidden", "a b", &"x".repeat(101)] {
+            assert!(thread_name(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(thread_name("我的-week.1"), Ok("我的-week.1".into()));
+    }
+}

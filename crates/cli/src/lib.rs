@@ -1,0 +1,35 @@
+#![doc = include_str!("../README.md")]
+
+mod app;
+mod archive;
+mod belongings;
+mod chat;
+mod command;
+mod drive;
+mod flags;
+mod inspect;
+mod lang;
+mod model;
+mod observe;
+mod open;
+mod reply;
+mod screen;
+mod serve;
+mod store;
+mod talk;
+mod threads;
+mod told;
+mod trace;
+mod wired;
+
+pub use app::App;
+pub use belongings::{Belongings, Folders};
+pub use command::{Command, Format, Say};
+pub use flags::{Flags, Provider, thread_name};
+pub use lang::{Lang, UnknownLang};
+pub use open::Opened;
+pub use screen::Screen;
+pub use store::without_password;
+pub use talk::Talk;
+pub use told::Told;
+pub use wired::{Beside, Wired};

@@ -1,0 +1,219 @@
+//! What a person means who types something under a card. The page of `fugato-axum` offers the same
+//! choices as buttons.
+use fugato_agent::ShortAnswer;
+use fugato_state::Interrupt;
+use fugato_stream::{Answered, Reply};
+use serde_json::{Value, json};
+
+use crate::Lang;
+
+/// How a card is answered. It follows from the schema of the answer, and from what the prompt says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// One of several options.
+    Choice,
+    /// Yes or no, and nothing else.
+    Flag,
+    /// Yes, no, or why not.
+    Consent,
+    /// Words, in the field `text` of an object.
+    Text,
+    /// Words.
+    Words,
+    /// Anything else.
+    Json,
+}
+
+/// One of several answers.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Choice {
+    pub(crate) name: String,
+    value: Value,
+}
+
+impl Form {
+    fn of(asked: &Interrupt) -> Self {
+        let (prompt, schema) = (&asked.question.prompt, asked.question.schema.as_value());
+        let is = |kind: &str| schema.get("type").and_then(Value::as_str) == Some(kind);
+        let acts = schema.pointer("/properties/action").is_some();
+        match () {
+            () if !options(asked).is_empty() => Self::Choice,
+            () if is("boolean") => Self::Flag,
+            () if acts && prompt.get("type").and_then(Value::as_str) == Some("confirm") => {
+                Self::Consent
+            }
+            () if is("object") => Self::Text,
+            () if is("string") => Self::Words,
+            () => Self::Json,
+        }
+    }
+}
+
+/// The options of a card, as they are numbered.
+pub(crate) fn options(asked: &Interrupt) -> Vec<Choice> {
+    let prompt = asked.question.prompt.get("options");
+    let options = prompt.or_else(|| asked.question.schema.as_value().get("enum"));
+    let options = options.and_then(Value::as_array).into_iter().flatten();
+    options
+        .map(|option| {
+            let field = |names: &[&str]| names.iter().find_map(|name| option.get(name)).cloned();
+            let value = field(&["value", "id", "label"]).unwrap_or_else(|| option.clone());
+            let name = field(&["label", "title"]).unwrap_or_else(|| value.clone());
+            let name = name
+                .as_str()
+                .map_or_else(|| name.to_string(), str::to_owned);
+            Choice { name, value }
+        })
+        .collect()
+}
+
+/// What was typed, as an answer; none if it is not clear what it means.
+pub(crate) fn read(asked: &Interrupt, said: &str) -> Option<Answered> {
+    let (mut reason, short) = (None, ShortAnswer::of(said));
+    let reply = match Form::of(asked) {
+        Form::Choice => {
+            let number: Option<usize> = said.trim_end_matches('.').parse().ok();
+            let chosen = options(asked).into_iter().enumerate().find(|(at, option)| {
+                number == Some(at + 1) || option.name.eq_ignore_ascii_case(said)
+            });
+            Reply::Value(chosen?.1.value)
+        }
+        Form::Flag | Form::Consent
+            if matches!(short, Some(ShortAnswer::Yes | ShortAnswer::Continue)) =>
+        {
+            Reply::Approve
+        }
+        Form::Flag | Form::Consent
+            if matches!(short, Some(ShortAnswer::No | ShortAnswer::Cancel)) =>
+        {
+            Reply::Reject
+        }
+        Form::Flag => return None,
+        Form::Consent => {
+            reason = Some(said.to_owned());
+            Reply::Reject
+        }
+        Form::Text => Reply::Value(json!({ "text": said })),
+        Form::Words => Reply::Value(said.into()),
+        Form::Json => Reply::Value(serde_json::from_str(said).unwrap_or_else(|_| said.into())),
+    };
+    Some(answered(asked, reply, reason))
+}
+
+/// An answer that is given as a value.
+pub(crate) fn value(asked: &Interrupt, value: Value) -> Answered {
+    answered(asked, Reply::Value(value), None)
+}
+
+/// Consent, if the card asks for that.
+pub(crate) fn agreed(asked: &Interrupt) -> Option<Answered> {
+    let agrees = matches!(Form::of(asked), Form::Flag | Form::Consent);
+    agrees.then(|| answered(asked, Reply::Approve, None))
+}
+
+/// The person was shown the card, so the answer bears its digest.
+fn answered(asked: &Interrupt, reply: Reply, reason: Option<String>) -> Answered {
+    let mut answered = Answered::to(asked.id.clone(), reply);
+    answered.reason = reason;
+    answered.digest.clone_from(&asked.question.digest);
+    answered
+}
+
+/// What to type, in a few words.
+pub(crate) fn prompt(asked: &Interrupt, lang: Lang) -> &'static str {
+    match Form::of(asked) {
+        Form::Choice => lang.pick("a number or a name: ", "[编号或名称] "),
+        Form::Flag => lang.pick("[y]es or [n]o: ", "[是/否] "),
+        Form::Consent => lang.pick("[y]es, [n]o, or why not: ", "[是/否，或说明原因] "),
+        Form::Text | Form::Words | Form::Json => "> ",
+    }
+}
+
+/// An answer for `--answer`.
+pub(crate) fn example(asked: &Interrupt) -> String {
+    match Form::of(asked) {
+        Form::Choice => {
+            let first = options(asked).into_iter().next();
+            first.map_or_else(|| "null".into(), |option| option.value.to_string())
+        }
+        Form::Flag => "true".into(),
+        Form::Consent => r#"{"action": "approve"}"#.into(),
+        Form::Text => r#"{"text": "…"}"#.into(),
+        Form::Words => r#""…""#.into(),
+        Form::Json => "…".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fugato_state::{Question, Schema};
+
+    use super::*;
+
+    fn asking(schema: Value, prompt: Value) -> Interrupt {
+        let mut question = Question::new::<bool>("answer", prompt).digest("d1");
+        question.schema = serde_json::from_value::<Schema>(schema).unwrap();
+        Interrupt {
+            id: "i".into(),
+            task: "ask#1".into(),
+            question,
+        }
+    }
+
+    fn consent() -> Interrupt {
+        let schema = json!({ "type": "object", "properties": { "action": {}, "text": {} } });
+        asking(schema, json!({ "type": "confirm" }))
+    }
+
+    fn reply(asked: &Interrupt, said: &str) -> Option<(Reply, Option<String>)> {
+        let answered = read(asked, said)?;
+        assert_eq!(answered.digest.as_deref(), Some("d1"));
+        Some((answered.reply, answered.reason))
+    }
+
+    #[test]
+    fn only_the_whole_utterance_is_yes_or_no() {
+        for yes in ["Yes!", "好的。", "go ahead"] {
+            assert_eq!(reply(&consent(), yes), Some((Reply::Approve, None)));
+        }
+        for no in ["no", "算了"] {
+            assert_eq!(reply(&consent(), no), Some((Reply::Reject, None)));
+        }
+        let why = "yes, but not on Friday";
+        assert_eq!(
+            reply(&consent(), why),
+            Some((Reply::Reject, Some(why.into())))
+        );
+    }
+
+    #[test]
+    fn a_flag_is_never_guessed() {
+        let flag = asking(json!({ "type": "boolean" }), json!({}));
+        assert_eq!(reply(&flag, "ok"), Some((Reply::Approve, None)));
+        assert_eq!(reply(&flag, "no"), Some((Reply::Reject, None)));
+        assert_eq!(reply(&flag, "yes, but not on Friday"), None);
+    }
+
+    #[test]
+    fn yes_to_a_question_is_its_answer() {
+        let said = |value: Value| Some((Reply::Value(value), None));
+        let words = asking(json!({ "type": "string" }), json!("Before noon?"));
+        assert_eq!(reply(&words, "yes"), said("yes".into()));
+        let text = asking(json!({ "type": "object" }), json!("Before noon?"));
+        assert_eq!(reply(&text, "yes"), said(json!({ "text": "yes" })));
+        let number = asking(json!({ "type": "integer" }), json!("How many?"));
+        assert_eq!(reply(&number, "12"), said(12.into()));
+    }
+
+    #[test]
+    fn an_option_is_chosen_by_its_number_or_its_name() {
+        let options = json!({ "options": [{ "label": "Oslo", "value": 7 }, "Bergen"] });
+        let city = asking(json!({}), options);
+        let said = |value: Value| Some((Reply::Value(value), None));
+        assert_eq!(reply(&city, "1."), said(7.into()));
+        assert_eq!(reply(&city, "bergen"), said("Bergen".into()));
+        assert_eq!(reply(&city, "Rome"), None);
+        assert_eq!(reply(&city, "3"), None);
+        assert_eq!(agreed(&city), None);
+    }
+}

@@ -1,0 +1,133 @@
+//! The agent and its page over HTTP.
+use std::net::SocketAddr;
+
+use async_trait::async_trait;
+use fugato_axum::{AgentRoutes, Authenticate, Caller, Denied, Page, Parts};
+use fugato_graph::BoxError;
+use tokio::net::TcpListener;
+
+use crate::{Screen, Told, Wired, told::Tell as _};
+
+/// Where a server listens, and for whom.
+pub(crate) struct Door {
+    listen: SocketAddr,
+    key: Option<String>,
+}
+
+impl Door {
+    /// Beyond this machine, only those are let in who know a key.
+    pub(crate) fn new(listen: SocketAddr, client_key_env: Option<&str>) -> Result<Self, Told> {
+        let key = client_key(client_key_env)?;
+        if !listen.ip().is_loopback() && key.is_none() {
+            return Err(Told::new(format!(
+                "{listen} can be reached from other machines: name the variable with a key by --client-key-env, or listen on 127.0.0.1"
+            )));
+        }
+        Ok(Self { listen, key })
+    }
+
+    /// Serves until the process is asked to end.
+    pub(crate) async fn serve(
+        self,
+        wired: impl Wired,
+        page: Page,
+        screen: &mut Screen,
+    ) -> Result<(), BoxError> {
+        let listen = self.listen;
+        let listener = TcpListener::bind(listen).await;
+        let listener = listener.tell(|| format!("cannot listen on {listen}"))?;
+        let address = listener.local_addr()?;
+        let (agent, paths) = wired.parts();
+        let routes = AgentRoutes::new(agent).page(page).beside(paths).recovers();
+        let routes = match self.key {
+            Some(key) => routes.authenticate(Keyed(key)),
+            // A page of elsewhere could call this machine by a name of its own.
+            None => routes.hosts(["localhost", "127.0.0.1", "[::1]"]),
+        };
+        let told = screen.lang.pick("open ", "请打开 ");
+        screen.line(format!("{told}http://{address}/"));
+        let left = fugato_axum::serve(listener, routes, stopped()).await?;
+        if left > 0 {
+            screen.progress(&format!(
+                "{left} runs were given up; the next start goes on with them"
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn client_key(name: Option<&str>) -> Result<Option<String>, Told> {
+    let Some(name) = name else { return Ok(None) };
+    let key = std::env::var(name).tell(|| format!("--client-key-env {name}"))?;
+    if key.trim().is_empty() {
+        return Err(Told::new(format!(
+            "the variable {name} is empty; it must hold the key that clients send"
+        )));
+    }
+    Ok(Some(key))
+}
+
+/// Ready when the process is asked to end.
+async fn stopped() {
+    let interrupted = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut asked) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = asked.recv() => {}
+                _ = interrupted => {}
+            }
+            return;
+        }
+    }
+    drop(interrupted.await);
+}
+
+/// Lets in whoever sends the key.
+struct Keyed(String);
+
+#[async_trait]
+impl Authenticate for Keyed {
+    async fn caller(&self, request: &Parts) -> Result<Caller, Denied> {
+        let sent = request.headers.get("authorization");
+        let sent = sent.and_then(|value| value.to_str().ok());
+        let sent = sent.and_then(|value| value.strip_prefix("Bearer "));
+        match sent {
+            Some(sent) if same(sent.as_bytes(), self.0.as_bytes()) => Ok(Caller::default()),
+            _ => Err(Denied::unauthorized(
+                "send the key of this server: Authorization: Bearer …",
+            )),
+        }
+    }
+}
+
+/// Compares in a time that does not tell where two keys differ.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_are_let_in_by_a_key_only() {
+        let beyond: SocketAddr = "0.0.0.0:80".parse().unwrap();
+        let refused = Door::new(beyond, None).err().unwrap().to_string();
+        assert!(refused.contains("--client-key-env"), "{refused}");
+        let missing = Door::new(beyond, Some("NO_SUCH_VARIABLE_HERE"));
+        assert_eq!(
+            missing.err().unwrap().to_string(),
+            "--client-key-env NO_SUCH_VARIABLE_HERE"
+        );
+        assert!(Door::new("127.0.0.1:0".parse().unwrap(), None).is_ok());
+    }
+
+    #[test]
+    fn keys_are_compared_as_a_whole() {
+        assert!(same(b"abc", b"abc"));
+        assert!(!same(b"abc", b"abd"));
+        assert!(!same(b"abc", b"ab"));
+    }
+}

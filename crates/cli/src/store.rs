@@ -1,0 +1,159 @@
+//! The log of threads, wherever it lies.
+use std::{path::Path, sync::Arc};
+
+use fugato_graph::BoxError;
+use fugato_sqlite::SqliteLog;
+use fugato_store::{DocStore, MemoryDocs, MemoryLog, ThreadStore};
+
+use crate::{Told, told::Tell as _};
+
+/// A log of any kind, and the documents beside it.
+pub(crate) struct Store {
+    pub(crate) log: Arc<dyn ThreadStore>,
+    pub(crate) docs: Arc<dyn DocStore>,
+}
+
+impl Store {
+    /// One that is gone with the process.
+    pub(crate) fn in_memory() -> Self {
+        Self {
+            log: Arc::new(MemoryLog::default()),
+            docs: Arc::new(MemoryDocs::default()),
+        }
+    }
+
+    fn in_file(path: &Path) -> Result<Self, BoxError> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)
+                .tell(|| format!("cannot make the folder {}", folder.display()))?;
+        }
+        let log = SqliteLog::open(path)?;
+        Ok(Self {
+            docs: Arc::new(log.docs()),
+            log: Arc::new(log),
+        })
+    }
+}
+
+/// Opens the log at an address. A file is made only if `new` is allowed; none if it is not there.
+pub(crate) async fn open(
+    address: &str,
+    folder: &Path,
+    new: bool,
+) -> Result<Option<Store>, BoxError> {
+    let Some((scheme, _)) = address.split_once("://") else {
+        let path = Path::new(address.strip_prefix("sqlite:").unwrap_or(address));
+        if !new && !path.exists() {
+            return Ok(None);
+        }
+        return Store::in_file(path).map(Some);
+    };
+    match connect(scheme, address, folder).await {
+        None => Err(Told::new(format!(
+            "--store {} is no log: allowed are {}",
+            without_password(address),
+            allowed()
+        ))
+        .into()),
+        Some(store) => {
+            let store = store.tell(|| format!("--store {}", without_password(address)))?;
+            Ok(Some(store))
+        }
+    }
+}
+
+/// The log of a server; none if it is of no kind that this program has.
+#[cfg_attr(
+    not(any(feature = "mysql", feature = "postgres", feature = "redis")),
+    expect(
+        unused_variables,
+        clippy::unused_async,
+        reason = "without servers there is nothing to connect to"
+    )
+)]
+async fn connect(scheme: &str, address: &str, folder: &Path) -> Option<Result<Store, BoxError>> {
+    match scheme {
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => Some(postgres(address).await),
+        // What lies beside these logs is kept in the folder.
+        #[cfg(feature = "redis")]
+        "redis" | "rediss" => Some(match fugato_redis::RedisLog::connect(address).await {
+            Ok(log) => beside(Arc::new(log), folder),
+            Err(error) => Err(error.into()),
+        }),
+        #[cfg(feature = "mysql")]
+        "mysql" => Some(match fugato_mysql::MySqlLog::connect(address).await {
+            Ok(log) => beside(Arc::new(log), folder),
+            Err(error) => Err(error.into()),
+        }),
+        _ => None,
+    }
+}
+
+#[cfg(feature = "postgres")]
+async fn postgres(address: &str) -> Result<Store, BoxError> {
+    let log = fugato_postgres::PostgresLog::connect(address).await?;
+    Ok(Store {
+        docs: Arc::new(log.docs()),
+        log: Arc::new(log),
+    })
+}
+
+#[cfg(any(feature = "mysql", feature = "redis"))]
+fn beside(log: Arc<dyn ThreadStore>, folder: &Path) -> Result<Store, BoxError> {
+    let Store { docs, .. } = Store::in_file(&folder.join("docs.db"))?;
+    Ok(Store { log, docs })
+}
+
+fn allowed() -> String {
+    let servers = [
+        ("postgres://…", cfg!(feature = "postgres")),
+        ("redis://…", cfg!(feature = "redis")),
+        ("mysql://…", cfg!(feature = "mysql")),
+    ];
+    let mut allowed = vec!["a path", "sqlite:PATH"];
+    allowed.extend(servers.iter().filter(|(_, has)| *has).map(|(name, _)| name));
+    allowed.join(", ")
+}
+
+/// An address as it can be shown.
+pub fn without_password(address: &str) -> String {
+    match (address.split_once("://"), address.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://…@{rest}"),
+        _ => address.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_no_log_is_refused_without_its_password() {
+        let refused = open("ftp://me:secret@host/x", Path::new("."), true).await;
+        let error = refused.err().unwrap().to_string();
+        assert!(error.starts_with("--store ftp://…@host/x is no log: allowed are a path"));
+    }
+
+    #[tokio::test]
+    async fn a_file_is_made_only_for_a_new_thread() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/threads.db");
+        let address = path.display().to_string();
+        assert!(
+            open(&address, folder.path(), false)
+                .await
+                .unwrap()
+                .is_none()
+        );
+        assert!(!path.exists());
+        let sqlite = format!("sqlite:{address}");
+        assert!(open(&sqlite, folder.path(), true).await.unwrap().is_some());
+        assert!(
+            open(&address, folder.path(), false)
+                .await
+                .unwrap()
+                .is_some()
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! Saying something to an agent, and answering what it asks.
+use std::sync::Arc;
+
+use fugato_axum::{Agent, Caller, Said};
+use fugato_graph::{Answers, BoxError, Ended, Run, RunError, Standing};
+use fugato_state::{Interrupt, ThreadId};
+use fugato_stream::Answered;
+use serde_json::{Map, Value};
+
+use crate::{
+    Say, Screen, Told,
+    drive::{Patience, follow, is_overtaken},
+    reply,
+};
+
+/// A thread of an agent, and the terminal in which a person talks to it.
+#[derive(Debug)]
+pub struct Talk<'a, A> {
+    pub(crate) agent: &'a A,
+    pub(crate) thread: ThreadId,
+    /// The command line that goes on with the thread.
+    pub(crate) again: String,
+}
+
+/// How a thread came to rest.
+enum Rest<S> {
+    /// It waits for an answer that nobody is there to give.
+    Parked,
+    /// Nothing is left to do.
+    Ended(Option<Arc<S>>),
+}
+
+impl<'a, A: Agent> Talk<'a, A> {
+    /// A talk in this thread. `again` is the command line that goes on with it; it is told where
+    /// the thread waits.
+    pub fn new(agent: &'a A, thread: ThreadId, again: impl Into<String>) -> Self {
+        Self {
+            agent,
+            thread,
+            again: again.into(),
+        }
+    }
+
+    /// Says something, or goes on where the thread stands, card by card, until nothing is left to
+    /// do. Returns the state then; none if the thread waits for an answer, or never began.
+    ///
+    /// In a thread that waits, the words are the answer.
+    pub async fn say(
+        &self,
+        mut say: Say,
+        screen: &mut Screen,
+    ) -> Result<Option<Arc<A::State>>, BoxError> {
+        let mut patience = Patience::default();
+        let state = loop {
+            match self.work(&mut say, screen).await {
+                Ok(Rest::Parked) => return Ok(None),
+                Ok(Rest::Ended(state)) => break state,
+                Err(error) => match error.downcast::<RunError>() {
+                    Ok(error) if is_overtaken(&error) && patience.wait(&error, screen).await => {}
+                    Ok(error) => return Err(error),
+                    Err(error) => return Err(error),
+                },
+            }
+        };
+        if say.answer.is_some() {
+            let unused = screen.lang.pick(
+                "--answer was not used: no card is open",
+                "没有等待回答的卡片，--answer 未被使用",
+            );
+            screen.progress(unused);
+        }
+        Ok(state)
+    }
+
+    async fn work(&self, say: &mut Say, screen: &mut Screen) -> Result<Rest<A::State>, BoxError> {
+        let runner = self.agent.runner();
+        let mut ended = self.begin(say, screen).await?;
+        let mut read = false;
+        while let Some(asked) = ended.as_ref().and_then(|ended| ended.interrupts().first()) {
+            screen.card(asked, std::mem::replace(&mut read, true));
+            let Some(answered) = reply_to(asked, say, screen).await? else {
+                self.park(asked, screen);
+                return Ok(Rest::Parked);
+            };
+            let run = self.answer(asked, answered)?;
+            ended = Some(follow(screen, run).await?);
+            (say.answer, say.text) = (None, None);
+        }
+        Ok(Rest::Ended(runner.state(&self.thread).await?))
+    }
+
+    /// Begins, or goes on where the thread stands; none if there is nothing to go on with.
+    async fn begin(
+        &self,
+        say: &mut Say,
+        screen: &mut Screen,
+    ) -> Result<Option<Ended<A::State>>, BoxError> {
+        let runner = self.agent.runner();
+        let go_on = screen
+            .lang
+            .pick("going on where it was left", "从上次中断处继续");
+        let words = match runner.standing(&self.thread).await? {
+            Standing::New => say.text.clone().or_else(|| say.first.clone()),
+            Standing::Waiting(interrupts) => {
+                screen.progress(go_on);
+                let state = runner.state(&self.thread).await?;
+                return Ok(state.map(|state| Ended::parked(state, interrupts)));
+            }
+            Standing::Unfinished | Standing::Sleeping { .. } => {
+                screen.progress(go_on);
+                let ended = follow(screen, runner.recover(&self.thread)).await?;
+                if say.text.is_none() || !ended.interrupts().is_empty() {
+                    // Words that were to begin something do not answer a card that came meanwhile.
+                    say.text = None;
+                    return Ok(Some(ended));
+                }
+                say.text.clone()
+            }
+            Standing::Failed { error } if say.text.is_none() => {
+                screen.progress(&error);
+                screen.progress(
+                    screen
+                        .lang
+                        .pick("trying again what failed", "重试失败的步骤"),
+                );
+                return Ok(Some(follow(screen, runner.retry(&self.thread)).await?));
+            }
+            _ => say.text.clone(),
+        };
+        let Some(words) = words else { return Ok(None) };
+        let run = self.start(words, say.extra.clone()).await?;
+        let ended = follow(screen, run).await?;
+        say.text = None;
+        Ok(Some(ended))
+    }
+
+    pub(crate) async fn start(
+        &self,
+        words: String,
+        extra: Map<String, Value>,
+    ) -> Result<Run<A::State>, BoxError> {
+        let mut said = Said::new(Caller::default(), words);
+        said.extra = extra;
+        let input = self.agent.input(said).await?;
+        Ok(self.agent.runner().start(&self.thread, input))
+    }
+
+    pub(crate) fn answer(
+        &self,
+        asked: &Interrupt,
+        answered: Answered,
+    ) -> Result<Run<A::State>, BoxError> {
+        let digest = answered.digest.clone();
+        let (id, value) = (asked.id.clone(), self.agent.answer(asked, answered)?);
+        let answers = match digest {
+            Some(digest) => Answers::none().approving(id, value, digest)?,
+            None => Answers::to(id, value)?,
+        };
+        Ok(self.agent.runner().resume(&self.thread, answers))
+    }
+
+    /// The thread waits; everything is stored.
+    fn park(&self, asked: &Interrupt, screen: &mut Screen) {
+        let how = format!("{} --answer '{}'", self.again, reply::example(asked));
+        let text = screen.lang.pick(
+            format!("\nThe conversation waits for an answer to {}. Answer with:\n  {how}\nor agree to everything with --yes.", asked.id),
+            format!("\n会话在等待对 {} 的回答。可以这样回答：\n  {how}\n或用 --yes 全部同意。", asked.id),
+        );
+        screen.line(text);
+    }
+}
+
+/// The answer to a card; none if nobody is there to give one.
+async fn reply_to(
+    asked: &Interrupt,
+    say: &Say,
+    screen: &mut Screen,
+) -> Result<Option<Answered>, BoxError> {
+    if let Some(value) = &say.answer {
+        return Ok(Some(reply::value(asked, value.clone())));
+    }
+    if let Some(words) = &say.text {
+        let answered = reply::read(asked, words).ok_or_else(|| {
+            let form = reply::prompt(asked, crate::Lang::En);
+            Told::new(format!(
+                "the conversation waits for an answer, and {words:?} is none; allowed: {}",
+                form.trim_end_matches([':', ' '])
+            ))
+        })?;
+        return Ok(Some(answered));
+    }
+    if say.yes
+        && let Some(agreed) = reply::agreed(asked)
+    {
+        return Ok(Some(agreed));
+    }
+    while screen.is_interactive() {
+        let Some(said) = screen.ask(reply::prompt(asked, screen.lang)).await? else {
+            break;
+        };
+        if let Some(answered) = reply::read(asked, &said) {
+            return Ok(Some(answered));
+        }
+    }
+    Ok(None)
+}

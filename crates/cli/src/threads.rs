@@ -1,0 +1,128 @@
+//! What a person has stored: listed, taken along, or removed.
+use std::path::Path;
+
+use fugato_axum::Agent;
+use fugato_graph::{BoxError, Standing};
+use fugato_state::ThreadId;
+use fugato_store::{ThreadFilter, ThreadStore};
+use serde_json::json;
+
+use crate::{
+    Belongings, Screen, Told, archive::Archive, inspect::PAGE, store::Store, told::Tell as _,
+};
+
+/// Lists threads, with what each is about and how it stands.
+pub(crate) async fn list<A: Agent>(
+    agent: &A,
+    store: &dyn ThreadStore,
+    screen: &mut Screen,
+) -> Result<(), BoxError> {
+    let runner = agent.runner();
+    let mut filter = ThreadFilter::default();
+    loop {
+        let page = store.list(filter.clone()).await?;
+        for summary in &page {
+            let state = runner.state(&summary.thread).await?;
+            let standing = runner.standing(&summary.thread).await?;
+            let title = state.and_then(|state| agent.title(&state));
+            let (name, stands) = (summary.thread.as_str(), stands(&standing));
+            let title = title.unwrap_or_default();
+            screen.line(format!("{name}  {stands}  {title}").trim_end());
+        }
+        if page.len() < filter.limit {
+            return Ok(());
+        }
+        filter.after = page.last().map(|summary| summary.thread.clone());
+    }
+}
+
+fn stands(standing: &Standing) -> &'static str {
+    match standing {
+        Standing::New => "new",
+        Standing::Waiting(_) => "waits for an answer",
+        Standing::Unfinished => "interrupted",
+        Standing::Failed { .. } => "failed",
+        _ => "finished",
+    }
+}
+
+/// Writes everything of a thread into a folder: the log line by line, and what belongs to it.
+pub(crate) async fn export<A: Agent>(
+    archive: &Archive<'_, A>,
+    belongings: &dyn Belongings,
+    folder: &Path,
+    screen: &mut Screen,
+) -> Result<(), BoxError> {
+    std::fs::create_dir_all(folder)
+        .tell(|| format!("cannot make the folder {}", folder.display()))?;
+    let path = folder.join("log.jsonl");
+    std::fs::write(&path, log_lines(archive).await?)
+        .tell(|| format!("cannot write {}", path.display()))?;
+    belongings.export(&archive.thread, folder).await?;
+    let written = screen.lang.pick("written: ", "已写入：");
+    screen.line(format!("{written}{}", folder.display()));
+    Ok(())
+}
+
+/// One record of the log a line, the oldest first.
+async fn log_lines<A: Agent>(archive: &Archive<'_, A>) -> Result<String, BoxError> {
+    let mut lines = String::new();
+    let mut from = 1;
+    loop {
+        let page = archive
+            .runner()
+            .history(&archive.thread, from, PAGE)
+            .await?;
+        for entry in &page {
+            let line = json!({ "seq": entry.seq, "at": entry.at, "run": entry.run.to_string(), "fact": entry.fact });
+            lines.push_str(&line.to_string());
+            lines.push('\n');
+            from = entry.seq + 1;
+        }
+        if page.len() < PAGE {
+            return Ok(lines);
+        }
+    }
+}
+
+/// Removes a thread with everything that belongs to it, once the person has agreed.
+pub(crate) async fn delete(
+    store: Option<Store>,
+    belongings: &dyn Belongings,
+    thread: &ThreadId,
+    yes: bool,
+    screen: &mut Screen,
+) -> Result<(), BoxError> {
+    let name = thread.as_str();
+    let logged = match &store {
+        Some(store) => store.log.head(thread).await?.is_some(),
+        None => false,
+    };
+    if !logged && !belongings.exist(thread).await? {
+        Err(Told::new(format!(
+            "there is nothing of a conversation {name:?}; the command `threads` lists them"
+        )))?;
+    }
+    let question = screen.lang.pick(
+        format!("Delete the conversation {name:?} with everything that belongs to it? [y/n] "),
+        format!("删除会话 {name:?} 及其全部内容？[y/n] "),
+    );
+    let agreed = yes || screen.is_interactive() && is_yes(screen.ask(&question).await?.as_deref());
+    if !agreed {
+        Err(Told::new(
+            "nothing was deleted; --yes deletes without asking",
+        ))?;
+    }
+    // The log goes last: as long as it is there, what is left can be found and deleted again.
+    belongings.delete(thread).await?;
+    if let Some(store) = store {
+        store.log.remove(thread).await?;
+    }
+    let deleted = screen.lang.pick("deleted: ", "已删除：");
+    screen.line(format!("{deleted}{name}"));
+    Ok(())
+}
+
+fn is_yes(said: Option<&str>) -> bool {
+    matches!(said.map(str::trim), Some("y" | "Y" | "yes" | "是"))
+}

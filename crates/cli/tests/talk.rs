@@ -1,0 +1,249 @@
+//! Saying something to an agent that asks before it is done.
+#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+use std::{process::ExitCode, sync::Arc};
+
+use async_trait::async_trait;
+use clap::Parser;
+use fugato_axum::{Agent, Said, Unusable};
+use fugato_cli::{App, Command, Flags, Opened};
+use fugato_graph::{END, Graph, Runner, RunnerOptions, Standing};
+use fugato_sqlite::SqliteLog;
+use fugato_state::{State, ThreadId};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Letter {
+    wish: String,
+    sent: Option<bool>,
+    to: String,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Change {
+    Wished(String),
+    Judged(bool),
+    Addressed(String),
+}
+
+impl State for Letter {
+    type Update = Change;
+
+    fn apply(&mut self, change: Change) {
+        match change {
+            Change::Wished(wish) => {
+                *self = Self {
+                    wish,
+                    ..Self::default()
+                }
+            }
+            Change::Judged(sent) => self.sent = Some(sent),
+            Change::Addressed(to) => self.to = to,
+        }
+    }
+}
+
+struct Writer(Runner<Letter>);
+
+#[async_trait]
+impl Agent for Writer {
+    type State = Letter;
+
+    fn name(&self) -> &'static str {
+        "writer"
+    }
+
+    fn runner(&self) -> &Runner<Letter> {
+        &self.0
+    }
+
+    async fn input(&self, said: Said) -> Result<Vec<Change>, Unusable> {
+        if said.text.len() > 100 {
+            return Err(Unusable::new("too long: at most 100 bytes are allowed"));
+        }
+        Ok(vec![Change::Wished(said.text)])
+    }
+
+    fn title(&self, letter: &Letter) -> Option<String> {
+        Some(letter.wish.clone())
+    }
+}
+
+fn graph() -> Graph<Letter> {
+    let card = |letter: &Letter| json!({ "title": "Send it?", "text": letter.wish });
+    Graph::<Letter>::starting_at("confirm")
+        .pause("confirm", card, |_, sent: bool| Change::Judged(sent))
+        .pause(
+            "address",
+            |_| json!({ "title": "To whom?" }),
+            |_, to: String| Change::Addressed(to),
+        )
+        .branch("confirm", ["address", END], |letter: &Letter| {
+            if letter.sent == Some(true) {
+                "address"
+            } else {
+                END
+            }
+        })
+        .edge("address", END)
+        .build()
+        .unwrap()
+}
+
+#[derive(Parser)]
+struct Args {
+    #[command(flatten)]
+    flags: Flags,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// A folder, and the program run in it.
+struct Work(tempfile::TempDir);
+
+impl Work {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    async fn run(&self, args: &[&str]) -> bool {
+        let dir = self.0.path().join("data");
+        let all = ["writer", "--dir", dir.to_str().unwrap()];
+        let args = Args::parse_from(all.into_iter().chain(args.iter().copied()));
+        let app = App::new("writer", args.flags);
+        let ended = app
+            .run(args.command, async |open: Opened| {
+                assert!(open.model.is_none());
+                Ok(Writer(open.runner(graph())))
+            })
+            .await;
+        ended == ExitCode::SUCCESS
+    }
+
+    fn runner(&self) -> Runner<Letter> {
+        let log = SqliteLog::open(self.0.path().join("data/threads.db")).unwrap();
+        Runner::new(graph(), Arc::new(log)).options(RunnerOptions::default())
+    }
+
+    /// How a thread stands: its state, and what it waits for.
+    async fn stands(&self, thread: &str) -> (Option<Letter>, Vec<String>) {
+        let (runner, thread) = (self.runner(), ThreadId::new(thread).unwrap());
+        let state = runner.state(&thread).await.unwrap();
+        let open = match runner.standing(&thread).await.unwrap() {
+            Standing::Waiting(open) => open,
+            _ => vec![],
+        };
+        let open = open.into_iter().map(|asked| asked.task).collect();
+        (state.map(|state| (*state).clone()), open)
+    }
+}
+
+fn letter(wish: &str, sent: Option<bool>, to: &str) -> Letter {
+    Letter {
+        wish: wish.into(),
+        sent,
+        to: to.into(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_waits_until_it_is_answered_by_words_or_by_json() {
+    let work = Work::new();
+    assert!(work.run(&["say", "thank Ada"]).await);
+    let asked = (
+        Some(letter("thank Ada", None, "")),
+        vec!["confirm#1".to_owned()],
+    );
+    assert_eq!(work.stands("default").await, asked);
+    // Nothing new is said: the same card is shown.
+    assert!(work.run(&["say"]).await);
+    assert_eq!(work.stands("default").await, asked);
+    // What is neither yes nor no is refused, and so is what the schema refuses.
+    assert!(!work.run(&["say", "yes, but later"]).await);
+    assert!(!work.run(&["say", "--answer", "12"]).await);
+    assert_eq!(work.stands("default").await, asked);
+    // Yes is the answer to the card, and not a new wish.
+    assert!(work.run(&["say", "yes"]).await);
+    let to = (
+        Some(letter("thank Ada", Some(true), "")),
+        vec!["address#1".to_owned()],
+    );
+    assert_eq!(work.stands("default").await, to);
+    // Consent is no answer to a question.
+    assert!(work.run(&["say", "--yes"]).await);
+    assert_eq!(work.stands("default").await, to);
+    assert!(work.run(&["say", "--answer", r#""Ada""#]).await);
+    let done = (Some(letter("thank Ada", Some(true), "Ada")), vec![]);
+    assert_eq!(work.stands("default").await, done);
+    // And now the words are a wish again.
+    assert!(work.run(&["say", "thank Bob"]).await);
+    assert!(work.run(&["say", "no"]).await);
+    let refused = (Some(letter("thank Bob", Some(false), "")), vec![]);
+    assert_eq!(work.stands("default").await, refused);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn threads_are_looked_at_copied_taken_along_and_removed() {
+    let work = Work::new();
+    assert!(!work.run(&["threads"]).await, "there is no log yet");
+    assert!(work.run(&["graph"]).await);
+    assert!(
+        !work.0.path().join("data").exists(),
+        "looking makes nothing"
+    );
+
+    assert!(work.run(&["say", "thank Ada"]).await);
+    std::fs::create_dir(work.0.path().join("data/default")).unwrap();
+    std::fs::write(work.0.path().join("data/default/note"), "blue ink").unwrap();
+    for look in [
+        &["threads"][..],
+        &["history"],
+        &["show", "2"],
+        &["trace", "--full"],
+    ] {
+        assert!(work.run(look).await, "{look:?}");
+    }
+    assert!(!work.run(&["show", "4711"]).await);
+    assert!(!work.run(&["history", "--thread", "other"]).await);
+
+    let (runner, thread) = (work.runner(), ThreadId::new("default").unwrap());
+    let history = runner.history(&thread, 1, 100).await.unwrap();
+    let last = history.iter().rfind(|entry| entry.is_checkpoint()).unwrap();
+    let last = last.seq.to_string();
+    assert!(work.run(&["fork", &last, "other"]).await);
+    // The copy goes on where the other one asked.
+    assert!(work.run(&["say", "--thread", "other"]).await);
+    let asked = (
+        Some(letter("thank Ada", None, "")),
+        vec!["confirm#1".to_owned()],
+    );
+    assert_eq!(work.stands("other").await, asked);
+    let copy = std::fs::read_to_string(work.0.path().join("data/other/note"));
+    assert_eq!(copy.unwrap(), "blue ink");
+    assert!(!work.run(&["fork", &last, "other"]).await, "it is taken");
+
+    let taken = work.0.path().join("taken");
+    assert!(work.run(&["export", taken.to_str().unwrap()]).await);
+    let log = std::fs::read_to_string(taken.join("log.jsonl")).unwrap();
+    assert_eq!(log.lines().count(), history.len());
+    assert!(taken.join("note").exists());
+
+    assert!(!work.run(&["delete", "default"]).await, "nobody agreed");
+    assert!(work.run(&["delete", "default", "--yes"]).await);
+    assert_eq!(work.stands("default").await, (None, vec![]));
+    assert!(!work.0.path().join("data/default").exists());
+    assert!(!work.run(&["delete", "default", "--yes"]).await);
+    assert_eq!(work.stands("other").await, asked);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_used_fails_and_begins_nothing() {
+    let work = Work::new();
+    assert!(!work.run(&["say", &"x".repeat(101)]).await);
+    assert_eq!(work.stands("default").await, (None, vec![]));
+    assert!(!work.run(&["--store", "ftp://host/x", "say", "hello"]).await);
+    let missing = ["--base-url", "http://127.0.0.1:1", "--model", "m"];
+    let missing = [&missing[..], &["--key-env", "NO_SUCH_VARIABLE_HERE", "say"]].concat();
+    assert!(!work.run(&missing).await);
+    assert!(!work.run(&["serve", "--listen", "0.0.0.0:0"]).await);
+}
