@@ -1,86 +1,88 @@
 //! The command line: what it takes, and what it does with it.
-mod archive;
 mod args;
 mod calendar;
-mod chat;
 mod desk;
-mod drive;
-mod inspect;
-mod log;
+mod kept;
 mod run;
-mod screen;
-mod serve;
-mod threads;
-mod trace;
 
 use std::process::ExitCode;
 
-use archive::Archive;
+use fugato::{
+    axum::{Asset, Page},
+    cli::{App, Command},
+};
+
 pub(crate) use args::Args;
-use args::Command;
 use desk::Desk;
-use screen::Screen;
+use kept::Kept;
 
-/// Runs a command. Errors name what was wrong and what is allowed, with their causes.
+/// Runs a command.
 pub(crate) async fn main(args: Args) -> ExitCode {
-    let mut screen = Screen::new(args.lang);
-    // A server ends in peace instead: it lets go of its conversations first.
-    let serves = matches!(args.command, Some(Command::Serve { .. }));
-    let done = tokio::select! {
-        done = carry_out(&args, &mut screen) => done,
-        Ok(()) = tokio::signal::ctrl_c(), if !serves => interrupted(&args),
+    let app = app(&args);
+    let Some(command) = args.command.clone() else {
+        let work = async |screen: &mut _| Ok(run::run(&app, &args, screen).await?);
+        return app.job(work).await;
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            Screen::new(args.lang).error(&error);
-            ExitCode::FAILURE
+    let serves = matches!(command, Command::Serve { .. });
+    app.run(Some(command), async |open| {
+        if open.reads {
+            return Ok(desk::to_read(&open).await?);
         }
-    }
+        let args = if serves { args.for_all() } else { args };
+        Ok(Desk::open(&args, open).await?.agent)
+    })
+    .await
 }
 
-/// What happened so far is stored, so there is nothing to save. The process ends here and now: a
-/// thread that waits for a line of the terminal would hold it back.
-fn interrupted(args: &Args) -> ! {
-    let mut screen = Screen::new(args.lang);
-    let chat = matches!(args.command, Some(Command::Chat));
-    let again = args.again(&args.thread, if chat { " chat" } else { "" });
-    screen.interrupted(&again);
-    std::process::exit(INTERRUPTED)
+fn app(args: &Args) -> App {
+    let mut app = App::new("scheduler", args.flags.clone())
+        .page(page())
+        .tool_words(tool_words)
+        .belongings(Kept::new(args.clone()));
+    if let Some(schedule) = &args.schedule {
+        app = app.also("--schedule", schedule);
+    }
+    if let Some(calendar) = &args.calendar {
+        app = app.also("--calendar", calendar);
+    }
+    app
 }
 
-/// What shells expect of a program that was interrupted.
-const INTERRUPTED: i32 = 130;
+/// The page, with the weeks beside the conversation.
+fn page() -> Page {
+    let script = "text/javascript; charset=utf-8";
+    let style = "text/css; charset=utf-8";
+    Page::chat()
+        .file(
+            "/agent.js",
+            Asset::new(script, include_bytes!("../page/agent.js")),
+        )
+        .file(
+            "/weeks.js",
+            Asset::new(script, include_bytes!("../page/weeks.js")),
+        )
+        .file(
+            "/agent.css",
+            Asset::new(style, include_bytes!("../page/agent.css")),
+        )
+}
 
-async fn carry_out(args: &Args, screen: &mut Screen) -> anyhow::Result<()> {
-    match &args.command {
-        None => {
-            let answer = run::answer(&args.job)?;
-            run::run(&Desk::open(args).await?, &args.job, answer, screen).await
-        }
-        Some(Command::Chat) => chat::chat(&Desk::open(args).await?, screen).await,
-        Some(Command::Serve {
-            listen,
-            client_key_env,
-        }) => serve::serve(args, *listen, client_key_env.as_deref(), screen).await,
-        Some(Command::History) => inspect::history(&Archive::open(args).await?, screen).await,
-        Some(Command::Trace { full }) => {
-            trace::trace(&Archive::open(args).await?, *full, screen).await
-        }
-        Some(Command::Show { seq }) => {
-            inspect::show(&Archive::open(args).await?, *seq, screen).await
-        }
-        Some(Command::Fork { seq, new }) => {
-            let again = args.again(new, "");
-            let archive = Archive::open(args).await?;
-            inspect::fork(&archive, *seq, new, &again, screen).await?;
-            calendar::fork(args, &archive, new).await
-        }
-        Some(Command::Threads) => threads::list(args, screen).await,
-        Some(Command::Export { to }) => threads::export(args, to.as_deref(), screen).await,
-        Some(Command::Delete { name, agreed }) => {
-            threads::delete(args, name, *agreed, screen).await
-        }
-        Some(Command::Graph { format }) => inspect::graph(*format, screen),
-    }
+/// What a tool does, in words.
+fn tool_words(name: &str) -> Option<(&'static str, &'static str)> {
+    Some(match name {
+        "get_overview" => ("looking at everything", "查看总览"),
+        "find_free" => ("looking for free time", "查找空闲时间"),
+        "list_tasks" => ("listing tasks", "列出任务"),
+        "query_range" => ("looking at a day", "查看某天"),
+        "get_task_info" => ("looking at a task", "查看任务"),
+        "analyze_health" => ("diagnosing", "诊断日程"),
+        "place" => ("placing", "安排"),
+        "move" => ("moving", "移动"),
+        "swap" => ("swapping", "交换"),
+        "batch_move" => ("moving several", "批量移动"),
+        "unplace" => ("taking out", "取消安排"),
+        "context_tools_add" => ("choosing tools", "启用工具"),
+        "context_tools_remove" => ("putting tools away", "停用工具"),
+        _ => return None,
+    })
 }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use check::decided;
 pub use check::{Changed, Conflict};
 pub use class::{ClassItem, ClassWrite, ClassWritten};
-pub use open::{open, without_password};
+pub use open::open;
 
 use crate::{
     deps::ScheduleProvider,

@@ -1,100 +1,17 @@
-//! The two languages that cards, tables and pictures speak.
-use std::fmt;
-use std::str::FromStr;
+//! Words of the two languages that cards, tables and pictures speak.
+pub use fugato::cli::{Lang, UnknownLang};
 
-use thiserror::Error;
-
-/// A language for what a person reads.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Lang {
-    /// English.
-    #[default]
-    En,
-    /// Chinese.
-    Zh,
-}
-
-impl Lang {
-    /// The language that `text` is written in: Chinese as soon as there is one Han character,
-    /// because Chinese sentences often hold English names and English ones hardly ever hold
-    /// Chinese.
-    pub fn of(text: &str) -> Self {
-        let han = |c: char| matches!(c, '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{323af}');
-        if text.chars().any(han) {
-            Self::Zh
-        } else {
-            Self::En
-        }
-    }
-
-    /// The wording that belongs to this language.
-    pub fn pick<T>(self, en: T, zh: T) -> T {
-        match self {
-            Self::En => en,
-            Self::Zh => zh,
-        }
-    }
-
-    /// The short name of a day of the week; Monday is 1. Another number gives `?`.
-    pub fn weekday(self, day_of_week: u8) -> &'static str {
-        let (en, zh) = match day_of_week {
-            1 => ("Mon", "周一"),
-            2 => ("Tue", "周二"),
-            3 => ("Wed", "周三"),
-            4 => ("Thu", "周四"),
-            5 => ("Fri", "周五"),
-            6 => ("Sat", "周六"),
-            7 => ("Sun", "周日"),
-            _ => ("?", "?"),
-        };
-        self.pick(en, zh)
-    }
-}
-
-impl fmt::Display for Lang {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.pick("en", "zh"))
-    }
-}
-
-/// A language that is not spoken here.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` is no language that is spoken here; allowed are en and zh")]
-pub struct UnknownLang(String);
-
-impl FromStr for Lang {
-    type Err = UnknownLang;
-
-    fn from_str(text: &str) -> Result<Self, UnknownLang> {
-        let main = text.split(['-', '_', '.']).next().unwrap_or_default();
-        match main.to_ascii_lowercase().as_str() {
-            "en" => Ok(Self::En),
-            "zh" => Ok(Self::Zh),
-            _ => Err(UnknownLang(text.to_owned())),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_language_is_told_from_a_text() {
-        assert_eq!(Lang::of("plan my week"), Lang::En);
-        assert_eq!(Lang::of("帮我安排下周的 Rust 复习"), Lang::Zh);
-    }
-
-    #[test]
-    fn a_language_is_read_from_its_name_or_locale() {
-        assert_eq!("zh_CN.UTF-8".parse(), Ok(Lang::Zh));
-        assert_eq!("EN".parse(), Ok(Lang::En));
-        assert_eq!(
-            "fr".parse::<Lang>()
-                .expect_err("French is not spoken")
-                .to_string(),
-            "`fr` is no language that is spoken here; allowed are en and zh"
-        );
-    }
+/// The short name of a day of the week; Monday is 1. Another number gives `?`.
+pub(super) fn weekday(lang: Lang, day_of_week: u8) -> &'static str {
+    let (en, zh) = match day_of_week {
+        1 => ("Mon", "周一"),
+        2 => ("Tue", "周二"),
+        3 => ("Wed", "周三"),
+        4 => ("Thu", "周四"),
+        5 => ("Fri", "周五"),
+        6 => ("Sat", "周六"),
+        7 => ("Sun", "周日"),
+        _ => ("?", "?"),
+    };
+    lang.pick(en, zh)
 }

@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 use crate::schedule::{DayMapping, SECTIONS, ScheduleState, Source, Task, TaskStatus};
 
-use super::lang::Lang;
+use super::lang::{Lang, weekday};
 use super::sections::Sections;
 
 /// How a week is shown.
@@ -65,7 +65,7 @@ impl WeekTable<'_> {
                 .pick(format!("Week {week}"), format!("第 {week} 周")),
         ];
         header.extend(days.iter().map(|day| {
-            let name = self.lang.weekday(day.day_of_week);
+            let name = weekday(self.lang, day.day_of_week);
             // Month and day are enough beside the weekday.
             let date = day.date.split_once('-').map_or("", |(_, date)| date);
             format!("{name}\n{date}").trim_end().to_owned()

@@ -1,22 +1,22 @@
 //! The calendar of a conversation.
 use anyhow::{Context as _, Result, bail};
-use fugato::state::ThreadId;
+use fugato::{cli::without_password, state::ThreadId};
 use scheduler::{
     schedule::ScheduleState,
     store::{self, Calendars, Receipt, Write},
 };
 
-use super::{archive::Archive, args::Args};
+use super::args::Args;
 
 /// The key of the write that fills a calendar.
 const IMPORT: &str = "import";
 
 pub(crate) async fn open(args: &Args) -> Result<Calendars> {
-    let default = || args.dir.join("schedule.db").display().to_string();
+    let default = || args.folder().join("schedule.db").display().to_string();
     let address = args.schedule.clone().unwrap_or_else(default);
     let store = store::open(&address)
         .await
-        .with_context(|| format!("--schedule {}", store::without_password(&address)))?;
+        .with_context(|| format!("--schedule {}", without_password(&address)))?;
     Ok(match &args.calendar {
         Some(name) => Calendars::shared(store, name),
         None => Calendars::of_threads(store),
@@ -40,21 +40,11 @@ pub(crate) async fn filled(
     Ok(found.context("the calendar was filled")?.schedule)
 }
 
-/// A copy of a conversation goes on with what lay where at that moment, in a calendar of its own.
-pub(crate) async fn fork(args: &Args, archive: &Archive, new: &str) -> Result<()> {
-    let calendars = open(args).await?;
-    let thread = ThreadId::new(new)?;
-    let agent = archive.service.runner().state(&thread).await?;
-    let stored = agent.and_then(|agent| agent.stored.clone().or(agent.original.clone()));
-    match stored {
-        Some(stored) if args.calendar.is_none() => {
-            fill(&calendars, &calendars.name(&thread), &stored).await
-        }
-        _ => Ok(()),
-    }
-}
-
-async fn fill(calendars: &Calendars, name: &str, schedule: &ScheduleState) -> Result<()> {
+pub(crate) async fn fill(
+    calendars: &Calendars,
+    name: &str,
+    schedule: &ScheduleState,
+) -> Result<()> {
     let schedule = schedule.clone();
     let write = Write::Import { schedule };
     match calendars.store().write(name, IMPORT, &write).await? {

@@ -1,36 +1,27 @@
-//! What a command works with: the folder, the log, the input and the agent.
+//! What a command works with: the folder, the input and the agent.
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail};
-use fugato::{
-    graph::{Runner, RunnerOptions},
-    llm::{Retry, Timeout},
-    openai::{ApiKey, OpenAi},
-    state::ThreadId,
-};
+use fugato::{cli::Opened, state::ThreadId};
 use jiff::tz::TimeZone;
 use scheduler::{
     agent::DEFAULT_MAX_ROUNDS,
-    calendar::{Intake, Lang, open, read_file, write_file},
+    calendar::{Intake, Lang, open as read, read_file, write_file},
     deps::Deps,
     graph::graph,
     mind::Mind,
+    served::Served,
     service::Service,
+    store,
 };
 
 use super::{
     args::{Args, Job},
-    calendar, log,
+    calendar,
 };
-
-/// How long a conversation is held by a process that died without letting go of it.
-const LEASE: Duration = Duration::from_secs(3);
-/// How long a model may be silent.
-const IDLE: Duration = Duration::from_secs(90);
 
 const SAMPLES: [(Lang, &str, &str); 2] = [
     (
@@ -45,50 +36,44 @@ const SAMPLES: [(Lang, &str, &str); 2] = [
     ),
 ];
 
+/// What a conversation works with.
 pub(crate) struct Desk {
+    pub(crate) agent: Served,
     pub(crate) thread: ThreadId,
-    pub(crate) service: Service,
     pub(crate) intake: Intake,
     pub(crate) lang: Lang,
-    pub(crate) again: String,
     folder: PathBuf,
 }
 
 impl Desk {
-    pub(crate) async fn open(args: &Args) -> Result<Self> {
-        let thread = ThreadId::new(args.thread.clone())?;
-        let folder = args.dir.join(thread.as_str());
+    pub(crate) async fn open(args: &Args, open: Opened) -> Result<Self> {
+        let (thread, folder) = (open.thread.clone(), open.folder());
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-        let store = log::open(args, true).await?;
-        let store = Arc::new(store.context("a log is made if there is none")?);
-        let stored = Runner::new(graph(&Deps::new()?)?, store.clone());
-        let stored = stored.state(&thread).await?.map(|agent| agent.lang);
+        let stored = open.runner(graph(&Deps::new()?)?).state(&thread).await?;
+        let stored = stored.map(|agent| agent.lang);
         let words = args.job.request.as_deref();
-        let lang = args
-            .lang
-            .or(words.map(Lang::of))
-            .or(stored)
-            .unwrap_or_default();
+        let lang = open.lang.or(words.map(Lang::of)).or(stored);
+        let lang = lang.unwrap_or_default();
         let (courses, tasks) = input(&folder, &args.job, stored.is_some(), lang)?;
-        let mut intake = open(&courses, &tasks, &TimeZone::system(), lang)?;
+        let mut intake = read(&courses, &tasks, &TimeZone::system(), lang)?;
         let calendars = calendar::open(args).await?;
         intake.state = calendar::filled(&calendars, &thread, &intake.state).await?;
+        let (store, name) = (calendars.store().clone(), calendars.name(&thread));
+        let mind = Mind {
+            model: open.model.clone(),
+            ..Mind::default()
+        };
         // Every such move is confirmed by a person.
         let deps = Deps::new()?
-            .mind(mind(args))
+            .mind(mind)
             .calendars(calendars)
             .existing_may_move(true);
-        let options = RunnerOptions::default()
-            .lease(LEASE)
-            .owner(format!("scheduler process {}", std::process::id()));
-        let service = Service::new(&deps, store, options, DEFAULT_MAX_ROUNDS)?;
         Ok(Self {
+            agent: Served::new(service(&deps, &open)?, store, name),
             thread,
-            service,
             intake,
             lang,
-            again: args.again(&args.thread, ""),
             folder,
         })
     }
@@ -99,13 +84,29 @@ impl Desk {
     }
 }
 
+/// The agent for reading what is stored: without the input, and without beginning anything.
+pub(crate) async fn to_read(open: &Opened) -> Result<Served> {
+    let none = store::open(":memory:").await?;
+    Ok(Served::new(service(&Deps::new()?, open)?, none, ""))
+}
+
+fn service(deps: &Deps, open: &Opened) -> Result<Service> {
+    let store = Arc::new(open.store.clone());
+    Ok(Service::new(
+        deps,
+        store,
+        open.options(),
+        DEFAULT_MAX_ROUNDS,
+    )?)
+}
+
 /// The input of a conversation is copied into its folder, so that later commands need not be told
 /// again, and a file that is edited meanwhile does not change what was scheduled.
 fn input(folder: &Path, job: &Job, begun: bool, lang: Lang) -> Result<(PathBuf, PathBuf)> {
     let paths = (folder.join("courses.ics"), folder.join("tasks.toml"));
     if let Some((courses, tasks)) = job.courses.as_ref().zip(job.tasks.as_ref()) {
         // Read as they stand first: an error names the file that the person wrote.
-        open(courses, tasks, &TimeZone::system(), lang)?;
+        read(courses, tasks, &TimeZone::system(), lang)?;
         for (from, to) in [(courses, &paths.0), (tasks, &paths.1)] {
             let new = read_file(from)?;
             let same = to.exists() && read_file(to)? == new;
@@ -127,19 +128,4 @@ fn input(folder: &Path, job: &Job, begun: bool, lang: Lang) -> Result<(PathBuf, 
         }
     }
     Ok(paths)
-}
-
-fn mind(args: &Args) -> Mind {
-    let (Some(base_url), Some(model)) = (&args.base_url, &args.model) else {
-        return Mind::default();
-    };
-    let mut client = OpenAi::new(base_url, model);
-    if let Some(key) = ApiKey::from_env(&args.key_env) {
-        client = client.key(key);
-    }
-    let model = Retry::new(Timeout::new(client).idle(IDLE));
-    Mind {
-        model: Some(Arc::new(model)),
-        ..Mind::default()
-    }
 }

@@ -1,28 +1,56 @@
 //! The whole job: place, refine, ask, keep, show, write files.
-use std::sync::Arc;
-
 use anyhow::{Context as _, Result, bail};
 use fugato::{
-    graph::{Ended, RunError, Standing},
-    state::Interrupt,
+    axum::Agent as _,
+    cli::{App, Say, Screen, Talk},
+    graph::Standing,
 };
 use jiff::Timestamp;
 use scheduler::{
-    agent::{Agent, Reply, Request},
+    agent::{Agent, Reply},
     calendar::{Export, Picture, WeekTable, export, write_file},
     schedule::ScheduleState,
 };
+use serde_json::{Value, json};
 
 use super::{
-    args::Job,
-    chat::reply_to,
+    args::{Args, Job},
     desk::Desk,
-    drive::{Patience, follow, is_overtaken},
-    screen::Screen,
 };
 
+pub(crate) async fn run(app: &App, args: &Args, screen: &mut Screen) -> Result<()> {
+    let answer = answer(&args.job)?;
+    let open = app.open().await.map_err(anyhow::Error::from_boxed)?;
+    let desk = Desk::open(args, open).await?;
+    screen.lang = desk.lang;
+    for remark in &desk.intake.remarks {
+        let text = remark.say(desk.lang);
+        screen.progress(&text);
+    }
+    let (again, request) = (app.again(""), args.job.request.clone());
+    let standing = desk.agent.runner().standing(&desk.thread).await?;
+    if request.is_some() && matches!(standing, Standing::Waiting(_)) {
+        bail!(
+            "the conversation waits for an answer, and cannot take a --request before; `{again}` shows the card"
+        );
+    }
+    let wanted = desk
+        .lang
+        .pick("Plan my weeks: place everything.", "把任务都排一下。");
+    let mut say = Say::default();
+    (say.text, say.first) = (request, Some(wanted.to_owned()));
+    (say.yes, say.answer) = (args.job.yes, answer);
+    say.extra.insert("lang".into(), json!(desk.lang));
+    let talk = Talk::new(&desk.agent, desk.thread.clone(), again);
+    match talk.say(say, screen).await {
+        Ok(Some(agent)) => finish(&desk, &agent, screen),
+        Ok(None) => Ok(()),
+        Err(error) => Err(anyhow::Error::from_boxed(error)),
+    }
+}
+
 /// The answer that the command line gives, checked before anything begins.
-pub(crate) fn answer(job: &Job) -> Result<Option<Reply>> {
+fn answer(job: &Job) -> Result<Option<Value>> {
     let Some(json) = &job.answer else {
         return Ok(None);
     };
@@ -32,161 +60,7 @@ pub(crate) fn answer(job: &Job) -> Result<Option<Reply>> {
     if reply == Reply::default() {
         bail!("--answer {json:?} says nothing; {allowed}");
     }
-    Ok(Some(reply))
-}
-
-pub(crate) async fn run(
-    desk: &Desk,
-    job: &Job,
-    mut answer: Option<Reply>,
-    screen: &mut Screen,
-) -> Result<()> {
-    screen.lang = desk.lang;
-    for remark in &desk.intake.remarks {
-        let text = remark.say(desk.lang);
-        screen.progress(&text);
-    }
-    let mut patience = Patience::default();
-    let agent = loop {
-        match work(desk, job, &mut answer, screen).await {
-            Ok(Rest::Parked) => return Ok(()),
-            Ok(Rest::Ended(agent)) => break agent,
-            Err(error) => match error.downcast::<RunError>() {
-                Ok(error) if is_overtaken(&error) && patience.wait(&error, screen).await => {}
-                Ok(error) => return Err(error.into()),
-                Err(error) => return Err(error),
-            },
-        }
-    };
-    if answer.is_some() {
-        let unused = desk.lang.pick(
-            "--answer was not used: no card is open",
-            "没有等待回答的卡片，--answer 未被使用",
-        );
-        screen.progress(unused);
-    }
-    match agent {
-        Some(agent) => finish(desk, &agent, screen),
-        None => Ok(()),
-    }
-}
-
-/// How the conversation came to rest.
-enum Rest {
-    /// It waits for an answer that nobody is there to give.
-    Parked,
-    /// Nothing is left to do.
-    Ended(Option<Arc<Agent>>),
-}
-
-/// Goes on from where the conversation stands, card by card.
-async fn work(
-    desk: &Desk,
-    job: &Job,
-    answer: &mut Option<Reply>,
-    screen: &mut Screen,
-) -> Result<Rest> {
-    let mut ended = begin(desk, job, screen).await?;
-    let mut read = false;
-    while let Some(card) = ended
-        .as_ref()
-        .and_then(|ended| ended.interrupts().first())
-        .cloned()
-    {
-        screen.card(&card, std::mem::replace(&mut read, true));
-        let Some(reply) = reply(desk, job, answer.clone(), &card, screen).await? else {
-            park(desk, &card, screen);
-            return Ok(Rest::Parked);
-        };
-        let run = desk.service.reply(&desk.thread, &card.id, &reply)?;
-        ended = Some(follow(screen, run).await?);
-        *answer = None;
-    }
-    Ok(Rest::Ended(
-        desk.service.runner().state(&desk.thread).await?,
-    ))
-}
-
-/// Begins, or goes on where the conversation stands; none if there is nothing to go on with.
-async fn begin(desk: &Desk, job: &Job, screen: &mut Screen) -> Result<Option<Ended<Agent>>> {
-    let words = job.request.clone();
-    let wanted = desk
-        .lang
-        .pick("Plan my weeks: place everything.", "把任务都排一下。");
-    let classes = desk.intake.state.task_classes.iter().map(|class| class.id);
-    let request = |text: String| {
-        Request::new(text)
-            .classes(classes.clone())
-            .in_lang(desk.lang)
-    };
-    let standing = desk.service.runner().standing(&desk.thread).await?;
-    let go_on = desk
-        .lang
-        .pick("going on where it was left", "从上次中断处继续");
-    let runner = desk.service.runner();
-    let run = match standing {
-        Standing::New => desk.service.request(
-            &desk.thread,
-            request(words.unwrap_or_else(|| wanted.into())),
-        ),
-        Standing::Waiting(_) if words.is_some() => bail!(
-            "the conversation waits for an answer, and cannot take a --request before; `{}` shows the card",
-            desk.again
-        ),
-        Standing::Waiting(interrupts) => {
-            screen.progress(go_on);
-            let state = runner.state(&desk.thread).await?;
-            return Ok(state.map(|state| Ended::parked(state, interrupts)));
-        }
-        Standing::Unfinished => {
-            screen.progress(go_on);
-            desk.service.recover(&desk.thread)
-        }
-        Standing::Failed { error } => {
-            screen.progress(&error);
-            screen.progress(desk.lang.pick("trying again what failed", "重试失败的步骤"));
-            runner.retry(&desk.thread)
-        }
-        _ => match words {
-            Some(words) => desk.service.request(&desk.thread, request(words)),
-            None => return Ok(None),
-        },
-    };
-    Ok(Some(follow(screen, run).await?))
-}
-
-/// The answer to a card; none if nobody is there to give one.
-async fn reply(
-    desk: &Desk,
-    job: &Job,
-    answer: Option<Reply>,
-    card: &Interrupt,
-    screen: &mut Screen,
-) -> Result<Option<Reply>> {
-    if answer.is_some() {
-        return Ok(answer);
-    }
-    if job.yes {
-        return Ok(Some(Reply::approve()));
-    }
-    if !screen.is_interactive() {
-        return Ok(None);
-    }
-    let prompt = desk
-        .lang
-        .pick("[y]es, [n]o, or why not: ", "[是/否，或说明原因] ");
-    let said = screen.ask(prompt).await?;
-    Ok(said.map(|said| reply_to(card, &said)))
-}
-
-/// The conversation waits; everything is stored.
-fn park(desk: &Desk, card: &Interrupt, screen: &mut Screen) {
-    let how = format!("{} --answer '{{\"action\": \"approve\"}}'", desk.again);
-    let text = desk.lang.pick(
-        format!("\nThe conversation waits for an answer to {}. Answer with:\n  {how}\nor agree to everything with --yes.", card.id),
-        format!("\n会话在等待对 {} 的回答。可以这样回答：\n  {how}\n或用 --yes 全部同意。", card.id),
-    );
-    screen.line(text);
+    Ok(Some(serde_json::to_value(reply)?))
 }
 
 /// Shows the weeks, and writes the calendar and the picture.

@@ -1,6 +1,7 @@
 //! Which store an address means.
 use std::{path::Path, sync::Arc};
 
+use fugato::cli::without_password;
 use mysql_async::Opts;
 
 use super::{ScheduleStore, ScheduleStoreError, mysql::MySql, sql::SqlStore, sqlite::Sqlite};
@@ -29,14 +30,6 @@ pub async fn open(address: &str) -> Result<Arc<dyn ScheduleStore>, ScheduleStore
             Ok(Arc::new(opened.await.map_err(unavailable)?))
         }
         _ => Err(refused(address)),
-    }
-}
-
-/// An address as it may be shown.
-pub fn without_password(address: &str) -> String {
-    match (address.split_once("://"), address.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://…@{rest}"),
-        _ => address.to_owned(),
     }
 }
 

@@ -3,6 +3,7 @@ use crate::schedule::{DayMapping, SECTIONS, ScheduleState, Slot, Task};
 
 use super::label::{escaped, wrapped};
 use super::{Picture, colour, push, text};
+use crate::calendar::lang::weekday;
 
 /// Which of the two schedules it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +118,7 @@ impl Panel<'_> {
         let column = u32::from(day.day_of_week.clamp(1, 7) - 1);
         let x = self.x + GUTTER + column * DAY + 6;
         let date = day.date.split_once('-').map_or("", |(_, date)| date);
-        let name = self.picture.lang.weekday(day.day_of_week);
+        let name = weekday(self.picture.lang, day.day_of_week);
         text(
             svg,
             x,

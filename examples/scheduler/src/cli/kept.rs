@@ -1,0 +1,135 @@
+//! What belongs to a conversation beside its log: its folder, and a calendar of its own.
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use fugato::{
+    cli::{App, Belongings, Folders},
+    graph::BoxError,
+    state::ThreadId,
+};
+use jiff::{Timestamp, tz::TimeZone};
+use scheduler::{
+    agent::Agent,
+    calendar::{Export, export as to_calendar, open as read_input, read_file, write_file},
+    deps::Deps,
+    graph::graph,
+    store::Calendar,
+};
+use std::sync::Arc;
+
+use super::{args::Args, calendar};
+
+/// The input of a conversation, which a copy of it needs too.
+const INPUT: [&str; 2] = ["courses.ics", "tasks.toml"];
+
+pub(crate) struct Kept {
+    args: Args,
+    folders: Folders,
+}
+
+impl Kept {
+    pub(crate) fn new(args: Args) -> Self {
+        let folders = Folders::new(args.folder());
+        Self { args, folders }
+    }
+
+    /// What the conversation came to, from its log.
+    async fn agent(&self, thread: &ThreadId) -> Result<Option<Arc<Agent>>, BoxError> {
+        let open = App::new("scheduler", self.args.flags.clone())
+            .open_to_read()
+            .await?;
+        Ok(open.runner(graph(&Deps::new()?)?).state(thread).await?)
+    }
+
+    async fn stored(&self, thread: &ThreadId) -> Result<Option<Calendar>> {
+        let calendars = calendar::open(&self.args).await?;
+        Ok(calendars.store().read(&calendars.name(thread)).await?)
+    }
+
+    /// A calendar that others share is not part of a conversation.
+    fn own(&self) -> bool {
+        self.args.calendar.is_none()
+    }
+
+    async fn written(
+        &self,
+        thread: &ThreadId,
+        stored: &Calendar,
+        to: &Path,
+    ) -> Result<(), BoxError> {
+        let mut notes = String::new();
+        for note in &stored.notes {
+            notes.push_str(&serde_json::to_string(note)?);
+            notes.push('\n');
+        }
+        write_file(&to.join("notes.jsonl"), notes.as_bytes())?;
+        let schedule = serde_json::to_string_pretty(&stored.schedule)?;
+        write_file(&to.join("schedule.json"), schedule.as_bytes())?;
+        let input = INPUT.map(|name| self.folders.of(thread).join(name));
+        let [courses, tasks] = &input;
+        if !input.iter().all(|path| path.exists()) {
+            return Ok(());
+        }
+        let lang = self.agent(thread).await?.map(|agent| agent.lang);
+        let lang = lang.unwrap_or_default();
+        let intake = read_input(courses, tasks, &TimeZone::system(), lang)?;
+        let options = Export {
+            sections: &intake.sections,
+            zone: &intake.zone,
+            stamp: Timestamp::now(),
+            schedule: thread.as_str(),
+            lang,
+        };
+        let calendar = to_calendar(&stored.schedule, &options)?;
+        Ok(write_file(&to.join("schedule.ics"), calendar.as_bytes())?)
+    }
+
+    fn copy_input(&self, thread: &ThreadId, to: &Path) -> Result<(), BoxError> {
+        std::fs::create_dir_all(to)
+            .with_context(|| format!("cannot make the folder {}", to.display()))?;
+        for name in INPUT {
+            let from = self.folders.of(thread).join(name);
+            if from.exists() {
+                write_file(&to.join(name), &read_file(&from)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[async_trait::async_trait]
+impl Belongings for Kept {
+    async fn exist(&self, thread: &ThreadId) -> Result<bool, BoxError> {
+        let stored = self.own() && self.stored(thread).await?.is_some();
+        Ok(stored || self.folders.exist(thread).await?)
+    }
+
+    /// The calendar, the notes and the input.
+    async fn export(&self, thread: &ThreadId, folder: &Path) -> Result<(), BoxError> {
+        self.copy_input(thread, folder)?;
+        match self.stored(thread).await? {
+            Some(stored) => self.written(thread, &stored, folder).await,
+            None => Ok(()),
+        }
+    }
+
+    /// A copy goes on with what lay where at that moment, in a calendar of its own.
+    async fn copy(&self, from: &ThreadId, to: &ThreadId) -> Result<(), BoxError> {
+        self.copy_input(from, &self.folders.of(to))?;
+        let agent = self.agent(to).await?;
+        let stored = agent.and_then(|agent| agent.stored.clone().or(agent.original.clone()));
+        if let Some(stored) = stored.filter(|_| self.own()) {
+            let calendars = calendar::open(&self.args).await?;
+            calendar::fill(&calendars, &calendars.name(to), &stored).await?;
+        }
+        Ok(())
+    }
+
+    async fn delete(&self, thread: &ThreadId) -> Result<(), BoxError> {
+        if self.own() {
+            let calendars = calendar::open(&self.args).await?;
+            calendars.store().delete(thread.as_str()).await?;
+        }
+        self.folders.delete(thread).await
+    }
+}
