@@ -17,7 +17,7 @@ pub struct Package {
 }
 
 /// The arrows between the crates: a crate may need these, and no other crate of ours.
-const ARROWS: [(&str, &[&str]); 20] = [
+const ARROWS: [(&str, &[&str]); 22] = [
     ("fugato-state", &[]),
     ("fugato-store", &["state"]),
     ("fugato-stream", &["state"]),
@@ -52,6 +52,8 @@ const ARROWS: [(&str, &[&str]); 20] = [
             "sqlite",
         ],
     ),
+    ("fugato-file", &["tool"]),
+    ("fugato-web", &["tool"]),
     ("fugato-mcp", &["state", "stream", "tool"]),
     ("fugato-openai", &["state", "llm", "memory"]),
     ("fugato-mysql", &["state", "store"]),
@@ -79,6 +81,8 @@ const ARROWS: [(&str, &[&str]); 20] = [
             "postgres",
             "redis",
             "sqlite",
+            "file",
+            "web",
         ],
     ),
     (

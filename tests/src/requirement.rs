@@ -35,7 +35,8 @@ pub fn names() -> Vec<String> {
         )
         .chain(
             [
-                "TRN-3", "TRN-4", "TRN-7", "TRN-8", "TRN-11", "TRN-W5", "TRN-W6",
+                "TRN-3", "TRN-4", "TRN-7", "TRN-8", "TRN-11", "TRN-W3", "TRN-W5", "TRN-W6",
+                "TRN-C1",
             ]
             .map(str::to_owned),
         )

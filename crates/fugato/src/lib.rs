@@ -7,6 +7,8 @@ pub use fugato_anthropic as anthropic;
 pub use fugato_axum as axum;
 #[cfg(feature = "cli")]
 pub use fugato_cli as cli;
+#[cfg(feature = "file")]
+pub use fugato_file as file;
 pub use fugato_graph as graph;
 pub use fugato_llm as llm;
 #[cfg(feature = "mcp")]
@@ -27,6 +29,8 @@ pub use fugato_state as state;
 pub use fugato_store as store;
 pub use fugato_stream as stream;
 pub use fugato_tool as tool;
+#[cfg(feature = "web")]
+pub use fugato_web as web;
 
 // What nearly every agent names. The rest is one segment away, in the module of its crate, where
 // two crates may use the same word.

@@ -8,11 +8,10 @@ use fugato::{
     llm::ChatModel,
     state::ThreadId,
     tool::Registry,
+    web::Web,
 };
 
-use crate::{
-    agent::Update, mind::Mind, schedule::ScheduleState, store::Calendars, tools::View, web::Web,
-};
+use crate::{agent::Update, mind::Mind, schedule::ScheduleState, store::Calendars, tools::View};
 
 /// Where a schedule comes from.
 #[async_trait]
@@ -78,7 +77,7 @@ impl Deps {
         self
     }
 
-    /// Lets tools ask the web, most likely through [`Allowed`](crate::web::Allowed).
+    /// Lets tools ask the web, most likely through [`Allowed`](fugato::web::Allowed).
     pub fn web(mut self, web: impl Web + 'static) -> Result<Self, fugato::tool::RegistryError> {
         self.registry = crate::tools::registry_with(Some(Arc::new(web)))?;
         Ok(self)

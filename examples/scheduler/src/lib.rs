@@ -19,4 +19,3 @@ pub mod service;
 pub mod store;
 pub mod task_class;
 pub mod tools;
-pub mod web;

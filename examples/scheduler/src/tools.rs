@@ -11,6 +11,7 @@ use fugato::tool::{
     Domain, Domains, Registry, RegistryBuilder, RegistryError, ToolContext, ToolFailure,
     ToolOutput, ToolSpec,
 };
+use fugato::web::Web;
 use serde_json::json;
 
 use crate::{
@@ -26,7 +27,6 @@ use crate::{
             swap, unplace,
         },
     },
-    web::Web,
 };
 
 pub use class::{UPSERT_TASK_CLASS, class_refused, class_stored, class_wanted};

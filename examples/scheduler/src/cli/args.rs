@@ -49,6 +49,14 @@ pub(crate) struct Args {
     /// The calendar that the conversation is about [default: one of its own]
     #[arg(long, global = true, value_name = "NAME", value_parser = thread_name)]
     pub(crate) calendar: Option<String>,
+
+    /// A search service that answers in the JSON of `SearXNG`; without one the web is switched off
+    #[arg(long, global = true, value_name = "URL", requires = "web_hosts")]
+    pub(crate) web: Option<String>,
+
+    /// The hosts whose pages may be found and read
+    #[arg(long = "web-host", global = true, value_name = "HOST")]
+    pub(crate) web_hosts: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default, ClapArgs)]

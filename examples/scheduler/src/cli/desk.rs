@@ -5,7 +5,11 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use fugato::{cli::Opened, state::ThreadId};
+use fugato::{
+    cli::Opened,
+    state::ThreadId,
+    web::{Allowed, HttpWeb},
+};
 use jiff::tz::TimeZone;
 use scheduler::{
     agent::DEFAULT_MAX_ROUNDS,
@@ -65,10 +69,13 @@ impl Desk {
             ..Mind::default()
         };
         // Every such move is confirmed by a person.
-        let deps = Deps::new()?
+        let mut deps = Deps::new()?
             .mind(mind)
             .calendars(calendars)
             .existing_may_move(true);
+        if let Some(url) = &args.web {
+            deps = deps.web(Allowed::new(HttpWeb::new(url)?, args.web_hosts.clone()))?;
+        }
         Ok(Self {
             agent: Served::new(service(&deps, &open)?, store, name),
             thread,

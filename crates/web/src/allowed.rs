@@ -1,37 +1,8 @@
-//! The web, for general material: never a source of times. It is switched off unless somebody says
-//! which hosts may be asked.
 use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
-use fugato::graph::BoxError;
-use serde::{Deserialize, Serialize};
 
-/// Something that searches and fetches.
-///
-/// # Contract
-/// - Only what it is asked for is fetched: a redirection to another host is an error.
-/// - What is returned is text, and not longer than a model can read.
-#[async_trait]
-pub trait Web: Send + Sync {
-    /// Pages that say something about a query, the best first.
-    async fn search(&self, query: &str, limit: usize) -> Result<Vec<Hit>, BoxError>;
-
-    /// The text of a page.
-    async fn fetch(&self, url: &str) -> Result<String, BoxError>;
-}
-
-const _: Option<&dyn Web> = None;
-
-/// A page that was found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hit {
-    /// Its title.
-    pub title: String,
-    /// Its address.
-    pub url: String,
-    /// What it says about the query.
-    pub excerpt: String,
-}
+use crate::{Hit, Unreached, Web};
 
 /// An address that may not be asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -98,14 +69,14 @@ fn host(url: &str) -> Option<String> {
 
 #[async_trait]
 impl Web for Allowed {
-    async fn search(&self, query: &str, limit: usize) -> Result<Vec<Hit>, BoxError> {
+    async fn search(&self, query: &str, limit: usize) -> Result<Vec<Hit>, Unreached> {
         let mut hits = self.web.search(query, limit).await?;
         hits.retain(|hit| self.check(&hit.url).is_ok());
         hits.truncate(limit);
         Ok(hits)
     }
 
-    async fn fetch(&self, url: &str) -> Result<String, BoxError> {
+    async fn fetch(&self, url: &str) -> Result<String, Unreached> {
         self.check(url)?;
         self.web.fetch(url).await
     }
@@ -119,19 +90,15 @@ mod tests {
 
     #[async_trait]
     impl Web for Everything {
-        async fn search(&self, query: &str, _: usize) -> Result<Vec<Hit>, BoxError> {
-            let hit = |url: &str| Hit {
-                title: query.into(),
-                url: url.into(),
-                excerpt: String::new(),
-            };
+        async fn search(&self, query: &str, _: usize) -> Result<Vec<Hit>, Unreached> {
+            let hit = |url: &str| Hit::new(query, url, "");
             Ok(vec![
                 hit("https://en.example.org/a"),
                 hit("https://elsewhere.example.org/b"),
             ])
         }
 
-        async fn fetch(&self, url: &str) -> Result<String, BoxError> {
+        async fn fetch(&self, url: &str) -> Result<String, Unreached> {
             Ok(format!("the text of {url}"))
         }
     }

@@ -1,0 +1,9 @@
+#![doc = include_str!("../README.md")]
+
+mod list;
+mod read;
+mod sandbox;
+
+pub use list::{ListFiles, ListFilesArgs};
+pub use read::{ReadFile, ReadFileArgs};
+pub use sandbox::{Sandbox, SandboxError};

@@ -1,0 +1,192 @@
+use std::{
+    io::{self, Read as _},
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+};
+
+use cap_std::{ambient_authority, fs::Dir};
+use fugato_tool::ToolFailure;
+use thiserror::Error;
+
+/// A folder that is opened once. Whatever is asked of it lies in it: neither `..`, nor a root, nor
+/// a link leads out. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    root: PathBuf,
+    dir: Arc<Dir>,
+}
+
+/// A folder or a file in it cannot be used. The texts are fit for a model: they name nothing that
+/// lies outside.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SandboxError {
+    /// The folder itself.
+    #[error("the folder {} cannot be opened", root.display())]
+    Root {
+        /// Which.
+        root: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A path leads out of the folder.
+    #[error(
+        "{path:?} lies outside of the folder; paths are relative to it, and `..` and links must not lead out of it"
+    )]
+    Outside {
+        /// The path.
+        path: String,
+    },
+    /// There is nothing of this name.
+    #[error("there is no {path:?}; list_files tells what there is")]
+    Missing {
+        /// The path.
+        path: String,
+    },
+    /// It is no text.
+    #[error("{path:?} is no text in UTF-8")]
+    NotText {
+        /// The path.
+        path: String,
+    },
+    /// It cannot be read.
+    #[error("{path:?} cannot be read")]
+    Unreadable {
+        /// The path.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl From<SandboxError> for ToolFailure {
+    fn from(error: SandboxError) -> Self {
+        let text = error.to_string();
+        match error {
+            SandboxError::Outside { .. } => Self::blocked(text),
+            _ => Self::failed(text).because(error),
+        }
+    }
+}
+
+impl Sandbox {
+    /// Opens a folder, which must exist.
+    pub fn open(root: impl Into<PathBuf>) -> Result<Self, SandboxError> {
+        let root = root.into();
+        match Dir::open_ambient_dir(&root, ambient_authority()) {
+            Ok(dir) => Ok(Self {
+                root,
+                dir: Arc::new(dir),
+            }),
+            Err(source) => Err(SandboxError::Root { root, source }),
+        }
+    }
+
+    /// Where it lies, for people: whoever opens a path that is made of it leaves the sandbox.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The beginning of a file, at most this many bytes.
+    pub fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, SandboxError> {
+        let inside = relative(path)?;
+        let mut bytes = vec![];
+        let file = self.dir.open(&inside);
+        file.and_then(|file| file.take(most).read_to_end(&mut bytes))
+            .map_err(|error| failed(path, error))?;
+        Ok(bytes)
+    }
+
+    /// Writes a file, in the place of what is there; the folder that it lies in must exist.
+    pub fn write(&self, path: &str, bytes: &[u8]) -> Result<(), SandboxError> {
+        let inside = relative(path)?;
+        let written = self.dir.write(&inside, bytes);
+        written.map_err(|error| failed(path, error))
+    }
+
+    /// A folder within, and its path as it is shown.
+    pub(crate) fn folder(&self, path: &str) -> Result<(Dir, String), SandboxError> {
+        let inside = relative(path)?;
+        let opened = self.dir.open_dir(&inside);
+        let dir = opened.map_err(|error| failed(path, error))?;
+        let shown = inside.to_string_lossy().replace('\\', "/");
+        Ok((dir, if shown == "." { String::new() } else { shown }))
+    }
+}
+
+/// A path in the folder, as models write it: `~` and a root are the folder. What leads upwards
+/// beyond it is refused here, for a text that says why; the rest is refused where it is opened.
+fn relative(path: &str) -> Result<PathBuf, SandboxError> {
+    let trimmed = path.trim();
+    let rest = trimmed.strip_prefix('~').unwrap_or(trimmed);
+    let mut inside = PathBuf::new();
+    for component in Path::new(rest).components() {
+        match component {
+            Component::Normal(name) => inside.push(name),
+            Component::CurDir | Component::RootDir => {}
+            Component::ParentDir if inside.pop() => {}
+            _ => return Err(outside(path)),
+        }
+    }
+    if inside.as_os_str().is_empty() {
+        inside.push(".");
+    }
+    Ok(inside)
+}
+
+fn outside(path: &str) -> SandboxError {
+    SandboxError::Outside { path: path.into() }
+}
+
+fn failed(path: &str, source: io::Error) -> SandboxError {
+    let path = path.to_owned();
+    match source.kind() {
+        io::ErrorKind::NotFound => SandboxError::Missing { path },
+        // What leads out is refused so; so is what the person may not read.
+        io::ErrorKind::PermissionDenied => SandboxError::Outside { path },
+        _ => SandboxError::Unreadable { path, source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn trn_w3_nothing_leads_out_of_the_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("desk");
+        fs::create_dir_all(folder.join("notes")).unwrap();
+        fs::write(place.path().join("secret"), "secret").unwrap();
+        fs::write(folder.join("notes/a.md"), "inside").unwrap();
+        let sandbox = Sandbox::open(&folder).unwrap();
+        for path in [
+            "notes/a.md",
+            "~/notes/a.md",
+            "/notes/a.md",
+            "notes/../notes/./a.md",
+        ] {
+            assert_eq!(sandbox.read(path, 99).unwrap(), b"inside", "{path}");
+        }
+        let absolute = place.path().join("secret").display().to_string();
+        for path in ["../secret", "notes/../../secret", "~/../secret", &absolute] {
+            let error = sandbox.read(path, 99).unwrap_err();
+            let kept = matches!(
+                error,
+                SandboxError::Outside { .. } | SandboxError::Missing { .. }
+            );
+            assert!(kept, "{path}: {error:?}");
+        }
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(place.path(), folder.join("up")).unwrap();
+            let error = sandbox.read("up/secret", 99).unwrap_err();
+            assert!(matches!(error, SandboxError::Outside { .. }), "{error:?}");
+            assert!(sandbox.write("up/new", b"x").is_err());
+            assert!(sandbox.folder("up").is_err());
+        }
+        assert!(Sandbox::open(place.path().join("none")).is_err());
+    }
+}

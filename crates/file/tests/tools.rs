@@ -1,0 +1,153 @@
+//! What the tools find, show and refuse.
+use std::fs;
+
+use fugato_file::{ListFiles, ReadFile, Sandbox};
+use fugato_state::{ToolCall, ToolStatus};
+use fugato_tool::{Registry, ToolContext, ToolResult};
+use serde_json::{Value, json};
+
+struct Desk {
+    folder: tempfile::TempDir,
+    registry: Registry<(), ()>,
+}
+
+impl Desk {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, text).expect("a file");
+        }
+        let sandbox = Sandbox::open(folder.path()).expect("it is there");
+        let registry = Registry::builder()
+            .tool(ListFiles::new(sandbox.clone()))
+            .tool(ReadFile::new(sandbox))
+            .build()
+            .expect("two tools");
+        Self { folder, registry }
+    }
+
+    async fn call(&self, name: &str, arguments: Value) -> ToolResult<()> {
+        let call = ToolCall::new("c", name, arguments);
+        self.registry.call(&call, ToolContext::new(&())).await
+    }
+
+    async fn paths(&self, arguments: Value) -> Vec<String> {
+        let listed = self.call("list_files", arguments).await;
+        let files = listed.data.get("files").and_then(Value::as_array).cloned();
+        let files = files.unwrap_or_default();
+        let path = |file: &Value| {
+            let path = file.get("path").and_then(Value::as_str);
+            path.unwrap_or_default().to_owned()
+        };
+        let mut paths: Vec<_> = files.iter().map(path).collect();
+        paths.sort();
+        paths
+    }
+}
+
+fn desk() -> Desk {
+    Desk::new(&[
+        ("Documents/plan_v1.md", "# 项目计划书\nweek 1"),
+        ("Documents/old/Proposal.txt", "x"),
+        ("music/song.txt", "la"),
+        (".hidden/plan.md", "计划书"),
+    ])
+}
+
+#[tokio::test]
+async fn trn_8_files_are_found_by_name_text_and_age() {
+    let desk = desk();
+    let wanted = json!({ "path": "~/Documents", "pattern": ".*(计划书|proposal).*" });
+    let both = ["Documents/old/Proposal.txt", "Documents/plan_v1.md"];
+    assert_eq!(desk.paths(wanted).await, both);
+    let everything = [
+        "Documents/old/Proposal.txt",
+        "Documents/plan_v1.md",
+        "music/song.txt",
+    ];
+    assert_eq!(desk.paths(json!({})).await, everything);
+    assert_eq!(desk.paths(json!({ "days": 1 })).await, everything);
+    let song = desk.folder.path().join("music/song.txt");
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(72);
+    let file = fs::File::options().append(true).open(song).expect("a file");
+    file.set_modified(long_ago).expect("a time");
+    assert_eq!(desk.paths(json!({ "days": 1 })).await, both);
+    let listed = desk
+        .call("list_files", json!({ "pattern": "计划书" }))
+        .await;
+    assert_eq!(listed.text, "- Documents/plan_v1.md: # 项目计划书");
+}
+
+#[tokio::test]
+async fn trn_c1_other_names_of_the_pattern_are_taken_for_it() {
+    let desk = desk();
+    for name in ["pattern", "filter", "regex"] {
+        assert_eq!(
+            desk.paths(json!({ name: "song" })).await,
+            ["music/song.txt"],
+            "{name}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_listed_or_read_says_what_can() {
+    let desk = desk();
+    let cases = [
+        (
+            "list_files",
+            json!({ "pattern": "(" }),
+            ToolStatus::Failed,
+            "plain words are one",
+        ),
+        (
+            "list_files",
+            json!({ "path": "none" }),
+            ToolStatus::Failed,
+            "there is no \"none\"",
+        ),
+        (
+            "list_files",
+            json!({ "path": "../" }),
+            ToolStatus::Blocked,
+            "outside of the folder",
+        ),
+        (
+            "read_file",
+            json!({ "path": "none.md" }),
+            ToolStatus::Failed,
+            "list_files tells",
+        ),
+        (
+            "read_file",
+            json!({ "path": "music" }),
+            ToolStatus::Failed,
+            "cannot be read",
+        ),
+    ];
+    for (tool, arguments, status, told) in cases {
+        let result = desk.call(tool, arguments.clone()).await;
+        assert_eq!(result.status, status, "{tool} {arguments}: {}", result.text);
+        assert!(result.text.contains(told), "{}", result.text);
+    }
+    fs::write(desk.folder.path().join("photo.jpg"), b"\xff\xd8\xff").expect("a file");
+    let photo = desk.call("read_file", json!({ "path": "photo.jpg" })).await;
+    assert_eq!(photo.text, "\"photo.jpg\" is no text in UTF-8");
+}
+
+#[tokio::test]
+async fn a_long_file_is_read_in_parts() {
+    let text = "报".repeat(10_001);
+    let desk = Desk::new(&[("long.md", &text)]);
+    let first = desk.call("read_file", json!({ "path": "long.md" })).await;
+    assert_eq!(first.data["next"], 10_000);
+    let last = desk
+        .call("read_file", json!({ "path": "long.md", "from": 10_000 }))
+        .await;
+    assert_eq!(
+        (last.text.as_str(), &last.data["next"]),
+        ("报", &Value::Null)
+    );
+}

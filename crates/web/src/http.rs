@@ -1,0 +1,159 @@
+use std::{fmt, time::Duration};
+
+use async_trait::async_trait;
+use futures::StreamExt as _;
+use reqwest::{Client, Response, Url, header, redirect::Policy};
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::{Hit, Unreached, Web, html};
+
+/// How long a service or a page may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How much is read of an answer, in bytes.
+const MOST_BYTES: usize = 2 * 1024 * 1024;
+/// How often a redirection is followed.
+const MOST_REDIRECTIONS: usize = 5;
+
+/// A search service and pages, over HTTP.
+///
+/// The service is asked `GET url?q=…&format=json` and answers `{"results": [{"title", "url",
+/// "content"}]}`, as `SearXNG` does.
+///
+/// It fetches whatever it is asked for, so it is best put into an [`Allowed`](crate::Allowed).
+///
+/// ```
+/// use fugato_web::{Allowed, HttpWeb};
+///
+/// let web = HttpWeb::new("http://localhost:8888/search")?;
+/// let web = Allowed::new(web, ["en.wikipedia.org"]);
+/// # Ok::<(), fugato_web::BadSearchUrl>(())
+/// ```
+#[derive(Clone)]
+pub struct HttpWeb {
+    search: Url,
+    http: Client,
+}
+
+/// The address of a search service cannot be used.
+#[derive(Debug, Error)]
+#[error("{url:?} is no address of a search service: one such as http://localhost:8888/search is")]
+pub struct BadSearchUrl {
+    /// What was given.
+    pub url: String,
+    #[source]
+    source: Option<Unreached>,
+}
+
+#[derive(Debug, Error)]
+enum Failure {
+    #[error("the web could not be reached")]
+    Unreached(#[from] reqwest::Error),
+    #[error("the server answered with status {0}")]
+    Status(u16),
+    #[error("what the server sent is {0:?}, and only text can be read")]
+    Kind(String),
+    #[error("the search service did not answer in the JSON that is expected")]
+    Json(#[source] serde_json::Error),
+    #[error("{0:?} is no address of a page")]
+    Address(String),
+}
+
+impl HttpWeb {
+    /// Searches by the service at this address.
+    pub fn new(search: &str) -> Result<Self, BadSearchUrl> {
+        let bad = |source: Option<Unreached>| BadSearchUrl {
+            url: search.to_owned(),
+            source,
+        };
+        let url = Url::parse(search).map_err(|error| bad(Some(error.into())))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(bad(None));
+        }
+        let http = Client::builder()
+            .timeout(PATIENCE)
+            .user_agent(concat!("fugato/", env!("CARGO_PKG_VERSION")))
+            .redirect(Policy::custom(|attempt| {
+                let first = attempt.previous().first();
+                let same = first.is_some_and(|first| first.origin() == attempt.url().origin());
+                if !same {
+                    attempt.error("a redirection to another host")
+                } else if attempt.previous().len() > MOST_REDIRECTIONS {
+                    attempt.error("too many redirections")
+                } else {
+                    attempt.follow()
+                }
+            }))
+            .build()
+            .map_err(|error| bad(Some(error.into())))?;
+        Ok(Self { search: url, http })
+    }
+
+    async fn get(&self, url: Url) -> Result<(Response, String), Failure> {
+        let response = self.http.get(url).send().await?;
+        if !response.status().is_success() {
+            return Err(Failure::Status(response.status().as_u16()));
+        }
+        let kind = response.headers().get(header::CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind = kind.to_ascii_lowercase();
+        Ok((response, kind))
+    }
+}
+
+/// The beginning of an answer.
+async fn body(response: Response) -> Result<Vec<u8>, Failure> {
+    let mut pieces = response.bytes_stream();
+    let mut bytes = vec![];
+    while let Some(piece) = pieces.next().await {
+        bytes.extend_from_slice(&piece?);
+        if bytes.len() >= MOST_BYTES {
+            bytes.truncate(MOST_BYTES);
+            break;
+        }
+    }
+    Ok(bytes)
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    results: Vec<Hit>,
+}
+
+#[async_trait]
+impl Web for HttpWeb {
+    async fn search(&self, query: &str, limit: usize) -> Result<Vec<Hit>, Unreached> {
+        let mut url = self.search.clone();
+        url.query_pairs_mut()
+            .append_pair("q", query)
+            .append_pair("format", "json");
+        let (response, _) = self.get(url).await?;
+        let bytes = body(response).await?;
+        let answer: Answer = serde_json::from_slice(&bytes).map_err(Failure::Json)?;
+        Ok(answer.results.into_iter().take(limit).collect())
+    }
+
+    async fn fetch(&self, url: &str) -> Result<String, Unreached> {
+        let parsed = Url::parse(url).map_err(|_| Failure::Address(url.to_owned()))?;
+        let (response, kind) = self.get(parsed).await?;
+        let is = |kinds: &[&str]| kinds.iter().any(|known| kind.starts_with(known));
+        if !is(&["text/", "application/json", "application/xhtml"]) {
+            return Err(Failure::Kind(kind).into());
+        }
+        let text = String::from_utf8_lossy(&body(response).await?).into_owned();
+        Ok(if is(&["text/html", "application/xhtml"]) {
+            html::text(&text)
+        } else {
+            text
+        })
+    }
+}
+
+impl fmt::Debug for HttpWeb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpWeb")
+            .field("search", &self.search.as_str())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+
+mod allowed;
+#[cfg(feature = "http")]
+mod html;
+#[cfg(feature = "http")]
+mod http;
+mod tool;
+mod web;
+
+pub use allowed::{Allowed, NotAllowed};
+#[cfg(feature = "http")]
+pub use http::{BadSearchUrl, HttpWeb};
+pub use tool::{WebFetch, WebFetchArgs, WebSearch, WebSearchArgs};
+pub use web::{Hit, Unreached, Web};

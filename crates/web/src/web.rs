@@ -1,0 +1,51 @@
+use std::error::Error;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+/// Why nothing was found or read: the first line is for a model.
+pub type Unreached = Box<dyn Error + Send + Sync>;
+
+/// Something that searches and fetches.
+///
+/// # Contract
+/// - Only what it is asked for is fetched: a redirection to another host is an error.
+/// - What is returned is text, and not longer than a model can read.
+#[async_trait]
+pub trait Web: Send + Sync {
+    /// Pages that say something about a query, the best first.
+    async fn search(&self, query: &str, limit: usize) -> Result<Vec<Hit>, Unreached>;
+
+    /// The text of a page.
+    async fn fetch(&self, url: &str) -> Result<String, Unreached>;
+}
+
+const _: Option<&dyn Web> = None;
+
+/// A page that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Hit {
+    /// Its title.
+    pub title: String,
+    /// Its address.
+    pub url: String,
+    /// What it says about the query.
+    #[serde(default, alias = "content")]
+    pub excerpt: String,
+}
+
+impl Hit {
+    /// A page of this title and address, which says this.
+    pub fn new(
+        title: impl Into<String>,
+        url: impl Into<String>,
+        excerpt: impl Into<String>,
+    ) -> Self {
+        Self {
+            title: title.into(),
+            url: url.into(),
+            excerpt: excerpt.into(),
+        }
+    }
+}
