@@ -12,7 +12,7 @@ pub struct Peer {
 }
 
 /// The engines that `peers/install` can install.
-pub const KNOWN: [&str; 8] = [
+pub const KNOWN: [&str; 10] = [
     "graph-flow",
     "juncture",
     "adk-graph",
@@ -21,6 +21,8 @@ pub const KNOWN: [&str; 8] = [
     "langgraph-js",
     "llm-json",
     "json-repair",
+    "genai",
+    "async-openai",
 ];
 
 /// Where `peers/install` puts programs; none if neither `XDG_CACHE_HOME` nor `HOME` is set.
