@@ -6,25 +6,30 @@
 mod decide;
 mod executor;
 mod perform;
+mod rules;
 mod step;
 mod work;
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use fugato_graph::{BoxError, BuildError, Context, END, Graph, GraphBuilder, Node, Outcome};
+use fugato_graph::{
+    BoxError, BuildError, Context, END, Graph, GraphBuilder, IntoNode, Node, Outcome,
+};
 use fugato_llm::{ChatModel, Profile};
 use fugato_memory::{ExecutionStatus, Waiting};
 use fugato_state::Millis;
 use fugato_stream::EventKind;
 use serde_json::json;
 
-use crate::{Corrections, Embeds, Toolbox};
+use crate::{Corrections, Embeds, Toolbox, trace::recorded};
 
 pub use executor::{Asking, Executor, NextBatch, PlanThenReplan, Reading, Replan};
+pub use rules::PlanRules;
 pub use step::{Step, StepDraft, StepKind, StepOutcome, StepStatus};
 pub use work::{Turn, Work, WorkUpdate};
 
+const LOOK: &str = "look";
 const DECIDE: &str = "planner";
 const BEGIN: &str = "begin_step";
 const PERFORM: &str = "step";
@@ -43,6 +48,9 @@ const QUESTION: &str = "I need more to go on. What should I know?";
 ///    └─────────────────────────┘
 /// ```
 ///
+/// With [`looking`](PlannedWork::looking), `look` comes before `planner`, and before each step that
+/// thinks or answers.
+///
 /// *Contract*
 /// - **checked transitions**: the status of the work changes as
 ///   [`ExecutionStatus::may_become`] allows, and in no other way.
@@ -52,12 +60,14 @@ const QUESTION: &str = "I need more to go on. What should I know?";
 ///   thread goes where [`on_planner_failure`](Self::on_planner_failure) says, with the reason.
 pub struct PlannedWork<S: Embeds<Work>> {
     parts: Parts<S>,
+    look: Option<Arc<dyn Node<S>>>,
     fallback: Option<String>,
 }
 
 /// What the nodes share.
 struct Parts<S: Embeds<Work>> {
-    model: Arc<dyn ChatModel>,
+    model: Option<Arc<dyn ChatModel>>,
+    rules: Option<Arc<dyn PlanRules<S>>>,
     executor: Arc<dyn Executor>,
     toolbox: Toolbox<S>,
     context: Box<dyn Fn(&S) -> String + Send + Sync>,
@@ -75,6 +85,23 @@ impl<S: Embeds<Work>> PlannedWork<S> {
         executor: impl Executor + 'static,
         toolbox: Toolbox<S>,
     ) -> Self {
+        Self::with(Some(Arc::new(model)), Arc::new(executor), toolbox)
+    }
+
+    /// Work that rules plan, think and answer for: no model is asked.
+    pub fn by_rules(
+        rules: impl PlanRules<S> + 'static,
+        executor: impl Executor + 'static,
+        toolbox: Toolbox<S>,
+    ) -> Self {
+        Self::with(None, Arc::new(executor), toolbox).rules(rules)
+    }
+
+    fn with(
+        model: Option<Arc<dyn ChatModel>>,
+        executor: Arc<dyn Executor>,
+        toolbox: Toolbox<S>,
+    ) -> Self {
         let within = |seconds, max_tokens| Profile {
             timeout: Some(Duration::from_secs(seconds)),
             max_tokens,
@@ -86,8 +113,9 @@ impl<S: Embeds<Work>> PlannedWork<S> {
         };
         Self {
             parts: Parts {
-                model: Arc::new(model),
-                executor: Arc::new(executor),
+                model,
+                rules: None,
+                executor,
                 toolbox: toolbox.confirm_if(marked),
                 context: Box::new(|_| String::new()),
                 corrections: Corrections::default(),
@@ -96,8 +124,25 @@ impl<S: Embeds<Work>> PlannedWork<S> {
                 thinking: within(30, None),
                 answering: within(36, None),
             },
+            look: None,
             fallback: None,
         }
+    }
+
+    /// What decides and speaks where the model cannot be asked, and where it need not be.
+    #[must_use]
+    pub fn rules(mut self, rules: impl PlanRules<S> + 'static) -> Self {
+        self.parts.rules = Some(Arc::new(rules));
+        self
+    }
+
+    /// Runs a node before the planner is asked, and before each step that thinks or answers, also
+    /// after a person was waited for: what it brings up to date, they see. Whoever begins the work
+    /// leads to `look` then.
+    #[must_use]
+    pub fn looking<M>(mut self, node: impl IntoNode<S, M>) -> Self {
+        self.look = Some(Arc::new(node.into_node()));
+        self
     }
 
     /// What planner, thinker and answerer are told of the state around the work: preferences, the
@@ -138,13 +183,20 @@ impl<S: Embeds<Work>> PlannedWork<S> {
     where
         S: Default,
     {
-        let graph = Graph::<S>::starting_at(DECIDE).output(|state: &S| state.part().answer.clone());
+        let graph = Graph::<S>::starting_at(self.beginning());
+        let graph = graph.output(|state: &S| state.part().answer.clone());
         self.add_to(graph, END).build()
     }
 
-    /// Adds the work to a graph: whoever leads to `planner` begins it, and after its end comes
-    /// `next`.
+    /// Where the work begins: `look`, if something is looked at, and else `planner`.
+    fn beginning(&self) -> &'static str {
+        if self.look.is_some() { LOOK } else { DECIDE }
+    }
+
+    /// Adds the work to a graph: whoever leads to `planner` (or `look`) begins it, and after its
+    /// end comes `next`.
     pub fn add_to(self, graph: GraphBuilder<S>, next: &str) -> GraphBuilder<S> {
+        let again = self.beginning();
         let parts = Arc::new(self.parts);
         let after = next.to_owned();
         let fallback = self.fallback.unwrap_or_else(|| after.clone());
@@ -153,7 +205,7 @@ impl<S: Embeds<Work>> PlannedWork<S> {
             let after = after.clone();
             move |state: &S| match state.part().status() {
                 ExecutionStatus::Completed | ExecutionStatus::Failed => after.clone(),
-                _ if executor.asks(state.part()).is_some() => DECIDE.to_owned(),
+                _ if executor.asks(state.part()).is_some() => again.to_owned(),
                 _ => BEGIN.to_owned(),
             }
         };
@@ -163,35 +215,63 @@ impl<S: Embeds<Work>> PlannedWork<S> {
                 let work = state.part();
                 match &work.planner_failure {
                     Some(_) => fallback.clone(),
-                    None if !work.corrected.is_empty() => DECIDE.to_owned(),
+                    None if !work.corrected.is_empty() => again.to_owned(),
                     None => step(state),
                 }
             }
         };
+        let speaks = if self.look.is_some() { LOOK } else { PERFORM };
         let after_begin = {
             let after = after.clone();
             move |state: &S| match state.part().status() {
                 ExecutionStatus::WaitingUser => ASK.to_owned(),
                 ExecutionStatus::Failed => after.clone(),
-                _ => PERFORM.to_owned(),
+                _ if is_tool(state.part()) => PERFORM.to_owned(),
+                _ => speaks.to_owned(),
             }
         };
-        let mut decided = vec![DECIDE.to_owned(), BEGIN.to_owned(), after.clone()];
+        let mut decided = vec![again.to_owned(), BEGIN.to_owned(), after.clone()];
         if fallback != after {
             decided.push(fallback);
         }
-        let stepped = [DECIDE.to_owned(), BEGIN.to_owned(), after.clone()];
-        let begun = [PERFORM.to_owned(), ASK.to_owned(), after];
-        graph
-            .node(DECIDE, decide::Decide(Arc::clone(&parts)))
+        let stepped = [again.to_owned(), BEGIN.to_owned(), after.clone()];
+        let mut begun = vec![PERFORM.to_owned(), ASK.to_owned(), after];
+        if speaks != PERFORM {
+            begun.push(speaks.to_owned());
+        }
+        let graph = graph
+            .node(DECIDE, recorded(decide::Decide(Arc::clone(&parts))))
             .node(BEGIN, Begin(Arc::clone(&parts)))
-            .node(PERFORM, perform::Perform(parts))
+            .node(PERFORM, recorded(perform::Perform(parts)))
             .node(ASK, Ask)
             .branch(DECIDE, decided, after_decide)
             .branch(BEGIN, begun, after_begin)
             .branch(PERFORM, stepped, after_step)
-            .edge(ASK, DECIDE)
+            .edge(ASK, again);
+        let Some(look) = self.look else { return graph };
+        graph
+            .node(LOOK, Look(look))
+            .branch(LOOK, [DECIDE, PERFORM], |state: &S| {
+                let running = state.part().running().is_some();
+                if running { PERFORM } else { DECIDE }
+            })
     }
+}
+
+/// What is looked at before somebody plans or speaks.
+struct Look<S: Embeds<Work>>(Arc<dyn Node<S>>);
+
+#[async_trait]
+impl<S: Embeds<Work>> Node<S> for Look<S> {
+    async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
+        self.0.run(cx).await
+    }
+}
+
+/// Whether the step that has begun calls a tool.
+fn is_tool(work: &Work) -> bool {
+    let running = work.running();
+    running.is_some_and(|step| step.draft.kind == StepKind::Tool)
 }
 
 /// Says which step is next, and saves that it begins. Nothing of it is done yet.
@@ -216,7 +296,14 @@ impl<S: Embeds<Work>> Node<S> for Begin<S> {
                     "" => QUESTION,
                     told => told,
                 };
-                updates.push(WorkUpdate::Asked(waiting(question, cx.now())));
+                let missing = step.draft.missing.clone();
+                let asked = waiting(question, cx.now());
+                let intent = work.execution.goal.clone();
+                updates.push(WorkUpdate::Asked(Waiting {
+                    intent,
+                    missing,
+                    ..asked
+                }));
             }
             StepKind::Tool => {
                 let round = self.0.toolbox.round(&[step.call()], cx.state());
@@ -270,7 +357,7 @@ impl<S: Embeds<Work>> Node<S> for Ask {
 impl<S: Embeds<Work>> fmt::Debug for PlannedWork<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PlannedWork")
-            .field("model", &self.parts.model.name())
+            .field("model", &self.parts.model.as_deref().map(ChatModel::name))
             .field("toolbox", &self.parts.toolbox)
             .finish_non_exhaustive()
     }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use fugato_agent::{
     Corrections, Toolbox,
     plan::{
-        Executor, NextBatch, PlanThenReplan, PlannedWork, Replan, StepStatus, Work, WorkUpdate,
+        Asking, Executor, NextBatch, PlanRules, PlanThenReplan, PlannedWork, Replan, Step,
+        StepStatus, Work, WorkUpdate,
     },
 };
 use fugato_graph::{Answers, BoxError, Context, END, Ended, Graph, Runner};
+use fugato_llm::{ModelError, ModelErrorKind};
 use fugato_memory::ExecutionStatus;
 use fugato_state::ThreadId;
 use fugato_store::MemoryLog;
@@ -369,5 +371,55 @@ async fn pln_14_the_work_ends_after_twelve_steps() -> Tested {
     let state = ended.state();
     assert_eq!((state.status(), model.left()), (ExecutionStatus::Failed, 0));
     assert_eq!(state.execution.error, "the work took more than 12 steps");
+    Ok(())
+}
+
+/// Rules that know one plan, and what to say.
+struct Known;
+
+impl PlanRules<Work> for Known {
+    fn decide(&self, _: &Work, asking: Asking) -> Option<Value> {
+        (asking == Asking::Plan).then(|| json!({ "steps": [price("BTC"), respond()] }))
+    }
+
+    fn say(&self, work: &Work, _: &Step) -> Option<String> {
+        work.steps.first().map(|step| step.output_summary.clone())
+    }
+}
+
+#[tokio::test]
+async fn rules_plan_and_speak_without_a_model_and_where_it_cannot_be_reached() -> Tested {
+    let alone = PlannedWork::by_rules(Known, PlanThenReplan::default(), toolbox()?);
+    let down = ModelError::new(ModelErrorKind::Unavailable, "maintenance");
+    let model = Scripted::new([down.clone(), down]);
+    let backed = PlannedWork::new(model, PlanThenReplan::default(), toolbox()?).rules(Known);
+    for work in [alone, backed] {
+        let ended = runner(work)?.start(&thread(), goal()).await?;
+        let state = ended.state();
+        let output = &state.steps.first().ok_or("no step")?.output_summary;
+        assert_eq!(
+            (state.status(), &state.answer),
+            (ExecutionStatus::Completed, output)
+        );
+    }
+    // Where a model took too long, nobody speaks for it.
+    let late = Scripted::new([ModelError::new(ModelErrorKind::TimedOut, "36 s")]);
+    let work = PlannedWork::new(late, PlanThenReplan::default(), toolbox()?).rules(Known);
+    let ended = runner(work)?.start(&thread(), goal()).await?;
+    assert!(ended.state().timed_out && ended.state().planner_failure.is_some());
+    Ok(())
+}
+
+#[tokio::test]
+async fn somebody_looks_before_each_plan_and_each_answer() -> Tested {
+    let look = async |cx: Context<Work>| WorkUpdate::Noted {
+        note: "looked".into(),
+        at: cx.now(),
+    };
+    let work = PlannedWork::by_rules(Known, PlanThenReplan::default(), toolbox()?).looking(look);
+    let ended = runner(work)?.start(&thread(), goal()).await?;
+    let observed = ended.state().execution.observed.iter();
+    let kinds: Vec<_> = observed.map(|one| one.kind.as_str()).collect();
+    assert_eq!(kinds, ["decision_note", "tool", "decision_note"]);
     Ok(())
 }

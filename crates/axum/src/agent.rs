@@ -1,6 +1,6 @@
 use async_trait::async_trait;
-use fugato_graph::{BoxError, Runner};
-use fugato_state::{Interrupt, State};
+use fugato_graph::{Answers, BoxError, Runner};
+use fugato_state::{Interrupt, State, ThreadId};
 use fugato_stream::{Answered, Reply};
 use serde_json::{Map, Value};
 
@@ -30,6 +30,13 @@ pub trait Agent: Send + Sync + 'static {
     /// The input of a run, from what a person says.
     async fn input(&self, said: Said) -> Result<Vec<<Self::State as State>::Update>, Unusable>;
 
+    /// What words are to a thread: a request, unless said otherwise, which a thread that waits for
+    /// an answer refuses. Who talks to people lets them answer in words, or turn to something else. A request with a key of its own is
+    /// always a request.
+    async fn hear(&self, _thread: &ThreadId, _said: &Said) -> Result<Heard, Unusable> {
+        Ok(Heard::Request)
+    }
+
     /// The value that answers an open question. Protocols have approvals and rejections beside
     /// values; unless said otherwise these are `true` and `false`. Who does not want to answer says
     /// `null`, or `false` where the question does not allow that.
@@ -51,6 +58,18 @@ pub trait Agent: Send + Sync + 'static {
     fn timeline(&self, _state: &Self::State) -> Vec<Value> {
         vec![]
     }
+}
+
+/// What words are to a thread.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Heard {
+    /// A request.
+    Request,
+    /// The answer to what the thread waits for.
+    Answer(Answers),
+    /// A request in the place of what the thread waits for, which is cancelled.
+    Instead,
 }
 
 /// What a person says to an agent, by whatever protocol.

@@ -11,7 +11,7 @@ use fugato_stream::Answered;
 use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::{Value, json};
 
-use crate::{Agent, Said, error::Served};
+use crate::{Agent, Heard, Said, error::Served};
 
 /// A run that was asked for.
 pub(crate) struct Begun {
@@ -62,6 +62,9 @@ pub(crate) trait DynAgent: Send + Sync {
     async fn work(&self, stop: BoxFuture<'static, ()>);
 }
 
+/// Why a run is cancelled whose question nobody answers.
+const INSTEAD: &str = "something else was asked for";
+
 /// An agent with its types.
 pub(crate) struct Erased<A>(pub(crate) A);
 
@@ -90,6 +93,19 @@ impl<A: Agent> DynAgent for Erased<A> {
     }
 
     async fn start(&self, thread: &ThreadId, key: Option<String>, said: Said) -> Served<Begun> {
+        let heard = match &key {
+            // It may repeat a request that asks its question by now: it is that one, and no answer.
+            Some(_) => Heard::Request,
+            None => self.0.hear(thread, &said).await?,
+        };
+        match heard {
+            Heard::Request => {}
+            Heard::Answer(answers) => return Ok(begun(self.runner().resume(thread, answers))),
+            Heard::Instead => {
+                let by = said.caller.name().to_owned();
+                self.runner().cancel(thread, by, INSTEAD).await?;
+            }
+        }
         let input = self.0.input(said).await?;
         Ok(begun(match key {
             Some(key) => self.runner().start_keyed(thread, key, input),

@@ -31,7 +31,7 @@ mod threads;
 
 /// The head of a request, for [`Authenticate`].
 pub use ::axum::http::request::Parts;
-pub use agent::{Agent, Said, Unusable};
+pub use agent::{Agent, Heard, Said, Unusable};
 pub use caller::{Authenticate, Caller, Denied, Everyone, InvalidTenant, Tenant};
 pub use limits::Limits;
 pub use page::{Asset, Page};

@@ -3,7 +3,7 @@ use std::{fmt, sync::Arc};
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
 use fugato_llm::{ChatModel, ChatRequest, Contract, DecideOptions, Profile, decide};
-use fugato_memory::{History, HistoryUpdate, Speaker, TaskState, TaskSummary, TaskUpdate};
+use fugato_memory::{History, HistoryUpdate, Speaker, TaskState, TaskSummary, TaskUpdate, Turn};
 use fugato_prompt::{EstimatedTokens, TokenCount};
 use fugato_state::{Message, State};
 
@@ -16,6 +16,11 @@ pub trait Layered: State {
 
     /// What is known of the task.
     fn task(&self) -> &TaskState;
+
+    /// What of a turn may be summarised: all of it, unless it told what may not be true any more.
+    fn turn(&self, turn: &Turn) -> String {
+        turn.text.clone()
+    }
 
     /// The changes of both, kept together: what leaves the history is in the task by then.
     fn compacted(task: TaskUpdate, history: HistoryUpdate) -> Vec<Self::Update>;
@@ -76,8 +81,8 @@ impl CompactLayers {
         self
     }
 
-    fn request(&self, history: &History, task: &TaskState) -> Option<ChatRequest> {
-        let turns = history.turns();
+    fn request<S: Layered>(&self, state: &S) -> Option<ChatRequest> {
+        let turns = state.history().turns();
         let tokens: u64 = turns.iter().map(|turn| self.count.text(&turn.text)).sum();
         let old = turns.len().checked_sub(self.recent)?;
         if old == 0 || tokens <= self.threshold {
@@ -85,7 +90,7 @@ impl CompactLayers {
         }
         let mut told = format!(
             "What is known of the task:\n{}\n\nWhat was said since:\n",
-            serde_json::to_string(task).unwrap_or_default()
+            serde_json::to_string(state.task()).unwrap_or_default()
         );
         for turn in turns.iter().take(old) {
             let who = match turn.by {
@@ -94,7 +99,7 @@ impl CompactLayers {
             };
             told.push_str(who);
             told.push_str(": ");
-            told.push_str(&turn.text);
+            told.push_str(&state.turn(turn));
             told.push('\n');
         }
         let task = format!(
@@ -116,7 +121,7 @@ fn contract() -> Contract<TaskSummary> {
 #[async_trait]
 impl<S: Layered> Node<S> for CompactLayers {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
-        let Some(request) = self.request(cx.state().history(), cx.state().task()) else {
+        let Some(request) = self.request(cx.state()) else {
             return Ok(Outcome::done([]));
         };
         let options = DecideOptions::default();

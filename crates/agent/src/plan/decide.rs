@@ -2,8 +2,9 @@ use std::{fmt::Write as _, sync::Arc};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
-use fugato_llm::{ChatRequest, ChatResponse};
+use fugato_llm::{ChatModel, ChatRequest, ChatResponse, ModelErrorKind, Rejected};
 use fugato_state::Message;
+use fugato_stream::EventKind;
 use fugato_tool::Detail;
 use serde_json::json;
 
@@ -27,45 +28,113 @@ impl<S: Embeds<Work>> Node<S> for Decide<S> {
             let error = format!("the work took more than {MOST_ITERATIONS} steps");
             return Ok(done::<S>([WorkUpdate::Failed { error }]));
         }
-        let request = parts.request(state, asking);
-        let answer = ask(&cx, &*parts.model, request, Shown::Reasoning).await;
+        cx.emit(custom("planning", json!({ "asked": asking })));
+        let taken = match &parts.model {
+            None => Settled::Ruled("there is no model".into()),
+            Some(model) => self.asked(&cx, asking, &**model).await,
+        };
+        Ok(match taken {
+            Settled::Planned(updates) => done::<S>(updates.clone()).note(planned(asking, &updates)),
+            Settled::Again(pair) => done::<S>([WorkUpdate::Corrected(pair)]),
+            Settled::Failed { why, timed_out } => failed(&cx, why, timed_out),
+            Settled::Ruled(why) => self.ruled(&cx, asking, &why),
+        })
+    }
+}
+
+/// What became of the planner's answer.
+enum Settled {
+    Planned(Vec<WorkUpdate>),
+    Again(Box<[Message; 2]>),
+    Failed {
+        why: String,
+        timed_out: bool,
+    },
+    /// The model cannot be asked; a rule may know.
+    Ruled(String),
+}
+
+impl<S: Embeds<Work>> Decide<S> {
+    async fn asked(&self, cx: &Context<S>, asking: Asking, model: &dyn ChatModel) -> Settled {
+        let (parts, work) = (&self.0, cx.state().part());
+        let request = parts.request(cx.state(), asking);
+        let answer = ask(cx, model, request, Shown::Reasoning).await;
         let so_far = u32::try_from(work.corrected.len() / 2).unwrap_or(u32::MAX);
+        let read = |response: ChatResponse| self.read(cx, asking, &response.message.content);
+        let taken = parts
+            .corrections
+            .take(cx, so_far, &work.corrected, answer, read);
+        match taken {
+            Taken::Decided(updates) => Settled::Planned(updates),
+            Taken::Again(pair) => Settled::Again(pair),
+            Taken::Undecided(no_plan) => {
+                let why = no_plan.to_string();
+                let silence = no_plan.unanswered.map(|error| error.kind);
+                let timed_out = silence == Some(ModelErrorKind::TimedOut);
+                if silence.is_some() && !timed_out && parts.rules.is_some() {
+                    return Settled::Ruled(why);
+                }
+                Settled::Failed { why, timed_out }
+            }
+        }
+    }
+
+    /// What of a decision counts, whoever made it.
+    fn read(
+        &self,
+        cx: &Context<S>,
+        asking: Asking,
+        answer: &str,
+    ) -> Result<Vec<WorkUpdate>, Rejected> {
+        let (parts, state) = (&self.0, cx.state());
         let access = |tool: &str| parts.toolbox.access(tool, state);
         let reading = Reading {
             asking,
-            work,
+            work: state.part(),
             now: cx.now(),
             access: &access,
         };
-        let read =
-            |response: ChatResponse| parts.executor.take(&response.message.content, &reading);
-        let taken = parts
-            .corrections
-            .take(&cx, so_far, &work.corrected, answer, read);
-        Ok(match taken {
-            Taken::Decided(updates) => {
-                let name = if asking == Asking::Plan {
-                    "plan"
-                } else {
-                    "replan"
-                };
-                let told = custom(name, json!({ "asked": asking, "changes": updates }));
-                done::<S>(updates).note(told)
-            }
-            Taken::Again(pair) => done::<S>([WorkUpdate::Corrected(pair)]),
-            Taken::Undecided(no_plan) => {
-                let why = no_plan.to_string();
-                tracing::warn!(
-                    task = cx.task(),
-                    why,
-                    "{}",
-                    crate::log_key::THERE_IS_NO_PLAN
-                );
-                let told = custom("planner_failed", json!({ "why": why }));
-                done::<S>([WorkUpdate::PlannerFailed { why }]).note(told)
-            }
-        })
+        parts.executor.take(answer, &reading)
     }
+
+    /// Lets a rule decide, in the words that a model would use.
+    fn ruled(&self, cx: &Context<S>, asking: Asking, why: &str) -> Outcome<S::Update> {
+        let rules = self.0.rules.as_ref();
+        let decision = rules.and_then(|rules| rules.decide(cx.state(), asking));
+        let Some(decision) = decision else {
+            let why = format!("{why}, and no rule knows what is to be done");
+            return failed(cx, why, false);
+        };
+        match self.read(cx, asking, &decision.to_string()) {
+            Ok(updates) => {
+                if self.0.model.is_some() {
+                    tracing::warn!(task = cx.task(), why, "{}", crate::log_key::DECIDED_BY_RULE);
+                }
+                done::<S>(updates.clone()).note(planned(asking, &updates))
+            }
+            Err(rejected) => failed(cx, format!("{why}, and a rule decided: {rejected}"), false),
+        }
+    }
+}
+
+fn planned(asking: Asking, changes: &[WorkUpdate]) -> EventKind {
+    let name = if asking == Asking::Plan {
+        "plan"
+    } else {
+        "replan"
+    };
+    custom(name, json!({ "asked": asking, "changes": changes }))
+}
+
+fn failed<S: Embeds<Work>>(cx: &Context<S>, why: String, timed_out: bool) -> Outcome<S::Update> {
+    tracing::warn!(
+        task = cx.task(),
+        why,
+        "{}",
+        crate::log_key::THERE_IS_NO_PLAN
+    );
+    let told = custom("planner_failed", json!({ "why": why }));
+    done::<S>([WorkUpdate::PlannerFailed { why, timed_out }]).note(told)
 }
 
 fn done<S: Embeds<Work>>(updates: impl IntoIterator<Item = WorkUpdate>) -> Outcome<S::Update> {

@@ -31,6 +31,20 @@ pub trait Executor: Send + Sync {
     fn outline(&self, asking: Asking) -> String;
 }
 
+impl<E: Executor + ?Sized> Executor for std::sync::Arc<E> {
+    fn asks(&self, work: &Work) -> Option<Asking> {
+        (**self).asks(work)
+    }
+
+    fn take(&self, answer: &str, reading: &Reading<'_>) -> Result<Vec<WorkUpdate>, Rejected> {
+        (**self).take(answer, reading)
+    }
+
+    fn outline(&self, asking: Asking) -> String {
+        (**self).outline(asking)
+    }
+}
+
 /// What a planner is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

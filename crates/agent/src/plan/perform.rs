@@ -2,14 +2,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
-use fugato_llm::{ChatRequest, ModelError};
+use fugato_llm::{ChatModel, ChatRequest, ModelError, ModelErrorKind};
 use fugato_memory::ExecutionStatus;
 use fugato_state::{Message, ToolStatus};
 use fugato_tool::{Access, Called};
 use serde_json::json;
 
 use super::{Parts, Step, StepKind, StepOutcome, Work, WorkUpdate, custom};
-use crate::{Carried, Embeds, Shown, ask, toolbox::finished};
+use crate::{Carried, Embeds, Shown, ask, show, toolbox::finished};
 
 /// Carries out the step that has begun, and nothing else.
 pub(super) struct Perform<S: Embeds<Work>>(pub(super) Arc<Parts<S>>);
@@ -57,7 +57,30 @@ impl<S: Embeds<Work>> Perform<S> {
     }
 
     /// What the model thinks, or answers. Only an answer is shown.
-    async fn say(&self, cx: &Context<S>, step: &Step) -> Result<String, ModelError> {
+    async fn say(&self, cx: &Context<S>, step: &Step) -> Result<String, BoxError> {
+        let (rules, state) = (self.0.rules.as_ref(), cx.state());
+        let by_rule = || rules.and_then(|rules| rules.say(state, step));
+        let sure = rules.is_some_and(|rules| rules.knows(state, step));
+        let text = match &self.0.model {
+            Some(model) if !sure => match self.asked(cx, step, &**model).await {
+                Ok(text) => return Ok(text),
+                Err(error) if error.kind == ModelErrorKind::TimedOut => return Err(error.into()),
+                Err(error) => by_rule().ok_or(error)?,
+            },
+            _ => by_rule().ok_or("no model is asked, and no rule knows what to say")?,
+        };
+        if step.draft.kind == StepKind::Respond {
+            show(cx, &text);
+        }
+        Ok(text)
+    }
+
+    async fn asked(
+        &self,
+        cx: &Context<S>,
+        step: &Step,
+        model: &dyn ChatModel,
+    ) -> Result<String, ModelError> {
         let (parts, answers) = (&self.0, step.draft.kind == StepKind::Respond);
         let (task, profile, shown) = if answers {
             ("Answer the person.", &parts.answering, Shown::All)
@@ -72,7 +95,7 @@ impl<S: Embeds<Work>> Perform<S> {
         let situation = Message::user(parts.situation(cx.state()));
         let request = ChatRequest::new([Message::system(told), situation]);
         let request = profile.apply(request.metadata("stage", super::PERFORM));
-        let response = ask(cx, &*parts.model, request, shown).await?;
+        let response = ask(cx, model, request, shown).await?;
         Ok(response.message.content)
     }
 }

@@ -44,6 +44,9 @@ pub struct StepDraft {
     /// For the others: what to think about, what to ask, what to answer.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub instruction: String,
+    /// For a question: what is missing, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
     /// Whether a person has to agree before it is done.
     #[serde(default)]
     pub requires_confirmation: bool,
@@ -104,9 +107,10 @@ pub enum StepOutcome {
 }
 
 impl Step {
-    pub(super) fn new(id: String, draft: StepDraft) -> Self {
+    /// A step that has not begun.
+    pub fn new(id: impl Into<String>, draft: StepDraft) -> Self {
         Self {
-            id,
+            id: id.into(),
             draft,
             status: StepStatus::Pending,
             output_summary: String::new(),

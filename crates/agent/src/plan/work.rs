@@ -20,6 +20,8 @@ pub struct Work {
     pub corrected: Vec<Message>,
     /// Why there is no plan; none if there is one.
     pub planner_failure: Option<String>,
+    /// Whether there is no plan because the planner took too long.
+    pub timed_out: bool,
     /// What the person is told in the end.
     pub answer: String,
 }
@@ -62,6 +64,9 @@ pub enum WorkUpdate {
     PlannerFailed {
         /// Why.
         why: String,
+        /// Whether the planner took too long.
+        #[serde(default)]
+        timed_out: bool,
     },
     /// A step begins.
     Begun {
@@ -241,7 +246,9 @@ impl State for Work {
                 self.corrected.clear();
             }
             WorkUpdate::Corrected(pair) => self.corrected.extend(*pair),
-            WorkUpdate::PlannerFailed { why } => self.planner_failure = Some(why),
+            WorkUpdate::PlannerFailed { why, timed_out } => {
+                (self.planner_failure, self.timed_out) = (Some(why), timed_out);
+            }
             WorkUpdate::Begun { id } => {
                 if let Some(step) = self.step(&id) {
                     step.status = StepStatus::Running;

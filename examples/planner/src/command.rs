@@ -1,0 +1,49 @@
+//! Slash commands: they are carried out before anything else, and no model is asked.
+use crate::{
+    answer::{Lang, help},
+    session::{Session, SessionUpdate, preferred},
+    view,
+};
+
+/// What a command changes, and what the person is told; none if it is no command.
+pub fn command(session: &Session, thread: &str, text: &str) -> Option<Vec<SessionUpdate>> {
+    let command = text.strip_prefix('/')?;
+    let (name, rest) = command
+        .split_once(char::is_whitespace)
+        .unwrap_or((command, ""));
+    let lang = Lang::of(rest);
+    let reply = |text: String| SessionUpdate::Replied { text };
+    Some(match name {
+        "clear" => {
+            let told = "The conversation, the work and what I knew of the task are gone; preferences stay.";
+            vec![SessionUpdate::Cleared, reply(told.into())]
+        }
+        "new" => {
+            let told = "A new session begins; what I know of you stays.";
+            vec![SessionUpdate::Renewed, reply(told.into())]
+        }
+        "status" => vec![reply(view::status(session, thread))],
+        "prefer" => match rest.split_once('=') {
+            Some((name, wish)) if !name.trim().is_empty() && !wish.trim().is_empty() => {
+                let told = format!("{}: {}", name.trim(), wish.trim());
+                vec![preferred(name.trim(), wish.trim()), reply(told)]
+            }
+            _ => vec![reply(
+                "say what you prefer, such as: /prefer tone = short answers".into(),
+            )],
+        },
+        "help" => vec![reply(help(lang).into())],
+        other => {
+            let told = format!(
+                "there is no command /{other}; there is: /clear, /help, /new, /prefer, /status"
+            );
+            vec![reply(told)]
+        }
+    })
+}
+
+/// Whether a command only tells something: it is answered while a question waits, and leaves it.
+pub fn only_tells(text: &str) -> bool {
+    let name = text.split_whitespace().next();
+    matches!(name, Some("/status" | "/help"))
+}

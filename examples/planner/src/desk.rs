@@ -1,0 +1,193 @@
+//! The desk: a simulated exchange, the accounts on it, and what is configured, in one SQLite file.
+//!
+//! It lives outside of all conversations: other programs change it, and so does time.
+mod account;
+mod book;
+mod config;
+mod orders;
+mod schema;
+
+use std::{
+    fmt,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use fugato::state::Millis;
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
+use thiserror::Error;
+
+pub use self::{
+    account::{Balance, Position, Trade},
+    book::{Book, Price, Replay, Side},
+    config::{Config, Kind, NewTrader, Trader},
+    orders::{NewOrder, Order, OrderStatus},
+};
+
+/// A desk. Clones are the same desk.
+#[derive(Clone)]
+pub struct Desk {
+    connection: Arc<Mutex<Connection>>,
+    replay: Arc<Replay>,
+    clock: Arc<Clock>,
+}
+
+type Clock = dyn Fn() -> Millis + Send + Sync;
+
+/// The desk cannot do something. What is a [`Refused`](Self::Refused) is for the person to read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DeskError {
+    /// It is not possible as things are now; nothing was changed.
+    #[error("{0}")]
+    Refused(String),
+    /// The file with the order book cannot be used.
+    #[error("line {line} of the book cannot be used: {why}")]
+    Book {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        why: String,
+    },
+    /// What a new desk begins with cannot be used.
+    #[error("what the desk begins with cannot be used")]
+    Beginning(#[from] toml::de::Error),
+    /// The database cannot be used.
+    #[error("the database of the desk cannot be used")]
+    Database(#[from] rusqlite::Error),
+    /// The work was given up.
+    #[error("the desk was closed before it answered")]
+    Closed(#[from] tokio::task::JoinError),
+}
+
+/// How long another process may write.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// What a new desk begins with.
+const BEGINNING: &str = include_str!("../sample/desk.toml");
+/// The order book of the sample.
+const BOOK: &str = include_str!("../sample/book.jsonl");
+
+impl Desk {
+    /// Opens a desk, or makes a new one with what is in `sample/`.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, DeskError> {
+        Self::over(Connection::open(path)?)
+    }
+
+    /// A desk that is gone with its last clone.
+    pub fn in_memory() -> Result<Self, DeskError> {
+        Self::over(Connection::open_in_memory()?)
+    }
+
+    fn over(mut connection: Connection) -> Result<Self, DeskError> {
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        schema::prepare(&transaction, BEGINNING)?;
+        transaction.commit()?;
+        Ok(Self {
+            connection: Arc::new(Mutex::new(connection)),
+            replay: Arc::new(Replay::read(BOOK)?),
+            clock: Arc::new(|| {
+                let since = SystemTime::now().duration_since(UNIX_EPOCH);
+                Millis::try_from(since.unwrap_or_default().as_millis()).unwrap_or(Millis::MAX)
+            }),
+        })
+    }
+
+    /// Replays another book.
+    #[must_use]
+    pub fn replaying(mut self, replay: Replay) -> Self {
+        self.replay = Arc::new(replay);
+        self
+    }
+
+    /// Takes the time from here, in milliseconds since the Unix epoch.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// The best offers for all symbols, now.
+    pub async fn prices(&self) -> Result<Vec<Price>, DeskError> {
+        self.with(|moment| Ok(moment.book.prices())).await
+    }
+
+    /// Does something with the desk as it is now: what time has done to open orders is done before.
+    async fn with<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Moment<'_>) -> Result<T, DeskError> + Send + 'static,
+    ) -> Result<T, DeskError> {
+        let desk = self.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            // A transaction that panicked was rolled back when it was dropped.
+            let mut connection = desk
+                .connection
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let now = (desk.clock)();
+            let since = |name: &str| mark(&transaction, name, now);
+            let (began, settled) = (since("began")?, since("settled")?);
+            let elapsed = |at: Millis| at.saturating_sub(began).max(0);
+            for at in desk.replay.moments(elapsed(settled), elapsed(now)) {
+                let book = desk.replay.at(at);
+                orders::settle(&Moment {
+                    transaction: &transaction,
+                    book,
+                    now: began + at,
+                })?;
+            }
+            set_mark(&transaction, "settled", now.max(settled))?;
+            let book = desk.replay.at(elapsed(now));
+            let result = work(&Moment {
+                transaction: &transaction,
+                book,
+                now,
+            })?;
+            transaction.commit()?;
+            Ok(result)
+        });
+        done.await?
+    }
+}
+
+/// The desk at one time, within a transaction.
+struct Moment<'a> {
+    transaction: &'a Transaction<'a>,
+    book: Book,
+    now: Millis,
+}
+
+fn mark(transaction: &Transaction<'_>, name: &str, now: Millis) -> Result<Millis, DeskError> {
+    let query = "SELECT at FROM marks WHERE name = ?1";
+    let known = transaction
+        .query_row(query, [name], |row| row.get(0))
+        .optional()?;
+    match known {
+        Some(at) => Ok(at),
+        None => set_mark(transaction, name, now).map(|()| now),
+    }
+}
+
+fn set_mark(transaction: &Transaction<'_>, name: &str, at: Millis) -> Result<(), DeskError> {
+    transaction.execute(
+        "INSERT OR REPLACE INTO marks (name, at) VALUES (?1, ?2)",
+        (name, at),
+    )?;
+    Ok(())
+}
+
+fn refused<T>(why: impl Into<String>) -> Result<T, DeskError> {
+    Err(DeskError::Refused(why.into()))
+}
+
+impl fmt::Debug for Desk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Desk").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,206 @@
+//! The order book, replayed from a file.
+use std::collections::BTreeMap;
+
+use fugato::state::Millis;
+use serde::{Deserialize, Serialize};
+
+use super::DeskError;
+use crate::amount::Amount;
+
+/// Which side of a trade one is on; of an order, what it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// It buys.
+    Buy,
+    /// It sells.
+    Sell,
+}
+
+/// A line of the file: from then on there is so much at this price.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Quote {
+    at: Millis,
+    symbol: String,
+    side: QuoteSide,
+    price: Amount,
+    quantity: Amount,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum QuoteSide {
+    Bid,
+    Ask,
+}
+
+/// What others offer, symbol by symbol. Orders of this desk do not move it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Book {
+    asks: BTreeMap<String, BTreeMap<Amount, Amount>>,
+    bids: BTreeMap<String, BTreeMap<Amount, Amount>>,
+}
+
+/// The best offers for a symbol.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Price {
+    /// The symbol.
+    pub symbol: String,
+    /// The most that somebody pays.
+    pub bid: Option<Amount>,
+    /// The least that somebody asks.
+    pub ask: Option<Amount>,
+}
+
+impl Book {
+    /// All symbols, with their best offers.
+    pub fn prices(&self) -> Vec<Price> {
+        let symbols = self.asks.keys().chain(self.bids.keys());
+        let mut symbols: Vec<&String> = symbols.collect();
+        symbols.sort();
+        symbols.dedup();
+        let price = |symbol: &String| Price {
+            symbol: symbol.clone(),
+            bid: self.best(symbol, Side::Sell),
+            ask: self.best(symbol, Side::Buy),
+        };
+        symbols.into_iter().map(price).collect()
+    }
+
+    /// The best price for somebody who buys or sells.
+    pub fn best(&self, symbol: &str, side: Side) -> Option<Amount> {
+        self.offers(symbol, side).next().map(|(price, _)| price)
+    }
+
+    /// What somebody who buys or sells is offered, best first.
+    pub fn offers(&self, symbol: &str, side: Side) -> impl Iterator<Item = (Amount, Amount)> {
+        let levels = match side {
+            Side::Buy => self.asks.get(symbol),
+            Side::Sell => self.bids.get(symbol),
+        };
+        let all = levels
+            .into_iter()
+            .flatten()
+            .map(|(price, much)| (*price, *much));
+        let mut all: Vec<_> = all.collect();
+        if side == Side::Sell {
+            all.reverse();
+        }
+        all.into_iter()
+    }
+
+    fn quote(&mut self, quote: &Quote) {
+        let side = match quote.side {
+            QuoteSide::Ask => &mut self.asks,
+            QuoteSide::Bid => &mut self.bids,
+        };
+        let levels = side.entry(quote.symbol.clone()).or_default();
+        if quote.quantity == Amount::ZERO {
+            levels.remove(&quote.price);
+        } else {
+            levels.insert(quote.price, quote.quantity);
+        }
+    }
+}
+
+/// The file. Where it ends it begins anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replay {
+    quotes: Vec<Quote>,
+    length: Millis,
+}
+
+impl Replay {
+    /// Reads lines of JSON, in the order of their times.
+    pub fn read(lines: &str) -> Result<Self, DeskError> {
+        let wrong = |line: usize, why: String| DeskError::Book {
+            line: line + 1,
+            why,
+        };
+        let mut quotes: Vec<Quote> = vec![];
+        for (at, line) in lines
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty())
+        {
+            let quote: Quote =
+                serde_json::from_str(line).map_err(|error| wrong(at, error.to_string()))?;
+            if quotes.last().is_some_and(|last| last.at > quote.at) {
+                return Err(wrong(at, "it is earlier than the line before".into()));
+            }
+            quotes.push(quote);
+        }
+        let Some(last) = quotes.last() else {
+            return Err(wrong(0, "there is no quote in it".into()));
+        };
+        let length = last.at.saturating_add(1);
+        Ok(Self { quotes, length })
+    }
+
+    /// The book so long after the beginning.
+    pub fn at(&self, since: Millis) -> Book {
+        let within = since.rem_euclid(self.length);
+        let mut book = Book::default();
+        self.quotes
+            .iter()
+            .take_while(|quote| quote.at <= within)
+            .for_each(|quote| book.quote(quote));
+        book
+    }
+
+    /// The moments after `from` and up to `to` at which the book changes; of a time longer than
+    /// the file, the last ones.
+    pub fn moments(&self, from: Millis, to: Millis) -> Vec<Millis> {
+        let from = from.max(to.saturating_sub(self.length));
+        let mut times: Vec<Millis> = self.quotes.iter().map(|quote| quote.at).collect();
+        times.dedup();
+        let rounds = (from / self.length)..=(to / self.length);
+        let all = rounds.flat_map(|round| {
+            let start = round.saturating_mul(self.length);
+            times.iter().map(move |at| start.saturating_add(*at))
+        });
+        all.filter(|at| (from + 1..=to).contains(at)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINES: &str = r#"{"at":0,"symbol":"A-B","side":"ask","price":"10","quantity":"1"}
+{"at":0,"symbol":"A-B","side":"bid","price":"8","quantity":"2"}
+{"at":5,"symbol":"A-B","side":"bid","price":"9","quantity":"1"}
+{"at":7,"symbol":"A-B","side":"ask","price":"10","quantity":"0"}"#;
+
+    fn amount(text: &str) -> Amount {
+        text.parse().expect("an amount")
+    }
+
+    #[test]
+    fn a_book_is_what_the_file_says_up_to_now_and_begins_anew() {
+        let replay = Replay::read(LINES).expect("quotes");
+        let best = |since| {
+            let book = replay.at(since);
+            (book.best("A-B", Side::Sell), book.best("A-B", Side::Buy))
+        };
+        assert_eq!(best(0), (Some(amount("8")), Some(amount("10"))));
+        assert_eq!(best(7), (Some(amount("9")), None));
+        assert_eq!(best(8), best(0), "it begins anew");
+        assert_eq!(replay.moments(0, 8), [5, 7, 8]);
+        assert_eq!(replay.moments(5, 5), Vec::<Millis>::new());
+        assert_eq!(
+            replay.moments(0, 8_000_005),
+            [7_999_999, 8_000_000, 8_000_005]
+        );
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_used_is_named() {
+        let error = |lines: &str| Replay::read(lines).expect_err("it is refused").to_string();
+        assert!(error("{}").starts_with("line 1 of the book cannot be used"));
+        let late = LINES.lines().rev().collect::<Vec<_>>().join("\n");
+        assert!(error(&late).contains("line 2"), "{}", error(&late));
+        assert!(error("").contains("no quote"));
+    }
+}

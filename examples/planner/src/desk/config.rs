@@ -1,0 +1,206 @@
+//! What is configured: models, exchanges, strategies, and the traders made of them.
+use rusqlite::OptionalExtension as _;
+use serde::{Deserialize, Serialize};
+
+use super::{Desk, DeskError, Moment, refused};
+
+/// What can be configured beside traders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Who decides for a trader.
+    Model,
+    /// Where it trades.
+    Exchange,
+    /// How.
+    Strategy,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Model, Self::Exchange, Self::Strategy];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Exchange => "exchange",
+            Self::Strategy => "strategy",
+        }
+    }
+}
+
+/// Something that is configured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Config {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub note: String,
+    /// Whether it may be used.
+    pub enabled: bool,
+}
+
+/// A trader.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trader {
+    /// Its name.
+    pub name: String,
+    /// Who decides for it.
+    pub model: String,
+    /// Where it trades.
+    pub exchange: String,
+    /// How; empty for no particular way.
+    pub strategy: String,
+}
+
+/// A trader that somebody wants.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewTrader {
+    /// What it is called.
+    pub name: String,
+    /// The name of a model that is configured.
+    pub model: String,
+    /// The name of an exchange that is configured.
+    pub exchange: String,
+    /// The name of a strategy that is configured; empty for none.
+    #[serde(default)]
+    pub strategy: String,
+}
+
+impl Desk {
+    /// What is configured of a kind, by name.
+    pub async fn configs(&self, kind: Kind) -> Result<Vec<Config>, DeskError> {
+        self.with(move |moment| moment.configs(kind)).await
+    }
+
+    /// All traders, by name.
+    pub async fn traders(&self) -> Result<Vec<Trader>, DeskError> {
+        self.with(traders).await
+    }
+
+    /// Configures something, or changes it.
+    pub async fn configure(&self, kind: Kind, config: Config) -> Result<(), DeskError> {
+        if config.name.trim().is_empty() {
+            return refused(format!("a {} needs a name", kind.as_str()));
+        }
+        self.with(move |moment| {
+            let insert = "INSERT OR REPLACE INTO configs VALUES (?1, ?2, ?3, ?4)";
+            let row = (kind.as_str(), config.name, config.note, config.enabled);
+            moment.transaction.execute(insert, row)?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Removes what is configured; says whether it was there.
+    pub async fn unconfigure(&self, kind: Kind, name: &str) -> Result<bool, DeskError> {
+        let name = name.to_owned();
+        self.with(move |moment| {
+            let delete = "DELETE FROM configs WHERE kind = ?1 AND name = ?2";
+            Ok(moment.transaction.execute(delete, (kind.as_str(), name))? > 0)
+        })
+        .await
+    }
+
+    /// Makes a trader, once for each key: what is needed must be there and be enabled now.
+    pub async fn create_trader(&self, key: &str, new: NewTrader) -> Result<Trader, DeskError> {
+        let key = key.to_owned();
+        self.with(move |moment| moment.create_trader(&key, new))
+            .await
+    }
+
+    /// Removes a trader; says whether it was there.
+    pub async fn remove_trader(&self, name: &str) -> Result<bool, DeskError> {
+        let name = name.to_owned();
+        self.with(move |moment| {
+            let delete = "DELETE FROM traders WHERE name = ?1";
+            Ok(moment.transaction.execute(delete, [name])? > 0)
+        })
+        .await
+    }
+}
+
+impl Moment<'_> {
+    fn configs(&self, kind: Kind) -> Result<Vec<Config>, DeskError> {
+        let query = "SELECT name, note, enabled FROM configs WHERE kind = ?1 ORDER BY name";
+        let mut prepared = self.transaction.prepare_cached(query)?;
+        let rows = prepared.query_map([kind.as_str()], |row| {
+            Ok(Config {
+                name: row.get(0)?,
+                note: row.get(1)?,
+                enabled: row.get(2)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    fn create_trader(&self, key: &str, new: NewTrader) -> Result<Trader, DeskError> {
+        let made = "SELECT name, model, exchange, strategy FROM traders WHERE made_by = ?1";
+        let made = self.transaction.query_row(made, [key], trader).optional()?;
+        if let Some(made) = made {
+            return Ok(made);
+        }
+        if new.name.trim().is_empty() {
+            return refused("a trader needs a name");
+        }
+        if traders(self)?.iter().any(|there| there.name == new.name) {
+            return refused(format!("there is a trader {:?} already", new.name));
+        }
+        self.must_be_usable(Kind::Model, &new.model)?;
+        self.must_be_usable(Kind::Exchange, &new.exchange)?;
+        if !new.strategy.is_empty() {
+            self.must_be_usable(Kind::Strategy, &new.strategy)?;
+        }
+        let NewTrader {
+            name,
+            model,
+            exchange,
+            strategy,
+        } = new;
+        let row = (&name, &model, &exchange, &strategy, key, self.now);
+        let insert = "INSERT INTO traders VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        self.transaction.execute(insert, row)?;
+        Ok(Trader {
+            name,
+            model,
+            exchange,
+            strategy,
+        })
+    }
+
+    fn must_be_usable(&self, kind: Kind, name: &str) -> Result<(), DeskError> {
+        let there = self.configs(kind)?;
+        let usable: Vec<_> = there.iter().filter(|config| config.enabled).collect();
+        if usable.iter().any(|config| config.name == name) {
+            return Ok(());
+        }
+        let names: Vec<_> = usable.iter().map(|config| config.name.as_str()).collect();
+        let allowed = if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join(", ")
+        };
+        let kind = kind.as_str();
+        refused(format!(
+            "there is no {kind} {name:?} that is enabled; there is: {allowed}"
+        ))
+    }
+}
+
+fn traders(moment: &Moment<'_>) -> Result<Vec<Trader>, DeskError> {
+    let query = "SELECT name, model, exchange, strategy FROM traders ORDER BY name";
+    let mut prepared = moment.transaction.prepare_cached(query)?;
+    let rows = prepared.query_map([], trader)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn trader(row: &rusqlite::Row<'_>) -> rusqlite::Result<Trader> {
+    Ok(Trader {
+        name: row.get(0)?,
+        model: row.get(1)?,
+        exchange: row.get(2)?,
+        strategy: row.get(3)?,
+    })
+}

@@ -1,0 +1,189 @@
+//! How the planner is wired.
+use std::sync::Arc;
+
+use fugato::{
+    ChatModel, END, Graph,
+    agent::{
+        ReactLoop,
+        compact::CompactLayers,
+        plan::{Executor, NextBatch, PlanThenReplan, PlannedWork, Replan},
+        preflight::{FactError, Preflight},
+        trace::{Watched, recorded},
+    },
+    graph::BuildError,
+    llm::Timeout,
+    tool::RegistryError,
+};
+
+use crate::{
+    context::{Thirds, context},
+    desk::Desk,
+    facts,
+    nodes::{Fresh, Gate, Recall, Rescue, Save, Settle, Understand},
+    rules::Rules,
+    session::{Course, Session},
+    tools,
+    user::Users,
+};
+
+/// What the planner needs from outside.
+#[derive(Clone)]
+pub struct Deps {
+    desk: Desk,
+    users: Users,
+    model: Option<Arc<dyn ChatModel>>,
+    manner: Manner,
+}
+
+/// In which manner work is planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// A whole plan first, which is looked at again as the policy says.
+    PlanThenReplan(Replan),
+    /// The next few steps only.
+    NextBatch,
+}
+
+impl Default for Manner {
+    fn default() -> Self {
+        Self::PlanThenReplan(Replan::default())
+    }
+}
+
+/// The planner cannot be wired.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WiringError {
+    /// The tools do not fit together.
+    #[error("the tools do not fit together")]
+    Tools(#[from] RegistryError),
+    /// The live facts are not declared as they are needed.
+    #[error("the live facts are not declared as they are needed")]
+    Facts(#[from] FactError),
+    /// The nodes do not fit together.
+    #[error("the nodes do not fit together")]
+    Graph(#[from] BuildError),
+}
+
+impl Deps {
+    /// A desk, and where it is kept what belongs to people. Rules decide.
+    pub fn new(desk: Desk, users: Users) -> Self {
+        Self {
+            desk,
+            users,
+            model: None,
+            manner: Manner::default(),
+        }
+    }
+
+    /// Lets a model decide. It is given the time of its stage, and what it is asked is kept in the
+    /// log.
+    #[must_use]
+    pub fn model(mut self, model: impl ChatModel + 'static) -> Self {
+        self.model = Some(Arc::new(Watched::new(Timeout::new(model))));
+        self
+    }
+
+    /// Plans in this manner.
+    #[must_use]
+    pub fn manner(mut self, manner: Manner) -> Self {
+        self.manner = manner;
+        self
+    }
+
+    /// Who is remembered here.
+    pub fn users(&self) -> &Users {
+        &self.users
+    }
+}
+
+impl std::fmt::Debug for Deps {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Deps")
+            .field("desk", &self.desk)
+            .field("model", &self.model.as_deref().map(ChatModel::name))
+            .field("manner", &self.manner)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How many rounds of tools the loop may have that takes over.
+const RESCUE_ROUNDS: u32 = 5;
+
+/// The graph.
+///
+/// ```text
+/// understand → recall → gate → look → planner ⇄ begin_step ⇄ step, ask_user
+///      │                 │               └→ rescue → init_state … finalize → look_again
+///      └─────────────────┴→ settle ← ────────────────────────────────────────────┘
+///                             └→ compact → save
+/// ```
+pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
+    let toolbox = tools::toolbox(&deps.desk)?;
+    let fingerprints = tools::fingerprints(&toolbox);
+    let fresh = || {
+        let preflight = Preflight::new(facts::declared()?, deps.desk.clone());
+        Ok::<_, FactError>(Fresh::new(preflight, fingerprints.clone()))
+    };
+    let settles = |session: &Session| !session.reply.is_empty();
+    let has_model = deps.model.is_some();
+    let graph = Graph::<Session>::starting_at("understand")
+        .node("understand", Understand)
+        .label("understand", "reading the message")
+        .branch("understand", ["recall", "settle"], |session: &Session| {
+            if session.message.course == Course::Reply {
+                "settle"
+            } else {
+                "recall"
+            }
+        })
+        .node("recall", Recall(deps.users.clone()))
+        .edge("recall", "gate")
+        .node("gate", recorded(Gate(deps.model.clone())))
+        .branch("gate", ["look", "settle"], move |session: &Session| {
+            if settles(session) { "settle" } else { "look" }
+        })
+        .node("settle", Settle)
+        .edge("settle", if has_model { "compact" } else { "save" })
+        .node("save", Save(deps.users.clone()))
+        .edge("save", END)
+        .output(|session: &Session| session.reply.clone());
+    let work = match &deps.model {
+        None => PlannedWork::by_rules(Rules, executor(deps.manner), toolbox.clone()),
+        Some(model) => {
+            PlannedWork::new(model.clone(), executor(deps.manner), toolbox.clone()).rules(Rules)
+        }
+    };
+    let work = work.context(context).looking(fresh()?);
+    let Some(model) = &deps.model else {
+        return Ok(work.add_to(graph, "settle").build()?);
+    };
+    let rescue = ReactLoop::new(model.clone(), toolbox)
+        .system("You look after a paper-trading desk. Look up what is true before you answer.")
+        .max_steps(RESCUE_ROUNDS);
+    let graph = graph
+        .node("rescue", Rescue)
+        .branch("rescue", ["init_state", "settle"], |session: &Session| {
+            if session.work.timed_out {
+                "settle"
+            } else {
+                "init_state"
+            }
+        })
+        .node("look_again", fresh()?)
+        .edge("look_again", "settle")
+        .node(
+            "compact",
+            recorded(CompactLayers::new(model.clone()).count(Thirds)),
+        )
+        .edge("compact", "save");
+    let graph = work.on_planner_failure("rescue").add_to(graph, "settle");
+    Ok(rescue.add_to(graph, "look_again").build()?)
+}
+
+fn executor(manner: Manner) -> Arc<dyn Executor> {
+    match manner {
+        Manner::PlanThenReplan(replan) => Arc::new(PlanThenReplan(replan)),
+        Manner::NextBatch => Arc::new(NextBatch),
+    }
+}

@@ -1,0 +1,17 @@
+#![doc = include_str!("../README.md")]
+
+pub mod amount;
+pub mod answer;
+pub mod command;
+pub mod context;
+pub mod desk;
+pub mod facts;
+pub mod graph;
+pub mod intent;
+mod nodes;
+pub mod rules;
+pub mod service;
+pub mod session;
+pub mod tools;
+pub mod user;
+pub mod view;

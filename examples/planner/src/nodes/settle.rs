@@ -1,0 +1,114 @@
+use async_trait::async_trait;
+use fugato::{
+    BoxError, Context, Node, Outcome,
+    agent::{
+        plan::{PlanRules as _, Step, StepDraft, StepKind},
+        show,
+    },
+    memory::ExecutionStatus,
+};
+
+use crate::{
+    answer::Lang,
+    rules::Rules,
+    session::{Session, SessionUpdate},
+};
+
+/// Lets the loop of model and tools take over, and tells it what was done already.
+pub(crate) struct Rescue;
+
+#[async_trait]
+impl Node<Session> for Rescue {
+    async fn run(&self, cx: Context<Session>) -> Result<Outcome<SessionUpdate>, BoxError> {
+        let work = &cx.state().work;
+        let mut told = work.execution.goal.clone();
+        let done = work
+            .steps
+            .iter()
+            .filter(|step| !step.output_summary.is_empty());
+        let done: Vec<String> = done
+            .map(|step| {
+                format!(
+                    "- {} {}: {}",
+                    step.id, step.draft.tool_name, step.output_summary
+                )
+            })
+            .collect();
+        if !done.is_empty() {
+            told.push_str("\n\nThis was done already, and is not to be done again:\n");
+            told.push_str(&done.join("\n"));
+        }
+        Ok(Outcome::done([SessionUpdate::RescueBegan { told }]))
+    }
+}
+
+/// Says what came of it. There is always something to say.
+pub(crate) struct Settle;
+
+#[async_trait]
+impl Node<Session> for Settle {
+    async fn run(&self, cx: Context<Session>) -> Result<Outcome<SessionUpdate>, BoxError> {
+        let session = cx.state();
+        let rescued = !session.rescue.run.final_reply.is_empty();
+        let (text, is_shown) = if !session.reply.is_empty() {
+            (
+                session.reply.clone(),
+                session.message.course != crate::session::Course::Reply,
+            )
+        } else if rescued {
+            rescue(session)
+        } else if session.work.status() == ExecutionStatus::Completed {
+            (session.work.answer.clone(), true)
+        } else {
+            (unfinished(session), false)
+        };
+        if !is_shown {
+            show(&cx, &text);
+        }
+        let live = rescued || !session.work.execution.snapshots.is_empty();
+        let said = SessionUpdate::Replied { text };
+        Ok(Outcome::done([
+            said,
+            SessionUpdate::Delivered { at: cx.now(), live },
+        ]))
+    }
+}
+
+/// What the loop said; but what exists is read out as it was looked up after it ended.
+fn rescue(session: &Session) -> (String, bool) {
+    let step = spoken();
+    let sure = Rules
+        .knows(session, &step)
+        .then(|| Rules.say(session, &step))
+        .flatten();
+    match sure {
+        Some(text) => (text, false),
+        None => (session.rescue.run.final_reply.clone(), true),
+    }
+}
+
+fn spoken() -> Step {
+    Step::new("answer", StepDraft::of(StepKind::Respond, ""))
+}
+
+/// Why there is no answer, in words that help.
+fn unfinished(session: &Session) -> String {
+    let lang = Lang::of(&session.message.text);
+    let work = &session.work;
+    let why = work
+        .planner_failure
+        .as_ref()
+        .unwrap_or(&work.execution.error);
+    let late = work.timed_out || why.contains("no end within");
+    match (lang, late) {
+        (Lang::En, true) => {
+            "This took longer than I may wait. Nothing is lost: say \"try again\" and I go on."
+                .into()
+        }
+        (Lang::Zh, true) => "等待的时间太长了。已有的进度都在：说“再试一次”我就继续。".into(),
+        (Lang::En, false) => format!(
+            "I could not finish this: {why}. Nothing is lost: say \"try again\" to have me try once more."
+        ),
+        (Lang::Zh, false) => format!("没能做完：{why}。已有的进度都在：说“再试一次”我就重试。"),
+    }
+}

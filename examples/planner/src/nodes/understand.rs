@@ -1,0 +1,83 @@
+use async_trait::async_trait;
+use fugato::{
+    BoxError, Context, Node, Outcome,
+    agent::{ShortAnswer, plan::WorkUpdate, to_remember},
+    memory::{HistoryUpdate, TaskUpdate},
+    state::Millis,
+};
+
+use crate::{
+    answer::Lang,
+    command, facts,
+    session::{Course, Session, SessionUpdate},
+    user::UserUpdate,
+};
+
+/// Reads a message: slash commands and what a word can answer first, everything else is work.
+pub(crate) struct Understand;
+
+/// After so long nobody goes on from what was said.
+const IDLE: Millis = 24 * 60 * 60 * 1000;
+
+#[async_trait]
+impl Node<Session> for Understand {
+    async fn run(&self, cx: Context<Session>) -> Result<Outcome<SessionUpdate>, BoxError> {
+        let at = cx.now();
+        let thread = cx.thread().to_string();
+        let (course, updates) = understood(cx.state(), &thread, at);
+        let forgotten = HistoryUpdate::ForgottenBefore(at.saturating_sub(IDLE));
+        let first = [
+            SessionUpdate::History(forgotten),
+            SessionUpdate::Understood { at, course },
+        ];
+        Ok(Outcome::done(first.into_iter().chain(updates)))
+    }
+}
+
+fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<SessionUpdate>) {
+    let text = session.message.text.trim();
+    let lang = Lang::of(text);
+    let reply = |text: &str| SessionUpdate::Replied {
+        text: text.to_owned(),
+    };
+    if let Some(updates) = command::command(session, thread, text) {
+        return (Course::Reply, updates);
+    }
+    if let Some(wish) = to_remember(text) {
+        let told = if facts::is_live(wish) {
+            lang.pick(
+                "I look that up whenever it matters, so I do not keep it.",
+                "这类情况我每次都会现查，不会记下来。",
+            )
+        } else {
+            lang.pick("I will remember that.", "好的，记住了。")
+        };
+        let fact = TaskUpdate::Learnt {
+            fact: wish.to_owned(),
+            at,
+        };
+        let kept = SessionUpdate::Kept(UserUpdate::Task(fact));
+        return (Course::Reply, vec![kept, reply(told)]);
+    }
+    let goal = session.work.execution.goal.clone();
+    let request = |goal: String| SessionUpdate::Work(WorkUpdate::Requested { goal });
+    match ShortAnswer::of(text) {
+        None => (Course::Work, vec![request(text.to_owned())]),
+        Some(ShortAnswer::Retry | ShortAnswer::Continue | ShortAnswer::StartOver) => {
+            if goal.is_empty() {
+                let told = lang.pick("There is nothing to go on with.", "没有可以继续的事。");
+                return (Course::Reply, vec![reply(told)]);
+            }
+            (Course::Again, vec![request(goal)])
+        }
+        Some(ShortAnswer::Cancel) if session.work.execution.waiting.is_some() => {
+            let told = lang.pick("It is dropped.", "已取消。");
+            let gone = SessionUpdate::Execution(fugato::memory::ExecutionUpdate::Cleared);
+            (Course::Reply, vec![gone, reply(told)])
+        }
+        Some(_) => {
+            let told = lang.pick("Nothing waits for an answer.", "现在没有等待回答的问题。");
+            (Course::Reply, vec![reply(told)])
+        }
+    }
+}

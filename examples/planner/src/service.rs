@@ -1,0 +1,311 @@
+//! The planner as those see it who talk to it: a message in, a reply out.
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use fugato::{
+    Answers, BoxError, Ended, Interrupt, RunError, Runner, RunnerOptions, ThreadId,
+    agent::{Awaiting, Meaning, Phrases, ShortAnswer},
+    axum::{Agent, Heard, Said, Unusable},
+    graph::{Run, Standing},
+    memory::Speaker,
+    store::{StoreError, ThreadFilter, ThreadStore},
+};
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use crate::{
+    command,
+    graph::{Deps, WiringError, graph},
+    intent::{self, Wish},
+    session::{Session, SessionUpdate},
+    user::Users,
+    view,
+};
+
+/// The planner, over a store of threads.
+#[derive(Clone, Debug)]
+pub struct Planner {
+    runner: Runner<Session>,
+    users: Users,
+}
+
+/// What a message came to.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Reply {
+    /// What the person is told: an answer, or a question.
+    pub text: String,
+    /// The question that waits, if one does.
+    pub waiting: Option<Interrupt>,
+}
+
+/// A message had no reply.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unreplied {
+    /// The run did not come to its end.
+    #[error("the run did not come to its end")]
+    Run(#[from] RunError),
+    /// The name of a session cannot be one.
+    #[error("{name:?} cannot be the name of a session of a person")]
+    Name {
+        /// The name.
+        name: String,
+        /// Why.
+        source: BoxError,
+    },
+}
+
+/// What follows after a message has been heard: a stream of events, and the end.
+pub type Stream = (
+    fugato::graph::Events,
+    BoxFuture<'static, Result<Ended<Session>, RunError>>,
+);
+
+impl Planner {
+    /// A planner over a store.
+    pub fn new<T: ThreadStore + 'static>(deps: &Deps, store: Arc<T>) -> Result<Self, WiringError> {
+        Self::with_options(deps, store, RunnerOptions::default())
+    }
+
+    /// A planner whose runs behave otherwise.
+    pub fn with_options<T: ThreadStore + 'static>(
+        deps: &Deps,
+        store: Arc<T>,
+        options: RunnerOptions,
+    ) -> Result<Self, WiringError> {
+        let runner = Runner::new(graph(deps)?, store).options(options);
+        Ok(Self {
+            runner,
+            users: deps.users().clone(),
+        })
+    }
+
+    /// The runner, to look back, answer by id, or cancel.
+    pub fn runner(&self) -> &Runner<Session> {
+        &self.runner
+    }
+
+    /// The thread of a session. A person may have any number of them.
+    pub fn thread(user: &str, session: &str) -> Result<ThreadId, Unreplied> {
+        let name = format!("{user}.{session}");
+        ThreadId::new(name.clone()).map_err(|error| Unreplied::Name {
+            name,
+            source: error.into(),
+        })
+    }
+
+    /// Says something in a session, and waits for the reply. A question that waits is answered by
+    /// it, or dropped for it.
+    pub async fn handle_message(
+        &self,
+        user: &str,
+        session: &str,
+        text: &str,
+    ) -> Result<Reply, Unreplied> {
+        let thread = Self::thread(user, session)?;
+        if let Some(told) = self.told(&thread, text).await? {
+            return Ok(told);
+        }
+        Ok(Reply::of(&self.say(&thread, user, text).await?.await?))
+    }
+
+    /// Says something in a session: what is returned is a stream of what happens, and a future of
+    /// the end, which [`Reply::of`] makes a reply of.
+    pub async fn handle_message_stream(
+        &self,
+        user: &str,
+        session: &str,
+        text: &str,
+    ) -> Result<Stream, Unreplied> {
+        let thread = Self::thread(user, session)?;
+        Ok(self.say(&thread, user, text).await?.split())
+    }
+
+    /// What a key of a person stands for: `agent_task_state_…` and `agent_preferences_…` are
+    /// documents, and `agent_execution_state_…` is read off the person's sessions.
+    pub async fn config(&self, key: &str) -> Result<Option<Value>, Unreplied> {
+        let Some(user) = key.strip_prefix("agent_execution_state_") else {
+            let document = self.users.document(key).await;
+            return document.map_err(|error| Unreplied::Run(error.into()));
+        };
+        let mut states = serde_json::Map::new();
+        for thread in self.sessions(user).await.map_err(RunError::from)? {
+            if let Some(session) = self.runner.state(&thread).await? {
+                let name = thread.as_str();
+                states.insert(name.to_owned(), view::execution_state(&session, name));
+            }
+        }
+        Ok((!states.is_empty()).then_some(Value::Object(states)))
+    }
+
+    async fn sessions(&self, user: &str) -> Result<Vec<ThreadId>, StoreError> {
+        let Some(admin) = self.runner.admin() else {
+            return Ok(vec![]);
+        };
+        let mut filter = ThreadFilter::default();
+        filter.prefix = format!("{user}.");
+        let listed = admin.list(filter).await?;
+        Ok(listed.into_iter().map(|summary| summary.thread).collect())
+    }
+
+    /// What a command tells while a question waits, which goes on waiting.
+    async fn told(&self, thread: &ThreadId, text: &str) -> Result<Option<Reply>, RunError> {
+        if !command::only_tells(text) {
+            return Ok(None);
+        }
+        let Standing::Waiting(open) = self.runner.standing(thread).await? else {
+            return Ok(None);
+        };
+        let state = self.runner.state(thread).await?;
+        let told = state.map(|session| match text.trim() {
+            "/help" => crate::answer::help(crate::answer::Lang::En).to_owned(),
+            _ => view::status(&session, thread.as_str()),
+        });
+        Ok(told.map(|text| Reply {
+            text,
+            waiting: open.into_iter().next(),
+        }))
+    }
+
+    async fn say(
+        &self,
+        thread: &ThreadId,
+        user: &str,
+        text: &str,
+    ) -> Result<Run<Session>, RunError> {
+        let standing = self.runner.standing(thread).await?;
+        match standing {
+            Standing::Waiting(open) => match heard(text, &open)? {
+                Heard::Answer(answers) => return Ok(self.runner.resume(thread, answers)),
+                Heard::Instead => {
+                    let why = "something else was asked for";
+                    self.runner.cancel(thread, user, why).await?;
+                }
+                _ => {}
+            },
+            // A crash has left it; what was begun comes first.
+            Standing::Unfinished => drop(self.runner.recover(thread).await?),
+            _ => {}
+        }
+        Ok(self.runner.start(thread, said(user, text)))
+    }
+}
+
+fn said(user: &str, text: &str) -> SessionUpdate {
+    SessionUpdate::Said {
+        user: user.to_owned(),
+        text: text.to_owned(),
+    }
+}
+
+/// What a message is to a thread that waits for answers. The answer wins: `continue` is one, and
+/// so is `yes`; only `start over`, `cancel`, a command or another request leads away from it.
+pub fn heard(text: &str, open: &[Interrupt]) -> Result<Heard, serde_json::Error> {
+    let [asked] = open else {
+        return Ok(Heard::Request);
+    };
+    let text = text.trim();
+    if command::only_tells(text) {
+        return Ok(Heard::Request);
+    }
+    let is_new = |text: &str| {
+        let asks = text.ends_with(['?', '？', '吗']) && !intent::topics(text).is_empty();
+        text.starts_with('/') || asks || intent::wish(text) != Wish::Told
+    };
+    let confirms = asked.question.schema.check(&Value::Bool(true)).is_ok();
+    let meaning = Phrases::default().meaning(text, Awaiting::Answer, is_new);
+    let Meaning::Continue(short) = meaning else {
+        return Ok(Heard::Instead);
+    };
+    let answer = match (confirms, short) {
+        (false, _) => json!(text),
+        (true, Some(ShortAnswer::Yes | ShortAnswer::Continue)) => json!(true),
+        (true, Some(ShortAnswer::No)) => json!(false),
+        (true, _) => return Ok(Heard::Instead),
+    };
+    Ok(Heard::Answer(Answers::to(asked.id.clone(), answer)?))
+}
+
+impl Reply {
+    /// What a run came to.
+    pub fn of(ended: &Ended<Session>) -> Self {
+        let waiting = ended.interrupts().first().cloned();
+        let text = match &waiting {
+            Some(asked) => question(asked),
+            None => ended.state().reply.clone(),
+        };
+        Self { text, waiting }
+    }
+}
+
+/// A question in words: a card is what would be done.
+fn question(asked: &Interrupt) -> String {
+    let prompt = &asked.question.prompt;
+    let part = |name| prompt.get(name).and_then(Value::as_str);
+    match (prompt.as_str(), part("title"), part("summary")) {
+        (Some(text), ..) => text.to_owned(),
+        (None, Some(title), Some(summary)) => format!("{title}: {summary}? (yes / no)"),
+        _ => prompt.to_string(),
+    }
+}
+
+#[async_trait]
+impl Agent for Planner {
+    type State = Session;
+
+    fn name(&self) -> &'static str {
+        "planner"
+    }
+
+    fn runner(&self) -> &Runner<Session> {
+        &self.runner
+    }
+
+    async fn input(&self, words: Said) -> Result<Vec<SessionUpdate>, Unusable> {
+        if words.text.trim().is_empty() {
+            return Err(Unusable::new("say something: the message has no text"));
+        }
+        Ok(vec![said(&user(&words), &words.text)])
+    }
+
+    async fn hear(&self, thread: &ThreadId, words: &Said) -> Result<Heard, Unusable> {
+        let unreadable =
+            |error: BoxError| Unusable::new("the session cannot be read now").because(error);
+        let standing = self.runner.standing(thread).await;
+        match standing.map_err(|error| unreadable(error.into()))? {
+            Standing::Waiting(open) => {
+                heard(&words.text, &open).map_err(|error| unreadable(error.into()))
+            }
+            _ => Ok(Heard::Request),
+        }
+    }
+
+    fn title(&self, session: &Session) -> Option<String> {
+        let first = session.history.turns().first()?;
+        Some(fugato::memory::cut(&first.text, 40))
+    }
+
+    fn timeline(&self, session: &Session) -> Vec<Value> {
+        let turns = session.history.turns().iter();
+        let line = |turn: &fugato::memory::Turn| {
+            let kind = match turn.by {
+                Speaker::User => "user_text",
+                Speaker::Assistant => "assistant_text",
+            };
+            json!({ "kind": kind, "text": turn.text })
+        };
+        turns.map(line).collect()
+    }
+}
+
+/// Whose words they are: those of the caller, and of everybody where nobody says who it is.
+fn user(words: &Said) -> String {
+    let tenant = Some(words.caller.tenant.as_str()).filter(|tenant| !tenant.is_empty());
+    match (tenant, &words.caller.user) {
+        (Some(tenant), Some(user)) => format!("{tenant}/{user}"),
+        (Some(one), None) => one.to_owned(),
+        (None, Some(one)) => one.clone(),
+        (None, None) => "home".to_owned(),
+    }
+}

@@ -1,0 +1,141 @@
+//! What the planner does without a model.
+mod common;
+
+use common::{Tested, World, reply, say, session, status};
+use fugato::memory::ExecutionStatus;
+use planner::{
+    desk::{Config, Kind},
+    graph::Manner,
+};
+
+fn config(name: &str) -> Config {
+    Config {
+        name: name.into(),
+        note: String::new(),
+        enabled: true,
+    }
+}
+
+/// The reference scenario: a look, a trader, an order, and a world that changes meanwhile.
+#[tokio::test]
+async fn the_reference_scenario_by_rules() -> Tested {
+    for manner in [Manner::default(), Manner::NextBatch] {
+        let world = World::new()?;
+        let planner = world.in_manner(manner)?;
+        let told = say(&planner, "Which models and traders are there?").await?;
+        assert_eq!(told, "Models: glimmer, harbour\nTraders: none");
+
+        let asked = say(&planner, "Create a trader named alpha").await?;
+        assert_eq!(asked, "Which model? There is: glimmer, harbour");
+        let card = say(&planner, "harbour").await?;
+        assert!(
+            card.starts_with("create_trader: ") && card.contains("harbour"),
+            "{card}"
+        );
+        let done = say(&planner, "是").await?;
+        assert_eq!(done, "Done: made the trader alpha with harbour on replay");
+
+        world.desk.unconfigure(Kind::Model, "glimmer").await?;
+        world.desk.unconfigure(Kind::Model, "harbour").await?;
+        let able = say(&planner, "现在可以创建交易员吗？").await?;
+        assert!(
+            able.contains("现在不能创建交易员：没有可用的模型"),
+            "{able}"
+        );
+
+        let card = say(&planner, "buy 0.25 BTC").await?;
+        assert!(card.contains("0.25") && card.contains("BTC-USDT"), "{card}");
+        let done = say(&planner, "yes").await?;
+        assert_eq!(
+            done,
+            "Done: order #1 is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5"
+        );
+        let balances = say(&planner, "我的余额").await?;
+        assert_eq!(balances, "余额：0.75 BTC; 4 ETH; 83997.5 USDT");
+        let positions = say(&planner, "positions?").await?;
+        assert!(
+            positions.starts_with("Positions: 0.25 BTC-USDT @ 64010 → "),
+            "{positions}"
+        );
+        assert_eq!(status(&planner).await?, ExecutionStatus::Completed);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_19_pln_20_an_answer_belongs_to_its_question_and_leads_on() -> Tested {
+    let world = World::new()?;
+    let planner = world.planner()?;
+    say(&planner, "create a trader").await?;
+    // PLN-C1, PLN-C3: a word for another try and a word about configurations are answers here.
+    let again = say(&planner, "continue").await?;
+    assert_eq!(
+        again,
+        "That model is not there now. There is: glimmer, harbour"
+    );
+    let named = say(&planner, "the model glimmer").await?;
+    assert_eq!(named, "What shall the trader be called?");
+    let card = reply(&planner, "beta").await?;
+    assert!(
+        card.waiting.is_some() && card.text.contains("beta"),
+        "{card:?}"
+    );
+    assert_eq!(
+        status(&planner).await?,
+        ExecutionStatus::WaitingUserConfirmation
+    );
+    let done = say(&planner, "好的").await?;
+    assert_eq!(done, "Done: made the trader beta with glimmer on replay");
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_20_another_request_interrupts_and_cancel_cancels() -> Tested {
+    let world = World::new()?;
+    let planner = world.planner()?;
+    say(&planner, "create a trader").await?;
+    let prices = say(&planner, "What is the price of BTC?").await?;
+    assert!(
+        prices.starts_with("Prices: BTC-USDT 63990 / 64010"),
+        "{prices}"
+    );
+    let reply = reply(&planner, "sell 1 ETH").await?;
+    assert!(reply.waiting.is_some());
+    assert_eq!(say(&planner, "取消").await?, "已取消。");
+    assert_eq!(world.desk.trades(10).await?, []);
+    assert_eq!(session(&planner).await?.work.execution.goal, "");
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_w7_pln_w13_a_no_is_a_no() -> Tested {
+    let world = World::new()?;
+    let planner = world.planner()?;
+    say(&planner, "sell 1 ETH").await?;
+    assert_eq!(say(&planner, "不要").await?, "Not done: you did not agree.");
+    assert_eq!(world.desk.trades(10).await?, []);
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_t3_a_choice_that_is_gone_meanwhile_is_not_believed() -> Tested {
+    let world = World::new()?;
+    let planner = world.planner()?;
+    say(&planner, "create a trader named alpha").await?;
+    world.desk.unconfigure(Kind::Model, "harbour").await?;
+    world.desk.configure(Kind::Model, config("meadow")).await?;
+    let asked = say(&planner, "harbour").await?;
+    assert_eq!(
+        asked,
+        "That model is not there now. There is: glimmer, meadow"
+    );
+    say(&planner, "meadow").await?;
+    world.desk.unconfigure(Kind::Model, "meadow").await?;
+    let refused = say(&planner, "yes").await?;
+    assert!(
+        refused.starts_with("Not done: there is no model \"meadow\""),
+        "{refused}"
+    );
+    assert_eq!(world.desk.traders().await?, []);
+    Ok(())
+}

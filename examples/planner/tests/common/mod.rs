@@ -1,0 +1,91 @@
+//! A desk, a store, and a planner over both.
+#![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
+
+use fugato::{
+    BoxError, ChatModel, MemoryLog, memory::ExecutionStatus, state::Millis, store::MemoryDocs,
+};
+use planner::{
+    desk::Desk,
+    graph::{Deps, Manner},
+    service::{Planner, Reply},
+    session::Session,
+    user::Users,
+};
+
+pub type Tested = Result<(), BoxError>;
+
+/// What is outside of the planner, and outlives it.
+#[derive(Clone)]
+pub struct World {
+    pub desk: Desk,
+    pub users: Users,
+    pub store: Arc<MemoryLog>,
+    pub now: Arc<AtomicI64>,
+}
+
+/// When tests begin.
+pub const START: Millis = 1_800_000_000_000;
+
+impl World {
+    pub fn new() -> Result<Self, BoxError> {
+        let now = Arc::new(AtomicI64::new(START));
+        let clock = |now: &Arc<AtomicI64>| {
+            let now = now.clone();
+            move || now.load(Ordering::Relaxed)
+        };
+        Ok(Self {
+            desk: Desk::in_memory()?.clock(clock(&now)),
+            users: Users::new(Arc::new(MemoryDocs::default())),
+            store: Arc::new(MemoryLog::with_clock(clock(&now))),
+            now,
+        })
+    }
+
+    /// So much time passes.
+    pub fn wait(&self, millis: Millis) {
+        self.now.fetch_add(millis, Ordering::Relaxed);
+    }
+
+    pub fn deps(&self) -> Deps {
+        Deps::new(self.desk.clone(), self.users.clone())
+    }
+
+    pub fn planner(&self) -> Result<Planner, BoxError> {
+        Ok(Planner::new(&self.deps(), self.store.clone())?)
+    }
+
+    pub fn with(&self, model: impl ChatModel + 'static) -> Result<Planner, BoxError> {
+        Ok(Planner::new(&self.deps().model(model), self.store.clone())?)
+    }
+
+    pub fn in_manner(&self, manner: Manner) -> Result<Planner, BoxError> {
+        Ok(Planner::new(
+            &self.deps().manner(manner),
+            self.store.clone(),
+        )?)
+    }
+}
+
+/// The session `one` of `ada`.
+pub async fn say(planner: &Planner, text: &str) -> Result<String, BoxError> {
+    Ok(reply(planner, text).await?.text)
+}
+
+pub async fn reply(planner: &Planner, text: &str) -> Result<Reply, BoxError> {
+    Ok(planner.handle_message("ada", "one", text).await?)
+}
+
+pub async fn session(planner: &Planner) -> Result<Arc<Session>, BoxError> {
+    let thread = Planner::thread("ada", "one")?;
+    let state = planner.runner().state(&thread).await?;
+    Ok(state.ok_or("there is no session")?)
+}
+
+pub async fn status(planner: &Planner) -> Result<ExecutionStatus, BoxError> {
+    Ok(session(planner).await?.work.status())
+}
