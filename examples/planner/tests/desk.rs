@@ -128,10 +128,9 @@ proptest! {
                     quantity: Amount::from_millionths(quantity),
                     price: price.map(|price| Amount::from_millionths(price * 1_000_000 + 10_000)),
                 };
-                if let Ok(placed) = desk.place(&n.to_string(), new).await {
-                    if cancels {
-                        desk.cancel(placed.id).await.expect("it is there");
-                    }
+                let placed = desk.place(&n.to_string(), new).await;
+                if let Some(placed) = placed.ok().filter(|_| cancels) {
+                    desk.cancel(placed.id).await.expect("it is there");
                 }
                 world.wait(wait);
             }

@@ -17,7 +17,7 @@ impl Node<Session> for Recall {
             Ok((task, preferences)) => {
                 Outcome::done([SessionUpdate::Recalled { task, preferences }])
             }
-            Err(error) => Outcome::done([]).note(failed(&cx, "nothing was recalled", &error)),
+            Err(error) => Outcome::done([]).note(failed("nothing was recalled", &error)),
         })
     }
 }
@@ -37,14 +37,13 @@ impl Node<Session> for Save {
         let stored = cx.effect("save_user", EffectClass::Idempotent, &input, store);
         Ok(match stored.await {
             Ok(()) => Outcome::done([SessionUpdate::Stored(many)]),
-            Err(error) => Outcome::done([]).note(failed(&cx, "nothing was stored", &error)),
+            Err(error) => Outcome::done([]).note(failed("nothing was stored", &error)),
         })
     }
 }
 
-fn failed(cx: &Context<Session>, what: &str, error: &dyn std::error::Error) -> EventKind {
+fn failed(what: &str, error: &dyn std::error::Error) -> EventKind {
     let why = error.to_string();
-    tracing::warn!(task = cx.task(), why, "{what}");
     let data = json!({ "what": what, "why": why });
     EventKind::Custom {
         name: "user_store".into(),
