@@ -1,45 +1,12 @@
 // The AI SDK reads our UI message streams: approvals, other questions, coming back, random streams.
 import assert from "node:assert/strict";
 import {
-  AbstractChat,
   DefaultChatTransport,
   lastAssistantMessageIsCompleteWithApprovalResponses,
   readUIMessageStream,
 } from "ai";
+import { Chat } from "./chat.mjs";
 import { base, RANDOM, SAID, THOUGHT, within } from "./said.mjs";
-
-// The least that a chat needs beside the SDK's own: a place for its messages.
-class Messages {
-  status = "ready";
-  error = undefined;
-  messages = [];
-  pushMessage = (message) => {
-    this.messages = [...this.messages, message];
-  };
-  popMessage = () => {
-    this.messages = this.messages.slice(0, -1);
-  };
-  replaceMessage = (index, message) => {
-    this.messages = this.messages.with(index, message);
-  };
-  snapshot = (value) => structuredClone(value);
-}
-
-class Chat extends AbstractChat {
-  constructor(id, api, options = {}) {
-    const transport = new DefaultChatTransport({ api });
-    super({ id, transport, state: new Messages(), ...options });
-  }
-
-  get parts() {
-    return this.messages.at(-1).parts;
-  }
-
-  // Every part of a kind, reduced to one of its fields.
-  of(type, field) {
-    return this.parts.filter((part) => part.type === type).map((part) => part[field]);
-  }
-}
 
 // A chat whose answers are sent as soon as all approvals have one.
 function approving(id, full) {
