@@ -13,6 +13,8 @@ pub(crate) const A_LEASE_WAS_LOST: &str = "a lease was lost";
 pub(crate) const A_SNAPSHOT_CANNOT_BE_READ: &str = "a snapshot cannot be read";
 /// The thread takes longer to open; nothing is lost.
 pub(crate) const A_SNAPSHOT_COULD_NOT_BE_STORED: &str = "a snapshot could not be stored";
+/// It came to its end and was to be removed; `Runner::retire` tries again.
+pub(crate) const A_THREAD_COULD_NOT_BE_REMOVED: &str = "a thread could not be removed";
 /// The one who should find out whether an action happened failed.
 pub(crate) const AN_ACTION_COULD_NOT_BE_LOOKED_AFTER: &str = "an action could not be looked after";
 /// Nobody knows whether an action happened, and a person is asked.

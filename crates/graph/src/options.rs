@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use fugato_state::Millis;
 
-use crate::{RunError, RunErrorKind, machine::Meter, policy::millis};
+use crate::{OnComplete, RunError, RunErrorKind, machine::Meter, policy::millis};
 
 /// How runs behave.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct RunnerOptions {
     /// How long this process waits for a retry before it leaves the thread to whoever claims it
     /// then; for ever by default.
     pub longest_sleep: Option<Duration>,
+    /// What becomes of a thread that has come to its end: it is kept, by default.
+    pub on_complete: OnComplete,
 }
 
 /// When what happened is stored. In every mode all of it is stored before an effect, and a write
@@ -74,6 +76,7 @@ impl Default for RunnerOptions {
             budgets: BTreeMap::new(),
             key_age: Duration::from_secs(7 * 24 * 3600),
             longest_sleep: None,
+            on_complete: OnComplete::Keep,
         }
     }
 }
@@ -139,6 +142,13 @@ impl RunnerOptions {
     #[must_use]
     pub fn longest_sleep(mut self, sleep: Duration) -> Self {
         self.longest_sleep = Some(sleep);
+        self
+    }
+
+    /// What becomes of a thread that has come to its end.
+    #[must_use]
+    pub fn on_complete(mut self, policy: OnComplete) -> Self {
+        self.on_complete = policy;
         self
     }
 

@@ -15,8 +15,8 @@ use futures::FutureExt;
 use tokio::sync::Notify;
 
 use crate::{
-    Amendment, Answers, Durability, Ended, Events, Graph, IntoUpdates, Run, RunError, RunErrorKind,
-    RunnerOptions,
+    Amendment, Answers, Durability, Ended, Events, Graph, IntoUpdates, OnComplete, Run, RunError,
+    RunErrorKind, RunnerOptions,
     context::Shared,
     control::{Control, Stop},
     driver::{Driver, explain},
@@ -417,7 +417,19 @@ impl<S: State> Shop<S> {
         if !matches!(&ended, Ok(Ended::Finished { .. } | Ended::Parked { .. })) {
             self.release(thread, lease.fence).await;
         }
+        let finished = matches!(ended, Ok(Ended::Finished { .. }));
+        if finished && self.options.on_complete == OnComplete::Delete {
+            self.delete(thread).await;
+        }
         ended
+    }
+
+    /// A run that finished has finished, whether its thread could be removed or not.
+    async fn delete(self: Arc<Self>, thread: &ThreadId) {
+        let removed = Runner { shop: self }.retired(thread, Duration::ZERO).await;
+        if let Err(error) = removed {
+            tracing::warn!(%thread, %error, "{}", crate::log_key::A_THREAD_COULD_NOT_BE_REMOVED);
+        }
     }
 
     async fn drive(thread: &ThreadId, mut driver: Driver<S>) -> Result<Ended<S>, RunError> {
