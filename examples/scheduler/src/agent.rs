@@ -12,6 +12,7 @@ use fugato::{
     state::{Budget, Conversation, Plan},
     tool::Visibility,
 };
+use jiff::civil::{Date, DateTime};
 use serde::{Deserialize, Serialize};
 
 pub use compacted::{Compacted, Part};
@@ -34,6 +35,9 @@ use crate::{
 pub struct Agent {
     /// The language of the person.
     pub lang: Lang,
+    /// What the person's clock showed when they asked for something last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub now: Option<DateTime>,
     /// What was said, and what every prompt shows.
     pub conversation: Conversation,
     /// What older parts of it came to, for prompts.
@@ -241,6 +245,7 @@ impl Default for Agent {
     fn default() -> Self {
         Self {
             lang: Lang::default(),
+            now: None,
             conversation: Conversation::default(),
             compacted: Compacted::default(),
             phase: Phase::default(),
@@ -268,6 +273,28 @@ impl Agent {
         self.plan
             .current_step()
             .is_some_and(|step| !step.content.trim().is_empty())
+    }
+
+    /// The number of the day on which the person asked, for words such as "tomorrow". A schedule
+    /// that nobody tied to a calendar, or that is over, begins today.
+    pub fn today(&self) -> i32 {
+        let days = self
+            .schedule
+            .iter()
+            .flat_map(|schedule| &schedule.window.days);
+        let first = days
+            .clone()
+            .next()
+            .map_or(1, |day| i32::from(day.day_index));
+        let dated = days.filter_map(|day| Some((i32::from(day.day_index), day.date.parse().ok()?)));
+        let since = |date: Date| Some((self.now?.date() - date).get_days());
+        match dated.max_by_key(|(index, _)| *index) {
+            Some((last, date)) => match since(date) {
+                Some(days) if days <= 0 => last + days,
+                _ => first,
+            },
+            None => first,
+        }
     }
 
     /// Whether the last diagnosis forbids further writes: only the person can help.

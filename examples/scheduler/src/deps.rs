@@ -31,8 +31,6 @@ pub struct Deps {
     pub provider: Option<Arc<dyn ScheduleProvider>>,
     /// Where what was agreed to is stored; without it, it stays in the conversation.
     pub calendars: Option<Calendars>,
-    /// The number of the current day in the window, for words such as "tomorrow".
-    pub today: i32,
     /// Whether what was kept before may be moved again.
     pub existing_may_move: bool,
     /// How unusable answers are corrected, and how many in a row are too many.
@@ -56,7 +54,6 @@ impl Deps {
             registry,
             provider: None,
             calendars: None,
-            today: 1,
             existing_may_move: false,
             corrections: Corrections::default(),
         })

@@ -12,6 +12,7 @@ pub mod mind;
 pub mod nodes;
 pub mod prompts;
 pub mod report;
+pub mod route;
 pub mod rules;
 pub mod schedule;
 pub mod served;

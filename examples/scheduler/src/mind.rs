@@ -5,15 +5,15 @@ use fugato::{
     agent::{Shown, Speech},
     graph::Context,
     llm::{
-        ChatDelta, ChatModel, ChatRequest, ModelError, Profile, Tag, TagEnd, TagPiece, TaggedDelta,
-        Thinking, split_tag,
+        ChatDelta, ChatModel, ChatRequest, ModelError, Profile, Tag, TagEnd, TagFound, TagPiece,
+        TaggedDelta, Thinking, split_tag,
     },
     state::Message,
     stream::EventKind,
 };
 use futures::StreamExt as _;
 
-use crate::agent::Agent;
+use crate::{agent::Agent, route::Routes};
 
 pub use fugato::agent::{OnFailure, show};
 
@@ -24,6 +24,8 @@ pub struct Mind {
     pub model: Option<Arc<dyn ChatModel>>,
     /// What happens when the model cannot be used.
     pub on_failure: OnFailure,
+    /// The routes that the model chooses among.
+    pub routes: Routes,
     /// How each stage asks.
     pub stages: Stages,
 }
@@ -45,6 +47,8 @@ impl std::fmt::Debug for Mind {
 pub struct Stages {
     /// Classifying a request.
     pub chat: Profile,
+    /// Answering a question that takes thought.
+    pub deep_answer: Profile,
     /// Planning, quickly.
     pub plan: Profile,
     /// Planning once more, when the request is complex; none to plan in one call always.
@@ -67,6 +71,7 @@ impl Default for Stages {
         };
         Self {
             chat: stage(0.7, 800, Thinking::Off),
+            deep_answer: stage(0.5, 2000, Thinking::On),
             plan: stage(0.2, 1600, Thinking::Off),
             deep_plan: Some(stage(0.2, 3200, Thinking::On)),
             execute: stage(0.3, 1200, Thinking::On),
@@ -85,6 +90,15 @@ pub struct Spoken {
     pub after: String,
     /// The text before it.
     pub before: String,
+    /// The tag, if it was there.
+    pub tag: Option<TagFound>,
+}
+
+impl Spoken {
+    fn found(&mut self, tag: TagFound) {
+        self.decision.clone_from(&tag.body);
+        self.tag = Some(tag);
+    }
 }
 
 /// Asks, and shows the reasoning and the text behind the decision as they come.
@@ -101,7 +115,7 @@ pub async fn ask(
     let mut spoken = Spoken::default();
     while let Some(delta) = deltas.next().await {
         match delta? {
-            TaggedDelta::Piece(TagPiece::Found(found)) => spoken.decision = found.body,
+            TaggedDelta::Piece(TagPiece::Found(found)) => spoken.found(found),
             TaggedDelta::Piece(TagPiece::Text(text)) => {
                 shown.text(&text);
                 spoken.after.push_str(&text);
@@ -109,7 +123,7 @@ pub async fn ask(
             TaggedDelta::Other(ChatDelta::Reasoning(text)) => shown.reasoning(&text),
             TaggedDelta::End(TagEnd::Tagged { before }) => spoken.before = before,
             TaggedDelta::End(TagEnd::Unclosed { found, before }) => {
-                spoken.decision = found.body;
+                spoken.found(found);
                 spoken.before = before;
             }
             TaggedDelta::End(TagEnd::Plain { text }) => spoken.decision = text,
@@ -149,9 +163,18 @@ pub fn status(cx: &Context<Agent>, code: &str, summary: impl Into<String>) {
 
 /// A tag that only this request can bear: what somebody smuggled into the conversation does not.
 pub fn decision_tag(cx: &Context<Agent>) -> Tag {
+    Tag::around("decision", nonce(cx))
+}
+
+/// The same for a route, which says everything in its attributes.
+pub fn route_tag(cx: &Context<Agent>) -> Tag {
+    Tag::alone("route", nonce(cx))
+}
+
+fn nonce(cx: &Context<Agent>) -> String {
     use std::hash::{BuildHasher as _, RandomState};
     let nonce = RandomState::new().hash_one((cx.task(), cx.attempt()));
-    Tag::around("decision", format!("{nonce:016x}"))
+    format!("{nonce:016x}")
 }
 
 /// A request that asks for a tagged decision of these messages, in the manner of a stage.

@@ -9,6 +9,7 @@ use crate::{
     agent::{Agent, LOOP_CLOSED, Mode},
     calendar::Lang,
     contract, log_key,
+    route::ROUTES,
 };
 
 const GLOBAL: &str = "You are a scheduling assistant. You help a person to place what they want to do around what they have to attend. \
@@ -65,6 +66,38 @@ pub fn chat(agent: &Agent, tag: &Tag) -> Vec<Message> {
         form(contract::intent().outline()),
     ))
     .instruction(now(agent, tag, "Classify the last request."));
+    build(agent, Rules::new(), stage)
+}
+
+/// Choosing among five routes.
+pub fn route(agent: &Agent, tag: &Tag) -> Vec<Message> {
+    let stage = Stage::new(format!(
+        "You decide where a request leads.\n{}\nThe attributes of the tag, each true or false:\n{}",
+        bullets(ROUTES.map(|(name, _, text)| (name, text))),
+        bullets([
+            ("rough_build", "everything pending is to be placed"),
+            ("refine", "what is placed is to be improved afterwards"),
+            ("reorder", "the person allows another order of the tasks"),
+            ("thinking", "carrying it out takes thought"),
+        ]),
+    ))
+    .instruction(format!(
+        "Choose for the last request. {} Begin with a tag like this one, with your own values: \
+         {} to=\"plan\" rough_build=\"false\" refine=\"false\" reorder=\"false\" thinking=\"true\">. \
+         After the tag write what the person reads, or nothing.",
+        language(agent),
+        tag.opening().trim_end_matches('>'),
+    ));
+    build(agent, Rules::new(), stage)
+}
+
+/// Answering a question that takes thought.
+pub fn deep_answer(agent: &Agent) -> Vec<Message> {
+    let stage = Stage::new(
+        "You answer a question thoroughly. What you do not know of the person's schedule you do not invent.",
+    )
+    .state(clock(agent).unwrap_or_default())
+    .instruction(format!("Answer the last question. {}", language(agent)));
     build(agent, Rules::new(), stage)
 }
 
@@ -166,10 +199,11 @@ pub(crate) fn working_area(agent: &Agent) -> &[Message] {
 }
 
 fn standing(agent: &Agent) -> String {
-    let mut lines = vec![format!(
+    let mut lines: Vec<String> = clock(agent).into_iter().collect();
+    lines.push(format!(
         "round {} of {}",
         agent.run.rounds.used, agent.run.rounds.limit
-    )];
+    ));
     if let Some(step) = agent.plan.current_step() {
         let (n, of) = (agent.plan.current + 1, agent.plan.steps.len());
         lines.push(format!("step {n} of {of}: {}", step.content));
@@ -189,9 +223,28 @@ fn standing(agent: &Agent) -> String {
     lines.join("\n")
 }
 
+/// What day it is. It stands behind what stays the same, so that servers can keep that.
+fn clock(agent: &Agent) -> Option<String> {
+    let now = agent.now?;
+    let days = agent
+        .schedule
+        .iter()
+        .flat_map(|schedule| &schedule.window.days);
+    let today = agent.today();
+    let day = match days.clone().find(|day| i32::from(day.day_index) == today) {
+        Some(day) if day.date == now.date().to_string() => format!("; day {today} is today"),
+        Some(day) if day.date.is_empty() => String::new(),
+        Some(_) => format!("; the days of the schedule are over, day {today} counts as today"),
+        None if days.clone().next().is_some() => format!("; day 1 is in {} days", 1 - today),
+        None => String::new(),
+    };
+    Some(format!("it is {}{day}", now.strftime("%A, %Y-%m-%d %H:%M")))
+}
+
 /// The rule packs of execution, chosen by state.
 pub fn execute_rules() -> Rules<Agent> {
     let schedule = |agent: &Agent| agent.tools.domain.as_deref() == Some("schedule");
+    let classes = |agent: &Agent| agent.tools.domain.as_deref() == Some("taskclass");
     let pack = |name: &'static str| {
         move |agent: &Agent| {
             agent.tools.domain.as_deref() == Some("schedule") && agent.tools.packs.contains(name)
@@ -204,8 +257,12 @@ pub fn execute_rules() -> Rules<Agent> {
         .when("mode_plan", |agent: &Agent| !agent.run.react, "Work on the current step only; next_plan leads to the next one.")
         .when("mode_react", |agent: &Agent| agent.run.react, "There is no plan: look, act, and end with done.")
         .when("domain_schedule", schedule, "Only days, sections and ids from tool results may be used. Items of a class keep their order.")
+        .when("domain_taskclass", classes, "A class needs a name, its three properties and its items. Ask the person for what is missing, and invent none of it. Storing a class gives none of its items a place.")
         .when("schedule_mutation", pack("mutation"), "Look for a free range before you place or move something.")
         .when("schedule_analyze", pack("analyze"), "Choose only among the candidates of analyze_health; copy their arguments as they stand.")
+        .when("schedule_web", pack("web"), "The web is for general material. It says nothing about when something can be done.")
+        .when("queue_chain", pack("queue"), "Fill the queue with query_target_tasks, take a task with queue_pop_head, then queue_apply_head_move or queue_skip_head; end when queue_status shows none.")
+        .when("taskclass_retry", |agent: &Agent| agent.run.upserts.consecutive_failures > 0, "The last class was not stored. Repair what its issues name and nothing else, or ask the person.")
         .when("rough_build_done", |agent: &Agent| agent.conversation.pinned(crate::agent::ROUGH_BUILD_DONE).is_some(), "Everything pending was placed by rule already; do not place it again.")
         .when("diagnosis_loop", |agent: &Agent| agent.run.optimize_only, "Diagnose, apply one candidate, diagnose again. One or two changes are typical; when the diagnosis recommends close, end with done.")
 }

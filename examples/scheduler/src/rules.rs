@@ -7,6 +7,7 @@ use crate::{
         Abort, ActionKind, Complexity, Decision, Intent, IntentKind, PlanAction, PlanDecision,
     },
     keywords::{Said, said},
+    route::{Route, RouteTo},
 };
 use fugato::state::PlanStep;
 
@@ -31,12 +32,14 @@ pub fn intent(text: &str, agent: &Agent) -> Intent {
 }
 
 /// Where a request leads. What was said in so many words overrules what was understood.
-pub fn route(agent: &Agent, intent: &Intent, text: &str) -> Routed {
+pub fn route(agent: &Agent, understood: impl Into<Route>, text: &str) -> Routed {
+    let route = understood.into();
     let said = said(text);
     let pending = pending_items(agent);
     let built = agent.conversation.pinned(ROUGH_BUILD_DONE).is_some();
     let has_classes = !agent.task_class_ids.is_empty();
-    let wants_build = said.place_all || said.draft_only || said.redo_rough_build;
+    let in_words = said.place_all || said.draft_only || said.redo_rough_build;
+    let wants_build = in_words || route.rough_build;
     let rough_build = has_classes
         && wants_build
         && (!built || said.redo_rough_build)
@@ -44,19 +47,23 @@ pub fn route(agent: &Agent, intent: &Intent, text: &str) -> Routed {
     let optimise = said.global_reopt;
     let phase = match (
         (said.quick_note || said.quick_task) && !said.wants_work(),
-        intent.intent,
+        route.to,
     ) {
-        (true, _) => Phase::QuickTask,
-        (_, IntentKind::Chat) => Phase::Chatting,
+        (true, _) | (_, RouteTo::QuickTask) => Phase::QuickTask,
+        (_, RouteTo::DirectReply | RouteTo::DeepAnswer) => Phase::Chatting,
+        (_, RouteTo::Execute) => Phase::Executing,
         _ if rough_build || optimise => Phase::Executing,
         _ => Phase::Planning,
     };
     Routed {
         phase,
         rough_build,
-        refine: (rough_build || optimise) && !said.draft_only,
-        reorder: said.reorder.unwrap_or(false),
-        thinking: true,
+        // The first build is refined whatever a model thinks.
+        refine: (rough_build || optimise)
+            && !said.draft_only
+            && (!built || optimise || route.refine),
+        reorder: said.reorder.unwrap_or(route.reorder),
+        thinking: route.thinking,
         mode: mode(said, rough_build),
     }
 }

@@ -8,6 +8,7 @@ use fugato::{
     state::{InterruptId, ThreadId},
     store::ThreadStore,
 };
+use jiff::{Timestamp, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -21,6 +22,7 @@ use crate::{
 pub struct Service {
     runner: Runner<Agent>,
     max_rounds: u64,
+    zone: Option<TimeZone>,
 }
 
 /// The most steps of the graph that a round takes: begin, decide, confirm, interrupt, begin
@@ -37,7 +39,19 @@ impl Service {
     ) -> Result<Self, fugato::graph::BuildError> {
         let limit = max_rounds * STEPS_PER_ROUND + STEP_RESERVE;
         let runner = Runner::new(graph(deps)?, store).options(options.step_limit(limit));
-        Ok(Self { runner, max_rounds })
+        let zone = None;
+        Ok(Self {
+            runner,
+            max_rounds,
+            zone,
+        })
+    }
+
+    /// Requests say what a clock in this zone shows; without one nobody knows the day.
+    #[must_use]
+    pub fn zone(mut self, zone: TimeZone) -> Self {
+        self.zone = Some(zone);
+        self
     }
 
     /// The graph, for pictures.
@@ -57,6 +71,9 @@ impl Service {
 
     /// What a request is to the runner.
     pub fn input(&self, mut request: Request) -> Update {
+        let clock = self.zone.as_ref();
+        let shown = clock.map(|zone| zone.to_datetime(Timestamp::now()));
+        request.now = request.now.or(shown);
         request.max_rounds = request.max_rounds.min(self.max_rounds);
         Update::Requested(request)
     }

@@ -58,16 +58,19 @@ pub const OPTIMIZE_ONLY: [&str; 5] = [
 const OPTIMIZE_BATCH: usize = 2;
 
 impl View {
-    /// What the agent may see and do now; none while no schedule is loaded. `today` is the number
-    /// of the current day in the window, for words such as "tomorrow".
-    pub fn of(agent: &Agent, today: i32, existing_may_move: bool) -> Option<Self> {
+    /// What the agent may see and do now; none while no schedule is loaded.
+    pub fn of(agent: &Agent, existing_may_move: bool) -> Option<Self> {
         let schedule = agent.schedule.clone()?;
         let mut options = WriteOptions::default();
         if agent.run.optimize_only {
             // The optimisation only moves what is suggested: the person has not seen it yet.
             options = options.batch_limit(OPTIMIZE_BATCH);
         } else if let Some(step) = agent.plan.current_step() {
-            options = options.scope(DayScope::read(&step.content, &schedule.window, today));
+            options = options.scope(DayScope::read(
+                &step.content,
+                &schedule.window,
+                agent.today(),
+            ));
         }
         let options = options.existing_may_move(existing_may_move && !agent.run.optimize_only);
         Some(Self {

@@ -11,8 +11,9 @@ use fugato::{
     store::MemoryLog,
     stream::Resume,
 };
+use jiff::{Timestamp, civil::date, tz::TimeZone};
 use scheduler::{
-    agent::{Reply, Update},
+    agent::{Reply, Request, Update},
     contract::Call,
     served::Served,
     service::Service,
@@ -48,7 +49,7 @@ fn said(text: &str, extra: Value) -> Said {
     said
 }
 
-async fn request(extra: Value) -> Result<scheduler::agent::Request, Unusable> {
+async fn request(extra: Value) -> Result<Request, Unusable> {
     match served().await.input(said("Plan", extra)).await?.pop() {
         Some(Update::Requested(request)) => Ok(request),
         other => panic!("{other:?} is no request"),
@@ -73,6 +74,28 @@ async fn sch_136_what_comes_beside_the_words_is_understood() {
     let dragged = request(json!({ "change": call })).await.expect("a request");
     let call: Option<Call> = serde_json::from_value(call).ok();
     assert_eq!(dragged.call, call);
+}
+
+#[tokio::test]
+async fn sch_134_a_request_says_what_the_clock_of_the_person_shows() {
+    let clock = |service: Service, request: Request| match service.input(request) {
+        Update::Requested(request) => request.now,
+        other => panic!("{other:?} is no request"),
+    };
+    let service = || {
+        let (log, options) = (Arc::new(MemoryLog::default()), RunnerOptions::default());
+        Service::new(&deps(week()), log, options, 30).expect("the wiring is checked")
+    };
+    assert_eq!(clock(service(), Request::new("Plan")), None);
+    let zone = TimeZone::get("Asia/Shanghai").expect("a known zone");
+    let there = || zone.to_datetime(Timestamp::now());
+    let before = there();
+    let shown = clock(service().zone(zone.clone()), Request::new("Plan"));
+    assert!((before..=there()).contains(&shown.expect("a time")));
+    // Who knows better is believed.
+    let mut told = Request::new("Plan");
+    told.now = Some(date(2026, 3, 2).at(8, 0, 0, 0));
+    assert_eq!(clock(service().zone(zone.clone()), told.clone()), told.now);
 }
 
 #[tokio::test]

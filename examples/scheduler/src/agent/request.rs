@@ -1,3 +1,4 @@
+use jiff::civil::DateTime;
 use serde::{Deserialize, Serialize};
 
 use super::DEFAULT_MAX_ROUNDS;
@@ -11,6 +12,9 @@ pub struct Request {
     pub text: String,
     /// The language to answer in; that of the words if none is given.
     pub lang: Option<Lang>,
+    /// What the person's clock showed; none where nobody knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub now: Option<DateTime>,
     /// The classes that it is about; empty for those of the conversation so far.
     pub task_class_ids: Vec<u32>,
     /// Whether writes are made without asking.
@@ -30,6 +34,7 @@ impl Default for Request {
         Self {
             text: String::new(),
             lang: None,
+            now: None,
             task_class_ids: vec![],
             always_execute: false,
             thinking: None,

@@ -48,6 +48,7 @@ impl Agent {
     pub(super) fn request(&mut self, request: Request) {
         self.reset_for_next_run();
         self.lang = request.lang.unwrap_or_else(|| Lang::of(&request.text));
+        self.now = request.now;
         self.run.rounds = Budget::new(request.max_rounds);
         self.run.always_execute = request.always_execute;
         self.run.thinking = request.thinking;

@@ -76,8 +76,9 @@ impl Desk {
         if let Some(url) = &args.web {
             deps = deps.web(Allowed::new(HttpWeb::new(url)?, args.web_hosts.clone()))?;
         }
+        let service = service(&deps, &open)?.zone(intake.zone.clone());
         Ok(Self {
-            agent: Served::new(service(&deps, &open)?, store, name),
+            agent: Served::new(service, store, name),
             thread,
             intake,
             lang,

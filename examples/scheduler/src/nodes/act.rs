@@ -33,7 +33,7 @@ impl Node<Agent> for Act {
             preview,
         });
         let tools = agent.active_tools();
-        let view = View::of(agent, self.0.today, self.0.existing_may_move);
+        let view = View::of(agent, self.0.existing_may_move);
         let context = match &view {
             Some(view) => ToolContext::new(view),
             None => ToolContext::without_state(),

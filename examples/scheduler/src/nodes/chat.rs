@@ -1,17 +1,19 @@
 use async_trait::async_trait;
 use fugato::{
-    agent::{NoDecision, Settled},
+    agent::Settled,
     graph::{BoxError, Context, Node, Outcome},
-    llm::{ModelError, visible_text},
+    llm::{ChatModel, ModelError, visible_text},
 };
 
 use super::{announce, found, hear, request_text, said};
 use crate::{
     agent::{Agent, Phase, Routed, Update},
-    contract::{self, Intent, IntentKind},
+    contract::{self, Intent},
     deps::Deps,
-    mind::{OnFailure, Spoken, ask, decision_tag, request, show, status},
-    prompts, rules,
+    mind::{OnFailure, Spoken, ask, decision_tag, request, route_tag, show, status, tell},
+    prompts,
+    route::{Route, RouteTo, Routes},
+    rules,
 };
 
 /// Understands a request, and answers it if it is only talk.
@@ -33,19 +35,21 @@ impl Node<Agent> for Chat {
             return Ok(Outcome::done(updates));
         }
         let text = request_text(cx.state());
-        let (intent, spoken) = match self.classify(&cx).await {
-            None => (rules::intent(&text, cx.state()), Spoken::default()),
-            Some(answer) => {
+        let (route, reply, spoken) = match self.0.mind.model.as_deref() {
+            None => heard(&rules::intent(&text, cx.state()), Spoken::default()),
+            Some(model) if self.0.mind.routes == Routes::Five => self.chosen(&cx, model).await?,
+            Some(model) => {
+                let answer = self.classify(&cx, model).await;
                 let read = |spoken| hear(spoken, &contract::intent());
                 match self.0.corrections.settle(&cx, answer, read) {
-                    Settled::Decided(heard) => heard,
+                    Settled::Decided((intent, spoken)) => heard(&intent, spoken),
                     Settled::Again(outcome) => return Ok(outcome),
                     Settled::Undecided(why) => unclear(&cx, why)?,
                 }
             }
         };
-        let routed = rules::route(cx.state(), &intent, &text);
-        let reply = visible_text([spoken.after.as_str(), &intent.reply, &spoken.before]);
+        let routed = rules::route(cx.state(), route, &text);
+        let reply = visible_text([spoken.after.as_str(), &reply, &spoken.before]);
         if routed.phase == Phase::Chatting {
             if spoken.after.is_empty() {
                 show(&cx, reply);
@@ -60,22 +64,60 @@ impl Node<Agent> for Chat {
 
 /// A request that nobody could classify is taken for something to do, whatever the policy is:
 /// planning asks the model again, and the person before anything happens.
-fn unclear(cx: &Context<Agent>, why: NoDecision) -> Result<(Intent, Spoken), BoxError> {
+fn unclear(cx: &Context<Agent>, why: impl Into<BoxError>) -> Result<Understood, BoxError> {
     OnFailure::Rules.fall_back(cx, why)?;
-    let intent = Intent {
-        intent: IntentKind::Task,
-        reply: String::new(),
-    };
-    Ok((intent, Spoken::default()))
+    Ok((Route::default(), String::new(), Spoken::default()))
+}
+
+/// Where a request leads, what it is answered with if it is only talk, and what the model said.
+type Understood = (Route, String, Spoken);
+
+fn heard(intent: &Intent, spoken: Spoken) -> Understood {
+    (Route::from(intent), intent.reply.clone(), spoken)
 }
 
 impl Chat {
-    async fn classify(&self, cx: &Context<Agent>) -> Option<Result<Spoken, ModelError>> {
-        let model = self.0.mind.model.as_ref()?;
+    async fn classify(
+        &self,
+        cx: &Context<Agent>,
+        model: &dyn ChatModel,
+    ) -> Result<Spoken, ModelError> {
         let tag = decision_tag(cx);
         let messages = prompts::chat(cx.state(), &tag);
         let request =
             request(cx.state(), &self.0.mind.stages.chat, messages).metadata("stage", "chat");
-        Some(ask(cx, &**model, request, tag).await)
+        ask(cx, model, request, tag).await
+    }
+
+    /// One of five routes; a plan where no tag says which.
+    async fn chosen(
+        &self,
+        cx: &Context<Agent>,
+        model: &dyn ChatModel,
+    ) -> Result<Understood, BoxError> {
+        let (agent, stages) = (cx.state(), &self.0.mind.stages);
+        let tag = route_tag(cx);
+        let messages = prompts::route(agent, &tag);
+        let wish = request(agent, &stages.chat, messages).metadata("stage", "chat");
+        let spoken = match ask(cx, model, wish, tag).await {
+            Ok(spoken) => spoken,
+            Err(error) => return unclear(cx, error),
+        };
+        let Some(route) = spoken.tag.as_ref().map(Route::from) else {
+            return Ok((Route::default(), String::new(), Spoken::default()));
+        };
+        if route.to != RouteTo::DeepAnswer {
+            return Ok((route, String::new(), spoken));
+        }
+        let wish = request(agent, &stages.deep_answer, prompts::deep_answer(agent));
+        let answer = tell(cx, model, wish.metadata("stage", "deep_answer")).await;
+        let answer = match answer {
+            Ok(text) => Spoken {
+                after: text,
+                ..Spoken::default()
+            },
+            Err(error) => return unclear(cx, error),
+        };
+        Ok((route, String::new(), answer))
     }
 }

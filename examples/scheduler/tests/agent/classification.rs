@@ -11,6 +11,8 @@ use futures::StreamExt as _;
 use scheduler::{
     agent::{Agent, Mode, Phase, ROUGH_BUILD_DONE, Reply, Request, Update},
     contract::{Intent, IntentKind},
+    mind::Mind,
+    route::{Route, RouteTo, Routes},
     rules,
 };
 use serde_json::{Value, json};
@@ -233,4 +235,163 @@ fn sch_32_the_mode_follows_from_the_request() {
         route(&Agent::default(), "place everything").mode,
         LocalAdjust
     );
+}
+
+/// Begins its answers with the tag that a prompt asks for, where they have none of their own.
+#[derive(Clone)]
+struct Routing {
+    script: Arc<Mutex<Vec<&'static str>>>,
+    asked: Arc<Mutex<Vec<ChatRequest>>>,
+}
+
+#[async_trait]
+impl ChatModel for Routing {
+    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        let now = &request.messages[3].content;
+        let opening = now
+            .split_once("<route nonce=\"")
+            .and_then(|(_, rest)| rest.split_once('"'));
+        let tag = opening.map_or(String::new(), |(nonce, _)| {
+            format!("<route nonce=\"{nonce}\"")
+        });
+        let answer = self
+            .script
+            .lock()
+            .unwrap()
+            .remove(0)
+            .replace("<ROUTE", &tag);
+        self.asked.lock().unwrap().push(request);
+        if answer.is_empty() {
+            return Err(ModelError::new(ModelErrorKind::Other, "no answer"));
+        }
+        let pieces: Vec<_> = answer
+            .chars()
+            .map(|c| Ok(ChatDelta::text(c.to_string())))
+            .collect();
+        Ok(futures::stream::iter(pieces).boxed())
+    }
+
+    fn name(&self) -> &'static str {
+        "routing"
+    }
+}
+
+/// What became of a request that was answered like this, and what the model was asked.
+async fn routed<const N: usize>(
+    script: [&'static str; N],
+) -> (crate::common::Scene, Vec<ChatRequest>) {
+    let model = Routing {
+        script: Arc::new(Mutex::new(script.to_vec())),
+        asked: Arc::default(),
+    };
+    let mind = Mind {
+        routes: Routes::Five,
+        ..strict(model.clone())
+    };
+    let (deps, log) = (deps(week()).mind(mind), Arc::new(MemoryLog::default()));
+    let stage = Stage::with(&deps, Scripted::new([""; 0]), log, 30);
+    let scene = stage.ask("What about chapter 1?").await;
+    assert_eq!(model.script.lock().unwrap().len(), 0);
+    let asked = model.asked.lock().unwrap().clone();
+    (scene, asked)
+}
+
+const PLAN: &str = r#"{ "action": "plan_done", "plan_steps": [{ "content": "Look" }] }"#;
+
+#[tokio::test]
+async fn sch_28_each_of_five_routes_leads_on() {
+    let (reply, _) = routed([r#"<ROUTE to="direct_reply">It is short."#]).await;
+    assert!(reply.is_finished());
+    assert_eq!(reply.texts(), ["It is short."]);
+    assert_eq!(
+        reply.agent().conversation.history[1].content,
+        "It is short."
+    );
+
+    let (answer, asked) = routed([r#"<ROUTE to="deep_answer">"#, "It takes two evenings."]).await;
+    assert!(answer.is_finished());
+    assert_eq!(answer.texts(), ["It takes two evenings."]);
+    let manner = |request: &ChatRequest| {
+        let sampling = &request.sampling;
+        (sampling.temperature, sampling.max_tokens, request.thinking)
+    };
+    let expected = [
+        (Some(0.7), Some(800), Thinking::Off),
+        (Some(0.5), Some(2000), Thinking::On),
+    ];
+    assert_eq!(asked.iter().map(manner).collect::<Vec<_>>(), expected);
+
+    let ask = r#"{ "action": "ask_user", "speak": "Where to?" }"#;
+    for (script, thinks) in [
+        (r#"<ROUTE to="execute" thinking>"#, Thinking::On),
+        (r#"<ROUTE to="execute" thinking="false">"#, Thinking::Off),
+    ] {
+        let (single, asked) = routed([script, ask]).await;
+        assert_eq!(single.card().summary, "Where to?");
+        assert!(single.agent().run.react, "there is no plan");
+        assert_eq!(asked[1].thinking, thinks);
+    }
+
+    let (note, _) = routed([r#"<ROUTE to="quick_task">"#]).await;
+    assert_eq!(note.agent().notes, ["What about chapter 1?"]);
+
+    let (built, _) = routed([r#"<ROUTE to="plan" rough_build>"#, ask]).await;
+    assert!(
+        built.statuses().contains(&"rough_build_done"),
+        "{:?}",
+        built.statuses()
+    );
+}
+
+#[tokio::test]
+async fn sch_28_whatever_is_no_route_leads_to_a_plan() {
+    let late = Box::leak(format!("{}<ROUTE to=\"execute\">", "x".repeat(500)).into_boxed_str());
+    for said in [
+        r#"<ROUTE to="plan">"#,
+        r#"<ROUTE to="anywhere">"#,
+        "<ROUTE>",
+        r#"<route nonce="guess" to="execute">"#,
+        "Let us see.",
+        "",
+        late,
+    ] {
+        let (planned, _) = routed([said, PLAN]).await;
+        assert_eq!(planned.card().summary, "1. Look", "{said}");
+        assert_eq!(planned.texts(), [""; 0], "{said}");
+    }
+}
+
+#[test]
+fn sch_30_words_overrule_what_a_route_says() {
+    let agent = about_revision();
+    let wish = Route {
+        to: RouteTo::Plan,
+        rough_build: true,
+        reorder: true,
+        refine: true,
+        thinking: false,
+    };
+    let taken = rules::route(&agent, wish, "Arrange it");
+    assert_eq!(
+        (taken.phase, taken.rough_build, taken.refine),
+        (Phase::Executing, true, true)
+    );
+    assert_eq!(
+        (taken.reorder, taken.thinking, taken.mode),
+        (true, false, Mode::FirstFull)
+    );
+    let kept = rules::route(&agent, wish, "Arrange it, keep the order, draft only");
+    assert_eq!((kept.reorder, kept.refine), (false, false));
+    let mut built = agent.clone();
+    built.pin(ROUGH_BUILD_DONE, "done".into());
+    assert!(!rules::route(&built, wish, "Arrange it").rough_build);
+    let unrefined = Route {
+        refine: false,
+        ..wish
+    };
+    assert!(
+        rules::route(&agent, unrefined, "Arrange it").refine,
+        "the first one always is"
+    );
+    assert!(!rules::route(&built, unrefined, "redo the rough build").refine);
 }

@@ -9,12 +9,13 @@ use fugato_testkit::{Reply as Said, Scripted};
 use scheduler::{
     agent::{Reply, Request, TerminalStatus},
     mind::{Mind, OnFailure},
+    schedule::Slot,
 };
 use serde_json::{Value, json};
 
 use crate::common::{
-    FIRST, GYM, Stage, assert_paired, call, deps, ends, look, place, plan, strict, task, week,
-    write,
+    FIRST, GYM, Stage, assert_paired, call, deps, ends, lies, look, place, plan, strict, task,
+    week, write,
 };
 
 fn moving(day: u16) -> Value {
@@ -247,4 +248,25 @@ async fn sch_61_a_failed_summary_is_made_by_rule() {
     assert_eq!(scene.texts().last().map(String::as_str), Some(summary));
     let said = scene.agent().conversation.history.iter();
     assert_eq!(said.filter(|message| message.content == summary).count(), 1);
+}
+
+#[tokio::test]
+async fn sch_51_tomorrow_is_the_day_after_the_request() {
+    let stage = Stage::new([
+        task(),
+        plan(["Place chapter 1 tomorrow"]),
+        place(FIRST, 2, 1),
+        place(FIRST, 11, 3),
+        ends("done"),
+        json!("Done."),
+    ]);
+    let mut request = Request::new("Tomorrow, please").classes([1]);
+    request.now = Some("2026-09-23T08:30".parse().unwrap());
+    let asked = stage.request(request).await;
+    let first = stage.reply(asked.open(), &Reply::approve()).await;
+    let second = stage.reply(first.open(), &Reply::approve()).await;
+    assert_eq!(lies(second.agent(), FIRST), [], "day 2 is another day");
+    let done = stage.reply(second.open(), &Reply::approve()).await;
+    assert!(done.is_finished(), "{:?}", done.end);
+    assert_eq!(lies(done.agent(), FIRST), [Slot::new(11, 3, 4)]);
 }

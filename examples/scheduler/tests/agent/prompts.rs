@@ -16,13 +16,13 @@ use scheduler::{
     calendar::Lang,
     prompts,
     schedule::{
-        WriteOptions,
+        ScheduleState, WriteOptions,
         health::{AnalyzeHealthArgs, analyze_health},
     },
     tools::{health, registry},
 };
 
-use crate::common::week;
+use crate::common::{term, week};
 
 fn tag() -> Tag {
     Tag::around("decision", "k7")
@@ -180,7 +180,7 @@ fn sch_114_each_block_is_pinned_once() {
 }
 
 /// Which rule packs the state chooses.
-fn rules(agent: &Agent) -> Vec<String> {
+fn chosen(agent: &Agent) -> Vec<String> {
     prompts::execute_rules()
         .chosen(agent)
         .map(|(name, _)| name.to_owned())
@@ -188,7 +188,7 @@ fn rules(agent: &Agent) -> Vec<String> {
 }
 
 fn check(agent: &Agent, expected: &Expect) {
-    expected.assert_eq(&rules(agent).join(" "));
+    expected.assert_eq(&chosen(agent).join(" "));
 }
 
 #[test]
@@ -220,9 +220,49 @@ fn sch_115_rules_follow_the_state() {
             "core_min safety_hard context_protocol mode_react domain_schedule schedule_mutation schedule_analyze rough_build_done diagnosis_loop"
         ],
     );
+    for (domain, pack, rules) in [
+        ("schedule", "web", "domain_schedule schedule_web"),
+        ("schedule", "queue", "domain_schedule queue_chain"),
+        ("taskclass", "core", "domain_taskclass"),
+    ] {
+        let (domain, packs) = (domain.to_owned(), [pack.to_owned()].into());
+        let activated = fugato::tool::VisibilityUpdate::Activated { domain, packs };
+        let mut other = working("Arrange it");
+        other.apply(Update::Tools(activated));
+        let all = format!("core_min safety_hard context_protocol mode_plan {rules}");
+        assert_eq!(chosen(&other).join(" "), all);
+        other.apply(Update::ClassRefused(vec!["no items".into()]));
+        assert_eq!(chosen(&other).join(" "), all + " taskclass_retry");
+    }
     // Rules, catalogue and what can be called change together, also after a snapshot.
     let stored: Agent = serde_json::from_str(&serde_json::to_string(&agent).unwrap()).unwrap();
     assert_eq!(whole(&execute(&stored)), whole(&execute(&agent)));
+}
+
+#[test]
+fn sch_115_the_prompt_says_what_day_it_is() {
+    let clock = |now: &str, schedule: Option<ScheduleState>| {
+        let mut agent = working("Arrange it tomorrow");
+        agent.now = Some(now.parse().unwrap());
+        agent.schedule = schedule.map(Arc::new);
+        let state = execute(&agent)[3].content.clone();
+        assert_eq!(
+            execute(&agent)[0],
+            execute(&working("Arrange it tomorrow"))[0]
+        );
+        let line = state.lines().find_map(|line| line.strip_prefix("it is "));
+        (line.unwrap().to_owned(), agent.today())
+    };
+    let inside = "Wednesday, 2026-09-23 08:30; day 10 is today";
+    assert_eq!(clock("2026-09-23T08:30", Some(week())), (inside.into(), 10));
+    let before = "Saturday, 2026-09-12 23:59; day 1 is in 2 days";
+    assert_eq!(clock("2026-09-12T23:59", Some(week())), (before.into(), -1));
+    let over = "Monday, 2026-09-28 00:00; the days of the schedule are over, day 1 counts as today";
+    assert_eq!(clock("2026-09-28T00:00", Some(week())), (over.into(), 1));
+    let unbound = "Monday, 2026-09-14 08:00";
+    assert_eq!(clock("2026-09-14T08:00", None), (unbound.into(), 1));
+    let bare = term(1, 1, 2);
+    assert_eq!(clock("2026-09-14T08:00", Some(bare)), (unbound.into(), 1));
 }
 
 #[test]

@@ -116,20 +116,39 @@ fn drafts() -> impl proptest::strategy::Strategy<Value = ScheduleState> {
         })
 }
 
+/// The draft, placed by rule and refined; none if it cannot be.
+fn refined(now: &ScheduleState) -> Option<ScheduleState> {
+    let ids: Vec<u32> = now.task_classes.iter().map(|class| class.id).collect();
+    let built = rough_build(now, &ids).ok()?;
+    let mut refined = now.clone();
+    for change in &built.changes {
+        refined.apply(change);
+    }
+    refine(&mut refined, 10, &WriteOptions::default());
+    Some(refined)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever is taken out together, and wherever it could go back: nothing becomes worse.
+    #[test]
+    fn what_is_worse_is_undone(now in drafts(), seed in 1u64..) {
+        let Some(mut table) = refined(&now).as_ref().and_then(Table::of) else { return Ok(()) };
+        let mut dice = Dice(seed);
+        for _ in 0..100 {
+            let before = table.score();
+            let out = table.chosen(1 + dice.below(AT_ONCE), |n| dice.below(n));
+            table.replace(&out);
+            prop_assert!(table.score() <= before, "{out:?}: {} after {before}", table.score());
+        }
+    }
 
     /// Whatever was drafted: nothing is lost, no rule and no order is broken, nothing overlaps,
     /// and the schedule is no worse than before.
     #[test]
     fn polishing_keeps_every_rule_and_is_never_worse(now in drafts()) {
-        let ids: Vec<u32> = now.task_classes.iter().map(|class| class.id).collect();
-        let Ok(built) = rough_build(&now, &ids) else { return Ok(()) };
-        let mut before = now.clone();
-        for change in &built.changes {
-            before.apply(change);
-        }
-        refine(&mut before, 10, &WriteOptions::default());
+        let Some(before) = refined(&now) else { return Ok(()) };
         let after = polished(&before);
         prop_assert!(Quality::of(&after).score() <= Quality::of(&before).score());
         let board = Board::new(&after);

@@ -1,0 +1,115 @@
+//! Where a request leads: talk or work by default, five ways for who wants them.
+use fugato::llm::TagFound;
+
+use crate::contract::{Intent, IntentKind};
+
+/// The routes that a model chooses among.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Routes {
+    /// Talk or work, as a decision.
+    #[default]
+    Two,
+    /// Five, as a tag before the text that the person reads.
+    Five,
+}
+
+/// Where a request leads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RouteTo {
+    /// An answer at once.
+    DirectReply,
+    /// An answer that is thought through.
+    DeepAnswer,
+    /// A single change, without a plan.
+    Execute,
+    /// Work with a plan: what is meant when nobody knows.
+    #[default]
+    Plan,
+    /// A note, or something to do.
+    QuickTask,
+}
+
+/// How a request was understood, before its own words overrule it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "the attributes of a route")]
+pub struct Route {
+    /// Where it leads.
+    pub to: RouteTo,
+    /// Whether pending items are placed by rule first.
+    pub rough_build: bool,
+    /// Whether the order of tasks may change.
+    pub reorder: bool,
+    /// Whether that is refined.
+    pub refine: bool,
+    /// Whether the model shall think while it carries it out.
+    pub thinking: bool,
+}
+
+impl Default for Route {
+    fn default() -> Self {
+        Self {
+            to: RouteTo::default(),
+            rough_build: false,
+            reorder: false,
+            refine: true,
+            thinking: true,
+        }
+    }
+}
+
+impl From<&Intent> for Route {
+    fn from(intent: &Intent) -> Self {
+        let to = match intent.intent {
+            IntentKind::Chat => RouteTo::DirectReply,
+            IntentKind::Task => RouteTo::Plan,
+        };
+        Self {
+            to,
+            ..Self::default()
+        }
+    }
+}
+
+impl From<&TagFound> for Route {
+    /// A tag without a route that is known leads to a plan.
+    fn from(tag: &TagFound) -> Self {
+        let word = tag.attributes.get("to").map(String::as_str);
+        let known = ROUTES.iter().find(|(name, ..)| Some(*name) == word);
+        Self {
+            to: known.map_or(RouteTo::default(), |(_, to, _)| *to),
+            rough_build: tag.flag("rough_build"),
+            reorder: tag.flag("reorder"),
+            refine: tag.flag("refine"),
+            thinking: tag.flag("thinking"),
+        }
+    }
+}
+
+/// What a model is told of each route.
+pub(crate) const ROUTES: [(&str, RouteTo, &str); 5] = [
+    (
+        "direct_reply",
+        RouteTo::DirectReply,
+        "a greeting, thanks or a short question; write the answer after the tag",
+    ),
+    (
+        "deep_answer",
+        RouteTo::DeepAnswer,
+        "a question that takes thought and changes nothing; write nothing after the tag, you are asked again",
+    ),
+    (
+        "execute",
+        RouteTo::Execute,
+        "a single change that needs no plan",
+    ),
+    (
+        "plan",
+        RouteTo::Plan,
+        "everything else that needs the schedule; when in doubt, choose this",
+    ),
+    (
+        "quick_task",
+        RouteTo::QuickTask,
+        "a note or a to-do that is only to be kept",
+    ),
+];
