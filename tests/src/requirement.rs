@@ -12,7 +12,7 @@ pub fn names() -> Vec<String> {
     let defects = (1..=26).chain(30..=35);
     range("SCH-", (1..=116).collect())
         .chain(range("SCH-", vec![117, 118, 119, 121, 122, 123]))
-        .chain(range("SCH-", vec![128, 129, 130, 133, 135, 136]))
+        .chain(range("SCH-", vec![128, 129, 130, 133, 134, 135, 136]))
         .chain(range("L", (1..=11).collect()))
         .chain(["STW-30", "STW-C5"].map(str::to_owned))
         .chain(["PLN-18", "L12", "L13", "L14", "L15", "L16"].map(str::to_owned))
