@@ -76,6 +76,28 @@ pub fn complaints<'a>(table: &str, sources: impl IntoIterator<Item = &'a TextFil
     wrong
 }
 
+/// What a page calls a log key and `table` does not list: everything in a column "log keys", and
+/// whatever in its text is several words and no command.
+pub fn unknown(page: &str, table: &str) -> Vec<String> {
+    let rows = markdown::rows(table, &["key", "crate", "level"]);
+    let known: BTreeSet<&str> = rows
+        .iter()
+        .filter_map(|row| row.first().and_then(|key| markdown::code(key).next()))
+        .collect();
+    let columns = markdown::columns(page, "log keys");
+    let in_columns = columns.into_iter().flat_map(markdown::code);
+    let in_text = page.lines().filter(|line| !line.starts_with('|'));
+    let in_text = in_text.flat_map(markdown::code).filter(|code| {
+        let command = code.starts_with("scheduler ") || code.starts_with("cargo ");
+        code.contains(' ') && !command
+    });
+    let named: BTreeSet<&str> = in_columns.chain(in_text).collect();
+    named
+        .difference(&known)
+        .map(|key| format!("`{key}` is no log key"))
+        .collect()
+}
+
 /// The folder below `crates` or `examples` that a source file of a library or program lies in.
 fn crate_of(path: &str) -> Option<&str> {
     let rest = path
@@ -186,6 +208,19 @@ mod tests {
             path: path.to_owned(),
             text: text.to_owned(),
         }
+    }
+
+    #[test]
+    fn a_page_names_keys_that_are_there() {
+        let table = "| key | crate | level | says |\n|---|---|---|---|\n| `it was lost` | a | warn | x |\n| `chat` | a | span | x |\n";
+        let page = "Look for `it was lost`, or run `scheduler trace --full` of `wanted`.\n\n\
+            | what | log keys | where |\n|---|---|---|\n| x | `chat`, `it was lost` | `here` |\n";
+        assert_eq!(unknown(page, table), [""; 0]);
+        let wrong = page.replace("`chat`", "`chats`").replace("for `it", "for `that it");
+        assert_eq!(
+            unknown(&wrong, table),
+            ["`chats` is no log key", "`that it was lost` is no log key"]
+        );
     }
 
     #[test]

@@ -24,6 +24,23 @@ pub fn rows<'a>(text: &'a str, head: &[&str]) -> Vec<Vec<&'a str>> {
     found
 }
 
+/// The cells below this head, of all tables that have it.
+pub fn columns<'a>(text: &'a str, head: &str) -> Vec<&'a str> {
+    let (mut found, mut at) = (vec![], None);
+    for line in text.lines() {
+        let Some(cells) = cells(line) else {
+            at = None;
+            continue;
+        };
+        match at.and_then(|at: usize| cells.get(at)) {
+            Some(cell) if !cell.starts_with("--") => found.push(*cell),
+            Some(_) => {}
+            None => at = cells.iter().position(|cell| *cell == head),
+        }
+    }
+    found
+}
+
 fn cells(line: &str) -> Option<Vec<&str>> {
     let inner = line.trim().strip_prefix('|')?.strip_suffix('|')?;
     Some(inner.split('|').map(str::trim).collect())

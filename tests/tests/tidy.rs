@@ -79,6 +79,13 @@ fn log_lines_have_keys_and_the_keys_are_listed() {
 }
 
 #[test]
+fn sch_w12_troubleshooting_names_log_keys_that_are_there() {
+    let table = &file("docs/log-keys.md").text;
+    let page = &file("docs/troubleshooting.md").text;
+    assert_eq!(log_key::unknown(page, table), NOTHING);
+}
+
+#[test]
 fn every_example_runs() {
     let documented = with_extension("rs").chain(with_extension("md"));
     let wrong: Vec<_> = documented.flat_map(doctest::skipped).collect();

@@ -123,8 +123,23 @@ pub(crate) fn by_hand() -> Vec<Case> {
         ..plain(SubjectType::Memory)
     };
     impossible.class(until, 13);
+    let mut guests = Draft::new(2);
+    for day_of_week in 1..=5 {
+        for block in 1..=6 {
+            guests.weekly(day_of_week, block, matches!(block, 2 | 5));
+        }
+    }
+    for subject in [SubjectType::Quantitative, SubjectType::Memory] {
+        let inside = TaskClass {
+            allow_filler_course: true,
+            excluded_days_of_week: vec![6, 7],
+            ..demanding(subject)
+        };
+        guests.class(inside, 10);
+    }
     vec![
         case("three exams in two weeks", exams),
+        case("nothing free but inside courses", guests),
         case("evenings only", full),
         case("a narrow window that comes last", narrow),
         case("thirteen items in twelve blocks", impossible),

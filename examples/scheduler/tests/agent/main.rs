@@ -7,6 +7,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod anything;
 mod classification;
 mod compaction;
 mod crashes;

@@ -9,6 +9,7 @@ mod archive;
 mod crash;
 mod input;
 mod server;
+mod stores;
 mod threads;
 mod work;
 

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use crate::schedule::change::host_contains;
 use crate::schedule::fixture::{course, errand, host, item, state};
 use crate::schedule::tools::{
-    BatchMoveArgs, MoveArgs, PlaceArgs, SwapArgs, UnplaceArgs, Written, batch_move, move_task,
-    place, swap, unplace,
+    BatchMoveArgs, CompoundArgs, MoveArgs, PlaceArgs, SwapArgs, UnplaceArgs, Written, batch_move,
+    move_task, place, spread_even, swap, unplace,
 };
 use crate::schedule::{Board, Refused, ScheduleState, Task, WriteOptions, order};
 
@@ -16,6 +16,7 @@ enum Asked {
     Swap(SwapArgs),
     Batch(BatchMoveArgs),
     Unplace(UnplaceArgs),
+    Spread(CompoundArgs),
 }
 
 fn crowded() -> ScheduleState {
@@ -56,6 +57,8 @@ fn asked() -> impl Strategy<Value = Asked> {
         2 => prop::collection::vec(a_move(), 0..4)
             .prop_map(|moves| Asked::Batch(BatchMoveArgs { moves })),
         1 => (1..13_u32).prop_map(|task_id| Asked::Unplace(UnplaceArgs { task_id })),
+        1 => prop::collection::vec(5..13_u32, 2..5)
+            .prop_map(|task_ids| Asked::Spread(CompoundArgs { task_ids })),
     ]
 }
 
@@ -70,12 +73,17 @@ fn answer(
         Asked::Swap(args) => swap(state, args, options),
         Asked::Batch(args) => batch_move(state, args, options),
         Asked::Unplace(args) => unplace(state, args, options),
+        Asked::Spread(args) => spread_even(state, args, options),
     }
 }
 
 /// What must hold of every schedule that the tools produce.
 fn assert_whole(state: &ScheduleState, original: &ScheduleState) {
     let board = Board::new(state);
+    let ids = |state: &ScheduleState| -> Vec<u32> {
+        state.tasks.iter().map(|task| task.state_id).collect()
+    };
+    assert_eq!(ids(state), ids(original), "nothing is lost or made up");
     for task in &state.tasks {
         let before = original.task(task.state_id).unwrap();
         assert_eq!(task.duration, before.duration, "durations are preserved");
