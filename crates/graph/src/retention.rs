@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-use fugato_state::{State, ThreadId};
-use fugato_store::{Lease, Status, ThreadAdmin, ThreadFilter};
+use fugato_state::{Seq, State, ThreadId};
+use fugato_store::{Status, ThreadAdmin, ThreadFilter};
 
 use crate::{RunError, RunErrorKind, Runner, Standing, policy::millis};
 
@@ -48,54 +48,50 @@ impl<S: State> Runner<S> {
                 return Ok(gone);
             };
             filter.after = Some(last.thread.clone());
-            let rest = |status: &Status| *status == Status::Idle;
-            for summary in page.into_iter().filter(|summary| rest(&summary.status)) {
-                if self.retired(&summary.thread, kept).await? {
-                    gone.push(summary.thread);
+            for summary in page.iter().filter(|summary| summary.status == Status::Idle) {
+                let (thread, head) = (&summary.thread, summary.head);
+                if self.is_old(thread, head, kept).await?
+                    && self.retired(thread, Some(head)).await?
+                {
+                    gone.push(thread.clone());
                 }
             }
         }
     }
 
-    /// Removes a thread if it has been at its end for long enough. Nobody can begin a run of it
-    /// meanwhile.
+    /// Whether the last record is older than this: what costs least to know comes first.
+    async fn is_old(&self, thread: &ThreadId, head: Seq, kept: Duration) -> Result<bool, RunError> {
+        if kept.is_zero() {
+            return Ok(true);
+        }
+        let now = self.shop.log.head(thread).await?.map_or(0, |head| head.now);
+        let last = self.history(thread, head, 1).await?;
+        let age = last.first().map(|last| now.saturating_sub(last.at));
+        Ok(age.is_some_and(|age| age >= millis(kept)))
+    }
+
+    /// Removes a thread if it is at its end, and still where it was seen. Nobody can begin a run of
+    /// it meanwhile.
     pub(crate) async fn retired(
         &self,
         thread: &ThreadId,
-        kept: Duration,
+        seen: Option<Seq>,
     ) -> Result<bool, RunError> {
         let admin = self.must_have_admin()?;
         let lease = match self.shop.acquire(thread).await {
             Err(error) if matches!(error.kind, RunErrorKind::Busy { .. }) => return Ok(false),
             lease => lease?,
         };
-        let due = self.is_over(thread, &lease, kept).await;
-        match due {
-            Ok(true) => admin.remove(thread).await?,
-            _ => self.shop.release(thread, lease.fence).await,
-        }
-        due
-    }
-
-    async fn is_over(
-        &self,
-        thread: &ThreadId,
-        lease: &Lease,
-        kept: Duration,
-    ) -> Result<bool, RunError> {
-        if !kept.is_zero() {
-            let last = self.history(thread, lease.head, 1).await?;
-            let since = |at| lease.now.saturating_sub(at);
-            let long = last
-                .first()
-                .is_some_and(|last| since(last.at) >= millis(kept));
-            if !long {
-                return Ok(false);
-            }
-        }
+        let still = seen.is_none_or(|seen| seen == lease.head);
         // What this graph cannot read is not its own.
         let standing = self.standing(thread).await;
-        Ok(standing.is_ok_and(|standing| standing == Standing::Idle))
+        let over = still && standing.is_ok_and(|standing| standing == Standing::Idle);
+        if over {
+            admin.remove(thread).await?;
+        } else {
+            self.shop.release(thread, lease.fence).await;
+        }
+        Ok(over)
     }
 
     fn must_have_admin(&self) -> Result<&dyn ThreadAdmin, RunError> {

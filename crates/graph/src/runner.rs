@@ -426,7 +426,7 @@ impl<S: State> Shop<S> {
 
     /// A run that finished has finished, whether its thread could be removed or not.
     async fn delete(self: Arc<Self>, thread: &ThreadId) {
-        let removed = Runner { shop: self }.retired(thread, Duration::ZERO).await;
+        let removed = Runner { shop: self }.retired(thread, None).await;
         if let Err(error) = removed {
             tracing::warn!(%thread, %error, "{}", crate::log_key::A_THREAD_COULD_NOT_BE_REMOVED);
         }
