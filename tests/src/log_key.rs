@@ -216,7 +216,9 @@ mod tests {
         let page = "Look for `it was lost`, or run `scheduler trace --full` of `wanted`.\n\n\
             | what | log keys | where |\n|---|---|---|\n| x | `chat`, `it was lost` | `here` |\n";
         assert_eq!(unknown(page, table), [""; 0]);
-        let wrong = page.replace("`chat`", "`chats`").replace("for `it", "for `that it");
+        let wrong = page
+            .replace("`chat`", "`chats`")
+            .replace("for `it", "for `that it");
         assert_eq!(
             unknown(&wrong, table),
             ["`chats` is no log key", "`that it was lost` is no log key"]
