@@ -15,24 +15,18 @@ pub fn names() -> Vec<String> {
         .chain(range("SCH-", vec![128, 129, 130, 133, 134, 135, 136]))
         .chain(range("L", (1..=11).collect()))
         .chain(["STW-30", "STW-C5"].map(str::to_owned))
-        .chain(["PLN-18", "L12", "L13", "L14", "L15", "L16"].map(str::to_owned))
+        .chain(["L12", "L13", "L14", "L15", "L16"].map(str::to_owned))
         .chain(range("RCT-", (1..=13).collect()))
-        .chain(range("PLN-", vec![6, 11, 12, 13, 14, 15, 16, 17]))
-        .chain(range("PLN-W", vec![2, 6, 8, 9, 13]))
-        .chain(["PLN-C2", "PLN-C7", "PLN-T1", "PLN-T2", "PLN-T5"].map(str::to_owned))
+        .chain(range("PLN-", (1..=24).collect()))
+        .chain(["PLN-16a", "PLN-16b", "PLN-16c"].map(str::to_owned))
+        .chain(range("PLN-W", (1..=13).collect()))
+        .chain(range("PLN-C", (1..=7).collect()))
+        .chain(range("PLN-T", (1..=10).collect()))
         .chain(range("STW-", vec![6, 24, 25, 31]))
         .chain(["STW-C4", "STW-T10", "STW-T12"].map(str::to_owned))
         .chain(range("RCT-W", (1..=5).collect()))
         .chain(range("RCT-C", (1..=5).collect()))
         .chain(range("RCT-T", (1..=6).collect()))
-        .chain(range("PLN-", vec![1, 2, 3, 4, 5, 10, 20, 21, 22, 23, 24]))
-        .chain(
-            [
-                "PLN-16b", "PLN-W1", "PLN-W4", "PLN-W7", "PLN-W10", "PLN-W11", "PLN-W12", "PLN-C1",
-                "PLN-C3", "PLN-T4", "PLN-T9", "PLN-T10",
-            ]
-            .map(str::to_owned),
-        )
         .chain(
             [
                 "TRN-3", "TRN-4", "TRN-7", "TRN-8", "TRN-11", "TRN-W3", "TRN-W5", "TRN-W6",

@@ -70,6 +70,8 @@ pub enum Heard {
     Answer(Answers),
     /// A request in the place of what the thread waits for, which is cancelled.
     Instead,
+    /// A question about the thread: it is told this, and goes on waiting.
+    Told(String),
 }
 
 /// What a person says to an agent, by whatever protocol.

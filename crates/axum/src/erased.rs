@@ -7,15 +7,19 @@ use fugato_graph::{
 };
 use fugato_state::{Interrupt, Seq, State, ThreadId};
 use fugato_store::{ThreadAdmin, ThreadLog};
-use fugato_stream::Answered;
-use futures::{FutureExt as _, future::BoxFuture};
+use fugato_stream::{Answered, Event};
+use futures::{
+    FutureExt as _, StreamExt as _,
+    future::{self, BoxFuture},
+    stream::{self, BoxStream},
+};
 use serde_json::{Value, json};
 
 use crate::{Agent, Heard, Said, error::Served};
 
 /// A run that was asked for.
 pub(crate) struct Begun {
-    pub(crate) events: Events,
+    pub(crate) events: BoxStream<'static, Event>,
     pub(crate) end: BoxFuture<'static, Result<Rest, RunError>>,
 }
 
@@ -104,6 +108,13 @@ impl<A: Agent> DynAgent for Erased<A> {
             Heard::Instead => {
                 let by = said.caller.name().to_owned();
                 self.runner().cancel(thread, by, INSTEAD).await?;
+            }
+            Heard::Told(text) => {
+                let output = Some(Value::String(text));
+                return Ok(Begun {
+                    events: stream::empty().boxed(),
+                    end: future::ready(Ok(Rest::Finished(output))).boxed(),
+                });
             }
         }
         let input = self.0.input(said).await?;
@@ -215,6 +226,7 @@ impl<A: Agent> Erased<A> {
 fn begun<S: State>(run: Run<S>) -> Begun {
     let (events, end) = run.split();
     let end = end.map(|end| end.map(rest)).boxed();
+    let events = events.boxed();
     Begun { events, end }
 }
 

@@ -47,6 +47,9 @@ impl<A: Agent> Talk<'_, A> {
             let start = async || self.start(said.clone(), Map::new()).await;
             return insist(screen, start).await;
         };
+        if let Some(ended) = self.heard(&said, open, screen).await? {
+            return Ok(ended);
+        }
         let answered = reply::read(asked, &said).ok_or_else(|| {
             let how = reply::prompt(asked, screen.lang);
             Told::new(how.trim_end_matches([':', ' ']))

@@ -1,7 +1,7 @@
 //! Saying something to an agent, and answering what it asks.
 use std::sync::Arc;
 
-use fugato_axum::{Agent, Caller, Said};
+use fugato_axum::{Agent, Caller, Heard, Said};
 use fugato_graph::{Answers, BoxError, Ended, Run, RunError, Standing};
 use fugato_state::{Interrupt, ThreadId};
 use fugato_stream::Answered;
@@ -9,9 +9,12 @@ use serde_json::{Map, Value};
 
 use crate::{
     Say, Screen, Told,
-    drive::{Patience, follow, is_overtaken},
+    drive::{Patience, follow, insist, is_overtaken},
     reply,
 };
+
+/// Why a run is cancelled whose question nobody answers.
+const INSTEAD: &str = "something else was asked for";
 
 /// A thread of an agent, and the terminal in which a person talks to it.
 #[derive(Debug)]
@@ -103,6 +106,12 @@ impl<'a, A: Agent> Talk<'a, A> {
             Standing::New => say.text.clone().or_else(|| say.first.clone()),
             Standing::Waiting(interrupts) => {
                 screen.progress(go_on);
+                if let Some(words) = say.text.clone()
+                    && let Some(ended) = self.heard(&words, &interrupts, screen).await?
+                {
+                    say.text = None;
+                    return Ok(Some(ended));
+                }
                 let state = runner.state(&self.thread).await?;
                 return Ok(state.map(|state| Ended::parked(state, interrupts)));
             }
@@ -160,6 +169,35 @@ impl<'a, A: Agent> Talk<'a, A> {
     }
 
     /// The thread waits; everything is stored.
+    /// What comes of words under a card that the agent itself understands; none where it leaves
+    /// them to the form of the card.
+    pub(crate) async fn heard(
+        &self,
+        words: &str,
+        open: &[Interrupt],
+        screen: &mut Screen,
+    ) -> Result<Option<Ended<A::State>>, BoxError> {
+        let (runner, thread) = (self.agent.runner(), &self.thread);
+        let said = Said::new(Caller::default(), words);
+        Ok(match self.agent.hear(thread, &said).await? {
+            Heard::Answer(answers) => {
+                let resume = async || Ok(runner.resume(thread, answers.clone()));
+                Some(insist(screen, resume).await?)
+            }
+            Heard::Instead => {
+                runner.cancel(thread, "terminal", INSTEAD).await?;
+                let start = async || self.start(words.to_owned(), Map::new()).await;
+                Some(insist(screen, start).await?)
+            }
+            Heard::Told(text) => {
+                screen.line(text);
+                let state = runner.state(thread).await?;
+                state.map(|state| Ended::parked(state, open.to_vec()))
+            }
+            _ => None,
+        })
+    }
+
     fn park(&self, asked: &Interrupt, screen: &mut Screen) {
         let how = format!("{} --answer '{}'", self.again, reply::example(asked));
         let text = screen.lang.pick(

@@ -11,7 +11,6 @@ pub fn command(session: &Session, thread: &str, text: &str) -> Option<Vec<Sessio
     let (name, rest) = command
         .split_once(char::is_whitespace)
         .unwrap_or((command, ""));
-    let lang = Lang::of(rest);
     let reply = |text: String| SessionUpdate::Replied { text };
     Some(match name {
         "clear" => {
@@ -22,7 +21,7 @@ pub fn command(session: &Session, thread: &str, text: &str) -> Option<Vec<Sessio
             let told = "A new session begins; what I know of you stays.";
             vec![SessionUpdate::Renewed, reply(told.into())]
         }
-        "status" => vec![reply(view::status(session, thread))],
+        "status" | "help" => vec![reply(told(session, thread, text))],
         "prefer" => match rest.split_once('=') {
             Some((name, wish)) if !name.trim().is_empty() && !wish.trim().is_empty() => {
                 let told = format!("{}: {}", name.trim(), wish.trim());
@@ -32,7 +31,6 @@ pub fn command(session: &Session, thread: &str, text: &str) -> Option<Vec<Sessio
                 "say what you prefer, such as: /prefer tone = short answers".into(),
             )],
         },
-        "help" => vec![reply(help(lang).into())],
         other => {
             let told = format!(
                 "there is no command /{other}; there is: /clear, /help, /new, /prefer, /status"
@@ -44,6 +42,13 @@ pub fn command(session: &Session, thread: &str, text: &str) -> Option<Vec<Sessio
 
 /// Whether a command only tells something: it is answered while a question waits, and leaves it.
 pub fn only_tells(text: &str) -> bool {
-    let name = text.split_whitespace().next();
-    matches!(name, Some("/status" | "/help"))
+    matches!(text.split_whitespace().next(), Some("/status" | "/help"))
+}
+
+/// What such a command tells.
+pub fn told(session: &Session, thread: &str, text: &str) -> String {
+    match text.split_whitespace().next() {
+        Some("/status") => view::status(session, thread),
+        _ => help(Lang::of(text)).to_owned(),
+    }
 }

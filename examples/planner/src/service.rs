@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato::{
-    Answers, BoxError, Ended, Interrupt, RunError, Runner, RunnerOptions, ThreadId,
+    Answers, BoxError, Ended, Graph, Interrupt, RunError, Runner, ThreadId,
     agent::{Awaiting, Meaning, Phrases, ShortAnswer},
     axum::{Agent, Heard, Said, Unusable},
     graph::{Run, Standing},
@@ -11,7 +11,7 @@ use fugato::{
     store::{StoreError, ThreadFilter, ThreadStore},
 };
 use futures::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
     command,
@@ -46,6 +46,9 @@ pub enum Unreplied {
     /// The run did not come to its end.
     #[error("the run did not come to its end")]
     Run(#[from] RunError),
+    /// It is a question about the session: this is told, and nothing happens.
+    #[error("{0}")]
+    Told(String),
     /// The name of a session cannot be one.
     #[error("{name:?} cannot be the name of a session of a person")]
     Name {
@@ -65,20 +68,16 @@ pub type Stream = (
 impl Planner {
     /// A planner over a store.
     pub fn new<T: ThreadStore + 'static>(deps: &Deps, store: Arc<T>) -> Result<Self, WiringError> {
-        Self::with_options(deps, store, RunnerOptions::default())
+        Self::on(deps, |graph| Runner::new(graph, store))
     }
 
-    /// A planner whose runs behave otherwise.
-    pub fn with_options<T: ThreadStore + 'static>(
+    /// A planner on a runner of one's own making.
+    pub fn on(
         deps: &Deps,
-        store: Arc<T>,
-        options: RunnerOptions,
+        runner: impl FnOnce(Graph<Session>) -> Runner<Session>,
     ) -> Result<Self, WiringError> {
-        let runner = Runner::new(graph(deps)?, store).options(options);
-        Ok(Self {
-            runner,
-            users: deps.users().clone(),
-        })
+        let (runner, users) = (runner(graph(deps)?), deps.users().clone());
+        Ok(Self { runner, users })
     }
 
     /// The runner, to look back, answer by id, or cancel.
@@ -104,10 +103,17 @@ impl Planner {
         text: &str,
     ) -> Result<Reply, Unreplied> {
         let thread = Self::thread(user, session)?;
-        if let Some(told) = self.told(&thread, text).await? {
-            return Ok(told);
+        match self.say(&thread, user, text).await {
+            Ok(run) => Ok(Reply::of(&run.await?)),
+            Err(Unreplied::Told(text)) => {
+                let waiting = match self.runner.standing(&thread).await? {
+                    Standing::Waiting(open) => open.into_iter().next(),
+                    _ => None,
+                };
+                Ok(Reply { text, waiting })
+            }
+            Err(other) => Err(other),
         }
-        Ok(Reply::of(&self.say(&thread, user, text).await?.await?))
     }
 
     /// Says something in a session: what is returned is a stream of what happens, and a future of
@@ -129,9 +135,10 @@ impl Planner {
             let document = self.users.document(key).await;
             return document.map_err(|error| Unreplied::Run(error.into()));
         };
-        let mut states = serde_json::Map::new();
-        for thread in self.sessions(user).await.map_err(RunError::from)? {
-            if let Some(session) = self.runner.state(&thread).await? {
+        let mut states = Map::new();
+        for thread in self.threads().await.map_err(RunError::from)? {
+            let session = self.runner.state(&thread).await?;
+            if let Some(session) = session.filter(|session| session.user == user) {
                 let name = thread.as_str();
                 states.insert(name.to_owned(), view::execution_state(&session, name));
             }
@@ -139,33 +146,31 @@ impl Planner {
         Ok((!states.is_empty()).then_some(Value::Object(states)))
     }
 
-    async fn sessions(&self, user: &str) -> Result<Vec<ThreadId>, StoreError> {
+    async fn threads(&self) -> Result<Vec<ThreadId>, StoreError> {
         let Some(admin) = self.runner.admin() else {
             return Ok(vec![]);
         };
-        let mut filter = ThreadFilter::default();
-        filter.prefix = format!("{user}.");
-        let listed = admin.list(filter).await?;
-        Ok(listed.into_iter().map(|summary| summary.thread).collect())
+        let (mut all, mut filter) = (vec![], ThreadFilter::default());
+        loop {
+            let page = admin.list(filter.clone()).await?;
+            let Some(last) = page.last() else {
+                return Ok(all);
+            };
+            filter.after = Some(last.thread.clone());
+            all.extend(page.into_iter().map(|summary| summary.thread));
+        }
     }
 
-    /// What a command tells while a question waits, which goes on waiting.
-    async fn told(&self, thread: &ThreadId, text: &str) -> Result<Option<Reply>, RunError> {
-        if !command::only_tells(text) {
-            return Ok(None);
-        }
+    /// What a message is to a thread, whether it waits or not.
+    async fn heard(&self, thread: &ThreadId, text: &str) -> Result<Heard, RunError> {
         let Standing::Waiting(open) = self.runner.standing(thread).await? else {
-            return Ok(None);
+            return Ok(Heard::Request);
         };
-        let state = self.runner.state(thread).await?;
-        let told = state.map(|session| match text.trim() {
-            "/help" => crate::answer::help(crate::answer::Lang::En).to_owned(),
-            _ => view::status(&session, thread.as_str()),
-        });
-        Ok(told.map(|text| Reply {
-            text,
-            waiting: open.into_iter().next(),
-        }))
+        if command::only_tells(text) {
+            let session = self.runner.state(thread).await?.unwrap_or_default();
+            return Ok(Heard::Told(command::told(&session, thread.as_str(), text)));
+        }
+        Ok(heard(text, &open)?)
     }
 
     async fn say(
@@ -173,19 +178,18 @@ impl Planner {
         thread: &ThreadId,
         user: &str,
         text: &str,
-    ) -> Result<Run<Session>, RunError> {
-        let standing = self.runner.standing(thread).await?;
-        match standing {
-            Standing::Waiting(open) => match heard(text, &open)? {
-                Heard::Answer(answers) => return Ok(self.runner.resume(thread, answers)),
-                Heard::Instead => {
-                    let why = "something else was asked for";
-                    self.runner.cancel(thread, user, why).await?;
-                }
-                _ => {}
-            },
-            // A crash has left it; what was begun comes first.
-            Standing::Unfinished => drop(self.runner.recover(thread).await?),
+    ) -> Result<Run<Session>, Unreplied> {
+        // A crash has left it; what was begun comes first.
+        if let Standing::Unfinished = self.runner.standing(thread).await? {
+            self.runner.recover(thread).await?;
+        }
+        match self.heard(thread, text).await? {
+            Heard::Answer(answers) => return Ok(self.runner.resume(thread, answers)),
+            Heard::Told(told) => return Err(Unreplied::Told(told)),
+            Heard::Instead => {
+                let why = "something else was asked for";
+                self.runner.cancel(thread, user, why).await?;
+            }
             _ => {}
         }
         Ok(self.runner.start(thread, said(user, text)))
@@ -206,9 +210,6 @@ pub fn heard(text: &str, open: &[Interrupt]) -> Result<Heard, serde_json::Error>
         return Ok(Heard::Request);
     };
     let text = text.trim();
-    if command::only_tells(text) {
-        return Ok(Heard::Request);
-    }
     let is_new = |text: &str| {
         let asks = text.ends_with(['?', '？', '吗']) && !intent::topics(text).is_empty();
         text.starts_with('/') || asks || intent::wish(text) != Wish::Told
@@ -270,15 +271,8 @@ impl Agent for Planner {
     }
 
     async fn hear(&self, thread: &ThreadId, words: &Said) -> Result<Heard, Unusable> {
-        let unreadable =
-            |error: BoxError| Unusable::new("the session cannot be read now").because(error);
-        let standing = self.runner.standing(thread).await;
-        match standing.map_err(|error| unreadable(error.into()))? {
-            Standing::Waiting(open) => {
-                heard(&words.text, &open).map_err(|error| unreadable(error.into()))
-            }
-            _ => Ok(Heard::Request),
-        }
+        let heard = self.heard(thread, &words.text).await;
+        heard.map_err(|error| Unusable::new("the session cannot be read now").because(error))
     }
 
     fn title(&self, session: &Session) -> Option<String> {

@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use fugato::{
-    agent::{Toolbox, plan::StepStatus, preflight::FactSource as _},
+    agent::{
+        Toolbox,
+        plan::{Step, StepStatus},
+        preflight::FactSource as _,
+    },
     graph::digest,
     state::ToolCall,
     tool::{
@@ -248,21 +252,26 @@ pub fn toolbox(desk: &Desk) -> Result<Toolbox<Session>, RegistryError> {
         .keyed_by(move |session, call| deeds.key(session, call)))
 }
 
-/// What is done in a request, however it is written and whoever decides it.
+/// What is done in a request, whoever decides it.
 #[derive(Clone)]
 struct Deeds(Registry<Session, SessionUpdate>);
 
 /// A person agrees to what writes, once.
 impl GatePolicy<Session> for Deeds {
     fn judge(&self, call: &GatedCall<'_>, session: &Session) -> Verdict {
-        if call.spec.access != Access::Write || self.is_done(session, call.call) {
+        if call.spec.access != Access::Write {
             return Verdict::Allow;
         }
-        Verdict::NeedConfirm(ConfirmCard {
-            title: call.spec.name.clone(),
-            summary: shown(&call.call.arguments),
-            call: call.call.clone(),
-        })
+        match self.done(session, call.call) {
+            // It has the name of what was done, and is given its receipt.
+            Some(step) if self.is_written_as(&step.call(), call.call) => Verdict::Allow,
+            Some(step) => Verdict::Block(format!("this was done already: {}", step.output_summary)),
+            None => Verdict::NeedConfirm(ConfirmCard {
+                title: call.spec.name.clone(),
+                summary: shown(&call.call.arguments),
+                call: call.call.clone(),
+            }),
+        }
     }
 }
 
@@ -270,18 +279,37 @@ impl Deeds {
     /// The name of an action in its thread: the request, the tool, its arguments, and how many of
     /// the same came before it. The planner and the loop that takes over name an action the same.
     fn key(&self, session: &Session, call: &ToolCall) -> String {
-        let deed = self.deed(call);
-        let n = self.before(session, call);
-        format!("{}/{}/{deed}/{n}", session.message.number, call.name)
+        let arguments = digest(self.normal(call).to_string().as_bytes());
+        let n = before(session, call, |one| self.is_written_as(one, call));
+        format!("{}/{}/{arguments}/{n}", session.message.number, call.name)
     }
 
-    /// What a call does: its arguments as they count, digested.
-    fn deed(&self, call: &ToolCall) -> String {
+    /// The step of the plan that has done what the loop wants now, if it was not wanted before.
+    fn done<'a>(&self, session: &'a Session, call: &ToolCall) -> Option<&'a Step> {
+        session.work.planner_failure.as_ref()?;
+        let is_same = |one: &ToolCall| one.name == call.name && self.deed(one) == self.deed(call);
+        let done = session.work.steps.iter();
+        let mut done =
+            done.filter(|step| step.status == StepStatus::Completed && is_same(&step.call()));
+        done.nth(before(session, call, is_same))
+    }
+
+    fn is_written_as(&self, one: &ToolCall, other: &ToolCall) -> bool {
+        one.name == other.name && self.normal(one) == self.normal(other)
+    }
+
+    /// The arguments of a call as the registry reads them.
+    fn normal(&self, call: &ToolCall) -> Value {
         let admitted = self.0.admit(call, &Visibility::new());
-        let mut arguments = match admitted {
-            Ok(admitted) => admitted.call().arguments.clone(),
-            Err(_) => call.arguments.clone(),
-        };
+        admitted.map_or_else(
+            |_| call.arguments.clone(),
+            |admitted| admitted.call().arguments.clone(),
+        )
+    }
+
+    /// What a call does, however its numbers are written.
+    fn deed(&self, call: &ToolCall) -> Value {
+        let mut arguments = self.normal(call);
         for name in ["quantity", "price"] {
             let amount = arguments.get(name).and_then(Value::as_str);
             let amount = amount.and_then(|text| text.parse::<Amount>().ok());
@@ -289,37 +317,20 @@ impl Deeds {
                 *place = amount.to_string().into();
             }
         }
-        digest(arguments.to_string().as_bytes())
+        arguments
     }
+}
 
-    fn is_same(&self, one: &ToolCall, other: &ToolCall) -> bool {
-        one.name == other.name && self.deed(one) == self.deed(other)
-    }
-
-    /// How many calls of the same came before this one, by whoever decides now.
-    fn before(&self, session: &Session, call: &ToolCall) -> usize {
-        if session.work.planner_failure.is_none() {
-            let steps = session
-                .work
-                .steps
-                .iter()
-                .take_while(|step| step.id != call.id);
-            return steps
-                .filter(|step| self.is_same(&step.call(), call))
-                .count();
-        }
-        let used = session.rescue.run.uses.iter();
-        let used = used.map(|used| ToolCall::new("", &used.name, used.arguments.clone()));
-        used.filter(|used| self.is_same(used, call)).count()
-    }
-
-    /// Whether the plan has carried this call out, which the loop wants now.
-    fn is_done(&self, session: &Session, call: &ToolCall) -> bool {
+/// How many such calls came before this one, by whoever decides now.
+fn before(session: &Session, call: &ToolCall, is_such: impl Fn(&ToolCall) -> bool) -> usize {
+    if session.work.planner_failure.is_none() {
         let steps = session.work.steps.iter();
-        let done = steps.filter(|step| step.status == StepStatus::Completed);
-        let done = done.filter(|step| self.is_same(&step.call(), call)).count();
-        session.work.planner_failure.is_some() && self.before(session, call) < done
+        let steps = steps.take_while(|step| step.id != call.id);
+        return steps.filter(|step| is_such(&step.call())).count();
     }
+    let used = session.rescue.run.uses.iter();
+    let used = used.map(|used| ToolCall::new("", &used.name, used.arguments.clone()));
+    used.filter(is_such).count()
 }
 
 /// All of what somebody agrees to.

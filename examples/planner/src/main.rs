@@ -1,0 +1,131 @@
+//! The command line of the paper-trading desk.
+mod by_hand;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use fugato::{
+    BoxError,
+    agent::plan::Replan,
+    cli::{App, Command, Flags, Opened},
+};
+use planner::{
+    desk::Desk,
+    graph::{Deps, Manner},
+    service::Planner,
+    user::Users,
+};
+
+/// Talks about a paper-trading desk, and acts on it when you agree.
+#[derive(Debug, Parser)]
+#[command(name = "planner", version)]
+struct Args {
+    #[command(flatten)]
+    flags: Flags,
+
+    #[command(subcommand)]
+    command: Option<Own>,
+
+    /// How work is planned
+    #[arg(long, global = true, value_enum, default_value = "plan")]
+    manner: Executing,
+
+    /// When a plan is looked at again
+    #[arg(long, global = true, value_enum, default_value = "on-change")]
+    replan: Looking,
+}
+
+#[derive(Debug, Subcommand)]
+enum Own {
+    /// Changes the desk by hand, outside of all conversations
+    #[command(subcommand)]
+    Desk(by_hand::Change),
+    /// Prints what a key stands for, such as `agent_task_state_home`
+    Config {
+        /// The key
+        key: String,
+    },
+    #[command(flatten)]
+    Shared(Command),
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Executing {
+    /// A whole plan first
+    Plan,
+    /// The next few steps only
+    NextBatch,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Looking {
+    /// After every step
+    Always,
+    /// After a step that changed something, or failed
+    OnChange,
+    /// Only when no step is left
+    Never,
+}
+
+impl Args {
+    fn manner(&self) -> Manner {
+        let replan = match self.replan {
+            Looking::Always => Replan::Always,
+            Looking::OnChange => Replan::OnChange,
+            Looking::Never => Replan::Never,
+        };
+        match self.manner {
+            Executing::Plan => Manner::PlanThenReplan(replan),
+            Executing::NextBatch => Manner::NextBatch,
+        }
+    }
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let args = Args::parse();
+    let manner = args.manner();
+    let app = App::new("planner", args.flags);
+    match args.command {
+        Some(Own::Desk(change)) => {
+            let opened = app.open().await;
+            app.job(async |screen| {
+                let desk = desk(&opened?)?;
+                screen.line(change.carry_out(&desk).await?);
+                Ok(())
+            })
+            .await
+        }
+        Some(Own::Config { key }) => {
+            let opened = app.open().await;
+            app.job(async |screen| {
+                let value = wired(&opened?, manner)?.config(&key).await?;
+                screen.line(value.map_or_else(String::new, |value| format!("{value:#}")));
+                Ok(())
+            })
+            .await
+        }
+        Some(Own::Shared(command)) => talk(app, Some(command), manner).await,
+        None => talk(app, None, manner).await,
+    }
+}
+
+async fn talk(app: App, command: Option<Command>, manner: Manner) -> ExitCode {
+    app.run(command, async |opened| wired(&opened, manner))
+        .await
+}
+
+/// The desk lies beside the log.
+fn desk(opened: &Opened) -> Result<Desk, BoxError> {
+    std::fs::create_dir_all(&opened.dir)?;
+    Ok(Desk::open(opened.dir.join("desk.db"))?)
+}
+
+fn wired(opened: &Opened, manner: Manner) -> Result<Planner, BoxError> {
+    let users = Users::new(opened.docs.clone());
+    let mut deps = Deps::new(desk(opened)?, users).manner(manner);
+    if let Some(model) = opened.model.clone() {
+        deps = deps.model(model);
+    }
+    Ok(Planner::on(&deps, |graph| opened.runner(graph))?)
+}

@@ -1,0 +1,143 @@
+//! K24 for this agent: wherever it crashes and whatever its store does, the same comes of a
+//! conversation, and the desk is changed once.
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fugato::{Durability, Interrupt, graph::BoxError, store::MemoryDocs};
+use fugato_testkit::{
+    log::Failure,
+    sim::{CrashSim, Fault, World},
+};
+use planner::{
+    desk::Desk,
+    graph::{Deps, Manner, graph},
+    session::{Session, SessionUpdate},
+    user::Users,
+};
+use serde_json::{Value, json};
+
+/// What is outside of the processes of one case: no crash undoes it.
+#[derive(Clone)]
+struct Outside {
+    desk: Desk,
+    users: Users,
+}
+
+/// The outside of the case that runs now, and what came of those before.
+#[derive(Clone, Default)]
+struct Outsides {
+    now: Arc<Mutex<Option<Outside>>>,
+    all: Arc<Mutex<Vec<Desk>>>,
+}
+
+impl Outsides {
+    /// The first process of a case finds a new desk; the others find what that one has left.
+    fn of(&self, world: &World) -> Result<Outside, BoxError> {
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = world.fail("a case begins", 1).is_err();
+        if let Some(outside) = now.as_ref().filter(|_| !is_first) {
+            return Ok(outside.clone());
+        }
+        // Prices move with time, and a crash takes some.
+        let desk = Desk::in_memory()?.clock(|| 0);
+        let users = Users::new(Arc::new(MemoryDocs::default()));
+        self.all
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(desk.clone());
+        Ok(now.insert(Outside { desk, users }).clone())
+    }
+}
+
+fn said(text: &str) -> Vec<SessionUpdate> {
+    vec![SessionUpdate::Said {
+        user: "ada".into(),
+        text: text.into(),
+    }]
+}
+
+/// What a person answers: the model that they want, and yes.
+fn answer(asked: &Interrupt) -> Option<Value> {
+    match asked.question.key.as_str() {
+        "reply" => Some(json!("harbour")),
+        key if key.starts_with("confirm/") => Some(json!(true)),
+        _ => None,
+    }
+}
+
+/// A session without its times and without what was looked up.
+fn view(session: &Session) -> Value {
+    let steps = session
+        .work
+        .steps
+        .iter()
+        .map(|step| json!([step.id, step.status, step.output_summary]));
+    let turns = session
+        .history
+        .turns()
+        .iter()
+        .map(|turn| json!([turn.by, turn.text]));
+    json!({
+        "reply": session.reply, "status": session.work.status(), "task": session.task.facts,
+        "turns": turns.collect::<Vec<_>>(), "steps": steps.collect::<Vec<_>>(),
+        "unsaved": session.unsaved,
+    })
+}
+
+/// The reference scenario: a fact, a trader that is asked about, an order, and a question.
+fn simulation(outsides: &Outsides, manner: Manner) -> CrashSim<Session> {
+    let outsides = outsides.clone();
+    CrashSim::new(move |world| {
+        let Outside { desk, users } = outsides.of(world)?;
+        Ok::<_, BoxError>(graph(&Deps::new(desk, users).manner(manner))?)
+    })
+    .input(|| said("Remember that I trade by day."))
+    .input(|| said("create a trader named alpha"))
+    .input(|| said("sell 0.25 BTC"))
+    .input(|| said("Which traders are there?"))
+    .answer(answer)
+    .compare(view)
+}
+
+async fn once(desk: &Desk) -> Result<(usize, usize), BoxError> {
+    Ok((desk.traders().await?.len(), desk.trades(10).await?.len()))
+}
+
+#[tokio::test]
+async fn k24_no_crash_changes_what_comes_of_the_reference_scenario() -> Result<(), Failure> {
+    let outsides = Outsides::default();
+    let simulation = simulation(&outsides, Manner::default())
+        .durability([Durability::Strict])
+        .random(4);
+    let report = simulation.run().await?;
+    assert!(report.faults.contains_key(&Fault::DiesAfter), "{report}");
+    assert_eq!(report.most_in_flight, 1, "{report}");
+    let desks = outsides
+        .all
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
+    assert!(desks.len() > 100, "{} cases", desks.len());
+    for desk in desks {
+        assert_eq!(once(&desk).await?, (1, 1));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn k24_nor_does_it_by_batches_and_lax_durability() -> Result<(), Failure> {
+    let outsides = Outsides::default();
+    let simulation = simulation(&outsides, Manner::NextBatch)
+        .durability([Durability::AtPause])
+        .singles(false)
+        .random(24);
+    simulation.run().await?;
+    let desks = outsides
+        .all
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
+    for desk in desks {
+        assert_eq!(once(&desk).await?, (1, 1));
+    }
+    Ok(())
+}

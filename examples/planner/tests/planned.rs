@@ -1,0 +1,447 @@
+//! What the planner does with a model.
+mod common;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use common::{Tested, World, reply, say, session, status};
+use fugato::{
+    ChatRequest,
+    graph::Amendment,
+    llm::{ModelError, ModelErrorKind},
+    memory::{ExecutionStatus, TaskUpdate},
+    state::ToolCall,
+};
+use fugato_testkit::{Reply, Scripted};
+use planner::{
+    desk::Kind, graph::Manner, service::Planner, session::SessionUpdate, user::UserUpdate,
+};
+use serde_json::{Value, json};
+
+fn json_reply(value: &Value) -> Reply {
+    Reply::text(value.to_string())
+}
+
+fn plan(steps: &[Value]) -> Reply {
+    json_reply(&json!({ "goal": "", "steps": steps }))
+}
+
+fn call(tool: &str, arguments: &Value) -> Value {
+    json!({ "type": "tool", "tool_name": tool, "tool_args": arguments })
+}
+
+fn order() -> Value {
+    call(
+        "place_order",
+        &json!({ "symbol": "BTC-USDT", "side": "buy", "quantity": "0.25" }),
+    )
+}
+
+fn respond() -> Value {
+    json!({ "type": "respond", "instruction": "Tell what came of it." })
+}
+
+fn finish() -> Reply {
+    json_reply(&json!({ "action": "finish", "instruction": "Tell what came of it." }))
+}
+
+fn text_of(request: &ChatRequest) -> String {
+    let texts = request
+        .messages
+        .iter()
+        .map(|message| message.content.as_str());
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+fn stages(model: &Scripted) -> Vec<String> {
+    let stage = |request: &ChatRequest| request.metadata.get("stage").cloned().unwrap_or_default();
+    model.requests().iter().map(stage).collect()
+}
+
+/// The reference scenario: a model plans, a person agrees, and a model answers.
+#[tokio::test]
+async fn the_reference_scenario_with_a_scripted_model() -> Tested {
+    let world = World::new()?;
+    let model = Scripted::new([
+        plan(&[call("get_prices", &json!({})), order(), respond()]),
+        finish(),
+        Reply::text("You have a quarter of a bitcoin more."),
+    ]);
+    let planner = world.with(model.clone())?;
+    let card = reply(&planner, "Buy 0.25 BTC for me").await?;
+    assert!(card.text.starts_with("place_order: "), "{card:?}");
+    assert_eq!(
+        say(&planner, "yes").await?,
+        "You have a quarter of a bitcoin more."
+    );
+    assert_eq!(stages(&model), ["planner", "planner", "step"]);
+    assert_eq!(world.desk.trades(10).await?.len(), 1);
+    assert_eq!(status(&planner).await?, ExecutionStatus::Completed);
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_16_the_same_by_batches() -> Tested {
+    let world = World::new()?;
+    let model = Scripted::new([
+        plan(&[
+            call("get_prices", &json!({})),
+            call("get_balances", &json!({})),
+        ]),
+        plan(&[order()]),
+        plan(&[respond()]),
+        Reply::text("Done."),
+    ]);
+    let deps = world.deps().model(model.clone()).manner(Manner::NextBatch);
+    let planner = Planner::new(&deps, world.store.clone())?;
+    reply(&planner, "Buy 0.25 BTC for me").await?;
+    assert_eq!(say(&planner, "go ahead").await?, "Done.");
+    assert_eq!(world.desk.trades(10).await?.len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_16a_small_talk_is_answered_at_once_and_on_any_doubt_the_planner_is_asked() -> Tested {
+    let world = World::new()?;
+    let talk = json!({ "action": "direct_answer", "answer": "Good morning!" });
+    let other = json!({ "action": "other" });
+    let unavailable = ModelError::new(ModelErrorKind::Unavailable, "maintenance");
+    let model = Scripted::new([
+        json_reply(&talk),
+        json_reply(&other),
+        plan(&[respond()]),
+        Reply::text("Planned."),
+        Reply::error(unavailable),
+        plan(&[respond()]),
+        Reply::text("Planned again."),
+        plan(&[respond()]),
+    ]);
+    let planner = world.with(model.clone())?;
+    assert_eq!(say(&planner, "Good morning").await?, "Good morning!");
+    assert_eq!(say(&planner, "Explain what a spread is").await?, "Planned.");
+    assert_eq!(say(&planner, "Hello again").await?, "Planned again.");
+    // What is about the desk never comes to the gate.
+    let told = say(&planner, "Which models are there?").await?;
+    assert_eq!(told, "Models: glimmer, harbour");
+    let expected = [
+        "direct_reply",
+        "direct_reply",
+        "planner",
+        "step",
+        "direct_reply",
+        "planner",
+        "step",
+        "planner",
+    ];
+    assert_eq!(stages(&model), expected);
+    let gate = model.requests().first().map(|request| request.timeout);
+    assert_eq!(gate, Some(Some(Duration::from_secs(8))));
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_7_pln_10_pln_24_what_the_planner_is_told_and_which_source_it_believes() -> Tested {
+    let world = World::new()?;
+    let model = Scripted::new([
+        plan(&[json!({ "type": "ask_user", "instruction": "How bold?" })]),
+        plan(&[respond()]),
+        Reply::text("Noted."),
+    ]);
+    let planner = world.with(model.clone())?;
+    say(&planner, "/prefer tone = short answers").await?;
+    say(
+        &planner,
+        "Remember that I never risk more than two percent.",
+    )
+    .await?;
+    say(&planner, "show my balance and suggest something").await?;
+    assert_eq!(say(&planner, "是").await?, "Noted.");
+    let requests = model.requests();
+    let [first, resumed, answer] = &requests[..] else {
+        panic!("{} requests", requests.len())
+    };
+    let told = text_of(first);
+    for part in [
+        "place_order",
+        "tone: short answers",
+        "I never risk more than two percent",
+        "person: show my balance",
+        "current_balances: ",
+        "1. Facts",
+        "# Goal",
+    ] {
+        assert!(told.contains(part), "{part} is not in {told}");
+    }
+    // PLN-19: the question and its answer; PLN-7: what is known of the task reaches the answer.
+    let resumed = text_of(resumed);
+    assert!(
+        resumed.contains(r#"{"question":"How bold?","reply":"是"}"#),
+        "{resumed}"
+    );
+    assert!(text_of(answer).contains("I never risk more than two percent"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_21_what_is_known_of_the_task_has_no_say_where_a_look_has() -> Tested {
+    let world = World::new()?;
+    let model = Scripted::new([plan(&[respond()])]);
+    let planner = world.with(model.clone())?;
+    say(&planner, "Remember that I like to be quick.").await?;
+    let told = say(&planner, "Which exchanges are there?").await?;
+    assert_eq!(told, "Exchanges: backtest (disabled), replay");
+    let asked = model.requests().first().map(text_of).unwrap_or_default();
+    assert!(!asked.contains("# What is known of the task"), "{asked}");
+    for kind in [
+        "current_model_configs",
+        "current_exchange_configs",
+        "current_traders",
+    ] {
+        assert!(asked.contains(kind), "{kind} is not in {asked}");
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn pln_14_pln_t6_a_planner_that_takes_too_long_has_a_message_and_loses_nothing() -> Tested {
+    let world = World::new()?;
+    let model = Scripted::new([
+        Reply::hang(),
+        plan(&[respond()]),
+        Reply::text("Here I am."),
+        plan(&[respond()]),
+        Reply::hang(),
+    ]);
+    let planner = world.with(model.clone())?;
+    let start = tokio::time::Instant::now();
+    let late = say(&planner, "show my balance").await?;
+    assert!(
+        late.starts_with("This took longer than I may wait."),
+        "{late}"
+    );
+    assert_eq!(start.elapsed().as_secs(), 36);
+    assert_eq!(
+        session(&planner).await?.work.execution.goal,
+        "show my balance"
+    );
+    assert_eq!(say(&planner, "try again").await?, "Here I am.");
+    assert_eq!(
+        session(&planner).await?.work.execution.goal,
+        "show my balance"
+    );
+    let late = say(&planner, "显示余额").await?;
+    assert!(late.starts_with("等待的时间太长了"), "{late}");
+    assert_eq!(status(&planner).await?, ExecutionStatus::Failed);
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_15_pln_w9_the_loop_that_takes_over_inherits_what_the_plan_has_done() -> Tested {
+    for written in ["0.25", "0.250"] {
+        taken_over(written).await?;
+    }
+    Ok(())
+}
+
+/// The loop wants the plan's order once more, written so, and then another one.
+async fn taken_over(written: &str) -> Tested {
+    let world = World::new()?;
+    let again = json!({ "symbol": "BTC-USDT", "side": "buy", "quantity": written });
+    let more = json!({ "symbol": "BTC-USDT", "side": "buy", "quantity": "0.1" });
+    let model = Scripted::new([
+        plan(&[order(), respond()]),
+        Reply::text("no JSON"),
+        Reply::text("no JSON"),
+        Reply::text("no JSON"),
+        Reply::tool_calls([ToolCall::new("c1", "place_order", again)]),
+        Reply::tool_calls([ToolCall::new("c2", "place_order", more)]),
+        Reply::text("You have bought a quarter, and a tenth."),
+    ]);
+    let planner = world.with(model.clone())?;
+    reply(&planner, "Buy 0.25 BTC").await?;
+    // The plan's order is not asked for nor placed again, however it is written; another one is.
+    let card = reply(&planner, "yes").await?;
+    assert!(card.text.contains("quantity 0.1"), "{card:?}");
+    assert_eq!(world.desk.trades(10).await?.len(), 1);
+    assert_eq!(
+        say(&planner, "yes").await?,
+        "You have bought a quarter, and a tenth."
+    );
+    let bought: Vec<_> = world
+        .desk
+        .trades(10)
+        .await?
+        .iter()
+        .map(|trade| trade.quantity)
+        .collect();
+    assert_eq!(bought, ["0.1".parse()?, "0.25".parse()?]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_16_two_orders_that_are_alike_are_two() -> Tested {
+    let world = World::new()?;
+    let model = Scripted::new([
+        plan(&[order(), order(), respond()]),
+        json_reply(&json!({ "action": "continue" })),
+        finish(),
+        Reply::text("Twice."),
+    ]);
+    let planner = world.with(model)?;
+    reply(&planner, "Buy 0.25 BTC, twice").await?;
+    reply(&planner, "yes").await?;
+    assert_eq!(say(&planner, "yes").await?, "Twice.");
+    assert_eq!(world.desk.trades(10).await?.len(), 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_w5_pln_t8_a_plan_for_other_tools_is_dropped_or_goes_on() -> Tested {
+    for (changed, survives) in [("get_balances", false), ("cancel_order", true)] {
+        let world = World::new()?;
+        let rest = json!({ "action": "continue" });
+        let new = json!({ "action": "replace_remaining", "steps": [respond()] });
+        let mut replies = vec![plan(&[
+            order(),
+            call("get_balances", &json!({})),
+            respond(),
+        ])];
+        if survives {
+            replies.push(json_reply(&rest));
+        } else {
+            replies.extend([json_reply(&rest), json_reply(&new)]);
+        }
+        replies.push(Reply::text("Done."));
+        let model = Scripted::new(replies);
+        let planner = world.with(model.clone())?;
+        reply(&planner, "Buy 0.25 BTC").await?;
+        let thread = Planner::thread("ada", "one")?;
+        let mut tools: BTreeMap<String, String> = session(&planner).await?.tools.clone();
+        assert!(
+            tools
+                .insert(changed.into(), "as it was before".into())
+                .is_some()
+        );
+        let older = Amendment::new(
+            [SessionUpdate::Tooled(tools)],
+            "an older program",
+            "for the test",
+        );
+        planner.runner().amend(&thread, older).await?;
+        assert_eq!(say(&planner, "yes").await?, "Done.", "{changed}");
+        let done = session(&planner).await?;
+        let steps: Vec<_> = done
+            .work
+            .steps
+            .iter()
+            .map(|step| step.draft.tool_name.as_str())
+            .collect();
+        let expected: &[&str] = if survives {
+            &["place_order", "get_balances", ""]
+        } else {
+            &["place_order", ""]
+        };
+        assert_eq!(steps, expected, "{changed}");
+        assert_eq!(model.left(), 0, "{changed}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_23_pln_t4_old_turns_become_what_is_known_and_nothing_live_does() -> Tested {
+    let world = World::new()?;
+    let summary = json!({
+        "goal": "learn to trade", "facts": ["is new to this", "there are two models"],
+        "open_loops": ["wait for the user", "which fee applies"],
+    });
+    let long = format!("Tell me a story about {}", "caution ".repeat(200));
+    let talk = json!({ "action": "direct_answer", "answer": "Once upon a time." });
+    let replies = (0..4).flat_map(|turn| {
+        let compacts = (turn == 3).then(|| json_reply(&summary));
+        [json_reply(&talk)].into_iter().chain(compacts)
+    });
+    let model = Scripted::new(replies);
+    let planner = world.with(model.clone())?;
+    for _ in 0..4 {
+        say(&planner, &long).await?;
+    }
+    let done = session(&planner).await?;
+    assert_eq!(done.history.turns().len(), 6);
+    assert_eq!(done.task.facts, ["is new to this"]);
+    assert_eq!(done.unsaved, []);
+    // It is stored under the name by which other programs know it, without what is live.
+    let stored = planner
+        .config("agent_task_state_ada")
+        .await?
+        .ok_or("it is not stored")?;
+    assert_eq!(stored["current_goal"], "learn to trade");
+    assert_eq!(stored["important_facts"], json!(["is new to this"]));
+    assert_eq!(stored["open_loops"], json!(["which fee applies"]));
+    let compacts = model
+        .requests()
+        .last()
+        .map(|request| request.sampling.max_tokens);
+    assert_eq!(compacts, Some(Some(1_200)));
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_23_a_summary_that_fails_leaves_everything_as_it_is() -> Tested {
+    let world = World::new()?;
+    let long = format!("Tell me a story about {}", "caution ".repeat(200));
+    let talk = json!({ "action": "direct_answer", "answer": "Once upon a time." });
+    let down = ModelError::new(ModelErrorKind::Unavailable, "maintenance");
+    let talks = (0..4)
+        .map(|_| json_reply(&talk))
+        .chain([Reply::error(down)]);
+    let planner = world.with(Scripted::new(talks))?;
+    for _ in 0..4 {
+        say(&planner, &long).await?;
+    }
+    assert_eq!(session(&planner).await?.history.turns().len(), 8);
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_3_what_two_sessions_learn_at_once_is_kept_by_both() -> Tested {
+    let world = World::new()?;
+    let users = world.deps().users().clone();
+    let learnt = |fact: &str| {
+        UserUpdate::Task(TaskUpdate::Learnt {
+            fact: fact.to_owned(),
+            at: 1,
+        })
+    };
+    let all = (0..8).map(|n| {
+        let (users, update) = (users.clone(), learnt(&format!("fact {n}")));
+        async move { users.apply("ada", &[update]).await }
+    });
+    for done in futures::future::join_all(all).await {
+        done?;
+    }
+    let (task, _) = users.recall("ada").await?;
+    assert_eq!(task.facts.len(), 8);
+    users
+        .apply("ada", &[UserUpdate::Task(TaskUpdate::Cleared)])
+        .await?;
+    assert_eq!(
+        users.document("agent_task_state_ada").await?,
+        Some(json!(""))
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn rules_stand_in_where_the_model_cannot_be_reached() -> Tested {
+    let world = World::new()?;
+    let down = || Reply::error(ModelError::new(ModelErrorKind::Unavailable, "maintenance"));
+    let planner = world.with(Scripted::new([down(), down(), down()]))?;
+    let told = say(&planner, "我的余额").await?;
+    assert_eq!(told, "余额：0.5 BTC; 4 ETH; 100000 USDT");
+    world.desk.unconfigure(Kind::Exchange, "replay").await?;
+    let able = say(&planner, "Can I create a trader?").await?;
+    assert!(
+        able.contains("No trader can be made now: no exchange is enabled."),
+        "{able}"
+    );
+    Ok(())
+}

@@ -1,0 +1,284 @@
+//! Sessions, commands, and words that begin something again.
+mod common;
+
+use std::sync::Arc;
+
+use common::{START, Tested, World, reply, say, session, status};
+use fugato::{memory::ExecutionStatus, store::ThreadLog as _};
+use planner::service::Planner;
+use serde_json::json;
+
+#[tokio::test]
+async fn pln_w3_pln_t7_two_sessions_of_a_person_do_not_meet() -> Tested {
+    let world = World::new()?;
+    let planner = world.planner()?;
+    let one = planner
+        .handle_message("ada", "one", "create a trader")
+        .await?;
+    let two = planner.handle_message("ada", "two", "sell 1 ETH").await?;
+    assert!(one.waiting.is_some() && two.waiting.is_some());
+    let sold = planner.handle_message("ada", "two", "yes").await?;
+    assert!(sold.text.starts_with("Done: order #1"), "{sold:?}");
+    let asked = planner.handle_message("ada", "one", "glimmer").await?;
+    assert_eq!(asked.text, "What shall the trader be called?");
+    // What a person stated in one session is known in the other.
+    planner
+        .handle_message("ada", "two", "记住：我只做白天")
+        .await?;
+    planner.handle_message("ada", "two", "hello").await?;
+    let thread = Planner::thread("ada", "three")?;
+    planner.handle_message("ada", "three", "hello").await?;
+    let third = planner.runner().state(&thread).await?.ok_or("no session")?;
+    assert_eq!(third.task.facts, ["我只做白天"]);
+    planner.handle_message("bob", "one", "hello").await?;
+    let states = planner
+        .config("agent_execution_state_ada")
+        .await?
+        .ok_or("no states")?;
+    let names: Vec<_> = states.as_object().ok_or("no object")?.keys().collect();
+    assert_eq!(names, ["ada.one", "ada.three", "ada.two"]);
+    assert_eq!(planner.config("agent_execution_state_eve").await?, None);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn pln_5_pln_6_pln_16c_how_far_the_work_is_has_the_names_that_others_know() -> Tested {
+    let world = World::new()?;
+    let planner = world.planner()?;
+    say(&planner, "create a trader named alpha").await?;
+    let states = planner
+        .config("agent_execution_state_ada")
+        .await?
+        .ok_or("no states")?;
+    let mut state = states["ada.one"].clone();
+    let snapshots = state["dynamic_snapshots"].take();
+    let kinds: Vec<_> = snapshots
+        .as_object()
+        .ok_or("no snapshots")?
+        .keys()
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "current_exchange_configs",
+            "current_model_configs",
+            "current_strategies",
+            "current_traders"
+        ]
+    );
+    let question = "Which model? There is: glimmer, harbour";
+    let step = json!({
+        "id": "s1", "type": "ask_user", "title": "", "instruction": question, "missing": ["model"],
+        "requires_confirmation": false, "status": "running",
+    });
+    let waiting = json!({
+        "question": question, "intent": "create a trader named alpha",
+        "pending_fields": ["model"], "confirmation_target": null, "created_at": START,
+    });
+    let expected = json!({
+        "session_id": "ada.one", "user_id": "ada", "goal": "create a trader named alpha",
+        "status": "waiting_user", "plan_id": "ada.one/1", "steps": [step],
+        "current_step_id": "s1", "execution_log": [], "summary_notes": [],
+        "dynamic_snapshots": null,
+        "current_references": { "strategy": null, "trader": null, "model": null, "exchange": null },
+        "waiting": waiting, "final_answer": "", "last_error": "", "updated_at": START,
+    });
+    assert_eq!(state, expected);
+    say(&planner, "harbour").await?;
+    let states = planner
+        .config("agent_execution_state_ada")
+        .await?
+        .ok_or("no states")?;
+    let waiting = &states["ada.one"]["waiting"];
+    assert_eq!(waiting["confirmation_target"], "create_trader");
+    assert_eq!(states["ada.one"]["status"], "waiting_user_confirmation");
+    say(&planner, "yes").await?;
+    let states = planner
+        .config("agent_execution_state_ada")
+        .await?
+        .ok_or("no states")?;
+    assert_eq!(
+        states["ada.one"]["current_references"]["trader"]["name"],
+        "alpha"
+    );
+    assert_eq!(states["ada.one"]["waiting"], json!(null));
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_t1_pln_t2_an_answer_finds_its_question_after_a_restart() -> Tested {
+    let world = World::new()?;
+    say(&world.planner()?, "sell 1 ETH").await?;
+    let done = say(&world.planner()?, "yes").await?;
+    assert!(done.starts_with("Done: order #1 is filled"), "{done}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_22_pln_c6_another_try_begins_the_work_anew_and_an_answer_never_does() -> Tested {
+    let world = World::new()?;
+    let planner = world.planner()?;
+    assert_eq!(say(&planner, "继续").await?, "没有可以继续的事。");
+    say(&planner, "What are the prices?").await?;
+    let before = session(&planner).await?;
+    world.wait(9_000);
+    let again = say(&planner, "再试一次").await?;
+    assert!(again.starts_with("Prices: "), "{again}");
+    let after = session(&planner).await?;
+    assert_eq!(after.work.execution.goal, before.work.execution.goal);
+    assert_ne!(
+        after.work.execution.snapshots,
+        before.work.execution.snapshots
+    );
+    // PLN-W10: words within more words are no word for another try.
+    let told = say(&planner, "continue with my balance").await?;
+    assert!(told.starts_with("Balances: "), "{told}");
+    // PLN-C1: to a question it is an answer, and only "start over" begins anew.
+    say(&planner, "create a trader").await?;
+    say(&planner, "try again").await?;
+    assert_eq!(status(&planner).await?, ExecutionStatus::WaitingUser);
+    let anew = say(&planner, "重新开始").await?;
+    assert_eq!(anew, "Which model? There is: glimmer, harbour");
+    assert_eq!(session(&planner).await?.work.steps.len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_8_pln_t9_commands_come_first() -> Tested {
+    let world = World::new()?;
+    let planner = world.planner()?;
+    say(&planner, "Remember that I trade by day.").await?;
+    say(&planner, "/prefer tone = short").await?;
+    say(&planner, "create a trader").await?;
+    // It is told while the question waits, which goes on waiting.
+    let told = reply(&planner, "/status").await?;
+    assert!(
+        told.text.contains("waits for an answer: Which model?"),
+        "{told:?}"
+    );
+    assert!(told.waiting.is_some());
+    assert_eq!(status(&planner).await?, ExecutionStatus::WaitingUser);
+    say(&planner, "/clear").await?;
+    let cleared = session(&planner).await?;
+    assert!(cleared.task.is_empty() && cleared.work.execution.goal.is_empty());
+    assert_eq!(
+        cleared.history.turns().len(),
+        1,
+        "what was told of the command"
+    );
+    assert_eq!(cleared.preferences.get("tone"), Some("short"));
+    assert_eq!(
+        planner.config("agent_task_state_ada").await?,
+        Some(json!(""))
+    );
+    say(&planner, "/new").await?;
+    say(&planner, "hello").await?;
+    let states = planner
+        .config("agent_execution_state_ada")
+        .await?
+        .ok_or("no states")?;
+    assert_eq!(states["ada.one"]["session_id"], "ada.one#1");
+    assert!(
+        say(&planner, "/dance")
+            .await?
+            .contains("/clear, /help, /new, /prefer, /status")
+    );
+    assert!(
+        say(&planner, "/prefer tone")
+            .await?
+            .contains("/prefer tone = short answers")
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_2_a_history_ages_and_is_bounded() -> Tested {
+    let world = World::new()?;
+    let planner = world.planner()?;
+    for _ in 0..51 {
+        say(&planner, "/help").await?;
+    }
+    assert_eq!(session(&planner).await?.history.turns().len(), 100);
+    world.wait(25 * 60 * 60 * 1000);
+    say(&planner, "yes").await?;
+    assert_eq!(session(&planner).await?.history.turns().len(), 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_17_pln_w6_the_status_goes_only_where_it_may() -> Tested {
+    use ExecutionStatus::{Completed, Planning, Running, WaitingUser, WaitingUserConfirmation};
+    let world = World::new()?;
+    let planner = world.planner()?;
+    for text in [
+        "create a trader named alpha",
+        "glimmer",
+        "yes",
+        "my balance?",
+    ] {
+        say(&planner, text).await?;
+    }
+    let thread = Planner::thread("ada", "one")?;
+    let head = world.store.head(&thread).await?.ok_or("no log")?.seq;
+    let mut seen = vec![];
+    for seq in 1..=head {
+        let Ok(state) = planner.runner().state_at(&thread, seq).await else {
+            continue;
+        };
+        let now = state.work.status();
+        if seen.last() != Some(&now) {
+            seen.push(now);
+        }
+    }
+    let expected = [
+        Planning,
+        Running,
+        WaitingUser,
+        Planning,
+        Running,
+        WaitingUserConfirmation,
+        Running,
+        Completed,
+        Planning,
+        Running,
+        Completed,
+    ];
+    assert_eq!(seen, expected);
+    for pair in seen.windows(2) {
+        let [from, to] = pair else { continue };
+        assert!(from.may_become(*to), "{from:?} became {to:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_9_a_stream_tells_what_happens_and_ends_in_a_reply() -> Tested {
+    use futures::StreamExt as _;
+    let world = World::new()?;
+    let planner = world.planner()?;
+    let (events, end) = planner
+        .handle_message_stream("ada", "one", "my balance")
+        .await?;
+    let names: Vec<String> = events
+        .filter_map(async |event| match event.kind {
+            fugato::EventKind::Custom { name, .. } => Some(name),
+            fugato::EventKind::TextDelta { .. } => Some("delta".to_owned()),
+            _ => None,
+        })
+        .collect()
+        .await;
+    let ended = planner::service::Reply::of(&end.await?);
+    assert!(ended.text.starts_with("Balances: "), "{ended:?}");
+    let expected = [
+        "planning",
+        "plan",
+        "step_start",
+        "step_complete",
+        "step_start",
+        "delta",
+        "step_complete",
+    ];
+    assert_eq!(names, expected);
+    drop(Arc::new(world));
+    Ok(())
+}
