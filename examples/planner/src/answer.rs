@@ -1,37 +1,14 @@
 //! What the desk says without a model: what was looked up, in the language of the person.
+use fugato::cli::Lang;
 use serde::Deserialize;
 
 use crate::{
     amount::Amount,
     desk::{Balance, Config, Order, Position, Side, Trade, Trader},
     facts,
-    intent::{Topic, is_chinese},
+    intent::Topic,
     session::Session,
 };
-
-/// The language of an answer: that of what was said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lang {
-    /// English.
-    En,
-    /// Chinese.
-    Zh,
-}
-
-impl Lang {
-    /// The language of a text.
-    pub fn of(text: &str) -> Self {
-        if is_chinese(text) { Self::Zh } else { Self::En }
-    }
-
-    /// The words in this language.
-    pub fn pick<'a>(self, en: &'a str, zh: &'a str) -> &'a str {
-        match self {
-            Self::En => en,
-            Self::Zh => zh,
-        }
-    }
-}
 
 /// The best offers, as they were looked up.
 #[derive(Debug, Deserialize)]

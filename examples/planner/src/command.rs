@@ -1,6 +1,8 @@
 //! Slash commands: they are carried out before anything else, and no model is asked.
+use fugato::cli::Lang;
+
 use crate::{
-    answer::{Lang, help},
+    answer::help,
     session::{Session, SessionUpdate, preferred},
     view,
 };

@@ -1,9 +1,10 @@
 //! What planner, thinker and answerer are told of the session around the work, most trusted first.
 use fugato::{agent::plan::StepKind, memory::Speaker, prompt::TokenCount, state::Message};
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    intent,
+    facts, intent,
     session::{Course, Session},
 };
 
@@ -31,13 +32,7 @@ pub fn context(session: &Session) -> String {
             .collect(),
     );
     section("Resumed", resumed(session));
-    let references = execution.references.iter();
-    section(
-        "What \"it\" may stand for",
-        references
-            .map(|(kind, to)| format!("{kind}: {}", to.name))
-            .collect(),
-    );
+    section("What \"it\" may stand for", references(session));
     let turn = |(by, text): (Speaker, String)| match by {
         Speaker::User => format!("person: {text}"),
         Speaker::Assistant => format!("desk: {text}"),
@@ -67,6 +62,25 @@ fn is_task_told(session: &Session) -> bool {
     let topics = intent::topics(session.goal());
     let live = topics.iter().any(|topic| topic.is_existence());
     !live && session.message.course != Course::Again
+}
+
+/// What words may stand for, as far as it is among the facts: what is gone is not spoken of.
+fn references(session: &Session) -> Vec<String> {
+    let references = session.work.execution.references.iter();
+    let there = references.filter(|(kind, to)| {
+        let kind = facts::of_reference(kind);
+        let all: Vec<Named> = kind.and_then(|kind| session.seen(kind)).unwrap_or_default();
+        all.iter().any(|one| one.name == to.name)
+    });
+    there
+        .map(|(kind, to)| format!("{kind}: {}", to.name))
+        .collect()
+}
+
+/// Something that has a name, whatever else is known of it.
+#[derive(Deserialize)]
+struct Named {
+    name: String,
 }
 
 /// The question that was answered last, and the answer.

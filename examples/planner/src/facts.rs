@@ -62,6 +62,17 @@ pub const ORDERS: &str = "current_orders";
 /// How many trades a look at them shows.
 pub const MOST_TRADES: usize = 10;
 
+/// Which fact tells whether what a word stands for is there.
+pub fn of_reference(kind: &str) -> Option<&'static str> {
+    match kind {
+        "model" => Some(MODELS),
+        "exchange" => Some(EXCHANGES),
+        "strategy" => Some(STRATEGIES),
+        "trader" => Some(TRADERS),
+        _ => None,
+    }
+}
+
 /// What is declared. No look is young enough to be believed a second time, and what is in view is
 /// looked up again rather than dropped.
 pub fn declared() -> Result<LiveFacts, FactError> {
@@ -138,6 +149,27 @@ mod tests {
             assert!(found.is_ok_and(|value| value.is_array()), "{kind}");
         }
         assert!(runtime.block_on(desk.fetch("weather")).is_err());
+    }
+
+    #[test]
+    fn pln_16b_these_kinds_are_looked_up() {
+        let facts = declared().expect("they are meant");
+        let kinds: Vec<&str> = facts.kinds().collect();
+        for kind in [
+            "current_model_configs",
+            "current_exchange_configs",
+            "current_traders",
+            "current_strategies",
+            "current_balances",
+            "current_positions",
+            "recent_trade_history",
+        ] {
+            assert!(kinds.contains(&kind), "{kind} is not among {kinds:?}");
+        }
+        assert_eq!(MOST_TRADES, 10);
+        // PLN-21: one question about what is configured looks at all of it.
+        let due = facts.due(&["ability"], |_| Some(7), 7);
+        assert_eq!(due, [EXCHANGES, MODELS, STRATEGIES, TRADERS]);
     }
 
     #[test]

@@ -166,11 +166,6 @@ const MAKING: &[&str] = &[
     "加一个",
 ];
 
-/// Whether a Chinese character is in it.
-pub fn is_chinese(text: &str) -> bool {
-    text.chars().any(|c| matches!(c, '\u{4e00}'..='\u{9fff}'))
-}
-
 /// Whether somebody asks if a trader can be made, and does not ask for one.
 fn is_ability(message: &str) -> bool {
     let words = words(message);

@@ -1,13 +1,14 @@
 //! What is planned and said without a model: usual requests, in English and in Chinese.
 use fugato::{
     agent::plan::{Asking, PlanRules, Step, StepDraft, StepKind, StepStatus},
+    cli::Lang,
     memory::ExecutionStatus,
 };
 use serde_json::{Map, Value, json};
 
 use crate::{
     amount::Amount,
-    answer::{Lang, Offer, help, told, verb},
+    answer::{Offer, help, told, verb},
     desk::{Config, Side, Trader},
     facts,
     intent::{self, Topic, Wish, mentioned},

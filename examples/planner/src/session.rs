@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     facts,
     intent::{self, Wish},
+    tools,
     user::UserUpdate,
 };
 
@@ -263,7 +264,13 @@ impl State for Session {
             SessionUpdate::History(update) => self.history.apply(update),
             SessionUpdate::Execution(update) => self.work.execution.apply(update),
             SessionUpdate::Work(update) => self.work(update),
-            SessionUpdate::Rescue(update) => self.rescue.apply(update),
+            SessionUpdate::Rescue(update) => {
+                let wrote = matches!(&update, ReactUpdate::Used { tool, .. } if !tools::is_read(&tool.name));
+                self.rescue.apply(update);
+                if wrote {
+                    redact::reads(&mut self.rescue);
+                }
+            }
             SessionUpdate::RescueBegan { told } => {
                 self.rescue = React::default();
                 self.rescue.apply(ReactUpdate::user(told));
@@ -320,6 +327,13 @@ impl Informed for Session {
         };
         let called = steps.iter().map(|step| step.draft.tool_name.clone());
         let in_view = self.work.execution.snapshots.keys().cloned();
+        // What "it" stands for may be gone.
+        let meant = self.work.execution.references.keys();
+        let in_view = in_view.chain(
+            meant
+                .filter_map(|kind| facts::of_reference(kind))
+                .map(str::to_owned),
+        );
         let all = topics
             .chain(wanted.map(str::to_owned))
             .chain(called)

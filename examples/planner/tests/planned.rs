@@ -278,6 +278,53 @@ async fn taken_over(written: &str) -> Tested {
 }
 
 #[tokio::test]
+async fn pln_21_what_was_read_before_somebody_was_waited_for_is_not_told_again() -> Tested {
+    let world = World::new()?;
+    let new = json!({ "name": "alpha", "model": "glimmer", "exchange": "replay" });
+    let model = Scripted::new([
+        Reply::text("no JSON"),
+        Reply::text("no JSON"),
+        Reply::text("no JSON"),
+        Reply::tool_calls([ToolCall::new("c1", "get_configs", json!({}))]),
+        Reply::tool_calls([ToolCall::new("c2", "create_trader", new)]),
+        Reply::text("There it is."),
+        plan(&[respond()]),
+        Reply::text("It trades."),
+        plan(&[respond()]),
+        Reply::text("Which one?"),
+    ]);
+    let planner = world.with(model.clone())?;
+    reply(&planner, "create a trader named alpha and look around").await?;
+    world.desk.unconfigure(Kind::Model, "harbour").await?;
+    assert_eq!(say(&planner, "yes").await?, "There it is.");
+    let requests = model.requests();
+    let [.., before, after] = &requests[..] else {
+        panic!("{} requests", requests.len())
+    };
+    assert!(text_of(before).contains("harbour"));
+    assert!(!text_of(after).contains("harbour"), "{}", text_of(after));
+    // What "it" stands for is told as long as it is there.
+    let spoken = |model: &Scripted| {
+        let last = model.requests().last().map(text_of).unwrap_or_default();
+        last.contains("# What \"it\" may stand for") && last.contains("trader: alpha")
+    };
+    say(
+        &planner,
+        "Explain at length how well it might fare on my balance",
+    )
+    .await?;
+    assert!(spoken(&model));
+    world.desk.remove_trader("alpha").await?;
+    say(
+        &planner,
+        "Explain once more how well it might fare on my balance",
+    )
+    .await?;
+    assert!(!spoken(&model));
+    Ok(())
+}
+
+#[tokio::test]
 async fn pln_16_two_orders_that_are_alike_are_two() -> Tested {
     let world = World::new()?;
     let model = Scripted::new([

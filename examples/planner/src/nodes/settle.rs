@@ -5,11 +5,11 @@ use fugato::{
         plan::{PlanRules as _, Step, StepDraft, StepKind},
         show,
     },
+    cli::Lang,
     memory::ExecutionStatus,
 };
 
 use crate::{
-    answer::Lang,
     rules::Rules,
     session::{Session, SessionUpdate},
 };

@@ -2,12 +2,12 @@ use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
     agent::{ShortAnswer, plan::WorkUpdate, to_remember},
+    cli::Lang,
     memory::{HistoryUpdate, TaskUpdate},
     state::Millis,
 };
 
 use crate::{
-    answer::Lang,
     command, facts,
     session::{Course, Session, SessionUpdate},
     user::UserUpdate,
