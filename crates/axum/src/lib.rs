@@ -27,6 +27,7 @@ mod routes;
 mod said;
 mod serve;
 mod socket;
+mod talk;
 mod threads;
 
 /// The head of a request, for [`Authenticate`].
@@ -37,3 +38,4 @@ pub use limits::Limits;
 pub use page::{Asset, Page};
 pub use routes::AgentRoutes;
 pub use serve::serve;
+pub use talk::{timeline, title};

@@ -2,14 +2,14 @@
 //! page shows.
 use async_trait::async_trait;
 use fugato::{
-    axum::{Said, Unusable},
+    axum::{Said, Unusable, timeline, title},
     graph::Runner,
     prompt::is_correction,
-    state::{Interrupt, Message, Role},
+    state::Interrupt,
     stream::{Answered, Reply as Answer},
 };
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
     agent::{Agent, Reply, Request, Update},
@@ -153,55 +153,18 @@ impl fugato::axum::Agent for Served {
     }
 
     fn title(&self, agent: &Agent) -> Option<String> {
-        const LONGEST: usize = 40;
-        let asked = agent.conversation.history.iter();
-        let first = asked
-            .into_iter()
-            .find(|message| message.role == Role::User)?;
-        let line = first.content.lines().next()?.trim();
-        let mut title: String = line.chars().take(LONGEST).collect();
-        if title.len() < line.len() {
-            title.push('…');
-        }
-        Some(title)
+        title(&agent.conversation.history)
     }
 
     fn timeline(&self, agent: &Agent) -> Vec<Value> {
         let history = &agent.conversation.history;
         let next = history.iter().skip(1).map(Some).chain([None]);
-        history
+        let said = history
             .iter()
             .zip(next)
             // What had to be corrected was not said to the person.
-            .filter(|(message, next)| !is_correction(message) && !next.is_some_and(is_correction))
-            .flat_map(|(message, _)| items(message))
-            .collect()
-    }
-}
-
-fn items(message: &Message) -> Vec<Value> {
-    match message.role {
-        Role::User => vec![json!({ "kind": "user_text", "text": message.content })],
-        Role::Assistant => {
-            let mut items = vec![];
-            if !message.content.trim().is_empty() {
-                items.push(json!({
-                    "kind": "assistant_text",
-                    "text": message.content,
-                    "reasoning_content": message.reasoning,
-                }));
-            }
-            items.extend(message.tool_calls.iter().map(|call| {
-                json!({ "kind": "tool_call", "call": call.id, "name": call.name, "arguments": call.arguments })
-            }));
-            items
-        }
-        Role::Tool => vec![json!({
-            "kind": "tool_result",
-            "call": message.tool_call_id,
-            "result": message.content,
-        })],
-        Role::System => vec![],
+            .filter(|(message, next)| !is_correction(message) && !next.is_some_and(is_correction));
+        timeline(said.map(|(message, _)| message))
     }
 }
 
