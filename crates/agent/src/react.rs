@@ -16,7 +16,10 @@ use fugato_graph::{
 };
 use fugato_llm::{ChatModel, DecisionStyle, Profile};
 
-use crate::{Corrections, CycleDetector, Embeds, Toolbox};
+use crate::{
+    Corrections, CycleDetector, Embeds, Toolbox,
+    trace::{Watched, recorded},
+};
 
 pub use entry::{Assistant, Unreplied};
 pub use state::{React, ReactMetadata, ReactReply, ReactRun, ReactUpdate, StopReason};
@@ -66,7 +69,7 @@ impl<S: Embeds<React>> ReactLoop<S> {
     /// A loop of this model and these tools, of at most 8 rounds of tools a run.
     pub fn new(model: impl ChatModel + 'static, toolbox: Toolbox<S>) -> Self {
         Self {
-            model: Arc::new(model),
+            model: Arc::new(Watched::new(model)),
             toolbox: toolbox.or_visible(|state: &S| state.part().visibility.clone()),
             memory: None,
             manner: Manner {
@@ -179,7 +182,7 @@ impl<S: Embeds<React>> ReactLoop<S> {
         let max_steps = manner.max_steps;
         let graph = graph
             .node(INIT, init::Init { max_steps })
-            .node(AGENT, think)
+            .node(AGENT, recorded(think))
             .node(TOOLS, act::Act(self.toolbox))
             .node(FINALIZE, finish::Finish(manner))
             .branch(AGENT, [TOOLS, FINALIZE, AGENT], |state: &S| {
