@@ -51,8 +51,11 @@ impl<A: Agent> Talk<'_, A> {
             return Ok(ended);
         }
         let answered = reply::read(asked, &said).ok_or_else(|| {
-            let how = reply::prompt(asked, screen.lang);
-            Told::new(how.trim_end_matches([':', ' ']))
+            let how = reply::prompt(asked, screen.lang).trim_end_matches([':', ' ']);
+            let told = screen
+                .lang
+                .pick("is no answer here; allowed:", "不是这里的回答，可以是：");
+            Told::new(format!("{said:?} {told} {how}"))
         })?;
         insist(screen, async || self.answer(asked, answered.clone())).await
     }

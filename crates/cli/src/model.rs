@@ -45,7 +45,12 @@ impl Server<'_> {
         let (Some(base_url), Some(model)) = (self.base_url, self.model) else {
             return Ok(None);
         };
-        Ok(Some(Timeout::new(self.client(base_url, model)?).idle(IDLE)))
+        let provider = match self.provider {
+            Provider::Openai => "openai",
+            Provider::Anthropic => "anthropic",
+        };
+        let model = Timeout::new(self.client(base_url, model)?).idle(IDLE);
+        Ok(Some(Traced::new(model, provider)))
     }
 
     fn client(&self, base_url: &str, model: &str) -> Result<Arc<dyn ChatModel>, Told> {
