@@ -1,0 +1,138 @@
+//! The agent: a loop of model and tools over a log, and what those see of it who talk to it.
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use fugato::{
+    agent::{
+        Assistant, MemoryTrigger, React, ReactLoop, ReactReply, ReactUpdate, Toolbox, Unreplied,
+    },
+    axum::{Agent, Said, Unusable, timeline, title},
+    cli::Opened,
+    graph::{BoxError, BuildError, Graph, Run, Runner},
+    llm::{ChatModel, Fallback},
+    memory::LongTermMemory,
+    state::{Role, ThreadId},
+    tool::{GateChain, Registry, confirm_writes},
+};
+use serde_json::Value;
+
+use crate::{Rules, Settings, tools::Tools};
+
+/// What the model is told before everything else.
+const SYSTEM: &str = "You are an assistant with a few tools. \
+    Use a tool where it knows better than you: to calculate, for the time, for files, and to recall \
+    what the person asked to be remembered. \
+    What the person asks to be remembered is kept without your doing. \
+    Never say that you did what no tool did. \
+    Answer briefly, in the language of the person.";
+
+/// The agent. Cheap to clone.
+#[derive(Clone)]
+pub struct Companion {
+    assistant: Arc<Assistant>,
+}
+
+impl Companion {
+    /// The agent that the command line names. Where the model fails, rules answer.
+    pub async fn open(settings: &Settings, open: &Opened) -> Result<Self, BoxError> {
+        let mut tools = Tools::new(&open.dir);
+        if let Some(files) = &settings.files {
+            tools.files.clone_from(files);
+        }
+        // Looking at what is stored needs no tool.
+        let registry = if open.reads {
+            Registry::builder().build()?
+        } else {
+            tools.registry(settings).await?
+        };
+        let memory = Arc::new(tools.notebook.clone());
+        let graph = match open.model.clone() {
+            Some(model) => graph(
+                Fallback::new(model).or(Rules),
+                registry,
+                memory,
+                settings.max_steps,
+            )?,
+            None => graph(Rules, registry, memory, settings.max_steps)?,
+        };
+        Ok(Self::new(open.runner(graph)))
+    }
+
+    /// The agent over a runner of its [`graph`].
+    pub fn new(runner: Runner<React>) -> Self {
+        let assistant = Arc::new(Assistant::new(runner));
+        Self { assistant }
+    }
+
+    /// Says something, and waits for the reply.
+    pub async fn process_message(
+        &self,
+        thread: &ThreadId,
+        text: &str,
+    ) -> Result<ReactReply, Unreplied> {
+        self.assistant.process_message(thread, text).await
+    }
+
+    /// Says something. What is returned is a stream of what happens, and a future of its end, which
+    /// [`Assistant::reply`] makes a reply of.
+    pub fn process_message_stream(&self, thread: &ThreadId, text: &str) -> Run<React> {
+        self.assistant.process_message_stream(thread, text)
+    }
+}
+
+/// The loop: what is to be remembered is kept first, a person agrees to every write, and each end
+/// has a reply.
+pub fn graph(
+    model: impl ChatModel + 'static,
+    registry: Registry<React, ReactUpdate>,
+    memory: Arc<dyn LongTermMemory>,
+    max_steps: u32,
+) -> Result<Graph<React>, BuildError> {
+    let toolbox = Toolbox::new(registry).gates(GateChain::new().with(confirm_writes));
+    ReactLoop::new(model, toolbox)
+        .system(SYSTEM)
+        .max_steps(max_steps)
+        .memory_trigger(MemoryTrigger::new(memory, last_words))
+        .build()
+}
+
+/// What the person said last.
+fn last_words(react: &React) -> Option<String> {
+    let mut said = react.conversation.history.iter().rev();
+    let said = said.find(|message| message.role == Role::User)?;
+    Some(said.content.clone())
+}
+
+#[async_trait]
+impl Agent for Companion {
+    type State = React;
+
+    fn name(&self) -> &'static str {
+        "react"
+    }
+
+    fn runner(&self) -> &Runner<React> {
+        self.assistant.runner()
+    }
+
+    async fn input(&self, said: Said) -> Result<Vec<ReactUpdate>, Unusable> {
+        if said.text.trim().is_empty() {
+            return Err(Unusable::new("say something: the message has no text"));
+        }
+        Ok(vec![ReactUpdate::user(said.text)])
+    }
+
+    fn title(&self, react: &React) -> Option<String> {
+        title(&react.conversation.history)
+    }
+
+    fn timeline(&self, react: &React) -> Vec<Value> {
+        timeline(&react.conversation.history)
+    }
+}
+
+impl fmt::Debug for Companion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Companion").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,12 @@
+#![doc = include_str!("../README.md")]
+
+pub mod agent;
+pub mod calculator;
+mod rules;
+mod settings;
+pub mod tools;
+mod wishes;
+
+pub use agent::Companion;
+pub use rules::Rules;
+pub use settings::{BuiltIn, Settings};

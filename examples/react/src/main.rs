@@ -1,0 +1,46 @@
+//! The program: the command line that agents share, and the settings of this one.
+use std::process::ExitCode;
+
+use clap::Parser;
+use fugato::cli::{App, Command, Flags};
+use react::{Companion, Settings, tools};
+
+/// Talks, calculates, reads and writes files, and remembers what you ask it to.
+///
+/// Without a model, rules read a few plain wishes. Everything is stored as it happens: whatever
+/// stops the program, the next start goes on.
+#[derive(Parser)]
+#[command(name = "react", version, after_help = EXAMPLES)]
+struct Args {
+    #[command(flatten)]
+    flags: Flags,
+    #[command(flatten)]
+    settings: Settings,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  react                                   talk in the terminal
+  react say '(17 + 25) * 2'               say one thing
+  react say 'remember that I drink tea'   it is kept, and recalled in any conversation
+  react serve                             talk in a browser
+  react --mcp 'files-server .' say 'call files-server_list {}'
+                                          use the tools of an MCP server
+  OPENAI_API_KEY=… react --base-url https://api.example.com/v1 --model NAME
+                                          let a model decide; where it fails, rules do";
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let Args {
+        flags,
+        settings,
+        command,
+    } = Args::parse();
+    let app = App::new("react", flags).tool_words(tools::words);
+    app.run(command, async |open| {
+        Companion::open(&settings, &open).await
+    })
+    .await
+}

@@ -1,0 +1,135 @@
+//! The tools: those that are built in, and those of MCP servers.
+mod clock;
+mod mcp;
+mod recall;
+mod write_file;
+
+use std::{path::PathBuf, sync::Arc};
+
+use fugato::{
+    agent::{React, ReactUpdate},
+    file::{ListFiles, ReadFile, Sandbox},
+    graph::BoxError,
+    memory::Notebook,
+    tool::{EffectClass, Registry, RegistryBuilder, ToolFailure, ToolOutput, ToolSpec},
+};
+use jiff::{Timestamp, Zoned};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{BuiltIn, Settings, calculator};
+
+pub use recall::Recall;
+pub use write_file::WriteFile;
+
+/// What says what time it is.
+pub type Clock = Arc<dyn Fn() -> Zoned + Send + Sync>;
+
+/// What the tools work with.
+#[derive(Clone)]
+pub struct Tools {
+    /// What time it is.
+    pub clock: Clock,
+    /// The folder whose files are read and written.
+    pub files: PathBuf,
+    /// Where lies what it was asked to remember.
+    pub notebook: Notebook,
+}
+
+type Builder = RegistryBuilder<React, ReactUpdate>;
+
+impl Tools {
+    /// Tools that work in this folder: its files in `files`, its memory in `memory`.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        let folder = folder.into();
+        Self {
+            clock: Arc::new(|| Timestamp::now().to_zoned(jiff::tz::TimeZone::system())),
+            files: folder.join("files"),
+            notebook: Notebook::new(folder.join("memory")),
+        }
+    }
+
+    /// Those that are wanted, without those of others.
+    pub fn built_in(&self, wanted: &[BuiltIn]) -> Result<Builder, BoxError> {
+        let mut builder = Registry::builder();
+        for tool in BuiltIn::ALL {
+            if !wanted.contains(&tool) {
+                continue;
+            }
+            builder = match tool {
+                BuiltIn::Time => clock::add(builder, self.clock.clone()),
+                BuiltIn::Calculator => builder.function(calculate_spec(), calculate),
+                BuiltIn::Files => self.files(builder)?,
+                BuiltIn::Memory => builder.tool(Recall::new(self.notebook.clone())),
+                BuiltIn::None => builder,
+            };
+        }
+        Ok(builder)
+    }
+
+    /// All that the settings name.
+    pub async fn registry(
+        &self,
+        settings: &Settings,
+    ) -> Result<Registry<React, ReactUpdate>, BoxError> {
+        let mut builder = self.built_in(&settings.tools)?;
+        for server in mcp::servers(settings)? {
+            builder = builder.tools(mcp::tools(&server).await?);
+        }
+        Ok(builder.build()?)
+    }
+
+    fn files(&self, builder: Builder) -> Result<Builder, BoxError> {
+        std::fs::create_dir_all(&self.files)?;
+        let sandbox = Sandbox::open(&self.files)?;
+        Ok(builder
+            .tool(ListFiles::new(sandbox.clone()))
+            .tool(ReadFile::new(sandbox.clone()))
+            .tool(WriteFile::new(sandbox)))
+    }
+}
+
+impl std::fmt::Debug for Tools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tools")
+            .field("files", &self.files)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is to be calculated.
+#[derive(Deserialize, JsonSchema)]
+struct Expression {
+    /// Numbers, + - * / % ^ and brackets.
+    expression: String,
+}
+
+fn calculate_spec() -> ToolSpec {
+    ToolSpec::read("calculate", "Calculates an arithmetic expression.")
+        .effect(EffectClass::Pure)
+        .argument_alias("input", "expression")
+        .preview(["expression"])
+}
+
+fn calculate(
+    _: fugato::tool::ToolContext<'_, React>,
+    Expression { expression }: Expression,
+) -> Result<ToolOutput<ReactUpdate>, ToolFailure> {
+    let value = calculator::calculate(&expression);
+    let value = value.map_err(|error| ToolFailure::failed(error.to_string()))?;
+    let shown = calculator::shown(value);
+    Ok(ToolOutput::new(format!("{} = {shown}", expression.trim())).data(value))
+}
+
+/// What a tool does, in English and Chinese.
+pub fn words(name: &str) -> Option<(&'static str, &'static str)> {
+    Some(match name {
+        "time" => ("looking at the clock", "查看时间"),
+        "calculate" => ("calculating", "计算"),
+        "list_files" => ("listing files", "列出文件"),
+        "read_file" => ("reading a file", "读取文件"),
+        "write_file" => ("writing a file", "写入文件"),
+        "recall" => ("looking into the notebook", "查看记忆"),
+        _ => return None,
+    })
+}

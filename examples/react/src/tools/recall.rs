@@ -1,0 +1,81 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use fugato::{
+    graph::BoxError,
+    memory::{HybridSearch, IndexEntry, MemoryIndex, Notebook},
+    tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Finds what it was asked to remember: the tool `recall`.
+#[derive(Debug, Clone)]
+pub struct Recall {
+    notebook: Notebook,
+}
+
+/// What to look for.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RecallArgs {
+    /// Words of what is looked for; left out for everything.
+    pub query: String,
+}
+
+/// How many notes are told.
+const MOST: usize = 10;
+
+impl Recall {
+    /// The notes of this notebook.
+    pub fn new(notebook: Notebook) -> Self {
+        Self { notebook }
+    }
+
+    /// The notes that fit, the best first. The notebook is small, and is read anew each time.
+    async fn notes(&self, query: &str) -> Result<Vec<String>, BoxError> {
+        let files = self.notebook.files()?;
+        let lines = files.iter().flat_map(|file| file.text.lines());
+        let mut notes: Vec<String> = lines
+            .filter_map(|line| line.strip_prefix("- "))
+            .map(str::to_owned)
+            .collect();
+        if query.trim().is_empty() {
+            notes.truncate(MOST);
+            return Ok(notes);
+        }
+        let search = HybridSearch::new(Arc::new(MemoryIndex::default()));
+        let entry = |(at, note): (usize, &String)| IndexEntry::new(format!("note:{at}"), note);
+        let entries = notes.iter().enumerate().map(entry).collect();
+        search.sync_entries("note:", entries).await?;
+        let found = search.search(search.query(query).limit(MOST)).await?;
+        let at = |id: &str| id.strip_prefix("note:")?.parse::<usize>().ok();
+        let hits = found.hits.iter().filter_map(|hit| notes.get(at(&hit.id)?));
+        Ok(hits.cloned().collect())
+    }
+}
+
+#[async_trait]
+impl<S: Sync, U> Tool<S, U> for Recall {
+    type Input = RecallArgs;
+
+    fn spec(&self) -> ToolSpec {
+        let what = "Finds notes that the person asked to be remembered, in any conversation.";
+        ToolSpec::read("recall", what)
+            .effect(EffectClass::Idempotent)
+            .preview(["query"])
+    }
+
+    async fn call(
+        &self,
+        _: ToolContext<'_, S>,
+        RecallArgs { query }: RecallArgs,
+    ) -> Result<ToolOutput<U>, ToolFailure> {
+        let notes = self.notes(&query).await.map_err(ToolFailure::internal)?;
+        Ok(if notes.is_empty() {
+            ToolOutput::new("nothing of the kind was to be remembered")
+        } else {
+            ToolOutput::new(notes.join("\n"))
+        })
+    }
+}

@@ -1,0 +1,58 @@
+use async_trait::async_trait;
+use fugato::{
+    file::Sandbox,
+    tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Writes a file: the tool `write_file`. Gates ask a person before it does.
+#[derive(Debug, Clone)]
+pub struct WriteFile {
+    sandbox: Sandbox,
+}
+
+/// What to write, and where.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WriteFileArgs {
+    /// The file; the folder that it lies in must exist.
+    pub path: String,
+    /// Its whole new text.
+    pub text: String,
+}
+
+impl WriteFile {
+    /// The files of this folder.
+    pub fn new(sandbox: Sandbox) -> Self {
+        Self { sandbox }
+    }
+}
+
+#[async_trait]
+impl<S: Sync, U> Tool<S, U> for WriteFile {
+    type Input = WriteFileArgs;
+
+    fn spec(&self) -> ToolSpec {
+        // The same text again changes nothing.
+        let what = "Writes a text file, in the place of what is there.";
+        ToolSpec::write("write_file", what)
+            .effect(EffectClass::Idempotent)
+            .argument_alias("file", "path")
+            .argument_alias("content", "text")
+            .preview(["path", "text"])
+    }
+
+    async fn call(
+        &self,
+        _: ToolContext<'_, S>,
+        WriteFileArgs { path, text }: WriteFileArgs,
+    ) -> Result<ToolOutput<U>, ToolFailure> {
+        let sandbox = self.sandbox.clone();
+        let (to, bytes) = (path.clone(), text.into_bytes());
+        let count = bytes.len();
+        let written = tokio::task::spawn_blocking(move || sandbox.write(&to, &bytes));
+        written.await.map_err(ToolFailure::internal)??;
+        Ok(ToolOutput::new(format!("{path} is written: {count} bytes")))
+    }
+}

@@ -1,0 +1,70 @@
+//! K24 for this agent: wherever it crashes and whatever its store does, the same comes of a
+//! request, and what was to be kept and written is there once.
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use fugato::{
+    BoxError, Graph,
+    agent::{React, ReactUpdate},
+    llm::{ChatModel, ChatRequest, DeltaStream, ModelError},
+    state::{Role, ToolCall},
+};
+use fugato_testkit::{
+    Reply, Scripted,
+    log::Failure,
+    sim::{CrashSim, Fault},
+};
+use react::{BuiltIn, agent::graph, tools::Tools};
+use serde_json::json;
+
+/// A model that goes by what it reads alone, so that every process gets the same answers.
+struct Reader;
+
+#[async_trait]
+impl ChatModel for Reader {
+    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        let is_result = |role: Role| role == Role::Tool;
+        let messages = request.messages.iter();
+        let results = messages.filter(|message| is_result(message.role)).count();
+        let call = |id: &str, name: &str, arguments| ToolCall::new(id, name, arguments);
+        let reply = match results {
+            0 => Reply::tool_calls([
+                call("a", "calculate", json!({ "expression": "17 * 3" })),
+                call("b", "recall", json!({ "query": "tea" })),
+            ]),
+            2 => Reply::tool_calls([
+                call("c", "write_file", json!({ "path": "a.md", "text": "51" })),
+                call("d", "read_file", json!({ "path": "a.md" })),
+            ]),
+            _ => Reply::text("Done."),
+        };
+        Scripted::new([reply]).stream(request).await
+    }
+}
+
+fn wired(tools: &Tools) -> Result<Graph<React>, BoxError> {
+    let registry = tools.built_in(&BuiltIn::ALL)?.build()?;
+    let memory = Arc::new(tools.notebook.clone());
+    Ok(graph(Reader, registry, memory, 8)?)
+}
+
+#[tokio::test]
+async fn k24_no_crash_changes_what_comes_of_a_request() -> Result<(), Failure> {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let tools = Tools::new(folder.path());
+    let report = CrashSim::new(move |_| wired(&tools))
+        .input(|| vec![ReactUpdate::user("Remember that I drink tea. Then count.")])
+        .answer(|asked| {
+            assert_eq!(asked.question.prompt["title"], "write_file");
+            Some(true.into())
+        })
+        .random(16)
+        .run()
+        .await?;
+    assert!(report.faults.contains_key(&Fault::DiesAfter), "{report}");
+    assert_eq!(report.most_in_flight, 1, "{report}");
+    let read = |path: &str| std::fs::read_to_string(folder.path().join(path)).unwrap_or_default();
+    assert_eq!(read("files/a.md"), "51");
+    assert_eq!(read("memory/MEMORY.md").matches("I drink tea").count(), 1);
+    Ok(())
+}

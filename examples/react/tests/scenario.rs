@@ -1,0 +1,331 @@
+//! The reference scenario: something to remember, a round of reads, a write that a person agrees
+//! to, and an answer; with a scripted model, and with rules.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a helper that fails fails its test"
+)]
+use std::sync::Arc;
+
+use fugato::{
+    Answers, MemoryLog, Runner, ThreadId,
+    agent::{Assistant, React, ReactReply, Unreplied},
+    axum::{Agent as _, Caller, Said},
+    llm::{ChatModel, Fallback, ModelError, ModelErrorKind},
+    state::{Role, ToolCall},
+    stream::{EventKind, ToolStatus},
+};
+use fugato_testkit::{Reply, Scripted};
+use futures::StreamExt as _;
+use react::{BuiltIn, Companion, Rules, agent::graph, tools::Tools};
+use serde_json::json;
+
+struct Desk {
+    companion: Companion,
+    thread: ThreadId,
+    folder: tempfile::TempDir,
+}
+
+impl Desk {
+    fn new(model: impl ChatModel + 'static, max_steps: u32) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut tools = Tools::new(folder.path());
+        tools.clock = Arc::new(|| "2026-11-22T09:30[Europe/London]".parse().unwrap());
+        let registry = tools.built_in(&BuiltIn::ALL).unwrap().build().unwrap();
+        let memory = Arc::new(tools.notebook.clone());
+        let graph = graph(model, registry, memory, max_steps).unwrap();
+        let runner = Runner::new(graph, Arc::new(MemoryLog::default()));
+        Self {
+            companion: Companion::new(runner),
+            thread: ThreadId::new("desk").unwrap(),
+            folder,
+        }
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(self.folder.path().join(path)).ok()
+    }
+
+    async fn says(&self, text: &str) -> ReactReply {
+        let reply = self.companion.process_message(&self.thread, text).await;
+        reply.unwrap()
+    }
+
+    async fn state(&self) -> Arc<React> {
+        let state = self.companion.runner().state(&self.thread).await.unwrap();
+        state.unwrap()
+    }
+
+    /// Says something that a person has to agree to, and answers.
+    async fn answers(&self, text: &str, agreed: bool) -> ReactReply {
+        let asked = self.companion.process_message(&self.thread, text).await;
+        let Err(Unreplied::Asks(open)) = asked else {
+            panic!("nothing was asked: {asked:?}");
+        };
+        assert_eq!(open.len(), 1);
+        assert_eq!(open[0].question.prompt["title"], "write_file");
+        // What was shown is what is agreed to.
+        let shown = open[0].question.digest.clone().unwrap();
+        let answer = Answers::none().approving(open[0].id.clone(), agreed, shown);
+        let runner = self.companion.runner();
+        let ended = runner.resume(&self.thread, answer.unwrap()).await;
+        Assistant::reply(ended.unwrap()).unwrap()
+    }
+}
+
+fn call(id: &str, name: &str, arguments: serde_json::Value) -> ToolCall {
+    ToolCall::new(id, name, arguments)
+}
+
+fn script() -> Scripted {
+    Scripted::new([
+        Reply::tool_calls([
+            call("c1", "calculate", json!({ "expression": "17 * 3" })),
+            call("c2", "time", json!({ "zone": "UTC" })),
+            call("c3", "recall", json!({ "query": "tea" })),
+        ]),
+        Reply::tool_calls([call(
+            "c4",
+            "write_file",
+            json!({ "path": "list.md", "text": "51 bags of tea" }),
+        )]),
+        Reply::text("It is in list.md."),
+    ])
+}
+
+const WISH: &str = "Remember that I drink tea. Then write how many bags 17 boxes of 3 are.";
+
+#[tokio::test]
+async fn rct_t2_a_model_works_in_two_rounds_and_a_person_agrees_to_the_write() {
+    let model = script();
+    let desk = Desk::new(model.clone(), 8);
+    let reply = desk.answers(WISH, true).await;
+    assert_eq!(reply.final_reply, "It is in list.md.");
+    assert_eq!(
+        (reply.metadata.steps_taken, reply.metadata.llm_calls),
+        (2, 3)
+    );
+    assert_eq!(
+        reply.metadata.tools_used,
+        ["calculate", "time", "recall", "write_file"]
+    );
+    assert_eq!(reply.metadata.stop_reason, "");
+    assert_eq!(
+        desk.read("files/list.md").as_deref(),
+        Some("51 bags of tea")
+    );
+    let notes = desk.read("memory/MEMORY.md").unwrap();
+    assert!(notes.contains("- I drink tea."), "{notes}");
+    // The results came in the order of the calls, and the note was found in the same run.
+    let results: Vec<String> = desk
+        .state()
+        .await
+        .conversation
+        .history
+        .iter()
+        .filter(|message| message.role == Role::Tool)
+        .map(|message| message.content.clone())
+        .collect();
+    let expected = [
+        "17 * 3 = 51",
+        "Sunday 2026-11-22, 09:30 (UTC)",
+        "I drink tea.",
+        "list.md is written: 14 bytes",
+    ];
+    assert_eq!(results.len(), expected.len());
+    for (result, expected) in results.iter().zip(expected) {
+        assert!(
+            result.starts_with(expected.trim_end_matches('.')),
+            "{result} {expected}"
+        );
+    }
+    assert_eq!(model.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn what_the_person_does_not_agree_to_is_not_written() {
+    let desk = Desk::new(script(), 8);
+    let reply = desk.answers(WISH, false).await;
+    assert_eq!(reply.final_reply, "It is in list.md.");
+    assert_eq!(desk.read("files/list.md"), None);
+    let state = desk.state().await;
+    let last = state.run.uses.last().unwrap();
+    assert!(last.result.contains("does not agree"), "{last:?}");
+}
+
+#[tokio::test]
+async fn rct_t3_at_the_limit_of_steps_the_model_answers_without_tools() {
+    let again = |n: u32| {
+        let expression = format!("{n} + 1");
+        Reply::tool_calls([call(
+            &format!("c{n}"),
+            "calculate",
+            json!({ "expression": expression }),
+        )])
+    };
+    let model = Scripted::new([again(1), again(2), Reply::text("I stop at 3.")]);
+    let desk = Desk::new(model.clone(), 2);
+    let reply = desk.says("count").await;
+    assert_eq!(reply.final_reply, "I stop at 3.");
+    assert_eq!(reply.metadata.steps_taken, 2);
+    let tools: Vec<usize> = model
+        .requests()
+        .iter()
+        .map(|asked| asked.tools.len())
+        .collect();
+    assert_eq!(tools, [6, 6, 0]);
+}
+
+#[tokio::test]
+async fn rct_t4_the_same_call_with_the_same_result_ends_with_a_reply() {
+    let again =
+        |id: &str| Reply::tool_calls([call(id, "calculate", json!({ "expression": "1 + 1" }))]);
+    let desk = Desk::new(Scripted::new([again("a"), again("b"), again("c")]), 8);
+    let reply = desk.says("what is 1 + 1?").await;
+    assert_eq!(reply.metadata.stop_reason, "loop_detected");
+    assert!(reply.final_reply.contains("I stopped"), "{reply:?}");
+}
+
+#[tokio::test]
+async fn without_a_model_rules_do_what_is_plainly_wished() {
+    let desk = Desk::new(Rules, 8);
+    let mut said = vec![];
+    for wish in [
+        "Remember that I drink tea",
+        "(17 + 25) × 2",
+        "1 / 0",
+        "what time is it in Asia/Tokyo?",
+        "what do you remember about tea?",
+        "read nothing.md",
+        "tell me a story",
+    ] {
+        said.push(desk.says(wish).await.final_reply);
+    }
+    let help = said.pop().unwrap();
+    assert_eq!(
+        said,
+        [
+            "In my notebook: I drink tea",
+            "(17 + 25) × 2 = 84",
+            "there is a division by zero",
+            "Sunday 2026-11-22, 18:30 (Asia/Tokyo)",
+            "I drink tea",
+            "there is no \"nothing.md\"; list_files tells what there is",
+        ]
+    );
+    assert!(help.starts_with("Without a model"), "{help}");
+    let written = desk.answers("write list.md: tea", true).await;
+    assert_eq!(written.final_reply, "list.md is written: 3 bytes");
+    assert_eq!(desk.says("read list.md").await.final_reply, "tea");
+    assert!(
+        desk.says("list files")
+            .await
+            .final_reply
+            .contains("list.md")
+    );
+    assert_eq!(desk.says("3×4等于多少？").await.final_reply, "3×4 = 12");
+}
+
+#[tokio::test]
+async fn a_path_does_not_leave_the_folder() {
+    let desk = Desk::new(Rules, 8);
+    std::fs::write(desk.folder.path().join("secret"), "secret").unwrap();
+    let read = desk.says("read ../secret").await.final_reply;
+    assert!(read.contains("lies outside of the folder"), "{read}");
+    let written = desk.answers("write ../secret: mine", true).await;
+    assert!(written.final_reply.contains("lies outside"), "{written:?}");
+    assert_eq!(desk.read("secret").as_deref(), Some("secret"));
+}
+
+#[tokio::test]
+async fn rules_answer_where_a_model_fails() {
+    let refused = || ModelError::new(ModelErrorKind::Unavailable, "status 503");
+    let model = Scripted::new([Reply::error(refused()), Reply::error(refused())]);
+    let desk = Desk::new(Fallback::new(model).or(Rules), 8);
+    let reply = desk.says("2 + 2").await;
+    assert_eq!(reply.final_reply, "2 + 2 = 4");
+}
+
+#[tokio::test]
+async fn rct_t6_events_tell_of_every_node_and_every_tool() {
+    let desk = Desk::new(Rules, 8);
+    let run = desk.companion.process_message_stream(&desk.thread, "2 + 2");
+    let events: Vec<_> = run.collect().await;
+    let mut told = vec![];
+    for event in events {
+        let node = event
+            .origin
+            .map_or(String::new(), |origin| origin.node.to_string());
+        match event.kind {
+            EventKind::NodeStarted => told.push(format!("begin {node}")),
+            EventKind::NodeFinished => told.push(format!("end {node}")),
+            EventKind::ToolStarted { name, preview, .. } => told.push(format!("{name} {preview}")),
+            EventKind::ToolFinished { status, .. } => {
+                assert_eq!(status, ToolStatus::Ok);
+                told.push("tool ended".into());
+            }
+            EventKind::TextDelta { text, .. } => told.push(text.to_string()),
+            _ => {}
+        }
+    }
+    assert_eq!(
+        told,
+        [
+            "begin init_state",
+            "end init_state",
+            "begin memory_trigger",
+            "end memory_trigger",
+            "begin agent",
+            "end agent",
+            "begin tools",
+            "calculate expression=2 + 2",
+            "tool ended",
+            "end tools",
+            "begin agent",
+            "2 + 2 = 4",
+            "end agent",
+            "begin finalize",
+            "end finalize",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_page_is_told_what_was_said_and_an_empty_message_is_refused() {
+    let desk = Desk::new(Rules, 8);
+    desk.says("2 + 2").await;
+    let state = desk.state().await;
+    assert_eq!(desk.companion.title(&state).as_deref(), Some("2 + 2"));
+    let kinds: Vec<_> = desk
+        .companion
+        .timeline(&state)
+        .iter()
+        .map(|item| item["kind"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(
+        kinds,
+        ["user_text", "tool_call", "tool_result", "assistant_text"]
+    );
+    let said = Said::new(Caller::default(), " ");
+    let refused = desk.companion.input(said).await.unwrap_err();
+    assert!(refused.to_string().contains("has no text"), "{refused}");
+}
+
+#[tokio::test]
+async fn l16_the_trace_tells_who_was_asked() {
+    let desk = Desk::new(Rules, 8);
+    desk.says("2 + 2").await;
+    let runs = desk.companion.runner().trace(&desk.thread).await.unwrap();
+    let asked: Vec<_> = runs[0]
+        .tasks
+        .iter()
+        .map(|task| {
+            (
+                task.node().to_owned(),
+                fugato::agent::trace::model_calls(task).len(),
+            )
+        })
+        .filter(|(_, calls)| *calls > 0)
+        .collect();
+    assert_eq!(asked, [("agent".to_owned(), 1), ("agent".to_owned(), 1)]);
+}
