@@ -4,6 +4,8 @@
 
 pub mod doctest;
 pub mod guarantee;
+#[cfg(doctest)]
+mod guide;
 pub mod layer;
 pub mod log_key;
 pub mod markdown;
