@@ -1,7 +1,7 @@
 //! The model that the flags name.
 use std::{sync::Arc, time::Duration};
 
-use fugato_llm::{ApiKey, ChatModel, Fallback, Retry, Timeout};
+use fugato_llm::{ApiKey, ChatModel, Fallback, Retry, Timeout, Traced};
 use fugato_openai::OpenAi;
 
 use crate::{Flags, Provider, Told};
@@ -41,7 +41,7 @@ pub(crate) fn open(flags: &Flags) -> Result<Option<Arc<dyn ChatModel>>, Told> {
 }
 
 impl Server<'_> {
-    fn open(&self) -> Result<Option<Timeout<Arc<dyn ChatModel>>>, Told> {
+    fn open(&self) -> Result<Option<Traced<Timeout<Arc<dyn ChatModel>>>>, Told> {
         let (Some(base_url), Some(model)) = (self.base_url, self.model) else {
             return Ok(None);
         };
