@@ -9,6 +9,9 @@ use crate::{Flags, Provider, Told};
 /// How long a model may be silent.
 const IDLE: Duration = Duration::from_secs(90);
 
+/// A model at a server: what is asked of it is limited and traced.
+type Client = Traced<Timeout<Arc<dyn ChatModel>>>;
+
 /// A server, and the model to ask there.
 struct Server<'a> {
     provider: Provider,
@@ -41,7 +44,7 @@ pub(crate) fn open(flags: &Flags) -> Result<Option<Arc<dyn ChatModel>>, Told> {
 }
 
 impl Server<'_> {
-    fn open(&self) -> Result<Option<Traced<Timeout<Arc<dyn ChatModel>>>>, Told> {
+    fn open(&self) -> Result<Option<Client>, Told> {
         let (Some(base_url), Some(model)) = (self.base_url, self.model) else {
             return Ok(None);
         };
