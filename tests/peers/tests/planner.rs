@@ -1,10 +1,5 @@
 //! The planner with model servers of others: one that answers as it is told, and a small model that
 //! mostly answers garbage. Where they are not installed there is nothing to ask.
-#![expect(
-    clippy::print_stdout,
-    reason = "what a small model came to is worth reading"
-)]
-
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
