@@ -95,6 +95,14 @@ impl<S: Embeds<Actions>> GuardedSequences<S> {
             .branch(ACT, [ACT.to_owned(), next], goes_on)
     }
 
+    /// The two nodes that carry a request out, for a wiring of one's own: the first looks its
+    /// sequence up and does nothing, the second makes one step of it. Where the second stands,
+    /// whoever leads to it can put another node before a step, such as a pause.
+    pub fn into_nodes(self) -> (impl Node<S>, impl Node<S>) {
+        let sequences = Arc::new(self);
+        (Plan(Arc::clone(&sequences)), Act(sequences))
+    }
+
     fn planned(&self, request: &ActionRequest, state: &S) -> ActionsUpdate {
         let Some(tools) = self.sequences.get(&request.action) else {
             let allowed: Vec<_> = self.sequences.keys().map(String::as_str).collect();

@@ -12,7 +12,7 @@ use fugato_graph::{BoxError, Context, Effect, EffectError, Meter, Note, digest};
 use fugato_state::{Question, State, ToolCall, ToolSchema};
 use fugato_stream::EventKind;
 use fugato_tool::{
-    Access, Admitted, Called, ConfirmCard, Detail, GateChain, GatePolicy, GatedCall, Registry,
+    Access, Admitted, Called, ConfirmCard, Detail, GateChain, GatePolicy, GatedCall, InDoubt, Registry,
     Round, ToolContext, ToolFailure, ToolResult, Verdict, Visibility, preview,
 };
 use serde_json::Value;
@@ -223,6 +223,8 @@ impl<S: State> Toolbox<S> {
         };
         let result = match cx.effect(key, effect, &input, action).await {
             Ok(receipt) => ToolResult::from(receipt),
+            // A result would be kept, and this is none.
+            Err(EffectError::Failed { source, .. }) if is_unsettled(&source) => return Err(source),
             Err(EffectError::Failed { source, .. }) => {
                 ToolFailure::failed(source.to_string()).into()
             }
@@ -312,6 +314,12 @@ pub(crate) fn finished<U>(called: &Called<U>) -> Note {
         summary: called.result.summary.clone(),
         result: Some(Value::String(called.result.text.clone())),
     })
+}
+
+/// Whether calling again under the same key finds out what became of a call.
+fn is_unsettled(error: &BoxError) -> bool {
+    let doubt = error.downcast_ref::<InDoubt>();
+    doubt.is_some_and(|doubt| doubt.failure.unsettled)
 }
 
 const DECLINED: &str = "the person does not agree; do not try it again without asking";

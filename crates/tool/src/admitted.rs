@@ -71,7 +71,7 @@ impl<S, U> Admitted<S, U> {
             Err(panic) => ToolFailure::internal(Panicked(text_of(&*panic))),
         };
         tracing::warn!(tool = %spec.name, call = %call.id, error = %Chain(&failure), "{}", crate::log_key::TOOL_FAILED);
-        if failure.in_doubt && spec.effect == EffectClass::Once {
+        if failure.unsettled || failure.in_doubt && spec.effect == EffectClass::Once {
             let tool = spec.name.clone();
             return Err(InDoubt { tool, failure });
         }

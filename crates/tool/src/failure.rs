@@ -24,6 +24,8 @@ pub struct ToolFailure {
     /// Whether the tool may have acted all the same. A tool that must not act twice is then never
     /// called again on a guess.
     pub in_doubt: bool,
+    /// Whether this is no result: calling again under the same key finds out what became of it.
+    pub unsettled: bool,
     source: Option<BoxError>,
 }
 
@@ -36,6 +38,7 @@ impl ToolFailure {
             data: Value::Null,
             issues: vec![],
             in_doubt: false,
+            unsettled: false,
             source: None,
         }
     }
@@ -70,6 +73,14 @@ impl ToolFailure {
     #[must_use]
     pub fn in_doubt(mut self) -> Self {
         self.in_doubt = true;
+        self
+    }
+
+    /// Says that it may have acted, and that calling it again under the same key finds out: there
+    /// is no result to keep, and the task fails, to be tried again.
+    #[must_use]
+    pub fn unsettled(mut self) -> Self {
+        (self.in_doubt, self.unsettled) = (true, true);
         self
     }
 
