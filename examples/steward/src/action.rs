@@ -1,0 +1,287 @@
+//! The actions: a whitelist of eleven, each a tool with an effect class, and their sequences.
+mod gate;
+mod tool;
+
+use fugato::{
+    agent::{ActionRequest, GuardedSequences, Toolbox},
+    graph::{BoxError, digest},
+    state::EffectClass,
+    tool::{GateChain, Registry, ToolSpec},
+};
+use serde::Deserialize as _;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    deps::Deps,
+    form::{Fields, FormKind, Forms},
+    read::Goal,
+    state::{ActionStep, Steward, Task, Update},
+};
+
+pub(crate) use gate::{card, shown, speaks_chinese, title};
+
+/// The action that hands an application in.
+pub const SUBMIT: &str = "submit_application";
+/// The check without which nothing is handed in.
+pub const PRECHECK: &str = "run_duplicate_precheck";
+
+/// An action of the whitelist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Action {
+    /// Its name.
+    pub name: &'static str,
+    /// The form that it is about; none for those that are told which.
+    pub form: Option<FormKind>,
+    /// What it does.
+    pub work: Work,
+}
+
+/// What an action does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Work {
+    /// Fills in a form of the conversation.
+    Fill,
+    /// Shows what a document would say.
+    Preview,
+    /// Looks for what is missing.
+    Validate,
+    /// Looks for what speaks against it.
+    Precheck,
+    /// Writes, by a business service.
+    Write,
+}
+
+const fn action(name: &'static str, form: Option<FormKind>, work: Work) -> Action {
+    Action { name, form, work }
+}
+
+/// All there are: nothing else can be requested, whoever asks.
+pub const WHITELIST: [Action; 11] = [
+    action(
+        "fill_application_fields",
+        Some(FormKind::Application),
+        Work::Fill,
+    ),
+    action(
+        "build_application_preview",
+        Some(FormKind::Application),
+        Work::Preview,
+    ),
+    action(
+        "fill_reimbursement_fields",
+        Some(FormKind::Reimbursement),
+        Work::Fill,
+    ),
+    action(
+        "build_reimbursement_preview",
+        Some(FormKind::Reimbursement),
+        Work::Preview,
+    ),
+    action("validate_required_fields", None, Work::Validate),
+    action(PRECHECK, None, Work::Precheck),
+    action(
+        "save_application_draft",
+        Some(FormKind::Application),
+        Work::Write,
+    ),
+    action(SUBMIT, Some(FormKind::Application), Work::Write),
+    action(
+        "create_reimbursement_draft",
+        Some(FormKind::Reimbursement),
+        Work::Write,
+    ),
+    action(
+        "link_existing_application",
+        Some(FormKind::Link),
+        Work::Write,
+    ),
+    action(
+        "associate_attachments",
+        Some(FormKind::Attachment),
+        Work::Write,
+    ),
+];
+
+/// The whitelisted action of this name.
+pub fn find(name: &str) -> Option<Action> {
+    WHITELIST.into_iter().find(|action| action.name == name)
+}
+
+/// The steps that carry out a task, in order.
+pub fn sequence(form: FormKind, goal: Goal) -> &'static [&'static str] {
+    match (form, goal) {
+        (FormKind::Application, Goal::Submit) => &[
+            "fill_application_fields",
+            "build_application_preview",
+            "validate_required_fields",
+            PRECHECK,
+            SUBMIT,
+        ],
+        (FormKind::Application, Goal::Draft) => &[
+            "fill_application_fields",
+            "build_application_preview",
+            "validate_required_fields",
+            "save_application_draft",
+        ],
+        (FormKind::Reimbursement, _) => &[
+            "fill_reimbursement_fields",
+            "build_reimbursement_preview",
+            "validate_required_fields",
+            "create_reimbursement_draft",
+        ],
+        (FormKind::Link, _) => &["link_existing_application"],
+        (FormKind::Attachment, _) => &["associate_attachments"],
+    }
+}
+
+/// The steps of a task as a page shows and requests them.
+pub fn steps(deps: &Deps, task: &Task) -> Vec<ActionStep> {
+    let actions = sequence(task.form, task.goal)
+        .iter()
+        .filter_map(|name| find(name));
+    let step = |action: Action| {
+        let side_effect = action.work == Work::Write;
+        ActionStep {
+            action: action.name.to_owned(),
+            side_effect,
+            confirmation_required: side_effect && deps.policy.asks(action.name),
+        }
+    };
+    actions.map(step).collect()
+}
+
+/// Gives each task its steps, and says what is missing in it.
+pub(crate) fn attach(deps: &Deps, tasks: &mut [Task]) {
+    for task in tasks {
+        task.action_steps = steps(deps, task);
+        task.missing_fields = deps.desk.forms.missing(task.form, &task.fields);
+    }
+}
+
+/// The tools behind their gates.
+pub(crate) fn toolbox(deps: &Deps) -> Result<Toolbox<Steward>, BoxError> {
+    let mut registry = Registry::<Steward, Update>::builder();
+    for action in WHITELIST {
+        registry = registry.tool(tool::ActionTool {
+            action,
+            deps: deps.clone(),
+        });
+    }
+    let gates = GateChain::new()
+        .with(gate::complete(deps.desk.clone()))
+        .with(gate::spoken_against)
+        .with(gate::evidence(deps))
+        .with(gate::consent(deps));
+    Ok(Toolbox::new(registry.build()?).gates(gates))
+}
+
+/// Every action alone, and every sequence of a task.
+pub(crate) fn sequences(toolbox: Toolbox<Steward>) -> GuardedSequences<Steward> {
+    let alone = GuardedSequences::new(toolbox);
+    let mut all = WHITELIST
+        .iter()
+        .fold(alone, |all, action| all.action(action.name, [action.name]));
+    for form in [
+        FormKind::Application,
+        FormKind::Reimbursement,
+        FormKind::Link,
+        FormKind::Attachment,
+    ] {
+        for goal in [Goal::Submit, Goal::Draft] {
+            all = all.action(of_task(form, goal), sequence(form, goal).iter().copied());
+        }
+    }
+    all
+}
+
+/// What the sequence of a task is called. No client can request it: it is no action.
+fn of_task(form: FormKind, goal: Goal) -> String {
+    let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
+    format!("task:{}:{}", word(json!(form)), word(json!(goal)))
+}
+
+/// The request that carries a task out. Its name is that of the client's request and of the task.
+pub(crate) fn for_task(trace: &str, task: &Task) -> ActionRequest {
+    let id = format!("{trace}/{}", task.task_id);
+    ActionRequest::new(
+        id,
+        of_task(task.form, task.goal),
+        arguments(task.form, &task.fields),
+    )
+}
+
+/// What actions are told of a form.
+pub(crate) fn arguments(form: FormKind, fields: &Fields) -> Value {
+    let mut arguments = fields.clone();
+    arguments.insert("form".into(), json!(form));
+    Value::Object(arguments)
+}
+
+/// The arguments of an action in canonical form, or what is wrong with them.
+pub fn canonical(forms: &Forms, action: Action, arguments: &Fields) -> Result<Value, String> {
+    let mut fields = arguments.clone();
+    let told = fields.remove("form");
+    if let Some(form) = action.form {
+        return Ok(Value::Object(
+            forms
+                .read(form, &fields)
+                .map_err(|error| error.to_string())?,
+        ));
+    }
+    let form = told.and_then(|form| FormKind::deserialize(form).ok());
+    let form =
+        form.ok_or("say which form it is: application, reimbursement, link or attachment")?;
+    let fields = forms
+        .read(form, &fields)
+        .map_err(|error| error.to_string())?;
+    Ok(self::arguments(form, &fields))
+}
+
+/// The name of what a precheck has found, by which a client refers to it.
+pub fn reference(finding: &fugato::tool::Finding) -> String {
+    digest(json!(finding).to_string().as_bytes())
+}
+
+impl Action {
+    /// What the registry knows of it.
+    fn spec(self, forms: &Forms) -> ToolSpec {
+        let spec = match self.work {
+            Work::Write => {
+                ToolSpec::write(self.name, "Writes a document.").effect(EffectClass::Keyed)
+            }
+            Work::Fill => ToolSpec::read(self.name, "Fills in a form."),
+            Work::Preview => ToolSpec::read(self.name, "Shows what a document would say."),
+            Work::Validate => ToolSpec::read(self.name, "Looks for what is missing."),
+            Work::Precheck => ToolSpec::read(self.name, "Looks for what speaks against it."),
+        };
+        let schema = match self.form.and_then(|form| forms.get(form)) {
+            Some(form) => form.arguments(),
+            None => any_form(forms),
+        };
+        match schema {
+            Some(schema) => spec.schema(schema),
+            None => spec,
+        }
+    }
+}
+
+/// The fields of any form, and which form it is.
+fn any_form(forms: &Forms) -> Option<fugato::state::Schema> {
+    let mut properties: Map<String, Value> = forms
+        .iter()
+        .flat_map(|form| {
+            let schema = form.schema();
+            schema
+                .get("properties")
+                .and_then(Value::as_object)
+                .cloned()
+                .unwrap_or_default()
+        })
+        .collect();
+    let names: Vec<_> = forms.iter().map(|form| json!(form.name)).collect();
+    properties.insert("form".into(), json!({ "type": "string", "enum": names }));
+    let schema = json!({ "type": "object", "properties": properties, "required": ["form"], "additionalProperties": false });
+    fugato::state::Schema::new(schema).ok()
+}

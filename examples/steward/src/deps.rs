@@ -1,0 +1,117 @@
+//! What the graphs are made of.
+use std::{
+    collections::BTreeSet,
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use fugato::{agent::trace::Watched, llm::ChatModel, state::Millis};
+
+use crate::{
+    ledger::Ledger,
+    read::RulesError,
+    service::{Desk, NextStep, Planner, Slots},
+};
+
+/// What the graphs are made of. Cheap to clone.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Deps {
+    /// Forms and words.
+    pub desk: Arc<Desk>,
+    /// The one entry to all models: who provides them, and with which keys, is known behind it.
+    pub model: Option<Arc<dyn ChatModel>>,
+    /// The business services.
+    pub ledger: Arc<dyn Ledger>,
+    /// What may be done without asking.
+    pub policy: Policy,
+    /// The time, in milliseconds since the Unix epoch.
+    pub clock: Clock,
+    /// How long a precheck holds.
+    pub evidence_holds: Duration,
+}
+
+/// Tells the time.
+pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
+
+/// Which writing actions need nobody's consent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Policy {
+    without_asking: BTreeSet<String>,
+}
+
+impl Policy {
+    /// Lets an action run without asking. Handing in is always asked for.
+    #[must_use]
+    pub fn without_asking(mut self, action: impl Into<String>) -> Self {
+        self.without_asking.insert(action.into());
+        self
+    }
+
+    /// Whether a person has to agree to a writing action.
+    pub fn asks(&self, action: &str) -> bool {
+        action == crate::action::SUBMIT || !self.without_asking.contains(action)
+    }
+}
+
+impl Deps {
+    /// Over these tables, with a model or without.
+    pub fn new(
+        ledger: Arc<dyn Ledger>,
+        model: Option<Arc<dyn ChatModel>>,
+    ) -> Result<Self, RulesError> {
+        let watched = |model| Arc::new(Watched::new(model)) as Arc<dyn ChatModel>;
+        Ok(Self {
+            desk: Desk::load()?,
+            model: model.map(watched),
+            ledger,
+            policy: Policy::default(),
+            clock: Arc::new(now),
+            evidence_holds: Duration::from_mins(10),
+        })
+    }
+
+    /// Asks less.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Another clock, such as that of a test.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    pub(crate) fn planner(&self) -> Planner {
+        Planner(self.desk.clone())
+    }
+
+    pub(crate) fn slots(&self) -> Slots {
+        Slots(self.desk.clone())
+    }
+
+    pub(crate) fn next_step(&self) -> NextStep {
+        NextStep(self.desk.clone())
+    }
+}
+
+fn now() -> Millis {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
+}
+
+impl fmt::Debug for Deps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let model = self.model.as_ref().map(|model| model.name());
+        f.debug_struct("Deps")
+            .field("model", &model)
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}

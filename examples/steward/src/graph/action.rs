@@ -1,0 +1,102 @@
+//! The action graph: a sequence of actions, as far as it goes without a person.
+use async_trait::async_trait;
+use fugato::{
+    Context, END, Graph, Node, NodePolicy,
+    agent::Toolbox,
+    graph::{BoxError, Outcome},
+};
+
+use crate::{
+    action,
+    deps::Deps,
+    nodes::settle::result_of,
+    state::{Returned, Steward, Update},
+    thinking::phase,
+};
+
+/// How often a step is tried of which nobody knows whether it was done.
+const TRIES: u32 = 3;
+
+/// `action_checkpoint_load → action_execute_node → action_checkpoint_persist`. It leaves before a
+/// step that a person has to agree to, and is entered again when they have.
+pub fn action(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
+    let toolbox = action::toolbox(deps)?;
+    let (_, step) = action::sequences(toolbox.clone()).into_nodes();
+    let waits = waits(&toolbox);
+    let persist = Persist(toolbox);
+    let goes_on = move |state: &Steward| {
+        let rests = state.actions.end.is_some() || waits(state);
+        if rests {
+            "action_checkpoint_persist"
+        } else {
+            "action_execute_node"
+        }
+    };
+    let graph = Graph::<Steward>::starting_at("action_checkpoint_load")
+        .node("action_checkpoint_load", load)
+        .node("action_execute_node", step)
+        .node("action_checkpoint_persist", persist)
+        .edge("action_checkpoint_load", "action_execute_node")
+        .branch(
+            "action_execute_node",
+            ["action_execute_node", "action_checkpoint_persist"],
+            goes_on,
+        )
+        .edge("action_checkpoint_persist", END)
+        .policy("action_execute_node", NodePolicy::default().attempts(TRIES))
+        .build()?;
+    Ok(graph)
+}
+
+/// Whether the next step waits for a person: a gate says so, and no gate forbids the step.
+pub(crate) fn waits(
+    toolbox: &Toolbox<Steward>,
+) -> impl Fn(&Steward) -> bool + Clone + Send + Sync + use<> {
+    let toolbox = toolbox.clone();
+    move |state: &Steward| {
+        let next = state.next_step().filter(|_| state.actions.end.is_none());
+        next.is_some_and(|next| {
+            toolbox
+                .round(std::slice::from_ref(next), state)
+                .cards()
+                .next()
+                .is_some()
+        })
+    }
+}
+
+/// Keeps what came of it, in the same record as the state that it belongs to.
+struct Persist(Toolbox<Steward>);
+
+#[async_trait]
+impl Node<Steward> for Persist {
+    async fn run(&self, cx: Context<Steward>) -> Result<Outcome<Update>, BoxError> {
+        Ok(persisted(cx.state(), waits(&self.0)(cx.state())))
+    }
+}
+
+/// Where the log says that the action stands. What is next is the first step that is not done.
+async fn load(cx: Context<Steward>) -> Result<(), BoxError> {
+    let actions = &cx.state().actions;
+    if actions.steps.len() < actions.done.len() {
+        return Err("more steps are done than there are".into());
+    }
+    cx.emit(phase("executing"));
+    Ok(())
+}
+
+fn persisted(state: &Steward, waits: bool) -> Outcome<Update> {
+    let result = result_of(&state.actions);
+    let returned = Returned {
+        actions: state.actions.clone(),
+        evidence: state.evidence.clone(),
+        form: state.steward_state.form.clone(),
+        result,
+    };
+    let outcome = Outcome::done([Update::Returned(Box::new(returned))]);
+    if waits {
+        outcome.note(phase("waiting_for_confirmation"))
+    } else {
+        outcome
+    }
+}

@@ -1,0 +1,25 @@
+#![doc = include_str!("../README.md")]
+
+pub mod action;
+mod ask;
+pub mod clerk;
+pub mod deps;
+pub mod form;
+pub mod graph;
+pub mod http;
+pub mod ledger;
+mod legacy;
+mod log_key;
+mod nodes;
+pub mod read;
+mod reply;
+pub mod response;
+pub mod served;
+pub mod service;
+pub mod state;
+mod thinking;
+
+pub use ask::Asked;
+pub use legacy::Sequence;
+pub use nodes::{Reply, ReplyAction};
+pub use thinking::{Decision, Thinking, Thought};

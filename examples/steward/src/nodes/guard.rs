@@ -1,0 +1,82 @@
+//! Whether a plan may be carried out: never on doubt, and never against what there is.
+use async_trait::async_trait;
+use fugato::{
+    BoxError, Context, Node, Outcome,
+    agent::{ActionsUpdate, Fall},
+};
+
+use crate::{
+    action,
+    deps::Deps,
+    ledger::{Documents, conflicts},
+    read::{UNSURE, is_chinese},
+    state::{Flow, RequestKind, Steward, Update},
+};
+
+/// Looks at what there is, and judges.
+pub(crate) struct Guard(pub(crate) Deps);
+
+#[async_trait]
+impl Node<Steward> for Guard {
+    async fn run(&self, cx: Context<Steward>) -> Result<Outcome<Update>, BoxError> {
+        Ok(Outcome::done(flow(&self.0, cx.state()).await?))
+    }
+}
+
+/// The verdict, and the action that it lets through.
+pub(crate) async fn flow(deps: &Deps, state: &Steward) -> Result<Vec<Update>, BoxError> {
+    let documents = deps.ledger.documents(&state.employee).await?;
+    let verdict = judge(deps, state, &documents);
+    let passes = verdict == Flow::Pass;
+    let request = state
+        .request
+        .as_ref()
+        .filter(|request| passes && request.kind == RequestKind::Chat);
+    let act = request
+        .zip(state.steward_state.current())
+        .map(|(request, task)| {
+            let request = action::for_task(&request.client_trace_id, task);
+            Update::Acted(ActionsUpdate::Requested(request))
+        });
+    Ok([Update::Guarded(verdict)].into_iter().chain(act).collect())
+}
+
+fn judge(deps: &Deps, state: &Steward, documents: &Documents) -> Flow {
+    let Some(task) = state.steward_state.current() else {
+        return Flow::Pass;
+    };
+    if task.confidence <= UNSURE {
+        let why = if is_chinese(&state.message) {
+            "这是出差申请，还是报销？"
+        } else {
+            "Is this a trip application or a reimbursement?"
+        };
+        return Flow::Confirm {
+            why: why.to_owned(),
+        };
+    }
+    if !deps.desk.forms.missing(task.form, &task.fields).is_empty() {
+        return Flow::Missing;
+    }
+    let against = conflicts(documents, task.form, &task.fields);
+    if against.is_empty() {
+        return Flow::Pass;
+    }
+    Flow::Block {
+        why: against.join("; "),
+    }
+}
+
+/// Where it cannot be looked, nothing goes on.
+pub(crate) fn cautious(_: &Steward, falls: &[Fall]) -> Vec<Update> {
+    let reason = falls
+        .last()
+        .map_or_else(String::new, |fall| fall.reason.clone());
+    let why = "what there is already cannot be looked up now".to_owned();
+    vec![
+        Update::Guarded(Flow::Block { why }),
+        Update::Noted {
+            fallback_reason: reason,
+        },
+    ]
+}

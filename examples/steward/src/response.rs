@@ -1,0 +1,254 @@
+//! What clients are answered: one form for each kind of request, with what all of them tell.
+use fugato::{state::Interrupt, tool::ToolStatus};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{
+    reply,
+    service::Desk,
+    state::{
+        ActionResult, ActionStep, CallTrace, Flow, Plan, RequestKind, Runtime, RuntimeDecision,
+        SlotDecision, Source, Steward, Task, TaskStatus,
+    },
+};
+
+/// What every answer tells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Told {
+    /// The conversation.
+    pub conversation_id: String,
+    /// The client's name for the request.
+    pub client_trace_id: String,
+    /// What is said to the person.
+    pub reply: String,
+    /// Who decided.
+    pub planning_source: Source,
+    /// Why a rule, or the legacy path, decided.
+    pub fallback_reason: Option<String>,
+    /// What models were asked.
+    pub model_call_traces: Vec<CallTrace>,
+    /// Which path worked.
+    pub runtime: Runtime,
+    /// The plan, as it is kept.
+    pub steward_state: Plan,
+    /// What waits for a person.
+    pub pending_interrupt: Option<Interrupt>,
+    /// What came of the action.
+    pub action_result: Option<ActionResult>,
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum Response {
+    /// To a request for a plan, or in a conversation.
+    Plan(StewardPlanResponse),
+    /// To a question for what is missing.
+    Slots(StewardSlotDecisionResponse),
+    /// To words about a plan.
+    Decision(StewardRuntimeDecisionResponse),
+    /// To an action.
+    Action(StewardActionResponse),
+}
+
+/// A plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StewardPlanResponse {
+    /// Whether it is about something else than trips and expenses.
+    pub off_topic: bool,
+    /// What is to be done.
+    pub tasks: Vec<PlannedTask>,
+    /// The steps of the current task.
+    pub action_steps: Vec<ActionStep>,
+    /// What is missing in the current task.
+    pub missing_fields: Vec<String>,
+    /// Whether the plan may be carried out.
+    pub flow: Option<Flow>,
+    /// What all answers tell.
+    #[serde(flatten)]
+    pub told: Told,
+}
+
+/// A task of a plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedTask {
+    /// The task, with what is missing in it.
+    #[serde(flatten)]
+    pub task: Task,
+    /// What a page can offer as a button.
+    pub suggested_actions: Vec<SuggestedAction>,
+}
+
+/// Something that a page can offer as a button.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SuggestedAction {
+    /// What it says.
+    pub label: String,
+    /// The step to request.
+    pub step: ActionStep,
+    /// Its arguments.
+    pub arguments: Value,
+}
+
+/// What is filled in, and what is missing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StewardSlotDecisionResponse {
+    /// The judgement.
+    pub slot_decision: SlotDecision,
+    /// What all answers tell.
+    #[serde(flatten)]
+    pub told: Told,
+}
+
+/// What words mean for a plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StewardRuntimeDecisionResponse {
+    /// The meaning.
+    pub runtime_decision: RuntimeDecision,
+    /// What is missing now in the current task.
+    pub missing_fields: Vec<String>,
+    /// What all answers tell.
+    #[serde(flatten)]
+    pub told: Told,
+}
+
+/// What came of an action.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StewardActionResponse {
+    /// The action.
+    pub action: String,
+    /// `succeeded`, `blocked`, `rejected`, `failed`, `cancelled` or `needs_confirmation`.
+    pub outcome: String,
+    /// The same in words.
+    pub message: String,
+    /// What is missing, if that blocks it.
+    pub missing_fields: Vec<String>,
+    /// What was made of it, step by step.
+    pub steps: Vec<Value>,
+    /// What all answers tell.
+    #[serde(flatten)]
+    pub told: Told,
+}
+
+impl Response {
+    /// What is answered in this state, with what waits for a person.
+    pub fn of(desk: &Desk, state: &Steward, pending: Option<&Interrupt>) -> Self {
+        let told = told(desk, state, pending);
+        match state.request.as_ref().map(|request| &request.kind) {
+            Some(RequestKind::Slots { .. }) => Self::Slots(StewardSlotDecisionResponse {
+                slot_decision: state.slot_decision.clone().unwrap_or_default(),
+                told,
+            }),
+            Some(RequestKind::Decide) => Self::Decision(StewardRuntimeDecisionResponse {
+                runtime_decision: state
+                    .runtime_decision
+                    .clone()
+                    .unwrap_or(RuntimeDecision::Unclear),
+                missing_fields: current_missing(state),
+                told,
+            }),
+            Some(RequestKind::Execute { action, .. }) => Self::Action(acted(state, action, told)),
+            _ => Self::Plan(planned(state, told)),
+        }
+    }
+
+    /// What all answers tell.
+    pub fn told(&self) -> &Told {
+        match self {
+            Self::Plan(response) => &response.told,
+            Self::Slots(response) => &response.told,
+            Self::Decision(response) => &response.told,
+            Self::Action(response) => &response.told,
+        }
+    }
+}
+
+fn told(desk: &Desk, state: &Steward, pending: Option<&Interrupt>) -> Told {
+    let request = state.request.as_ref();
+    Told {
+        conversation_id: state.conversation_id.clone(),
+        client_trace_id: request
+            .map_or_else(String::new, |request| request.client_trace_id.clone()),
+        reply: reply::reply(desk, state, pending.is_some()),
+        planning_source: state.planning_source.unwrap_or(Source::Rule),
+        fallback_reason: state.fallback_reason.clone(),
+        model_call_traces: state.model_call_traces.clone(),
+        runtime: state.runtime,
+        steward_state: state.steward_state.clone(),
+        pending_interrupt: pending.cloned(),
+        action_result: state.action_result.clone(),
+    }
+}
+
+fn planned(state: &Steward, told: Told) -> StewardPlanResponse {
+    let plan = &state.steward_state;
+    let tasks = plan
+        .tasks
+        .iter()
+        .filter(|task| task.status != TaskStatus::Closed);
+    let tasks = tasks.map(|task| PlannedTask {
+        suggested_actions: suggested(state, task),
+        task: task.clone(),
+    });
+    StewardPlanResponse {
+        off_topic: state
+            .intent_result
+            .as_ref()
+            .is_some_and(|intent| intent.off_topic),
+        tasks: tasks.collect(),
+        action_steps: plan
+            .current()
+            .map_or(vec![], |task| task.action_steps.clone()),
+        missing_fields: current_missing(state),
+        flow: state.flow.clone(),
+        told,
+    }
+}
+
+fn acted(state: &Steward, action: &str, told: Told) -> StewardActionResponse {
+    let result = state.action_result.clone().unwrap_or_else(|| ActionResult {
+        action: action.to_owned(),
+        outcome: "needs_confirmation".to_owned(),
+        message: told.reply.clone(),
+        data: Value::Null,
+    });
+    let missing = result.data.get("missing_fields").cloned();
+    let blocked = missing.and_then(|missing| serde_json::from_value(missing).ok());
+    let steps = state.actions.done.iter().map(|done| {
+        json!({ "action": done.action, "ok": done.status == ToolStatus::Ok, "text": done.text, "data": done.data })
+    });
+    StewardActionResponse {
+        action: action.to_owned(),
+        outcome: result.outcome,
+        message: result.message,
+        missing_fields: blocked.unwrap_or_default(),
+        steps: steps.collect(),
+        told,
+    }
+}
+
+fn current_missing(state: &Steward) -> Vec<String> {
+    state
+        .steward_state
+        .current()
+        .map_or(vec![], |task| task.missing_fields.clone())
+}
+
+/// The step that writes, once nothing is missing.
+fn suggested(state: &Steward, task: &Task) -> Vec<SuggestedAction> {
+    if task.status != TaskStatus::Open || !task.missing_fields.is_empty() {
+        return vec![];
+    }
+    let writes = task.action_steps.iter().filter(|step| step.side_effect);
+    let chinese = crate::action::speaks_chinese(state);
+    writes
+        .map(|step| SuggestedAction {
+            label: crate::action::title(&step.action, chinese)
+                .trim_end_matches(['?', '？'])
+                .to_owned(),
+            step: step.clone(),
+            arguments: Value::Object(task.fields.clone()),
+        })
+        .collect()
+}

@@ -1,0 +1,231 @@
+//! What a conversation keeps. It lies in the log of its thread, and nowhere else.
+mod change;
+mod plan;
+mod request;
+
+use fugato::{
+    agent::{Actions, ActionsUpdate, Embeds},
+    llm::Attempt,
+    state::{Message, State, ToolCall},
+    tool::Evidence,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::form::Fields;
+
+pub use change::{Returned, Update};
+pub use plan::{ActionStep, Plan, Task, TaskStatus};
+pub use request::{Request, RequestKind, Runtime};
+
+/// The state of a conversation. What belongs to a request is forgotten when the next one begins.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Steward {
+    /// The conversation, which is the thread.
+    pub conversation_id: String,
+    /// Whose applications and claims these are.
+    pub employee: String,
+    /// What is asked for now.
+    pub request: Option<Request>,
+    /// The words that are to be understood, cleaned.
+    pub message: String,
+    /// The day on which "tomorrow" is counted, as `2026-03-02`.
+    pub base_date: String,
+    /// What is to be done, and how far it came.
+    pub steward_state: Plan,
+    /// What was said.
+    pub history: Vec<Message>,
+    /// What models were asked for this request.
+    pub model_call_traces: Vec<CallTrace>,
+    /// What the request means.
+    pub intent_result: Option<Intent>,
+    /// What is filled in, and what is missing.
+    pub slot_decision: Option<SlotDecision>,
+    /// What the words mean for the plan that there is.
+    pub runtime_decision: Option<RuntimeDecision>,
+    /// Whether the plan may be carried out.
+    pub flow: Option<Flow>,
+    /// The action that is requested, its steps, and what came of them.
+    #[serde(rename = "action_plan")]
+    pub actions: Actions,
+    /// The call that a person has agreed to, and how.
+    pub approval: Option<Approval>,
+    /// What checks have found, kept here and believed from nowhere else.
+    pub evidence: Evidence,
+    /// What came of the action.
+    pub action_result: Option<ActionResult>,
+    /// Who decided what this request means.
+    pub planning_source: Option<Source>,
+    /// Why a rule, or the legacy path, decided.
+    pub fallback_reason: Option<String>,
+    /// Which path worked.
+    pub runtime: Runtime,
+    /// What is answered.
+    pub response: Option<Value>,
+}
+
+/// Who decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Source {
+    /// A model, by the function call that it was asked for.
+    LlmFunctionCall,
+    /// A model that wrote its call in another form than the protocol's.
+    LlmTextCall,
+    /// A rule.
+    Rule,
+}
+
+/// What one question to the models took, and how it went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CallTrace {
+    /// What was to be decided.
+    pub stage: String,
+    /// Who was asked, for how long, and why not, the first one first.
+    pub attempts: Vec<Attempt>,
+    /// How it went.
+    pub outcome: CallOutcome,
+    /// What was wrong, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// How a question to the models went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CallOutcome {
+    /// The main model called the function.
+    MainSucceeded,
+    /// The main model failed, and the backup called the function.
+    BackupSucceeded,
+    /// No model answered.
+    AllFailed,
+    /// The answer was a call in another form than the protocol's.
+    ForeignFormat,
+    /// There was an answer, and no call in it.
+    NoCall,
+    /// The call does not fit what is allowed.
+    Rejected,
+}
+
+/// What a request means.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Intent {
+    /// Whether it is about something else than trips and expenses.
+    pub off_topic: bool,
+    /// What is to be done.
+    pub tasks: Vec<Task>,
+}
+
+/// What is filled in, and what is missing.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SlotDecision {
+    /// The task; empty if there is none.
+    pub task_id: String,
+    /// What is filled in.
+    pub fields: Fields,
+    /// What is missing, in the order of the form.
+    pub missing_fields: Vec<String>,
+}
+
+/// What words mean for a plan that is under way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RuntimeDecision {
+    /// They say something about the current task.
+    Supplement {
+        /// What they say.
+        fields: Fields,
+        /// Which form the task is, where that was open.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        form: Option<crate::form::FormKind>,
+    },
+    /// Go on with what is proposed.
+    Confirm,
+    /// The current task is not wanted any more.
+    Cancel,
+    /// The next task, please.
+    Next,
+    /// It is a request of its own.
+    NewRequest,
+    /// Nobody can tell.
+    Unclear,
+}
+
+/// Whether a plan may be carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Flow {
+    /// It may.
+    Pass,
+    /// Something is missing.
+    Missing,
+    /// A person has to say what is meant.
+    Confirm {
+        /// What is not clear.
+        why: String,
+    },
+    /// Something speaks against it.
+    Block {
+        /// What.
+        why: String,
+    },
+}
+
+/// The call that a person has agreed to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Approval {
+    /// The call, whole: nothing else is agreed to.
+    pub call: ToolCall,
+    /// How they agreed: `button` or `words`.
+    pub source: String,
+}
+
+/// What came of an action.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ActionResult {
+    /// The action.
+    pub action: String,
+    /// How it ended: `succeeded`, `blocked`, `rejected`, `failed` or `cancelled`.
+    pub outcome: String,
+    /// The same in words.
+    pub message: String,
+    /// The document that was written, and what else there is to know.
+    pub data: Value,
+}
+
+impl Steward {
+    /// The step of the action that comes next.
+    pub fn next_step(&self) -> Option<&ToolCall> {
+        self.actions.steps.get(self.actions.done.len())
+    }
+
+    /// Whether an action is under way that has not ended, such as one that waits for a person.
+    pub fn is_pending(&self) -> bool {
+        self.actions.end.is_none() && self.actions.steps.len() > self.actions.done.len()
+    }
+}
+
+impl State for Steward {
+    type Update = Update;
+
+    fn apply(&mut self, update: Update) {
+        change::apply(self, update);
+    }
+}
+
+impl Embeds<Actions> for Steward {
+    fn part(&self) -> &Actions {
+        &self.actions
+    }
+
+    fn embed(update: ActionsUpdate) -> Update {
+        Update::Acted(update)
+    }
+}

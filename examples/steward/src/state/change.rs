@@ -1,0 +1,271 @@
+//! Every change of a conversation.
+use fugato::{
+    State as _,
+    agent::{ActionEnd, Actions, ActionsUpdate},
+    state::Message,
+    tool::{Evidence, EvidenceUpdate},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    ActionResult, Approval, CallTrace, Flow, Intent, Request, Runtime, RuntimeDecision,
+    SlotDecision, Source, Steward, Task, TaskStatus,
+};
+use crate::form::Fields;
+
+/// What can change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Update {
+    /// A request begins; what belonged to another one is forgotten.
+    Requested(Box<Request>),
+    /// Its words are clean.
+    Prepared {
+        /// The words.
+        message: String,
+        /// The name of the request, where the client gave none.
+        client_trace_id: String,
+        /// The day on which "tomorrow" is counted.
+        base_date: String,
+        /// Which path works on it.
+        runtime: Runtime,
+    },
+    /// How something was decided.
+    Judged {
+        /// Who decided.
+        source: Source,
+        /// What models were asked.
+        traces: Vec<CallTrace>,
+        /// Why no model decided.
+        fallback_reason: Option<String>,
+    },
+    /// What the request means. Its tasks join the plan.
+    Understood(Intent),
+    /// What is filled in, and what is missing.
+    Filled(SlotDecision),
+    /// What the words mean for the plan.
+    Decided(RuntimeDecision),
+    /// Whether the plan may be carried out.
+    Guarded(Flow),
+    /// An action came further.
+    Acted(ActionsUpdate),
+    /// A check has found something.
+    Checked(EvidenceUpdate),
+    /// An action of its own has filled in a form.
+    Drafted(Fields),
+    /// A person agrees to a call.
+    Approved(Approval),
+    /// A person does not agree, and perhaps says why.
+    Declined,
+    /// A person says something else in place of an answer.
+    Said(String),
+    /// The action graph has left.
+    Returned(Box<Returned>),
+    /// The current task is over.
+    Settled {
+        /// The task.
+        task_id: String,
+        /// How.
+        status: TaskStatus,
+        /// What came of it.
+        document: Option<String>,
+    },
+    /// A graph failed, and another path takes over.
+    FellBack {
+        /// Why.
+        reason: String,
+    },
+    /// A node failed, and a rule took its place.
+    Noted {
+        /// Why.
+        fallback_reason: String,
+    },
+    /// The answer.
+    Answered {
+        /// As the client gets it.
+        response: Value,
+        /// What is said to the person.
+        reply: String,
+    },
+}
+
+/// What the action graph leaves behind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Returned {
+    pub(crate) actions: Actions,
+    pub(crate) evidence: Evidence,
+    pub(crate) form: Fields,
+    pub(crate) result: Option<ActionResult>,
+}
+
+pub(super) fn apply(state: &mut Steward, update: Update) {
+    match update {
+        Update::Requested(request) => requested(state, *request),
+        Update::Prepared {
+            message,
+            client_trace_id,
+            base_date,
+            runtime,
+        } => {
+            // Whoever stands in begins with the same words.
+            if state.message.is_empty() && !message.is_empty() {
+                state.history.push(Message::user(message.as_str()));
+            }
+            if let Some(request) = &mut state.request {
+                request.client_trace_id = client_trace_id;
+            }
+            (state.message, state.base_date, state.runtime) = (message, base_date, runtime);
+        }
+        Update::Judged {
+            source,
+            traces,
+            fallback_reason,
+        } => {
+            state.planning_source = Some(source);
+            state.model_call_traces.extend(traces);
+            if fallback_reason.is_some() {
+                state.fallback_reason = fallback_reason;
+            }
+        }
+        Update::Understood(intent) => understood(state, intent),
+        Update::Filled(slots) => {
+            if let Some(task) = state.steward_state.find_mut(&slots.task_id) {
+                task.fields = slots.fields.clone();
+                task.missing_fields = slots.missing_fields.clone();
+            }
+            state.slot_decision = Some(slots);
+        }
+        Update::Decided(decision) => decided(state, decision),
+        Update::Guarded(flow) => state.flow = Some(flow),
+        Update::Acted(update) => {
+            if matches!(update, ActionsUpdate::Requested(_)) {
+                (state.approval, state.action_result) = (None, None);
+            }
+            state.actions.apply(update);
+        }
+        Update::Checked(update) => state.evidence.apply(update),
+        Update::Drafted(fields) => state.steward_state.form = fields,
+        Update::Approved(approval) => state.approval = Some(approval),
+        Update::Declined => declined(state),
+        Update::Said(words) => {
+            state.history.push(Message::user(words.as_str()));
+            state.message = words;
+        }
+        Update::Returned(returned) => {
+            state.actions = returned.actions;
+            state.evidence = returned.evidence;
+            state.steward_state.form = returned.form;
+            state.action_result = returned.result;
+            state.approval = None;
+        }
+        Update::Settled {
+            task_id,
+            status,
+            document,
+        } => {
+            if let Some(task) = state.steward_state.find_mut(&task_id) {
+                (task.status, task.document) = (status, document);
+            }
+            state.flow = None;
+        }
+        Update::Noted { fallback_reason } => state.fallback_reason = Some(fallback_reason),
+        Update::FellBack { reason } => fell_back(state, reason),
+        Update::Answered { response, reply } => {
+            if !reply.is_empty() {
+                state.history.push(Message::assistant(reply));
+            }
+            state.response = Some(response);
+        }
+    }
+}
+
+/// What crosses requests: the plan, the findings, what was said.
+fn requested(state: &mut Steward, request: Request) {
+    *state = Steward {
+        conversation_id: request.conversation_id.clone(),
+        employee: request.employee.clone(),
+        steward_state: std::mem::take(&mut state.steward_state),
+        history: std::mem::take(&mut state.history),
+        evidence: std::mem::take(&mut state.evidence),
+        request: Some(request),
+        ..Steward::default()
+    };
+}
+
+/// A request of its own puts aside what was open before.
+fn understood(state: &mut Steward, intent: Intent) {
+    if !intent.tasks.is_empty() {
+        let open = state
+            .steward_state
+            .tasks
+            .iter_mut()
+            .filter(|task| task.status == TaskStatus::Open);
+        open.for_each(|task| task.status = TaskStatus::Closed);
+        (state.approval, state.actions) = (None, Actions::default());
+    }
+    state
+        .steward_state
+        .tasks
+        .extend(intent.tasks.iter().cloned());
+    state.intent_result = Some(intent);
+}
+
+/// What the failed path has made of the words is made anew; what was done is in the receipts.
+fn fell_back(state: &mut Steward, reason: String) {
+    let made = state.intent_result.take().unwrap_or_default().tasks;
+    let is_new = |task: &Task| made.iter().any(|made| made.task_id == task.task_id);
+    state.steward_state.tasks.retain(|task| !is_new(task));
+    (state.slot_decision, state.runtime_decision, state.flow) = (None, None, None);
+    (state.actions, state.approval, state.action_result) = (Actions::default(), None, None);
+    state.fallback_reason = Some(reason);
+}
+
+fn decided(state: &mut Steward, decision: RuntimeDecision) {
+    if decision == RuntimeDecision::Cancel && state.is_pending() {
+        declined(state);
+    }
+    match (&decision, state.steward_state.current_mut()) {
+        (RuntimeDecision::Supplement { fields, form }, Some(task)) => {
+            supplement(task, fields, *form);
+            // What was proposed before is not what is meant now.
+            (state.approval, state.actions) = (None, Actions::default());
+        }
+        (RuntimeDecision::Cancel, Some(task)) => task.status = TaskStatus::Closed,
+        (RuntimeDecision::Next, Some(_)) => state.steward_state.turn(),
+        // Who is asked what is meant, and says go on, means it.
+        (RuntimeDecision::Confirm, Some(task)) => task.confidence = 1.0,
+        _ => {}
+    }
+    state.runtime_decision = Some(decision);
+}
+
+fn supplement(task: &mut Task, fields: &Fields, form: Option<crate::form::FormKind>) {
+    if let Some(form) = form {
+        if task.form != form {
+            task.fields.clear();
+        }
+        (task.form, task.confidence) = (form, 1.0);
+    }
+    task.fields.extend(fields.clone());
+}
+
+fn declined(state: &mut Steward) {
+    let at = state
+        .next_step()
+        .map_or_else(String::new, |call| call.name.clone());
+    let why = "the person did not agree".to_owned();
+    state.action_result = Some(ActionResult {
+        action: at.clone(),
+        outcome: "cancelled".to_owned(),
+        message: why.clone(),
+        data: Value::Null,
+    });
+    state.actions.apply(ActionsUpdate::Ended(blocked(at, why)));
+}
+
+/// The end of an action that a person did not agree to.
+fn blocked(at: String, why: String) -> ActionEnd {
+    ActionEnd::Blocked { at, why }
+}

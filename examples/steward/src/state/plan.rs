@@ -1,0 +1,104 @@
+//! What is to be done: tasks, one after the other.
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    form::{Fields, FormKind},
+    read::Goal,
+};
+
+/// The tasks of a conversation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Plan {
+    /// The tasks, oldest first.
+    pub tasks: Vec<Task>,
+    /// What was filled in by actions on their own, without a task.
+    pub form: Fields,
+}
+
+/// One thing that is to be done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// Its name within the conversation.
+    pub task_id: String,
+    /// Its form.
+    pub form: FormKind,
+    /// How far it shall go.
+    pub goal: Goal,
+    /// What is filled in.
+    pub fields: Fields,
+    /// How sure it is that this is meant, from 0 to 1.
+    pub confidence: f64,
+    /// How far it came.
+    #[serde(default)]
+    pub status: TaskStatus,
+    /// What is missing, in the order of the form.
+    #[serde(default)]
+    pub missing_fields: Vec<String>,
+    /// The document that came of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<String>,
+    /// The steps that carry it out.
+    #[serde(default)]
+    pub action_steps: Vec<ActionStep>,
+}
+
+/// How far a task came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    /// It is still to be done.
+    #[default]
+    Open,
+    /// It is done.
+    Done,
+    /// It is not wanted any more, or nothing can come of it.
+    Closed,
+}
+
+/// A step of a task, as a page shows and requests it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActionStep {
+    /// The action.
+    pub action: String,
+    /// Whether it writes.
+    pub side_effect: bool,
+    /// Whether a person has to agree to it first.
+    pub confirmation_required: bool,
+}
+
+impl Plan {
+    /// The task that is worked on: the first one that is open.
+    pub fn current(&self) -> Option<&Task> {
+        self.tasks
+            .iter()
+            .find(|task| task.status == TaskStatus::Open)
+    }
+
+    pub(super) fn current_mut(&mut self) -> Option<&mut Task> {
+        self.tasks
+            .iter_mut()
+            .find(|task| task.status == TaskStatus::Open)
+    }
+
+    /// Lets the next task come before the current one.
+    pub(super) fn turn(&mut self) {
+        let current = self
+            .tasks
+            .iter()
+            .position(|task| task.status == TaskStatus::Open);
+        if let Some(at) = current {
+            let task = self.tasks.remove(at);
+            self.tasks.push(task);
+        }
+    }
+
+    pub(super) fn find_mut(&mut self, id: &str) -> Option<&mut Task> {
+        self.tasks.iter_mut().find(|task| task.task_id == id)
+    }
+
+    /// The name of the next task, counted from 1.
+    pub fn next_id(&self, nth: usize) -> String {
+        format!("t{}", self.tasks.len() + nth + 1)
+    }
+}

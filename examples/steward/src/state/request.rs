@@ -1,0 +1,155 @@
+//! What somebody asks of the steward.
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::form::{Fields, FormKind};
+
+/// A request, as it begins a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Request {
+    /// What is wanted.
+    pub kind: RequestKind,
+    /// The client's own name for it: a repeat has the same. Where it is empty it is made.
+    #[serde(default)]
+    pub client_trace_id: String,
+    /// The conversation.
+    pub conversation_id: String,
+    /// Who asks.
+    pub employee: String,
+    /// What they say; empty for an action.
+    #[serde(default)]
+    pub message: String,
+    /// The day on which "tomorrow" is counted; today if it is empty.
+    #[serde(default)]
+    pub base_date: String,
+    /// The names of files that came with it.
+    #[serde(default)]
+    pub attachments: Vec<String>,
+    /// What the page has filled in.
+    #[serde(default)]
+    pub context: Fields,
+    /// The language of answers: `en` or `zh`; otherwise that of the words.
+    #[serde(default)]
+    pub lang: Option<String>,
+}
+
+/// What is wanted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RequestKind {
+    /// Understand, plan, and carry out what a person agrees to: a conversation on a page.
+    Chat,
+    /// Understand and plan, and no more.
+    Plan,
+    /// Say what is missing in a form.
+    Slots {
+        /// The form; otherwise that of the current task.
+        form: Option<FormKind>,
+    },
+    /// Say what the words mean for the plan that there is.
+    Decide,
+    /// Carry out one action of the whitelist.
+    Execute {
+        /// The action.
+        action: String,
+        /// Its arguments.
+        arguments: Fields,
+        /// The finding of a precheck that the client believes in: only a reference.
+        precheck_ref: Option<String>,
+    },
+}
+
+impl Request {
+    /// A request in this conversation, by this person.
+    pub fn new(kind: RequestKind, conversation: &str, employee: &str) -> Self {
+        Self {
+            kind,
+            client_trace_id: String::new(),
+            conversation_id: conversation.to_owned(),
+            employee: employee.to_owned(),
+            message: String::new(),
+            base_date: String::new(),
+            attachments: vec![],
+            context: Fields::new(),
+            lang: None,
+        }
+    }
+
+    /// Names it.
+    #[must_use]
+    pub fn trace(mut self, id: impl Into<String>) -> Self {
+        self.client_trace_id = id.into();
+        self
+    }
+
+    /// The day on which "tomorrow" is counted.
+    #[must_use]
+    pub fn on(mut self, day: impl Into<String>) -> Self {
+        self.base_date = day.into();
+        self
+    }
+
+    /// The name under which a run carries it out once: that of the client and of what is wanted.
+    pub fn key(&self) -> Option<String> {
+        let what = match &self.kind {
+            RequestKind::Chat => "chat",
+            RequestKind::Plan => "plan",
+            RequestKind::Slots { .. } => "slots",
+            RequestKind::Decide => "decide",
+            RequestKind::Execute { action, .. } => action,
+        };
+        (!self.client_trace_id.is_empty()).then(|| format!("{}/{what}", self.client_trace_id))
+    }
+
+    /// What is said.
+    #[must_use]
+    pub fn message(mut self, message: impl Into<String>) -> Self {
+        self.message = message.into();
+        self
+    }
+}
+
+/// Which path understands requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Runtime {
+    /// The graphs.
+    #[default]
+    Graph,
+    /// The plain sequence that they have replaced.
+    Legacy,
+}
+
+/// There is no such path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("STEWARD_AGENT_RUNTIME is {given:?}; allowed are graph, langgraph and legacy")]
+pub struct UnknownRuntime {
+    /// What was given.
+    pub given: String,
+}
+
+impl FromStr for Runtime {
+    type Err = UnknownRuntime;
+
+    fn from_str(name: &str) -> Result<Self, UnknownRuntime> {
+        match name {
+            "" | "graph" | "langgraph" => Ok(Self::Graph),
+            "legacy" => Ok(Self::Legacy),
+            _ => Err(UnknownRuntime {
+                given: name.to_owned(),
+            }),
+        }
+    }
+}
+
+impl Runtime {
+    /// The path that the environment variable `STEWARD_AGENT_RUNTIME` names; the graphs by default.
+    pub fn from_env() -> Result<Self, UnknownRuntime> {
+        std::env::var("STEWARD_AGENT_RUNTIME")
+            .unwrap_or_default()
+            .parse()
+    }
+}

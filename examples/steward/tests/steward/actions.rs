@@ -1,0 +1,615 @@
+//! What may be written, by whom it is agreed to, and how often it is done.
+use serde_json::{Value, json};
+use steward::{
+    Reply,
+    action::{WHITELIST, Work, find, sequence},
+    clerk::{ClerkError, Confirmation},
+    deps::{Deps, Policy},
+    form::FormKind,
+    read::Goal,
+    state::{RequestKind, Runtime},
+};
+
+use crate::common::{CLAIM, Stage, TRIP, Tested, agreed, claim, fields, of, thread, trip};
+
+#[test]
+fn stw_21_c1_c2_five_of_eleven_actions_write() {
+    let named = |work: Work| -> Vec<&str> {
+        WHITELIST
+            .iter()
+            .filter(|action| action.work == work)
+            .map(|action| action.name)
+            .collect()
+    };
+    assert_eq!(
+        named(Work::Write),
+        [
+            "save_application_draft",
+            "submit_application",
+            "create_reimbursement_draft",
+            "link_existing_application",
+            "associate_attachments"
+        ]
+    );
+    // A preview only shows.
+    assert_eq!(
+        named(Work::Preview),
+        ["build_application_preview", "build_reimbursement_preview"]
+    );
+    assert_eq!(WHITELIST.len(), 11);
+}
+
+#[test]
+fn stw_t18_the_three_sequences() {
+    let application = [
+        "fill_application_fields",
+        "build_application_preview",
+        "validate_required_fields",
+    ];
+    let submit = sequence(FormKind::Application, Goal::Submit);
+    assert_eq!(submit[..3], application);
+    assert_eq!(
+        submit[3..],
+        ["run_duplicate_precheck", "submit_application"]
+    );
+    let draft = sequence(FormKind::Application, Goal::Draft);
+    assert_eq!(
+        (&draft[..3], &draft[3..]),
+        (&application[..], &["save_application_draft"][..])
+    );
+    let claims = [
+        "fill_reimbursement_fields",
+        "build_reimbursement_preview",
+        "validate_required_fields",
+        "create_reimbursement_draft",
+    ];
+    assert_eq!(sequence(FormKind::Reimbursement, Goal::Draft), claims);
+    for name in [
+        submit,
+        draft,
+        sequence(FormKind::Link, Goal::Draft),
+        sequence(FormKind::Attachment, Goal::Draft),
+    ]
+    .concat()
+    {
+        assert!(find(name).is_some(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn stw_t5_an_unknown_action_is_rejected_and_nothing_is_called() {
+    let stage = Stage::new().await;
+    for action in [
+        "pay_everybody",
+        "task:application:submit",
+        "submit_application; drop table",
+        "",
+    ] {
+        let answer = stage
+            .execute(&format!("x{action}"), action, trip(), None)
+            .await
+            .unwrap();
+        assert_eq!(answer["outcome"], "rejected", "{answer}");
+        assert!(
+            answer["message"]
+                .as_str()
+                .is_some_and(|why| why.contains("submit_application")),
+            "{answer}"
+        );
+    }
+    assert_eq!(stage.tried(), 0);
+}
+
+#[tokio::test]
+async fn stw_t6_a_missing_field_blocks() {
+    let stage = Stage::new().await;
+    let mut part = trip();
+    part.as_object_mut().unwrap().remove("transport");
+    for (action, arguments) in [
+        ("submit_application", part.clone()),
+        ("save_application_draft", part.clone()),
+        ("validate_required_fields", of("application", &part)),
+        ("create_reimbursement_draft", json!({ "amount": 5 })),
+        (
+            "link_existing_application",
+            json!({ "reimbursement": "R-1" }),
+        ),
+    ] {
+        let answer = stage
+            .execute(action, action, arguments, None)
+            .await
+            .unwrap();
+        assert_eq!(answer["outcome"], "blocked", "{answer}");
+        assert!(
+            answer["message"]
+                .as_str()
+                .is_some_and(|why| why.contains("missing")),
+            "{answer}"
+        );
+    }
+    let validated = stage
+        .execute(
+            "v",
+            "validate_required_fields",
+            of("application", &part),
+            None,
+        )
+        .await
+        .unwrap();
+    assert_eq!(validated["missing_fields"], json!(["transport"]));
+    assert_eq!(stage.tried(), 0);
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_named_with_what_is_allowed() {
+    let stage = Stage::new().await;
+    let mut cases = vec![];
+    for (field, wrong, allowed) in [
+        ("transport", json!("rocket"), "train, plane, car, bus, ship"),
+        ("start_date", json!("soon"), "2026-03-02"),
+        ("end_date", json!("2026-01-01"), "ends on that day or later"),
+        ("estimated_amount", json!(-5), "positive amount"),
+        ("colour", json!("red"), "reason, start_date"),
+    ] {
+        let mut arguments = trip();
+        arguments[field] = wrong;
+        cases.push((arguments, allowed));
+    }
+    for (nth, (arguments, allowed)) in cases.into_iter().enumerate() {
+        let answer = stage
+            .execute(
+                &format!("w{nth}"),
+                "save_application_draft",
+                arguments,
+                None,
+            )
+            .await
+            .unwrap();
+        assert_eq!(answer["outcome"], "blocked");
+        assert!(
+            answer["message"]
+                .as_str()
+                .is_some_and(|why| why.contains(allowed)),
+            "{answer}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn stw_t7_without_a_confirmation_it_waits_and_nothing_is_written() {
+    let stage = Stage::new().await;
+    let waits = stage
+        .execute("d1", "save_application_draft", trip(), None)
+        .await
+        .unwrap();
+    assert_eq!(waits["outcome"], "needs_confirmation", "{waits}");
+    assert_eq!(stage.tried(), 0);
+    // The same name goes on when a person has agreed.
+    let done = stage
+        .execute("d1", "save_application_draft", trip(), agreed(&waits))
+        .await
+        .unwrap();
+    assert_eq!(
+        (&done["outcome"], &done["action_result"]["data"]["document"]),
+        (&json!("succeeded"), &json!("A-1"))
+    );
+    assert_eq!(stage.documents().await.applications.len(), 1);
+}
+
+#[tokio::test]
+async fn stw_t8_without_a_passed_precheck_nothing_is_handed_in() {
+    let stage = Stage::new().await;
+    let answer = stage
+        .execute("s1", "submit_application", trip(), None)
+        .await
+        .unwrap();
+    assert_eq!(answer["outcome"], "blocked", "{answer}");
+    assert!(
+        answer["message"]
+            .as_str()
+            .is_some_and(|why| why.contains("run_duplicate_precheck")),
+        "{answer}"
+    );
+    assert_eq!(
+        (answer["pending_interrupt"].clone(), stage.tried()),
+        (Value::Null, 0)
+    );
+}
+
+#[tokio::test]
+async fn stw_27_a_page_prechecks_and_then_submits() {
+    let stage = Stage::new().await;
+    let checked = stage
+        .execute(
+            "p1",
+            "run_duplicate_precheck",
+            of("application", &trip()),
+            None,
+        )
+        .await
+        .unwrap();
+    assert_eq!(checked["outcome"], "succeeded", "{checked}");
+    let found = checked["action_result"]["data"]["precheck_ref"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    // The same name: a precheck and the submit it belongs to may share it.
+    let mut request = stage.action("p1", "submit_application", trip());
+    request.kind = RequestKind::Execute {
+        action: "submit_application".into(),
+        arguments: fields(trip()),
+        precheck_ref: Some(found),
+    };
+    let waits = stage
+        .clerk
+        .execute(Runtime::Graph, &thread(), request.clone(), None)
+        .await
+        .unwrap();
+    assert_eq!(waits["outcome"], "needs_confirmation", "{waits}");
+    let done = stage
+        .clerk
+        .execute(Runtime::Graph, &thread(), request, agreed(&waits))
+        .await
+        .unwrap();
+    assert_eq!(done["outcome"], "succeeded", "{done}");
+    let documents = stage.documents().await;
+    assert_eq!(
+        serde_json::to_value(&documents.applications[0].fields).unwrap(),
+        trip()
+    );
+}
+
+#[tokio::test]
+async fn stw_c6_what_a_client_says_of_a_precheck_is_only_a_reference() {
+    let stage = Stage::new().await;
+    let forged = |trace: &str, found: &str| {
+        let mut request = stage.action(trace, "submit_application", trip());
+        let precheck_ref = Some(found.to_owned());
+        request.kind = RequestKind::Execute {
+            action: "submit_application".into(),
+            arguments: fields(trip()),
+            precheck_ref,
+        };
+        request
+    };
+    let answer = stage
+        .clerk
+        .request(&thread(), forged("f1", "passed"))
+        .await
+        .unwrap();
+    assert_eq!(answer["outcome"], "blocked", "{answer}");
+    // A finding about other content is none about this.
+    let mut other = trip();
+    other["destination"] = json!("北京");
+    let checked = stage
+        .execute(
+            "p1",
+            "run_duplicate_precheck",
+            of("application", &other),
+            None,
+        )
+        .await
+        .unwrap();
+    let found = checked["action_result"]["data"]["precheck_ref"]
+        .as_str()
+        .unwrap();
+    let answer = stage
+        .clerk
+        .request(&thread(), forged("f2", found))
+        .await
+        .unwrap();
+    assert_eq!(answer["outcome"], "blocked", "{answer}");
+    let unnamed = stage
+        .execute("f3", "submit_application", trip(), None)
+        .await
+        .unwrap();
+    assert_eq!((&unnamed["outcome"], stage.tried()), (&json!("blocked"), 0));
+}
+
+#[tokio::test]
+async fn stw_c6_a_precheck_expires_also_while_a_person_thinks() {
+    use std::sync::atomic::Ordering;
+    let stage = Stage::new().await;
+    stage
+        .execute(
+            "p1",
+            "run_duplicate_precheck",
+            of("application", &trip()),
+            None,
+        )
+        .await
+        .unwrap();
+    stage.now.fetch_add(11 * 60_000, Ordering::SeqCst);
+    let late = stage
+        .execute("s1", "submit_application", trip(), None)
+        .await
+        .unwrap();
+    assert_eq!(late["outcome"], "blocked", "{late}");
+
+    stage
+        .execute(
+            "p2",
+            "run_duplicate_precheck",
+            of("application", &trip()),
+            None,
+        )
+        .await
+        .unwrap();
+    let waits = stage
+        .execute("s2", "submit_application", trip(), None)
+        .await
+        .unwrap();
+    assert_eq!(waits["outcome"], "needs_confirmation");
+    stage.now.fetch_add(11 * 60_000, Ordering::SeqCst);
+    let late = stage
+        .execute("s2", "submit_application", trip(), agreed(&waits))
+        .await
+        .unwrap();
+    assert_eq!(late["outcome"], "blocked", "{late}");
+    assert!(
+        late["message"]
+            .as_str()
+            .is_some_and(|why| why.contains("too old")),
+        "{late}"
+    );
+    assert_eq!(stage.tried(), 0);
+}
+
+#[tokio::test]
+async fn stw_24_duplicates_block_and_overtake_an_older_finding() {
+    let stage = Stage::new().await;
+    stage.chat(TRIP).await;
+    stage.press(Reply::approve()).await;
+    let checked = stage
+        .execute(
+            "p1",
+            "run_duplicate_precheck",
+            of("application", &trip()),
+            None,
+        )
+        .await
+        .unwrap();
+    assert_eq!(
+        (
+            &checked["outcome"],
+            &checked["action_result"]["data"]["passed"]
+        ),
+        (&json!("blocked"), &json!(false))
+    );
+    let submitted = stage
+        .execute("s1", "submit_application", trip(), None)
+        .await
+        .unwrap();
+    assert_eq!(submitted["outcome"], "blocked", "{submitted}");
+    assert!(
+        submitted["message"]
+            .as_str()
+            .is_some_and(|why| why.contains("A-1")),
+        "{submitted}"
+    );
+    assert_eq!(stage.documents().await.applications.len(), 1);
+}
+
+#[tokio::test]
+async fn stw_t9_25_a_repeat_replays_and_other_arguments_are_an_error() {
+    let stage = Stage::new().await;
+    let waits = stage
+        .execute("d1", "save_application_draft", trip(), None)
+        .await
+        .unwrap();
+    // A double click while it waits asks the same question, not another one.
+    let again = stage
+        .execute("d1", "save_application_draft", trip(), None)
+        .await
+        .unwrap();
+    assert_eq!(again["pending_interrupt"], waits["pending_interrupt"]);
+    let done = stage
+        .execute("d1", "save_application_draft", trip(), agreed(&waits))
+        .await
+        .unwrap();
+    for said in [None, agreed(&waits)] {
+        let repeated = stage
+            .execute("d1", "save_application_draft", trip(), said)
+            .await
+            .unwrap();
+        assert_eq!(repeated, done);
+    }
+    let mut other = trip();
+    other["destination"] = json!("北京");
+    let changed = stage
+        .execute("d1", "save_application_draft", other, None)
+        .await
+        .unwrap_err();
+    assert!(changed.to_string().contains("d1"), "{changed}");
+    assert_eq!(
+        (stage.tried(), stage.documents().await.applications.len()),
+        (1, 1)
+    );
+}
+
+#[tokio::test]
+async fn stw_c4_what_was_declined_stays_so_under_its_name() {
+    let stage = Stage::new().await;
+    let waits = stage
+        .execute("d1", "save_application_draft", trip(), None)
+        .await
+        .unwrap();
+    let said = Confirmation {
+        approved: false,
+        ..agreed(&waits).unwrap()
+    };
+    let declined = stage
+        .execute("d1", "save_application_draft", trip(), Some(said))
+        .await
+        .unwrap();
+    assert_eq!(declined["outcome"], "cancelled", "{declined}");
+    let again = stage
+        .execute("d1", "save_application_draft", trip(), agreed(&waits))
+        .await
+        .unwrap();
+    assert_eq!(again, declined);
+    let new = stage
+        .execute("d2", "save_application_draft", trip(), None)
+        .await
+        .unwrap();
+    assert_eq!(
+        (&new["outcome"], stage.tried()),
+        (&json!("needs_confirmation"), 0)
+    );
+}
+
+#[tokio::test]
+async fn forged_confirmations_confirm_nothing() {
+    let stage = Stage::new().await;
+    let forged = Confirmation {
+        interrupt_id: "human_review#1~9".into(),
+        digest: "0".into(),
+        approved: true,
+    };
+    // Before anything was asked, with a wrong question, and with something else that was shown.
+    let early = stage
+        .execute("d1", "save_application_draft", trip(), Some(forged.clone()))
+        .await;
+    assert!(matches!(early, Err(ClerkError::Run(_))), "{early:?}");
+    let waits = stage
+        .execute("d1", "save_application_draft", trip(), None)
+        .await
+        .unwrap();
+    let digest = Confirmation {
+        digest: "0".into(),
+        ..agreed(&waits).unwrap()
+    };
+    let refused = stage
+        .execute("d1", "save_application_draft", trip(), Some(digest))
+        .await;
+    assert!(matches!(refused, Err(ClerkError::Run(_))), "{refused:?}");
+    assert_eq!(stage.tried(), 0);
+    assert!(stage.pending().await.is_some());
+}
+
+#[tokio::test]
+async fn stw_t11_26_after_a_reload_the_action_still_waits() {
+    let stage = Stage::new().await;
+    stage.chat(TRIP).await;
+    let before = stage.pending().await;
+    let other = stage.reloaded();
+    assert_eq!(other.pending().await, before);
+    let done = other.press(Reply::approve()).await;
+    assert_eq!(done["action_result"]["outcome"], "succeeded");
+    // The page that did not know may press as well: nothing is open any more.
+    assert_eq!((stage.pending().await, stage.tried()), (None, 1));
+}
+
+#[tokio::test]
+async fn another_action_has_to_wait_for_the_one_that_waits() {
+    let stage = Stage::new().await;
+    stage
+        .execute("d1", "save_application_draft", trip(), None)
+        .await
+        .unwrap();
+    let other = stage
+        .execute("d2", "create_reimbursement_draft", claim(), None)
+        .await;
+    assert!(
+        matches!(&other, Err(ClerkError::Waiting { pending }) if pending.len() == 1),
+        "{other:?}"
+    );
+    // Words that are no answer do not decide about it.
+    let words = stage
+        .clerk
+        .request(&thread(), stage.asked(RequestKind::Plan, CLAIM))
+        .await;
+    assert!(
+        matches!(words, Err(ClerkError::Waiting { .. })),
+        "{words:?}"
+    );
+    let yes = stage.plan("好的").await;
+    assert_eq!(yes["action_result"]["outcome"], "succeeded", "{yes}");
+}
+
+#[tokio::test]
+async fn stw_16_a_policy_may_ask_less_but_never_for_handing_in() {
+    let stage = Stage::new().await;
+    let policy = Policy::default()
+        .without_asking("save_application_draft")
+        .without_asking("submit_application");
+    let deps = Deps::new(std::sync::Arc::new(stage.books.clone()), None)
+        .unwrap()
+        .policy(policy);
+    let clerk = steward::clerk::Clerk::new(
+        &deps,
+        &stage.store,
+        fugato::RunnerOptions::default(),
+        Runtime::Graph,
+    )
+    .unwrap();
+    let saved = clerk
+        .request(
+            &thread(),
+            stage.action("d1", "save_application_draft", trip()),
+        )
+        .await
+        .unwrap();
+    assert_eq!(saved["outcome"], "succeeded", "{saved}");
+    let checked = stage.action("p1", "run_duplicate_precheck", of("application", &trip()));
+    clerk.request(&thread(), checked).await.unwrap();
+    let waits = clerk
+        .request(&thread(), stage.action("s1", "submit_application", trip()))
+        .await
+        .unwrap();
+    assert_eq!(waits["outcome"], "needs_confirmation", "{waits}");
+}
+
+#[tokio::test]
+async fn stw_t21_drafts_links_and_attachments_are_really_written() {
+    let stage = Stage::new().await;
+    stage
+        .chat("申请出差存草稿：3月2日到3月5日去上海拜访客户，坐火车，预算1200元")
+        .await;
+    stage.press(Reply::approve()).await;
+    stage.chat(CLAIM).await;
+    stage.press(Reply::approve()).await;
+    let linked = stage.chat("把 R-1 关联到 A-1").await;
+    assert_ne!(linked["pending_interrupt"], Value::Null, "{linked}");
+    stage.press(Reply::approve()).await;
+    stage.chat("把行程单.pdf 附到 R-1").await;
+    stage.press(Reply::approve()).await;
+    let documents = serde_json::to_value(stage.documents().await).unwrap();
+    let mut claim = claim();
+    (claim["application"], claim["attachments"]) =
+        (json!("A-1"), json!(["发票.pdf", "行程单.pdf"]));
+    let expected = json!({
+        "applications": [{ "id": "A-1", "status": "draft", "fields": trip() }],
+        "reimbursements": [{ "id": "R-1", "status": "draft", "fields": claim }],
+    });
+    assert_eq!(documents, expected);
+    // Handing the same in makes the draft the application, and no second one.
+    stage.chat(TRIP).await;
+    stage.press(Reply::approve()).await;
+    let documents = serde_json::to_value(stage.documents().await).unwrap();
+    assert_eq!(
+        documents["applications"],
+        json!([{ "id": "A-1", "status": "submitted", "fields": trip() }])
+    );
+}
+
+#[tokio::test]
+async fn stw_18_a_step_that_a_page_requests_ends_its_task() -> Tested {
+    let stage = Stage::new().await;
+    let plan = stage.plan(CLAIM).await;
+    let offered = &plan["tasks"][0]["suggested_actions"][0];
+    let action = offered["step"]["action"].as_str().ok_or("an action")?;
+    let waits = stage
+        .execute("b1", action, offered["arguments"].clone(), None)
+        .await?;
+    let done = stage
+        .execute("b1", action, offered["arguments"].clone(), agreed(&waits))
+        .await?;
+    let task = &done["steward_state"]["tasks"][0];
+    assert_eq!(
+        (&task["status"], &task["document"]),
+        (&json!("done"), &json!("R-1")),
+        "{done}"
+    );
+    Ok(())
+}

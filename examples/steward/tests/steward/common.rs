@@ -1,0 +1,273 @@
+//! A stage: the steward over tables in memory, with a clock that only tests move.
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicI64, Ordering},
+};
+
+use async_trait::async_trait;
+use fugato::{
+    Answers, BoxError, Ended, RunnerOptions,
+    graph::Standing,
+    llm::ChatModel,
+    state::{Interrupt, ThreadId, ToolCall},
+    store::MemoryLog,
+};
+use fugato_testkit::{Reply as Said, Scripted};
+use serde_json::{Value, json};
+use steward::{
+    Reply,
+    clerk::{Clerk, ClerkError, Confirmation},
+    deps::{Deps, Policy},
+    form::Fields,
+    ledger::{self, Documents, Ledger, LedgerError, Receipt, Write},
+    state::{Request, RequestKind, Runtime, Steward, Update},
+};
+
+pub(crate) type Tested = Result<(), BoxError>;
+
+/// A Wednesday.
+pub(crate) const TODAY: &str = "2026-02-25";
+/// A trip with everything that is required.
+pub(crate) const TRIP: &str = "申请出差：3月2日到3月5日去上海拜访客户，坐火车，预算1200元";
+/// A claim with everything that is required.
+pub(crate) const CLAIM: &str = "报销打车费86.5元，日期2月20日，附件发票.pdf";
+
+pub(crate) struct Stage {
+    pub(crate) clerk: Clerk,
+    pub(crate) store: Arc<MemoryLog>,
+    pub(crate) books: Books,
+    pub(crate) now: Arc<AtomicI64>,
+    pub(crate) model: Option<Arc<dyn ChatModel>>,
+    pub(crate) runtime: Runtime,
+}
+
+/// The tables, and every write that was tried, with its key. Answers can be lost on the way.
+#[derive(Clone)]
+pub(crate) struct Books {
+    pub(crate) tables: Arc<dyn Ledger>,
+    pub(crate) tried: Arc<Mutex<Vec<(String, Write, i64)>>>,
+    pub(crate) lose: Arc<AtomicI64>,
+    pub(crate) panics: Arc<AtomicI64>,
+    pub(crate) now: Arc<AtomicI64>,
+}
+
+#[async_trait]
+impl Ledger for Books {
+    async fn documents(&self, employee: &str) -> Result<Documents, LedgerError> {
+        assert!(!takes(&self.panics), "the program is wrong here");
+        self.tables.documents(employee).await
+    }
+
+    async fn write(&self, key: &str, write: &Write) -> Result<Receipt, LedgerError> {
+        let this = (
+            key.to_owned(),
+            write.clone(),
+            self.now.load(Ordering::SeqCst),
+        );
+        self.tried
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(this);
+        let receipt = self.tables.write(key, write).await?;
+        if takes(&self.lose) {
+            return Err(LedgerError::Unavailable("the answer was lost".into()));
+        }
+        Ok(receipt)
+    }
+}
+
+fn takes(left: &AtomicI64) -> bool {
+    let step = |left| (left > 0).then(|| left - 1);
+    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, step)
+        .is_ok()
+}
+
+pub(crate) fn thread() -> ThreadId {
+    ThreadId::new("c1").unwrap()
+}
+
+/// Another person's kind of answer to the model's question: a call of the function.
+pub(crate) fn call(name: &str, arguments: Value) -> Said {
+    Said::tool_calls([ToolCall::new("f1", name, arguments)])
+}
+
+impl Stage {
+    pub(crate) async fn new() -> Self {
+        Self::with(None::<Scripted>, Runtime::Graph).await
+    }
+
+    pub(crate) async fn with(model: Option<impl ChatModel + 'static>, runtime: Runtime) -> Self {
+        let books = Books {
+            tables: ledger::open(":memory:").await.unwrap(),
+            tried: Arc::default(),
+            lose: Arc::default(),
+            panics: Arc::default(),
+            now: Arc::new(AtomicI64::new(1_772_000_000_000)),
+        };
+        let model = model.map(|model| Arc::new(model) as Arc<dyn ChatModel>);
+        Self::over(books, Arc::new(MemoryLog::default()), model, runtime)
+    }
+
+    fn over(
+        books: Books,
+        store: Arc<MemoryLog>,
+        model: Option<Arc<dyn ChatModel>>,
+        runtime: Runtime,
+    ) -> Self {
+        let (clock, now) = (books.now.clone(), books.now.clone());
+        let deps = Deps::new(Arc::new(books.clone()), model.clone()).unwrap();
+        let deps = deps
+            .clock(move || clock.load(Ordering::SeqCst))
+            .policy(Policy::default());
+        let clerk = Clerk::new(&deps, &store, RunnerOptions::default(), runtime).unwrap();
+        Self {
+            clerk,
+            store,
+            books,
+            now,
+            model,
+            runtime,
+        }
+    }
+
+    /// What another process finds.
+    pub(crate) fn reloaded(&self) -> Self {
+        Self::over(
+            self.books.clone(),
+            self.store.clone(),
+            self.model.clone(),
+            self.runtime,
+        )
+    }
+
+    pub(crate) fn asked(&self, kind: RequestKind, message: &str) -> Request {
+        Request::new(kind, "c1", "ann").on(TODAY).message(message)
+    }
+
+    pub(crate) async fn chat(&self, message: &str) -> Value {
+        self.clerk
+            .request(&thread(), self.asked(RequestKind::Chat, message))
+            .await
+            .unwrap()
+    }
+
+    pub(crate) async fn plan(&self, message: &str) -> Value {
+        self.clerk
+            .request(&thread(), self.asked(RequestKind::Plan, message))
+            .await
+            .unwrap()
+    }
+
+    /// A page requests an action.
+    pub(crate) async fn execute(
+        &self,
+        trace: &str,
+        action: &str,
+        arguments: Value,
+        said: Option<Confirmation>,
+    ) -> Result<Value, ClerkError> {
+        let request = self.action(trace, action, arguments);
+        self.clerk
+            .execute(self.clerk.runtime(), &thread(), request, said)
+            .await
+    }
+
+    pub(crate) fn action(&self, trace: &str, action: &str, arguments: Value) -> Request {
+        let arguments = fields(arguments);
+        let kind = RequestKind::Execute {
+            action: action.to_owned(),
+            arguments,
+            precheck_ref: None,
+        };
+        self.asked(kind, "").trace(trace)
+    }
+
+    /// A person presses a button of the card that is shown.
+    pub(crate) async fn press(&self, reply: Reply) -> Value {
+        let asked = self.pending().await.expect("a card is open");
+        let answers = Answers::none()
+            .approving(asked.id, reply, asked.question.digest.unwrap())
+            .unwrap();
+        let ended = self
+            .clerk
+            .runner()
+            .resume(&thread(), answers)
+            .await
+            .unwrap();
+        self.answer(&ended)
+    }
+
+    pub(crate) fn answer(&self, ended: &Ended<Steward>) -> Value {
+        match ended {
+            Ended::Finished {
+                output: Some(output),
+                ..
+            } => output.clone(),
+            ended => json!(steward::response::Response::of(
+                self.clerk.desk(),
+                ended.state(),
+                ended.interrupts().first()
+            )),
+        }
+    }
+
+    pub(crate) async fn pending(&self) -> Option<Interrupt> {
+        match self.clerk.runner().standing(&thread()).await.unwrap() {
+            Standing::Waiting(open) => open.into_iter().next(),
+            _ => None,
+        }
+    }
+
+    pub(crate) async fn state(&self) -> Arc<Steward> {
+        self.clerk
+            .runner()
+            .state(&thread())
+            .await
+            .unwrap()
+            .expect("it has begun")
+    }
+
+    pub(crate) async fn documents(&self) -> Documents {
+        self.books.tables.documents("ann").await.unwrap()
+    }
+
+    pub(crate) fn tried(&self) -> usize {
+        self.books.tried.lock().unwrap().len()
+    }
+}
+
+/// What a person has seen and agreed to.
+pub(crate) fn agreed(answer: &Value) -> Option<Confirmation> {
+    let pending = &answer["pending_interrupt"];
+    serde_json::from_value(json!({ "interrupt_id": pending["id"], "digest": pending["digest"] }))
+        .ok()
+}
+
+pub(crate) fn fields(value: Value) -> Fields {
+    value.as_object().cloned().unwrap_or_default()
+}
+
+pub(crate) fn trip() -> Value {
+    json!({
+        "reason": "拜访客户", "start_date": "2026-03-02", "end_date": "2026-03-05",
+        "destination": "上海", "transport": "train", "estimated_amount": 1200,
+    })
+}
+
+pub(crate) fn claim() -> Value {
+    json!({
+        "expense_date": "2026-02-20", "category": "transport", "amount": 86.5,
+        "reason": "打车费", "attachments": ["发票.pdf"],
+    })
+}
+
+/// The same fields, and which form they are of.
+pub(crate) fn of(form: &str, fields: &Value) -> Value {
+    let mut fields = fields.clone();
+    fields["form"] = json!(form);
+    fields
+}
+
+pub(crate) fn requested(request: Request) -> Vec<Update> {
+    vec![Update::Requested(Box::new(request))]
+}

@@ -1,0 +1,113 @@
+//! K24 for this agent: wherever it dies, the same comes of a request, and nothing is written twice.
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use fugato::{
+    EffectClass, Graph,
+    graph::BoxError,
+    llm::{ChatModel, ChatRequest, DeltaStream, ModelError},
+};
+use fugato_testkit::{
+    Scripted,
+    log::Failure,
+    sim::{CrashSim, Fault, World},
+};
+use serde_json::json;
+use steward::{
+    Reply,
+    deps::Deps,
+    graph,
+    ledger::{Documents, Ledger, LedgerError, Receipt, Write},
+    state::{Request, RequestKind, Steward},
+};
+
+use crate::common::{CLAIM, TODAY, TRIP, call, requested, trip};
+
+/// Tables in a world that remembers what was done to it.
+struct Worldly(World);
+
+#[async_trait]
+impl Ledger for Worldly {
+    async fn documents(&self, _: &str) -> Result<Documents, LedgerError> {
+        Ok(Documents::default())
+    }
+
+    async fn write(&self, key: &str, write: &Write) -> Result<Receipt, LedgerError> {
+        let what = json!(write)["write"].to_string();
+        let done = self.0.act_as(EffectClass::Keyed, what, key).await;
+        done.map_err(LedgerError::Unavailable)?;
+        Ok(Receipt::Written {
+            document: "A-1".into(),
+        })
+    }
+}
+
+/// A model that always says the same, in whatever process.
+#[derive(Clone)]
+struct Steady;
+
+#[async_trait]
+impl ChatModel for Steady {
+    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        let task = json!({ "form": "application", "fields": trip() });
+        let plan = json!({ "off_topic": false, "tasks": [task] });
+        Scripted::new([call("plan_expense_tasks", plan)])
+            .stream(request)
+            .await
+    }
+
+    fn name(&self) -> &'static str {
+        "steady"
+    }
+}
+
+type Wire = fn(&Deps) -> Result<Graph<Steward>, BoxError>;
+
+fn simulation(wire: Wire, model: Option<Steady>, message: &'static str) -> CrashSim<Steward> {
+    CrashSim::new(move |world| {
+        let model = model
+            .clone()
+            .map(|model| Arc::new(model) as Arc<dyn ChatModel>);
+        let deps = Deps::new(Arc::new(Worldly(world.clone())), model).map_err(BoxError::from)?;
+        wire(&deps.clock(|| 1_772_000_000_000))
+    })
+    .input(move || {
+        requested(
+            Request::new(RequestKind::Chat, "c1", "ann")
+                .on(TODAY)
+                .message(message)
+                .trace("r1"),
+        )
+    })
+    .answer(|asked| (asked.question.prompt["type"] == "confirm").then(|| json!(Reply::approve())))
+    // How long a model took is measured anew each time.
+    .compare(|state| json!([state.steward_state, state.action_result, state.actions.end]))
+    .random(16)
+}
+
+#[expect(deprecated, reason = "it is compared with what replaces it")]
+fn legacy(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
+    graph::legacy(deps)
+}
+
+#[tokio::test]
+async fn stw_t10_k24_a_trip_is_handed_in_once_wherever_it_dies() -> Result<(), Failure> {
+    let report = simulation(graph::target, None, TRIP).run().await?;
+    assert!(report.faults.contains_key(&Fault::DiesAfter), "{report}");
+    assert_eq!(report.most_in_flight, 1, "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn k24_a_model_a_trip_and_a_crash() -> Result<(), Failure> {
+    let report = simulation(graph::target, Some(Steady), TRIP).run().await?;
+    assert!(report.cases > 100, "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn k24_a_claim_is_kept_once_on_the_legacy_path_too() -> Result<(), Failure> {
+    let report = simulation(legacy, None, CLAIM).run().await?;
+    assert!(report.cases > 100, "{report}");
+    Ok(())
+}

@@ -1,0 +1,301 @@
+//! The endpoints over their wire.
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{Request, StatusCode},
+};
+use fugato::axum::{AgentRoutes, Caller, Denied, Page, Parts, Tenant};
+use serde_json::{Value, json};
+use steward::{
+    http,
+    response::{
+        StewardActionResponse, StewardPlanResponse, StewardRuntimeDecisionResponse,
+        StewardSlotDecisionResponse,
+    },
+    served::Served,
+};
+use tower::ServiceExt as _;
+
+use crate::common::{Stage, TODAY, TRIP, Tested, of, trip};
+
+struct Wire(Router);
+
+impl Wire {
+    async fn new() -> (Self, Stage) {
+        let stage = Stage::new().await;
+        let routes = AgentRoutes::new(Served(stage.clerk.clone()));
+        let routes = routes
+            .beside(http::routes(stage.clerk.clone()))
+            .page(Page::chat());
+        (Self(routes.router()), stage)
+    }
+
+    async fn send(&self, method: &str, path: &str, body: &Value) -> (StatusCode, String) {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", "application/json");
+        let request = request.body(Body::from(body.to_string())).unwrap();
+        let response = self.0.clone().oneshot(request).await.unwrap();
+        let status = response.status();
+        let bytes = to_bytes(response.into_body(), 1 << 20).await.unwrap();
+        (status, String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    async fn post(&self, path: &str, body: Value) -> (StatusCode, Value) {
+        let mut body = body;
+        body["conversation_id"] = json!("c1");
+        let (status, text) = self.send("POST", &format!("/steward/{path}"), &body).await;
+        (
+            status,
+            serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        )
+    }
+}
+
+#[tokio::test]
+async fn stw_28_five_endpoints_answer_in_their_forms() -> Tested {
+    let (wire, stage) = Wire::new().await;
+    let (status, plan) = wire
+        .post(
+            "plans",
+            json!({ "message": "申请出差去上海拜访客户，坐火车", "base_date": TODAY }),
+        )
+        .await;
+    assert_eq!(status, StatusCode::OK, "{plan}");
+    let typed: StewardPlanResponse = serde_json::from_value(plan)?;
+    assert_eq!(
+        typed.missing_fields,
+        ["start_date", "end_date", "estimated_amount"]
+    );
+
+    let (_, slots) = wire
+        .post(
+            "slot-decisions",
+            json!({ "message": "预算1200元", "base_date": TODAY }),
+        )
+        .await;
+    let typed: StewardSlotDecisionResponse = serde_json::from_value(slots)?;
+    assert_eq!(
+        typed.slot_decision.missing_fields,
+        ["start_date", "end_date"]
+    );
+
+    let (_, decided) = wire
+        .post(
+            "runtime-decisions",
+            json!({ "message": "3月2日到3月5日", "base_date": TODAY }),
+        )
+        .await;
+    let typed: StewardRuntimeDecisionResponse = serde_json::from_value(decided)?;
+    assert_eq!(typed.missing_fields, [""; 0]);
+
+    let precheck = json!({ "client_trace_id": "p1", "action": "run_duplicate_precheck", "arguments": of("application", &trip()) });
+    let (_, checked) = wire.post("actions/execute", precheck).await;
+    assert_eq!(checked["outcome"], "succeeded", "{checked}");
+    let submit =
+        json!({ "client_trace_id": "p1", "action": "submit_application", "arguments": trip() });
+    let (_, waits) = wire.post("actions/execute", submit.clone()).await;
+    assert_eq!(waits["outcome"], "needs_confirmation", "{waits}");
+    let pending = &waits["pending_interrupt"];
+    let mut agreed = submit;
+    agreed["confirmation"] = json!({ "interrupt_id": pending["id"], "digest": pending["digest"] });
+    let (status, done) = wire.post("actions/execute", agreed).await;
+    assert_eq!(status, StatusCode::OK);
+    let typed: StewardActionResponse = serde_json::from_value(done)?;
+    assert_eq!(typed.outcome, "succeeded");
+    assert_eq!(stage.tried(), 1);
+
+    let (_, documents) = wire.send("GET", "/steward/documents", &json!({})).await;
+    let documents: Value = serde_json::from_str(&documents)?;
+    assert_eq!(documents["applications"][0]["fields"], trip());
+    Ok(())
+}
+
+#[tokio::test]
+async fn stw_28_a_stream_tells_phases_and_then_the_plan() {
+    let (wire, _) = Wire::new().await;
+    let body = json!({ "conversation_id": "c1", "message": TRIP, "base_date": TODAY });
+    let (status, text) = wire.send("POST", "/steward/plans/stream", &body).await;
+    assert_eq!(status, StatusCode::OK);
+    let events: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("event: "))
+        .collect();
+    assert_eq!(events.last(), Some(&"result"), "{text}");
+    for told in ["node_start", "status", "node_end"] {
+        assert!(events.contains(&told), "{told}: {events:?}");
+    }
+    let data = text
+        .lines()
+        .rev()
+        .find_map(|line| line.strip_prefix("data: "))
+        .unwrap();
+    let plan: StewardPlanResponse = serde_json::from_str(data).unwrap();
+    assert_eq!(
+        serde_json::to_value(&plan.tasks[0].task.fields).unwrap(),
+        trip()
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_served_is_told_with_what_is_allowed() {
+    let (wire, _) = Wire::new().await;
+    let execute = |arguments: Value| json!({ "client_trace_id": "d1", "action": "save_application_draft", "arguments": arguments });
+    let cases = [
+        ("plans", json!({}), 422, "invalid_request", "message"),
+        (
+            "plans",
+            json!({ "message": "出差", "base_date": "soon" }),
+            422,
+            "invalid_request",
+            "2026-03-02",
+        ),
+        (
+            "plans",
+            json!({ "message": "出差", "colour": 1 }),
+            422,
+            "invalid_request",
+            "conversation_id",
+        ),
+        (
+            "plans",
+            json!({ "message": "出差", "runtime": "x" }),
+            422,
+            "invalid_request",
+            "langgraph",
+        ),
+        (
+            "actions/execute",
+            json!({ "action": "save_application_draft" }),
+            422,
+            "invalid_request",
+            "client_trace_id",
+        ),
+        (
+            "actions/execute",
+            json!({ "client_trace_id": "d0" }),
+            422,
+            "invalid_request",
+            "action",
+        ),
+    ];
+    for (path, body, status, kind, told) in cases {
+        let (got, answer) = wire.post(path, body).await;
+        assert_eq!(
+            (got.as_u16(), &answer["error"]["type"]),
+            (status, &json!(kind)),
+            "{answer}"
+        );
+        assert!(
+            answer["error"]["message"]
+                .as_str()
+                .is_some_and(|said| said.contains(told)),
+            "{answer}"
+        );
+    }
+    wire.post("actions/execute", execute(trip())).await;
+    let mut other = trip();
+    other["destination"] = json!("北京");
+    let (status, changed) = wire.post("actions/execute", execute(other)).await;
+    assert_eq!(
+        (status.as_u16(), &changed["error"]["type"]),
+        (422, &json!("request_changed")),
+        "{changed}"
+    );
+    let mut forged = execute(trip());
+    forged["confirmation"] = json!({ "interrupt_id": "human_review#7~7", "digest": "0" });
+    let (status, refused) = wire.post("actions/execute", forged).await;
+    assert_eq!(
+        (status.as_u16(), &refused["error"]["type"]),
+        (404, &json!("unknown_interrupt")),
+        "{refused}"
+    );
+    let (status, waits) = wire.post("slot-decisions", json!({})).await;
+    assert_eq!(
+        (status.as_u16(), &waits["error"]["type"]),
+        (409, &json!("waiting")),
+        "{waits}"
+    );
+    assert!(waits["error"]["pending_interrupt"]["digest"].is_string());
+}
+
+#[tokio::test]
+async fn stw_w3_the_page_resumes_what_waits_by_its_button() {
+    let (wire, stage) = Wire::new().await;
+    let body = json!({ "text": TRIP, "extra": { "base_date": TODAY } });
+    let request = Request::post("/threads/c1/runs")
+        .header("content-type", "application/json")
+        .header("accept", "text/event-stream");
+    let request = request.body(Body::from(body.to_string())).unwrap();
+    let response = wire.0.clone().oneshot(request).await.unwrap();
+    let told = to_bytes(response.into_body(), 1 << 20).await.unwrap();
+    assert!(String::from_utf8_lossy(&told).contains("waiting_for_confirmation"));
+    // The page is loaded anew, and finds the card.
+    let (_, view) = wire.send("GET", "/threads/c1", &json!({})).await;
+    let view: Value = serde_json::from_str(&view).unwrap();
+    assert_eq!(
+        (&view["status"], &view["interrupts"][0]["prompt"]["type"]),
+        (&json!("waiting"), &json!("confirm"))
+    );
+    let asked = &view["interrupts"][0];
+    let id = asked["id"].as_str().unwrap();
+    let answer =
+        json!({ "answers": { id: { "action": "approve" } }, "digests": { id: asked["digest"] } });
+    let request = Request::post("/threads/c1/resume")
+        .header("content-type", "application/json")
+        .header("accept", "text/event-stream");
+    let response = wire
+        .0
+        .clone()
+        .oneshot(request.body(Body::from(answer.to_string())).unwrap())
+        .await
+        .unwrap();
+    to_bytes(response.into_body(), 1 << 20).await.unwrap();
+    let documents = stage.books.tables.documents("me").await.unwrap();
+    assert_eq!(documents.applications.len(), 1);
+    let (_, script) = wire.send("GET", "/agent.js", &json!({})).await;
+    assert!(script.contains("panels"));
+}
+
+#[tokio::test]
+async fn conversations_of_one_tenant_do_not_exist_for_another() {
+    let stage = Stage::new().await;
+    let who = |request: &Parts| {
+        let name = request
+            .headers
+            .get("x-who")
+            .and_then(|name| name.to_str().ok());
+        let name = name.ok_or_else(|| Denied::unauthorized("say who you are"))?;
+        Ok(Caller::new(
+            Tenant::new(name).map_err(|error| Denied::forbidden(error.to_string()))?,
+        ))
+    };
+    let routes = AgentRoutes::new(Served(stage.clerk.clone()))
+        .authenticate(who)
+        .beside(http::routes(stage.clerk.clone()));
+    let router = routes.router();
+    let ask = async |who: Option<&str>, message: &str| {
+        let request = Request::post("/steward/plans").header("content-type", "application/json");
+        let request = who
+            .into_iter()
+            .fold(request, |request, who| request.header("x-who", who));
+        let body = json!({ "conversation_id": "c1", "message": message, "base_date": TODAY });
+        let response = router
+            .clone()
+            .oneshot(request.body(Body::from(body.to_string())).unwrap())
+            .await
+            .unwrap();
+        let status = response.status();
+        let bytes = to_bytes(response.into_body(), 1 << 20).await.unwrap();
+        (status, serde_json::from_slice::<Value>(&bytes).unwrap())
+    };
+    assert_eq!(ask(None, TRIP).await.0, StatusCode::UNAUTHORIZED);
+    ask(Some("ann"), TRIP).await;
+    let (_, other) = ask(Some("bob"), "报销").await;
+    assert_eq!(
+        other["steward_state"]["tasks"].as_array().map(Vec::len),
+        Some(1),
+        "{other}"
+    );
+}

@@ -1,0 +1,258 @@
+//! The legacy path: it says the same, it stands in, and it can be chosen.
+use std::sync::atomic::Ordering;
+
+use fugato_testkit::Scripted;
+use serde_json::{Value, json};
+use steward::{
+    Reply,
+    state::{RequestKind, Runtime},
+};
+
+use crate::common::{CLAIM, Stage, TRIP, Tested, agreed, call, of, thread, trip};
+
+#[test]
+fn stw_7_the_switch_has_three_words() -> Tested {
+    for (word, runtime) in [
+        ("graph", Runtime::Graph),
+        ("langgraph", Runtime::Graph),
+        ("", Runtime::Graph),
+        ("legacy", Runtime::Legacy),
+    ] {
+        assert_eq!(word.parse::<Runtime>()?, runtime);
+    }
+    let unknown = "banana".parse::<Runtime>().unwrap_err();
+    assert!(
+        unknown
+            .to_string()
+            .contains("allowed are graph, langgraph and legacy"),
+        "{unknown}"
+    );
+    Ok(())
+}
+
+/// Of an answer everything but which path it came by.
+fn same(mut answer: Value) -> Value {
+    for told in ["runtime", "conversation_id", "client_trace_id"] {
+        answer.as_object_mut().unwrap().remove(told);
+    }
+    answer["steward_state"].take();
+    // Interrupts are named by where in the log they are.
+    answer["pending_interrupt"] = answer["pending_interrupt"]["prompt"].take();
+    answer
+}
+
+#[tokio::test]
+async fn stw_t14_12_both_paths_say_the_same() {
+    let turns: [&[&str]; 8] = [
+        &[TRIP],
+        &[CLAIM],
+        &[
+            "申请出差去上海拜访客户",
+            "3月2日到3月5日",
+            "火车，预算1200元",
+            "确认",
+        ],
+        &["今天天气怎么样？"],
+        &["出差费用1200元", "报销"],
+        &[
+            "Reimburse my taxi 86.50 yuan from February 20",
+            "receipt.pdf",
+        ],
+        &[
+            "申请出差存草稿：3月2日到3月5日去上海拜访客户，坐火车，预算1200元",
+            "预算1500元",
+        ],
+        &["关联 R-1 到 A-1"],
+    ];
+    for kind in [
+        RequestKind::Chat,
+        RequestKind::Plan,
+        RequestKind::Decide,
+        RequestKind::Slots { form: None },
+    ] {
+        for messages in turns {
+            let (graph, legacy) = (
+                Stage::new().await,
+                Stage::with(None::<Scripted>, Runtime::Legacy).await,
+            );
+            for (nth, message) in messages.iter().enumerate() {
+                let kind = if nth == 0 {
+                    RequestKind::Chat
+                } else {
+                    kind.clone()
+                };
+                let ask = async |stage: &Stage| {
+                    stage
+                        .clerk
+                        .request(&thread(), stage.asked(kind.clone(), message))
+                        .await
+                };
+                let (one, other) = (ask(&graph).await, ask(&legacy).await);
+                match (one, other) {
+                    (Ok(one), Ok(other)) => {
+                        assert_eq!(same(one), same(other), "{kind:?} {message}")
+                    }
+                    (Err(one), Err(other)) => assert_eq!(one.to_string(), other.to_string()),
+                    (one, other) => panic!("{kind:?} {message}: {one:?} {other:?}"),
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn stw_t14_both_paths_say_the_same_with_a_model() {
+    let fields = json!({ "off_topic": false, "tasks": [{ "form": "application", "fields": { "destination": "上海" } }] });
+    let more = json!({ "decision": "supplement", "fields": { "transport": "car" } });
+    let script = || {
+        Scripted::new([
+            call("plan_expense_tasks", fields.clone()),
+            call("decide_next", more.clone()),
+        ])
+    };
+    let (graph, legacy) = (
+        Stage::with(Some(script()), Runtime::Graph).await,
+        Stage::with(Some(script()), Runtime::Legacy).await,
+    );
+    for (kind, message) in [
+        (RequestKind::Plan, "上海走一趟"),
+        (RequestKind::Decide, "自己过去的话就这样吧，谢谢"),
+    ] {
+        let (one, other) = (
+            stage_says(&graph, kind.clone(), message).await,
+            stage_says(&legacy, kind, message).await,
+        );
+        let timeless = |answer: Value| {
+            let mut answer = same(answer);
+            for trace in answer["model_call_traces"].as_array_mut().unwrap() {
+                trace["attempts"].take();
+            }
+            answer
+        };
+        assert_eq!(one["planning_source"], "llm_function_call", "{one}");
+        assert_eq!(timeless(one), timeless(other));
+    }
+}
+
+async fn stage_says(stage: &Stage, kind: RequestKind, message: &str) -> Value {
+    stage
+        .clerk
+        .request(&thread(), stage.asked(kind, message))
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn stw_t1_t2_the_graph_is_the_default_and_legacy_can_be_chosen() {
+    let stage = Stage::new().await;
+    assert_eq!(stage.plan(TRIP).await["runtime"], "graph");
+    let legacy = Stage::with(None::<Scripted>, Runtime::Legacy).await;
+    let waits = legacy.chat(TRIP).await;
+    assert_eq!(waits["runtime"], "legacy");
+    let done = legacy.press(Reply::approve()).await;
+    assert_eq!(done["action_result"]["data"]["document"], "A-1", "{done}");
+    // No node of the graphs that understand was there.
+    let runs = legacy.clerk.runner().trace(&thread()).await.unwrap();
+    assert!(
+        runs[0]
+            .tasks
+            .iter()
+            .all(|task| !task.node().contains("detect_model_intent"))
+    );
+}
+
+#[tokio::test]
+async fn stw_w6_one_request_can_choose_before_all_do() {
+    let stage = Stage::new().await;
+    let request = stage.asked(RequestKind::Plan, TRIP);
+    let legacy = stage
+        .clerk
+        .request_on(Runtime::Legacy, &thread(), request)
+        .await
+        .unwrap();
+    assert_eq!(legacy["runtime"], "legacy");
+    let graph = stage.plan(CLAIM).await;
+    assert_eq!(
+        (&graph["runtime"], &graph["tasks"][0]["form"]),
+        (&json!("graph"), &json!("reimbursement"))
+    );
+}
+
+#[tokio::test]
+async fn stw_t12_a_graph_that_breaks_is_stood_in_for_and_the_reason_is_kept() {
+    let stage = Stage::new().await;
+    stage.books.panics.store(1, Ordering::SeqCst);
+    let request = stage.asked(RequestKind::Chat, TRIP).trace("r1");
+    let answer = stage
+        .clerk
+        .request(&thread(), request.clone())
+        .await
+        .unwrap();
+    assert_eq!(answer["runtime"], "legacy", "{answer}");
+    assert!(
+        answer["fallback_reason"]
+            .as_str()
+            .is_some_and(|why| why.contains("there is no model")),
+        "{answer}"
+    );
+    let reason = stage.state().await.fallback_reason.clone();
+    assert!(reason.is_some());
+    assert_eq!(
+        answer["pending_interrupt"]["prompt"]["call"]["arguments"],
+        trip()
+    );
+    let done = stage.press(Reply::approve()).await;
+    assert_eq!(done["action_result"]["outcome"], "succeeded", "{done}");
+    assert_eq!(stage.documents().await.applications.len(), 1);
+    // A repeat of what the graph failed at is told what the legacy path has answered.
+    let again = stage.clerk.request(&thread(), request).await.unwrap();
+    assert_eq!(again["action_result"]["data"]["document"], "A-1", "{again}");
+    assert_eq!(stage.tried(), 1);
+}
+
+#[tokio::test]
+async fn stw_t12_t10_after_a_write_whose_answer_was_lost_nothing_is_written_twice() {
+    let stage = Stage::new().await;
+    stage
+        .execute(
+            "p1",
+            "run_duplicate_precheck",
+            of("application", &trip()),
+            None,
+        )
+        .await
+        .unwrap();
+    let waits = stage
+        .execute("s1", "submit_application", trip(), None)
+        .await
+        .unwrap();
+    // All tries of the graph lose the answer, and the legacy path asks again.
+    stage.books.lose.store(3, Ordering::SeqCst);
+    let asks = stage
+        .execute("s1", "submit_application", trip(), agreed(&waits))
+        .await;
+    assert_eq!(stage.documents().await.applications.len(), 1);
+    let asks = asks.unwrap();
+    let done = if asks["outcome"] == "needs_confirmation" {
+        stage.press(Reply::approve()).await
+    } else {
+        asks
+    };
+    assert_eq!(
+        (&done["outcome"], &done["action_result"]["data"]["document"]),
+        (&json!("succeeded"), &json!("A-1")),
+        "{done}"
+    );
+    let keys: std::collections::BTreeSet<_> = stage
+        .books
+        .tried
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|(key, ..)| key.clone())
+        .collect();
+    assert_eq!(
+        (keys.len(), stage.documents().await.applications.len()),
+        (1, 1)
+    );
+}

@@ -1,0 +1,265 @@
+//! What models are asked, and what happens when they fail.
+use std::time::Duration;
+
+use fugato::llm::{Fallback, ModelError, ModelErrorKind, Retry, Timeout};
+use fugato_testkit::{Reply as Said, Scripted};
+use serde_json::{Value, json};
+use steward::{
+    Reply,
+    state::{RequestKind, Runtime},
+};
+
+use crate::common::{Stage, TRIP, Tested, call, thread, trip};
+
+const PLAN: &str = "plan_expense_tasks";
+
+fn planned(goal: &str) -> Value {
+    json!({ "off_topic": false, "tasks": [{ "form": "application", "goal": goal, "fields": trip(), "confidence": 0.95 }] })
+}
+
+fn down() -> ModelError {
+    ModelError::new(ModelErrorKind::Unavailable, "maintenance")
+}
+
+/// A model behind the limits that a program sets.
+fn limited(model: Scripted) -> Timeout<Scripted> {
+    Timeout::new(model).total(Duration::from_secs(10))
+}
+
+#[tokio::test]
+async fn stw_t13_w2_a_model_that_calls_the_function_plans() {
+    let model = Scripted::new([call(PLAN, planned("draft"))]);
+    let stage = Stage::with(Some(model.clone()), Runtime::Graph).await;
+    let plan = stage.plan("帮我把下周的出差存个草稿").await;
+    assert_eq!(plan["planning_source"], "llm_function_call", "{plan}");
+    assert_eq!(
+        (&plan["tasks"][0]["goal"], &plan["tasks"][0]["fields"]),
+        (&json!("draft"), &trip())
+    );
+    assert_eq!(plan["fallback_reason"], Value::Null);
+    assert_eq!(plan["model_call_traces"][0]["outcome"], "main_succeeded");
+    let steps = plan["action_steps"].as_array().unwrap();
+    assert_eq!(steps.last().unwrap()["action"], "save_application_draft");
+    // One question is enough: the words are not read again for the slots.
+    let asked = &model.requests();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(
+        (asked[0].timeout, asked[0].attempts),
+        (Some(Duration::from_secs(10)), Some(3))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn stw_t4_30_the_backup_is_asked_at_once_when_the_main_model_hangs() {
+    let (main, backup) = (
+        Scripted::new([Said::hang()]).named("main"),
+        Scripted::new([call(PLAN, planned("submit"))]).named("backup"),
+    );
+    let chain = Fallback::new(limited(main)).or(limited(backup));
+    let stage = Stage::with(Some(chain), Runtime::Graph).await;
+    let begin = tokio::time::Instant::now();
+    let plan = stage.plan(TRIP).await;
+    assert_eq!(plan["planning_source"], "llm_function_call", "{plan}");
+    let trace = &plan["model_call_traces"][0];
+    assert_eq!(trace["outcome"], "backup_succeeded");
+    let tried: Vec<_> = trace["attempts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["model"].clone())
+        .collect();
+    assert_eq!(tried, ["main", "backup"]);
+    assert!(
+        begin.elapsed() < Duration::from_secs(11),
+        "{:?}",
+        begin.elapsed()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn stw_11_c5_three_attempts_over_the_chain_and_then_the_rules() {
+    let (main, backup) = (
+        Scripted::new([down(), down(), down()]).named("main"),
+        Scripted::new([down(), down(), down()]).named("backup"),
+    );
+    let chain = Retry::new(Fallback::new(main.clone()).or(backup.clone())).attempts(9);
+    let stage = Stage::with(Some(chain), Runtime::Graph).await;
+    let plan = stage.plan(TRIP).await;
+    assert_eq!(
+        (&plan["planning_source"], &plan["tasks"][0]["fields"]),
+        (&json!("rule"), &trip())
+    );
+    assert_eq!(plan["model_call_traces"][0]["outcome"], "all_failed");
+    assert!(
+        plan["fallback_reason"]
+            .as_str()
+            .is_some_and(|why| why.contains("maintenance")),
+        "{plan}"
+    );
+    assert_eq!(main.requests().len() + backup.requests().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn stw_11_a_model_that_hangs_for_ever_does_not_hang_the_steward() {
+    let stage = Stage::with(Some(Scripted::new([Said::hang()])), Runtime::Graph).await;
+    let begin = tokio::time::Instant::now();
+    let plan = stage.plan(TRIP).await;
+    assert_eq!(plan["planning_source"], "rule");
+    assert!(
+        begin.elapsed() <= Duration::from_secs(31),
+        "{:?}",
+        begin.elapsed()
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_does_not_fit_is_corrected_and_counted() {
+    let mut wrong = planned("submit");
+    wrong["tasks"][0]["fields"]["transport"] = json!("rocket");
+    let model = Scripted::new([call(PLAN, wrong.clone()), call(PLAN, planned("submit"))]);
+    let stage = Stage::with(Some(model.clone()), Runtime::Graph).await;
+    let plan = stage.plan(TRIP).await;
+    assert_eq!(plan["planning_source"], "llm_function_call");
+    let outcomes: Vec<_> = plan["model_call_traces"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["outcome"].clone())
+        .collect();
+    assert_eq!(outcomes, ["rejected", "main_succeeded"]);
+    let told = model.requests()[1].messages.last().unwrap().content.clone();
+    assert!(
+        told.contains("rocket") && told.contains("train, plane"),
+        "{told}"
+    );
+
+    let stubborn = Scripted::new([
+        call(PLAN, wrong.clone()),
+        call(PLAN, wrong.clone()),
+        call(PLAN, wrong),
+    ]);
+    let stage = Stage::with(Some(stubborn.clone()), Runtime::Graph).await;
+    let plan = stage.plan(TRIP).await;
+    assert_eq!(
+        (&plan["planning_source"], stubborn.requests().len()),
+        (&json!("rule"), 3)
+    );
+}
+
+#[tokio::test]
+async fn stw_t20_31_w1_a_foreign_call_is_traced_and_degrades() {
+    // It can be read: the plan says in which form it came.
+    let written = format!(
+        "<tool_call>{}</tool_call>",
+        json!({ "name": PLAN, "arguments": planned("submit") })
+    );
+    let stage = Stage::with(Some(Scripted::new([written.as_str()])), Runtime::Graph).await;
+    let plan = stage.plan(TRIP).await;
+    assert_eq!(plan["planning_source"], "llm_text_call", "{plan}");
+    assert_eq!(plan["model_call_traces"][0]["outcome"], "foreign_format");
+    assert_eq!(plan["tasks"][0]["fields"], trip());
+
+    // It cannot: the rules plan, at once, and the trace says why.
+    for foreign in [
+        "<function=plan_expense_tasks><parameter=tasks>…</parameter></function>",
+        "[TOOL_CALLS] plan_expense_tasks(trip)",
+        "<invoke name=\"plan_expense_tasks\"></invoke>",
+    ] {
+        let model = Scripted::new([foreign]);
+        let stage = Stage::with(Some(model.clone()), Runtime::Graph).await;
+        let plan = stage.plan(TRIP).await;
+        assert_eq!(plan["planning_source"], "rule", "{plan}");
+        assert_eq!(
+            plan["model_call_traces"][0]["outcome"], "foreign_format",
+            "{plan}"
+        );
+        assert!(
+            plan["fallback_reason"]
+                .as_str()
+                .is_some_and(|why| why.contains("another form")),
+            "{plan}"
+        );
+        assert_eq!(
+            (&plan["tasks"][0]["fields"], model.requests().len()),
+            (&trip(), 1)
+        );
+    }
+}
+
+#[tokio::test]
+async fn stw_t19_a_model_that_pollutes_the_reason_is_cleaned() {
+    let mut polluted = planned("submit");
+    polluted["tasks"][0]["fields"]["reason"] = json!("拜访客户交通火车");
+    let stage = Stage::with(Some(Scripted::new([call(PLAN, polluted)])), Runtime::Graph).await;
+    let plan = stage.plan(TRIP).await;
+    assert_eq!(plan["tasks"][0]["fields"]["reason"], "拜访客户");
+}
+
+#[tokio::test]
+async fn stw_t16_what_is_certain_is_decided_before_a_model_is_asked() {
+    let model = Scripted::new([call(PLAN, planned("submit"))]);
+    let stage = Stage::with(Some(model.clone()), Runtime::Graph).await;
+    stage.plan(TRIP).await;
+    for (words, decision) in [
+        ("好的", "confirm"),
+        ("预算1500元", "supplement"),
+        ("取消", "cancel"),
+    ] {
+        let request = stage.asked(RequestKind::Decide, words);
+        let decided = stage.clerk.request(&thread(), request).await.unwrap();
+        assert_eq!(
+            (
+                &decided["runtime_decision"]["decision"],
+                &decided["planning_source"]
+            ),
+            (&json!(decision), &json!("rule"))
+        );
+    }
+    assert_eq!(model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn stw_33_what_a_model_takes_for_a_consent_is_none() -> Tested {
+    let model = Scripted::new([
+        call(PLAN, planned("submit")),
+        call("decide_next", json!({ "decision": "confirm" })),
+    ]);
+    let stage = Stage::with(Some(model), Runtime::Graph).await;
+    stage.chat(TRIP).await;
+    let again = stage.chat("嗯那就这么着呗").await;
+    assert_ne!(again["pending_interrupt"], Value::Null, "{again}");
+    assert_eq!(stage.tried(), 0);
+    stage.press(Reply::approve()).await;
+    assert_eq!(stage.tried(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_model_decides_where_rules_cannot() {
+    let more = json!({ "decision": "supplement", "fields": { "estimated_amount": 900 } });
+    let model = Scripted::new([call(PLAN, planned("submit")), call("decide_next", more)]);
+    let stage = Stage::with(Some(model), Runtime::Graph).await;
+    stage.plan(TRIP).await;
+    let request = stage.asked(RequestKind::Decide, "便宜点，九百吧");
+    let decided = stage.clerk.request(&thread(), request).await.unwrap();
+    assert_eq!(decided["planning_source"], "llm_function_call", "{decided}");
+    assert_eq!(
+        decided["steward_state"]["tasks"][0]["fields"]["estimated_amount"],
+        900
+    );
+}
+
+#[tokio::test]
+async fn stw_29_no_model_names_a_step_and_none_sees_a_key() {
+    let mut wrong = planned("submit");
+    wrong["tasks"][0]["action_steps"] = json!([{ "action": "submit_application" }]);
+    let model = Scripted::new([call(PLAN, wrong)]);
+    let stage = Stage::with(Some(model.clone()), Runtime::Graph).await;
+    let plan = stage.plan(TRIP).await;
+    assert_eq!(
+        plan["action_steps"].as_array().map(Vec::len),
+        Some(5),
+        "{plan}"
+    );
+    assert_eq!(plan["pending_interrupt"], Value::Null);
+}

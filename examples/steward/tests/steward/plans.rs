@@ -1,0 +1,505 @@
+//! What is understood by rule, and how a conversation goes.
+use serde_json::{Value, json};
+use steward::{
+    Reply,
+    graph::{action, planner, runtime, slots, target},
+    state::RequestKind,
+};
+
+use crate::common::{CLAIM, Stage, TRIP, Tested, claim, thread, trip};
+
+fn names(graph: impl Iterator<Item = std::sync::Arc<str>>) -> Vec<String> {
+    graph.map(|name| name.to_string()).collect()
+}
+
+#[tokio::test]
+async fn stw_1_to_5_the_graphs_have_their_nodes() -> Tested {
+    let stage = Stage::new().await;
+    let deps = stage.clerk.deps();
+    assert_eq!(
+        names(planner(deps)?.node_names()),
+        [
+            "prepare_context",
+            "detect_model_intent",
+            "done",
+            "off_topic",
+            "rule_fallback",
+            "attach_action_steps"
+        ]
+    );
+    assert_eq!(
+        names(slots(deps)?.node_names()),
+        [
+            "slot_prepare_context",
+            "slot_tool_decision",
+            "done",
+            "rule_fallback"
+        ]
+    );
+    assert_eq!(
+        names(runtime(deps)?.node_names()),
+        [
+            "runtime_memory_context",
+            "runtime_action_decision",
+            "runtime_tool_decision",
+            "done",
+            "rule_fallback"
+        ]
+    );
+    let whole = target(deps)?;
+    assert_eq!(
+        names(whole.node_names()),
+        [
+            "prepare_context",
+            "model_intent",
+            "slot_decision",
+            "runtime_decision",
+            "flow_guard",
+            "action_plan",
+            "human_review",
+            "action_execute",
+            "persist_state",
+            "response_adapter",
+        ]
+    );
+    assert_eq!(
+        names(action(deps)?.node_names()),
+        [
+            "action_checkpoint_load",
+            "action_execute_node",
+            "action_checkpoint_persist"
+        ]
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_trip_and_a_claim_are_read_in_both_languages() {
+    let english_trip = "Please apply for a business trip to Shanghai from March 2 to March 5 for a customer visit, by train, budget 1200 yuan";
+    let english_claim = "Reimburse my taxi 86.50 yuan from February 20, receipt.pdf attached";
+    let mut trip_en = trip();
+    (trip_en["reason"], trip_en["destination"]) = (json!("customer visit"), json!("Shanghai"));
+    let mut claim_en = claim();
+    (claim_en["reason"], claim_en["attachments"]) = (json!("taxi"), json!(["receipt.pdf"]));
+    let cases = [
+        (TRIP, "application", "submit", trip()),
+        (english_trip, "application", "submit", trip_en),
+        (CLAIM, "reimbursement", "draft", claim()),
+        (english_claim, "reimbursement", "draft", claim_en),
+    ];
+    for (message, form, goal, fields) in cases {
+        let plan = Stage::new().await.plan(message).await;
+        let task = &plan["tasks"][0];
+        assert_eq!(
+            (&task["form"], &task["goal"]),
+            (&json!(form), &json!(goal)),
+            "{message}"
+        );
+        assert_eq!(task["fields"], fields, "{message}");
+        assert_eq!(plan["planning_source"], "rule");
+        assert_eq!(plan["missing_fields"], json!([]));
+    }
+}
+
+#[tokio::test]
+async fn stw_12_what_is_missing_is_data_of_each_form() {
+    let cases: [(&str, &[&str]); 5] = [
+        (
+            "申请出差",
+            &[
+                "reason",
+                "start_date",
+                "end_date",
+                "destination",
+                "transport",
+                "estimated_amount",
+            ],
+        ),
+        (
+            "报销",
+            &[
+                "expense_date",
+                "category",
+                "amount",
+                "reason",
+                "attachments",
+            ],
+        ),
+        ("关联 R-1", &["application"]),
+        ("attach receipt.pdf", &["reimbursement"]),
+        (CLAIM, &[]),
+    ];
+    for (message, missing) in cases {
+        let plan = Stage::new().await.plan(message).await;
+        assert_eq!(plan["missing_fields"], json!(missing), "{message}");
+        assert_eq!(
+            plan["tasks"][0]["missing_fields"],
+            json!(missing),
+            "{message}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn stw_8_the_state_survives_a_round_trip() -> Tested {
+    let stage = Stage::new().await;
+    stage.chat(TRIP).await;
+    let state = stage.state().await;
+    let stored = serde_json::to_value(&*state)?;
+    assert_eq!(
+        serde_json::from_value::<steward::state::Steward>(stored.clone())?,
+        *state
+    );
+    for field in [
+        "request",
+        "conversation_id",
+        "message",
+        "base_date",
+        "steward_state",
+        "model_call_traces",
+        "intent_result",
+        "slot_decision",
+        "runtime_decision",
+        "action_plan",
+        "action_result",
+        "response",
+        "fallback_reason",
+    ] {
+        assert!(stored.get(field).is_some(), "{field}");
+    }
+    // Every field may be missing: an older state opens.
+    let old: steward::state::Steward = serde_json::from_value(json!({}))?;
+    assert_eq!(old, steward::state::Steward::default());
+    Ok(())
+}
+
+#[tokio::test]
+async fn stw_10_preparing_cleans_and_writes_nothing() {
+    let stage = Stage::new().await;
+    let plan = stage.plan("  申请\u{0} 出差  \n\n 去上海 ").await;
+    let state = stage.state().await;
+    assert_eq!(state.message, "申请 出差\n去上海");
+    assert_eq!(state.base_date, "2026-02-25");
+    assert_eq!(
+        (plan["pending_interrupt"].clone(), stage.tried()),
+        (Value::Null, 0)
+    );
+}
+
+#[tokio::test]
+async fn stw_t3_without_a_model_the_rules_plan_and_say_why() {
+    let plan = Stage::new().await.plan(TRIP).await;
+    assert_eq!(plan["planning_source"], "rule");
+    assert_eq!(plan["fallback_reason"], "there is no model");
+    assert_eq!(plan["model_call_traces"], json!([]));
+}
+
+#[tokio::test]
+async fn stw_14_what_is_about_something_else_has_no_tasks() {
+    let stage = Stage::new().await;
+    let plan = stage.chat("今天天气怎么样？").await;
+    assert_eq!(
+        (&plan["off_topic"], &plan["tasks"]),
+        (&json!(true), &json!([]))
+    );
+    assert!(
+        plan["reply"]
+            .as_str()
+            .is_some_and(|reply| reply.contains("出差")),
+        "{plan}"
+    );
+}
+
+#[tokio::test]
+async fn stw_14_doubt_and_conflicts_never_go_on() {
+    let stage = Stage::new().await;
+    // A trip or a claim?
+    let unsure = stage
+        .chat("3月2日到3月5日出差上海的费用1200元，坐火车，事由拜访客户")
+        .await;
+    assert_eq!(unsure["flow"]["verdict"], "confirm", "{unsure}");
+    assert_eq!(unsure["pending_interrupt"], Value::Null);
+    let sure = stage.chat("申请").await;
+    assert_ne!(sure["pending_interrupt"], Value::Null, "{sure}");
+    stage.press(Reply::approve()).await;
+    assert_eq!(stage.documents().await.applications.len(), 1);
+
+    // The same days again.
+    let again = stage
+        .chat("申请出差：3月4日到3月8日去北京开会，坐飞机，预算3000元")
+        .await;
+    assert_eq!(again["flow"]["verdict"], "block", "{again}");
+    assert!(
+        again["reply"]
+            .as_str()
+            .is_some_and(|reply| reply.contains("A-1")),
+        "{again}"
+    );
+    assert_eq!(again["pending_interrupt"], Value::Null);
+
+    // The same claim again.
+    stage.chat(CLAIM).await;
+    stage.press(Reply::approve()).await;
+    let twice = stage.chat(CLAIM).await;
+    assert_eq!(twice["flow"]["verdict"], "block", "{twice}");
+    assert_eq!(
+        (stage.documents().await.reimbursements.len(), stage.tried()),
+        (1, 2)
+    );
+}
+
+#[tokio::test]
+async fn stw_17_where_it_cannot_be_looked_up_nothing_goes_on() {
+    let stage = Stage::new().await;
+    let request = stage.asked(RequestKind::Chat, TRIP);
+    let broken = crate::common::Books {
+        tables: std::sync::Arc::new(Broken),
+        ..stage.books.clone()
+    };
+    let deps = steward::deps::Deps::new(std::sync::Arc::new(broken), None).unwrap();
+    let clerk = steward::clerk::Clerk::new(
+        &deps,
+        &stage.store,
+        fugato::RunnerOptions::default(),
+        steward::state::Runtime::Graph,
+    )
+    .unwrap();
+    let answer = clerk.request(&thread(), request).await.unwrap();
+    assert_eq!(answer["flow"]["verdict"], "block", "{answer}");
+    assert_eq!(answer["pending_interrupt"], Value::Null);
+    assert!(
+        answer["fallback_reason"]
+            .as_str()
+            .is_some_and(|why| why.contains("down")),
+        "{answer}"
+    );
+}
+
+struct Broken;
+
+#[async_trait::async_trait]
+impl steward::ledger::Ledger for Broken {
+    async fn documents(
+        &self,
+        _: &str,
+    ) -> Result<steward::ledger::Documents, steward::ledger::LedgerError> {
+        Err(steward::ledger::LedgerError::Unavailable(
+            "it is down".into(),
+        ))
+    }
+
+    async fn write(
+        &self,
+        _: &str,
+        _: &steward::ledger::Write,
+    ) -> Result<steward::ledger::Receipt, steward::ledger::LedgerError> {
+        Err(steward::ledger::LedgerError::Unavailable(
+            "it is down".into(),
+        ))
+    }
+}
+
+#[tokio::test]
+async fn stw_13_words_add_what_is_missing() {
+    let stage = Stage::new().await;
+    let first = stage.chat("申请出差去上海拜访客户").await;
+    assert_eq!(
+        first["missing_fields"],
+        json!(["start_date", "end_date", "transport", "estimated_amount"])
+    );
+    stage.chat("3月2日到3月5日").await;
+    let third = stage.chat("火车").await;
+    assert_eq!(
+        third["missing_fields"],
+        json!(["estimated_amount"]),
+        "{third}"
+    );
+    let card = stage.chat("预算1200元").await;
+    assert_eq!(
+        card["pending_interrupt"]["prompt"]["call"]["arguments"],
+        trip(),
+        "{card}"
+    );
+    let done = stage.press(Reply::approve()).await;
+    assert_eq!(done["action_result"]["data"]["document"], "A-1", "{done}");
+}
+
+#[tokio::test]
+async fn stw_13_what_is_said_under_a_card_changes_it_confirms_it_or_cancels_it() {
+    let stage = Stage::new().await;
+    stage.chat(TRIP).await;
+    let changed = stage
+        .press(Reply {
+            text: Some("预算1500元".into()),
+            ..Reply::reject()
+        })
+        .await;
+    let amount = &changed["pending_interrupt"]["prompt"]["call"]["arguments"]["estimated_amount"];
+    assert_eq!(amount, &json!(1500), "{changed}");
+
+    // Words that nobody understands ask again.
+    let again = stage.chat("嗯……这个嘛").await;
+    assert_ne!(again["pending_interrupt"], Value::Null, "{again}");
+    assert_eq!(stage.tried(), 0);
+
+    let done = stage.chat("确认").await;
+    assert_eq!(done["action_result"]["outcome"], "succeeded", "{done}");
+    assert_eq!(
+        stage.documents().await.applications[0].fields["estimated_amount"],
+        1500
+    );
+
+    stage.chat(CLAIM).await;
+    let cancelled = stage.chat("取消").await;
+    assert_eq!(
+        cancelled["action_result"]["outcome"], "cancelled",
+        "{cancelled}"
+    );
+    assert_eq!(
+        (stage.documents().await.reimbursements.len(), stage.tried()),
+        (0, 1)
+    );
+}
+
+#[tokio::test]
+async fn stw_13_the_next_task_comes_when_one_is_done() {
+    let stage = Stage::new().await;
+    let first = stage.chat(&format!("{TRIP}。{CLAIM}")).await;
+    assert_eq!(first["tasks"].as_array().map(Vec::len), Some(2), "{first}");
+    let second = stage.press(Reply::approve()).await;
+    assert_eq!(
+        second["pending_interrupt"]["prompt"]["call"]["name"], "create_reimbursement_draft",
+        "{second}"
+    );
+    stage.press(Reply::approve()).await;
+    let documents = stage.documents().await;
+    assert_eq!(
+        (documents.applications.len(), documents.reimbursements.len()),
+        (1, 1)
+    );
+}
+
+#[tokio::test]
+async fn stw_t15_supplemented_fields_are_in_the_state_that_is_told() {
+    let stage = Stage::new().await;
+    stage.plan("申请出差去上海拜访客户，坐火车").await;
+    let request = stage.asked(RequestKind::Decide, "3月2日到3月5日，预算1200元");
+    let decided = stage.clerk.request(&thread(), request).await.unwrap();
+    assert_eq!(decided["runtime_decision"]["decision"], "supplement");
+    assert_eq!(decided["missing_fields"], json!([]));
+    assert_eq!(
+        decided["steward_state"]["tasks"][0]["fields"],
+        trip(),
+        "{decided}"
+    );
+    assert_eq!(decided["planning_source"], "rule");
+}
+
+#[tokio::test]
+async fn stw_12_slots_are_judged_for_a_form_that_is_named() {
+    let stage = Stage::new().await;
+    let kind = RequestKind::Slots {
+        form: Some(steward::form::FormKind::Reimbursement),
+    };
+    let judged = stage
+        .clerk
+        .request(&thread(), stage.asked(kind, "打车费86.5元"))
+        .await
+        .unwrap();
+    assert_eq!(
+        judged["slot_decision"]["fields"],
+        json!({ "amount": 86.5, "category": "transport" })
+    );
+    assert_eq!(
+        judged["slot_decision"]["missing_fields"],
+        json!(["expense_date", "reason", "attachments"])
+    );
+}
+
+#[tokio::test]
+async fn stw_23_steps_are_on_each_task_and_on_the_plan() {
+    let stage = Stage::new().await;
+    let plan = stage.plan(TRIP).await;
+    let names = |steps: &Value| -> Vec<String> {
+        let steps = steps.as_array().cloned().unwrap_or_default();
+        steps
+            .iter()
+            .filter_map(|step| step["action"].as_str().map(str::to_owned))
+            .collect()
+    };
+    let whole = [
+        "fill_application_fields",
+        "build_application_preview",
+        "validate_required_fields",
+        "run_duplicate_precheck",
+        "submit_application",
+    ];
+    assert_eq!(names(&plan["action_steps"]), whole);
+    assert_eq!(names(&plan["tasks"][0]["action_steps"]), whole);
+    let offered = &plan["tasks"][0]["suggested_actions"][0];
+    assert_eq!(
+        (&offered["step"]["action"], &offered["arguments"]),
+        (&json!("submit_application"), &trip())
+    );
+    assert_eq!(offered["step"]["confirmation_required"], true);
+}
+
+#[tokio::test]
+async fn stw_w5_phases_are_told_in_order() -> Tested {
+    use fugato::stream::EventKind;
+    use futures::StreamExt as _;
+    let stage = Stage::new().await;
+    let request = stage.asked(RequestKind::Chat, TRIP);
+    let events: Vec<_> = stage
+        .clerk
+        .runner()
+        .start(&thread(), crate::common::requested(request))
+        .collect()
+        .await;
+    let mut phases: Vec<String> = events
+        .into_iter()
+        .filter_map(|event| match event.kind {
+            EventKind::Status { code, .. } => Some(code),
+            _ => None,
+        })
+        .collect();
+    phases.dedup();
+    assert_eq!(
+        phases,
+        [
+            "planning",
+            "judging_fields",
+            "executing",
+            "waiting_for_confirmation"
+        ]
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn stw_w4_w7_the_log_tells_which_nodes_a_request_went_through() -> Tested {
+    let stage = Stage::new().await;
+    stage.chat(TRIP).await;
+    stage.press(Reply::approve()).await;
+    let runs = stage.clerk.runner().trace(&thread()).await?;
+    let mut nodes: Vec<_> = runs[0]
+        .tasks
+        .iter()
+        .map(|task| task.node().to_owned())
+        .collect();
+    nodes.dedup();
+    for node in [
+        "detect_model_intent",
+        "rule_fallback",
+        "flow_guard",
+        "action_plan",
+        "human_review",
+        "action_execute_node",
+        "persist_state",
+        "response_adapter",
+    ] {
+        assert!(nodes.iter().any(|known| known == node), "{node}: {nodes:?}");
+    }
+    assert!(runs[0].tasks.iter().any(|task| task.took().is_some()));
+    Ok(())
+}

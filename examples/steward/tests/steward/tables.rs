@@ -1,0 +1,159 @@
+//! The tables, in SQLite and on a PostgreSQL server.
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use servers::Postgres;
+use steward::ledger::{self, Ledger, LedgerError, Receipt, Write};
+
+use crate::common::{Tested, claim, fields, trip};
+
+fn submit() -> Write {
+    Write::Submit {
+        employee: "ann".into(),
+        fields: fields(trip()),
+    }
+}
+
+fn written(document: &str) -> Receipt {
+    Receipt::Written {
+        document: document.into(),
+    }
+}
+
+/// What every database does.
+async fn keeps_to_the_contract(ledger: &dyn Ledger) -> Tested {
+    let draft = Write::Draft {
+        employee: "ann".into(),
+        fields: fields(trip()),
+    };
+    assert_eq!(ledger.write("k1", &draft).await?, written("A-1"));
+    // A repeat is told the same; the same key with another write is an error.
+    assert_eq!(ledger.write("k1", &draft).await?, written("A-1"));
+    assert!(
+        matches!(ledger.write("k1", &submit()).await, Err(LedgerError::KeyReused { key }) if key == "k1")
+    );
+    let twice = ledger.write("k2", &draft).await?;
+    assert!(matches!(twice, Receipt::Refused { why } if why.contains("A-1")));
+
+    // The draft is handed in, once.
+    assert_eq!(ledger.write("k3", &submit()).await?, written("A-1"));
+    let twice = ledger.write("k4", &submit()).await?;
+    assert!(matches!(twice, Receipt::Refused { why } if why.contains("A-1")));
+    // Somebody else may travel on the same days.
+    let other = Write::Submit {
+        employee: "bob".into(),
+        fields: fields(trip()),
+    };
+    assert_eq!(ledger.write("k5", &other).await?, written("A-2"));
+
+    let claimed = Write::Claim {
+        employee: "ann".into(),
+        fields: fields(claim()),
+    };
+    assert_eq!(ledger.write("k6", &claimed).await?, written("R-1"));
+    let link = |application: &str| Write::Link {
+        employee: "ann".into(),
+        reimbursement: "R-1".into(),
+        application: application.into(),
+    };
+    let foreign = ledger.write("k7", &link("A-2")).await?;
+    assert!(matches!(foreign, Receipt::Refused { why } if why.contains("there are A-1")));
+    assert_eq!(ledger.write("k8", &link("A-1")).await?, written("R-1"));
+    let attach = Write::Attach {
+        employee: "ann".into(),
+        reimbursement: "R-1".into(),
+        attachments: vec!["发票.pdf".into(), "it's \"odd\".png".into()],
+    };
+    assert_eq!(ledger.write("k9", &attach).await?, written("R-1"));
+
+    let documents = serde_json::to_value(ledger.documents("ann").await?)?;
+    let mut claim = claim();
+    (claim["application"], claim["attachments"]) =
+        (json!("A-1"), json!(["it's \"odd\".png", "发票.pdf"]));
+    let sorted = |mut documents: Value| {
+        if let Some(files) = documents["reimbursements"][0]["fields"]["attachments"].as_array_mut()
+        {
+            files.sort_by_key(ToString::to_string);
+        }
+        documents
+    };
+    let expected = json!({
+        "applications": [{ "id": "A-1", "status": "submitted", "fields": trip() }],
+        "reimbursements": [{ "id": "R-1", "status": "draft", "fields": claim }],
+    });
+    assert_eq!(sorted(documents), sorted(expected));
+    Ok(())
+}
+
+/// Whoever presses at the same time, under one key or under many: it is handed in once.
+async fn is_handed_in_once(ledger: Arc<dyn Ledger>) -> Tested {
+    let writes = (0..8).map(|nth| {
+        let ledger = ledger.clone();
+        tokio::spawn(async move { ledger.write(&format!("race-{}", nth % 2), &submit()).await })
+    });
+    let mut told = vec![];
+    for write in writes.collect::<Vec<_>>() {
+        told.push(write.await??);
+    }
+    let done = told
+        .iter()
+        .filter(|receipt| matches!(receipt, Receipt::Written { .. }));
+    assert!(done.count() >= 1, "{told:?}");
+    assert_eq!(ledger.documents("ann").await?.applications.len(), 1);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stw_25_sqlite_writes_once_for_each_key() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("steward.db").display().to_string();
+    keeps_to_the_contract(&*ledger::open(&path).await?).await?;
+    // Another process finds it.
+    let again = ledger::open(&format!("sqlite:{path}")).await?;
+    assert_eq!(again.documents("ann").await?.applications.len(), 1);
+    is_handed_in_once(ledger::open(":memory:").await?).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stw_25_postgres_writes_once_for_each_key() -> Tested {
+    let Some(server) = Postgres::start() else {
+        return Ok(());
+    };
+    keeps_to_the_contract(&*ledger::open(server.url()).await?).await?;
+    let other = Postgres::start().ok_or("it was there before")?;
+    is_handed_in_once(ledger::open(other.url()).await?).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_is_found_again_after_it_was_killed() -> Tested {
+    let Some(server) = Postgres::start() else {
+        return Ok(());
+    };
+    let ledger = ledger::open(server.url()).await?;
+    ledger.write("k1", &submit()).await?;
+    server.kill9();
+    assert!(matches!(
+        ledger.documents("ann").await,
+        Err(LedgerError::Unavailable(_))
+    ));
+    server.restart();
+    // The connection that broke is left, and the key is known.
+    assert_eq!(ledger.write("k1", &submit()).await?, written("A-1"));
+    assert_eq!(ledger.documents("ann").await?.applications.len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_address_that_names_no_tables_is_refused_without_its_password() {
+    for address in [
+        "",
+        "mysql://ann:secret@host/db",
+        "postgres://ann:secret@host:port/db",
+    ] {
+        let error = ledger::open(address).await.err().unwrap().to_string();
+        assert!(
+            error.contains("allowed are a path") && !error.contains("secret"),
+            "{error}"
+        );
+    }
+}
