@@ -71,6 +71,10 @@ pub(crate) async fn open(
         reason = "without servers there is nothing to connect to"
     )
 )]
+#[cfg_attr(
+    all(feature = "postgres", not(any(feature = "mysql", feature = "redis"))),
+    expect(unused_variables, reason = "this server keeps documents, too")
+)]
 async fn connect(scheme: &str, address: &str, folder: &Path) -> Option<Result<Store, BoxError>> {
     match scheme {
         #[cfg(feature = "postgres")]
