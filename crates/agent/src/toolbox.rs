@@ -12,8 +12,8 @@ use fugato_graph::{BoxError, Context, Effect, EffectError, Meter, Note, digest};
 use fugato_state::{Question, State, ToolCall, ToolSchema};
 use fugato_stream::EventKind;
 use fugato_tool::{
-    Access, Admitted, Called, ConfirmCard, Detail, GateChain, GatePolicy, GatedCall, InDoubt, Registry,
-    Round, ToolContext, ToolFailure, ToolResult, Verdict, Visibility, preview,
+    Access, Admitted, Called, ConfirmCard, Detail, GateChain, GatePolicy, GatedCall, InDoubt,
+    Registry, Round, ToolContext, ToolFailure, ToolResult, Verdict, Visibility, preview,
 };
 use serde_json::Value;
 

@@ -312,6 +312,54 @@ async fn stw_t10_k24_a_submission_is_made_once_wherever_it_dies() -> Tested {
     Ok(())
 }
 
+/// A tool that loses its answer so often, under a key that the other side recognises.
+struct Loses(AtomicU32);
+
+#[async_trait]
+impl Tool<Desk, Change> for Loses {
+    type Input = Claim;
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::write("submit_application", "Submits it.").effect(EffectClass::Keyed)
+    }
+
+    async fn call(
+        &self,
+        _: ToolContext<'_, Desk>,
+        Claim { amount }: Claim,
+    ) -> Result<ToolOutput<Change>, ToolFailure> {
+        if self.0.fetch_sub(1, Ordering::SeqCst) > 1 {
+            return Err(ToolFailure::failed("the answer was lost").unsettled());
+        }
+        Ok(ToolOutput::new("submitted").update(Change::Submitted(amount)))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_not_settled_has_no_result_and_is_tried_again() -> Tested {
+    let registry = Registry::<Desk, Change>::builder().tool(Loses(3.into()));
+    let sequences = GuardedSequences::new(Toolbox::new(registry.build()?));
+    let sequences = sequences.action("submit", ["submit_application"]);
+    let (plan, step) = sequences.into_nodes();
+    // The two nodes in a wiring of one's own.
+    let graph = Graph::<Desk>::starting_at("plan")
+        .node("plan", plan)
+        .node("step", step)
+        .edge("plan", "step")
+        .edge("step", END)
+        .policy("step", fugato_graph::NodePolicy::default().attempts(2))
+        .build()?;
+    let runner = Runner::new(graph, Arc::new(MemoryLog::default()));
+    let failed = runner
+        .start(&thread(), request("r1", "submit", lunch()))
+        .await;
+    assert!(failed.is_err(), "{failed:?}");
+    let ended = runner.retry(&thread()).await?;
+    assert_eq!(end(&ended), Some(ActionEnd::Done));
+    assert_eq!(ended.state().submitted, [7]);
+    Ok(())
+}
+
 #[tokio::test]
 async fn l9_a_wanted_call_goes_through_its_gates() -> Tested {
     let (count, submit) = counted();

@@ -42,7 +42,8 @@ impl<S, U> Admitted<S, U> {
 
     /// Executes the call as an effect of the outside world: an error says that nobody knows whether
     /// a tool of class [`EffectClass::Once`] did what it does, so that no receipt may be written.
-    /// Any other class may be repeated, and what went wrong is a result.
+    /// Any other class may be repeated, and what went wrong is a result, unless the failure is
+    /// [`unsettled`](ToolFailure::unsettled).
     pub async fn act(self, cx: ToolContext<'_, S>) -> Result<ToolResult<U>, InDoubt>
     where
         S: Sync,

@@ -9,7 +9,7 @@ use fugato::{
     tool::{GateChain, Registry, ToolSpec},
 };
 use serde::Deserialize as _;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::{
     deps::Deps,
@@ -107,6 +107,17 @@ pub const WHITELIST: [Action; 11] = [
 /// The whitelisted action of this name.
 pub fn find(name: &str) -> Option<Action> {
     WHITELIST.into_iter().find(|action| action.name == name)
+}
+
+/// What an action does, in English and Chinese.
+pub fn tool_words(name: &str) -> Option<(&'static str, &'static str)> {
+    Some(match find(name)?.work {
+        Work::Fill => ("filling in the form", "填写表单"),
+        Work::Preview => ("showing a preview", "生成预览"),
+        Work::Validate => ("looking for what is missing", "检查必填项"),
+        Work::Precheck => ("looking for duplicates", "检查重复"),
+        Work::Write => ("writing", "写入单据"),
+    })
 }
 
 /// The steps that carry out a task, in order.
@@ -269,17 +280,7 @@ impl Action {
 
 /// The fields of any form, and which form it is.
 fn any_form(forms: &Forms) -> Option<fugato::state::Schema> {
-    let mut properties: Map<String, Value> = forms
-        .iter()
-        .flat_map(|form| {
-            let schema = form.schema();
-            schema
-                .get("properties")
-                .and_then(Value::as_object)
-                .cloned()
-                .unwrap_or_default()
-        })
-        .collect();
+    let mut properties = forms.properties();
     let names: Vec<_> = forms.iter().map(|form| json!(form.name)).collect();
     properties.insert("form".into(), json!({ "type": "string", "enum": names }));
     let schema = json!({ "type": "object", "properties": properties, "required": ["form"], "additionalProperties": false });

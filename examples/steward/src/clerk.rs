@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use fugato::{
-    Answers, Ended, RunError, Runner, RunnerOptions,
+    Answers, Ended, Graph, RunError, Runner, RunnerOptions,
     agent::{FallbackError, GraphFallback, ShortAnswer},
     graph::{BoxError, RunErrorKind, Standing},
     state::{Interrupt, ThreadId},
@@ -23,7 +23,6 @@ use crate::{
 /// Takes requests, and answers them. Cheap to clone.
 #[derive(Clone)]
 pub struct Clerk {
-    desk: Arc<Desk>,
     deps: Deps,
     runtime: Runtime,
     graph: Runner<Steward>,
@@ -87,22 +86,31 @@ impl Clerk {
     pub fn new<T: ThreadStore + 'static>(
         deps: &Deps,
         store: &Arc<T>,
-        options: RunnerOptions,
+        options: &RunnerOptions,
         runtime: Runtime,
     ) -> Result<Self, BoxError> {
-        let main = Runner::new(graph::target(deps)?, store.clone()).options(options.clone());
+        let run = |graph| Runner::new(graph, store.clone()).options(options.clone());
+        Self::over(deps, runtime, run)
+    }
+
+    /// Over whatever runs a graph; both paths have to run on the same log.
+    pub fn over(
+        deps: &Deps,
+        runtime: Runtime,
+        run: impl Fn(Graph<Steward>) -> Runner<Steward>,
+    ) -> Result<Self, BoxError> {
+        let main = run(graph::target(deps)?);
         #[expect(
             deprecated,
             reason = "it stands in until the condition of its removal holds"
         )]
-        let legacy = Runner::new(graph::legacy(deps)?, store.clone()).options(options);
+        let legacy = run(graph::legacy(deps)?);
         let fallback = GraphFallback::graph(main.clone(), "legacy", legacy.clone()).record(
             |fall: &fugato::agent::Fall| Update::FellBack {
                 reason: fall.reason.clone(),
             },
         );
         Ok(Self {
-            desk: deps.desk.clone(),
             deps: deps.clone(),
             runtime,
             graph: main,
@@ -113,7 +121,7 @@ impl Clerk {
 
     /// What runs its conversations.
     pub fn runner(&self) -> &Runner<Steward> {
-        self.on(self.runtime)
+        self.path(self.runtime)
     }
 
     /// The path that is switched on.
@@ -123,7 +131,7 @@ impl Clerk {
 
     /// The forms and words.
     pub fn desk(&self) -> &Desk {
-        &self.desk
+        &self.deps.desk
     }
 
     /// What it is made of.
@@ -131,7 +139,7 @@ impl Clerk {
         &self.deps
     }
 
-    fn on(&self, runtime: Runtime) -> &Runner<Steward> {
+    fn path(&self, runtime: Runtime) -> &Runner<Steward> {
         match runtime {
             Runtime::Graph => &self.graph,
             Runtime::Legacy => &self.legacy,
@@ -158,7 +166,7 @@ impl Clerk {
                 }
                 // A crash has left a run: it goes on before another one begins.
                 RunErrorKind::Unfinished => {
-                    let recovered = self.on(runtime).recover(thread).await;
+                    let recovered = self.path(runtime).recover(thread).await;
                     self.stood_in(runtime, thread, recovered).await?;
                     match self.begin(runtime, thread, &request).await {
                         Err(error) if matches!(error.kind, RunErrorKind::Waiting { .. }) => {
@@ -174,7 +182,7 @@ impl Clerk {
             },
             ended => self.stood_in(runtime, thread, ended).await?,
         };
-        self.answer(&ended)
+        Ok(self.answer(&ended))
     }
 
     /// Carries an action out, and answers its question if a person has.
@@ -216,8 +224,8 @@ impl Clerk {
         };
         let id = fugato::state::InterruptId(said.interrupt_id.into());
         let answers = Answers::none().approving(id, reply, said.digest)?;
-        let ended = self.on(runtime).resume(thread, answers).await;
-        self.answer(&self.stood_in(runtime, thread, ended).await?)
+        let ended = self.path(runtime).resume(thread, answers).await;
+        Ok(self.answer(&self.stood_in(runtime, thread, ended).await?))
     }
 
     async fn begin(
@@ -228,8 +236,8 @@ impl Clerk {
     ) -> Result<Ended<Steward>, RunError> {
         let input = Update::Requested(Box::new(request.clone()));
         match request.key() {
-            Some(key) => self.on(runtime).start_keyed(thread, key, input).await,
-            None => self.on(runtime).start(thread, input).await,
+            Some(key) => self.path(runtime).start_keyed(thread, key, input).await,
+            None => self.path(runtime).start(thread, input).await,
         }
     }
 
@@ -253,11 +261,11 @@ impl Clerk {
         thread: &ThreadId,
         request: &Request,
     ) -> Result<Ended<Steward>, ClerkError> {
-        let pending = match self.on(runtime).standing(thread).await? {
+        let pending = match self.path(runtime).standing(thread).await? {
             Standing::Waiting(open) => open,
             _ => vec![],
         };
-        let state = self.on(runtime).state(thread).await?;
+        let state = self.path(runtime).state(thread).await?;
         let in_talk = state.is_some_and(|state| {
             state
                 .request
@@ -274,7 +282,7 @@ impl Clerk {
             return Err(ClerkError::Waiting { pending });
         }
         let answers = Answers::only(Reply::say(request.message.as_str()))?;
-        let ended = self.on(runtime).resume(thread, answers).await;
+        let ended = self.path(runtime).resume(thread, answers).await;
         self.stood_in(runtime, thread, ended).await
     }
 
@@ -287,16 +295,16 @@ impl Clerk {
         request: &Request,
         error: RunError,
     ) -> Result<Value, ClerkError> {
-        if let Standing::Failed { .. } = self.on(runtime).standing(thread).await? {
+        if let Standing::Failed { .. } = self.path(runtime).standing(thread).await? {
             let retried = match self.legacy.retry(thread).await {
                 Err(error) if matches!(error.kind, RunErrorKind::GraphChanged { .. }) => {
                     self.graph.retry(thread).await
                 }
                 retried => retried,
             };
-            return self.answer(&self.stood_in(runtime, thread, retried).await?);
+            return Ok(self.answer(&self.stood_in(runtime, thread, retried).await?));
         }
-        let state = self.on(runtime).state(thread).await?;
+        let state = self.path(runtime).state(thread).await?;
         let same =
             |state: &Arc<Steward>| state.request.as_ref().and_then(Request::key) == request.key();
         match state.filter(same).and_then(|state| state.response.clone()) {
@@ -305,17 +313,17 @@ impl Clerk {
         }
     }
 
-    fn answer(&self, ended: &Ended<Steward>) -> Result<Value, ClerkError> {
+    fn answer(&self, ended: &Ended<Steward>) -> Value {
         if let Ended::Finished {
             output: Some(output),
             ..
         } = ended
             && !output.is_null()
         {
-            return Ok(output.clone());
+            return output.clone();
         }
         let pending = ended.interrupts().first();
-        Ok(json!(Response::of(&self.desk, ended.state(), pending)))
+        json!(Response::of(&self.deps.desk, ended.state(), pending))
     }
 }
 

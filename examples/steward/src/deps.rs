@@ -108,7 +108,7 @@ fn now() -> Millis {
 
 impl fmt::Debug for Deps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let model = self.model.as_ref().map(|model| model.name());
+        let model = self.model.as_ref().map(ChatModel::name);
         f.debug_struct("Deps")
             .field("model", &model)
             .field("policy", &self.policy)

@@ -151,16 +151,26 @@ impl Forms {
             };
             fields.insert(name.clone(), read.map_err(refused)?);
         }
-        self.check(form, &fields)?;
+        form.check(&fields)?;
         Ok(fields)
     }
 
-    fn check(&self, form: &Form, fields: &Fields) -> Result<(), FieldError> {
+    /// The schemas of all fields of all forms, by their names.
+    pub fn properties(&self) -> Fields {
+        let fields = self.iter().flat_map(|form| &form.fields);
+        fields
+            .map(|field| (field.name.clone(), field.schema()))
+            .collect()
+    }
+}
+
+impl Form {
+    fn check(&self, fields: &Fields) -> Result<(), FieldError> {
         let of = |name: &str| fields.get(name).and_then(Value::as_str);
         match (of("start_date"), of("end_date")) {
             // Days in this form are ordered as texts.
             (Some(start), Some(end)) if end < start => Err(FieldError {
-                form: form.en.clone(),
+                form: self.en.clone(),
                 field: "end_date".into(),
                 given: json!(end).to_string(),
                 allowed: format!("a trip that begins on {start} ends on that day or later"),
@@ -168,9 +178,7 @@ impl Forms {
             _ => Ok(()),
         }
     }
-}
 
-impl Form {
     /// The names of its fields.
     pub fn names(&self) -> Vec<&str> {
         self.fields

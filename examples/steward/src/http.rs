@@ -80,7 +80,9 @@ async fn execute(State(clerk): Front, Extension(caller): Who, sent: Sent) -> Ser
 /// The applications and claims of whoever asks.
 async fn documents(State(clerk): Front, Extension(caller): Who) -> Served<Json<Value>> {
     let read = clerk.deps().ledger.documents(&employee(&caller)).await;
-    Ok(Json(json!(read.map_err(HttpError::tables)?)))
+    Ok(Json(json!(
+        read.map_err(|error| HttpError::tables(&error))?
+    )))
 }
 
 async fn answered(clerk: &Clerk, asked: Asked, kind: RequestKind) -> Served<Json<Value>> {

@@ -2,6 +2,7 @@
 
 pub mod action;
 mod ask;
+pub mod check;
 pub mod clerk;
 pub mod deps;
 pub mod form;
@@ -19,6 +20,7 @@ pub mod service;
 pub mod state;
 mod thinking;
 
+pub use action::tool_words;
 pub use ask::Asked;
 pub use legacy::Sequence;
 pub use nodes::{Reply, ReplyAction};

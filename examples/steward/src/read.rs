@@ -129,8 +129,8 @@ impl Reader {
 
     /// Everything that a text says about the fields of a form, in canonical form.
     pub fn facts(&self, form: &Form, text: &str, base: jiff::civil::Date) -> Fields {
-        let bare = self.without_names(text);
-        let (days, rest) = self.days.read(&bare, base);
+        let unnamed = self.without_names(text);
+        let (days, rest) = self.days.read(&unnamed, base);
         let mut fields = Fields::new();
         let mut put = |name: &str, value: Option<Value>| {
             if let Some(value) = value {
@@ -142,12 +142,12 @@ impl Reader {
                 (FieldKind::Day, "end_date") => days.get(1).map(|day| json!(day.to_string())),
                 (FieldKind::Day, _) => days.first().map(|day| json!(day.to_string())),
                 (FieldKind::Amount, _) => self.amount(&rest),
-                (FieldKind::Choice, _) => field.chosen(&bare).map(|means| json!(means)),
+                (FieldKind::Choice, _) => field.chosen(&unnamed).map(|means| json!(means)),
                 (FieldKind::Files, _) => Some(self.files(text))
                     .filter(|it| !it.is_empty())
                     .map(|it| json!(it)),
                 (FieldKind::Document, name) => self.document(text, name),
-                (FieldKind::Text, "destination") => self.city(&bare).map(|city| json!(city)),
+                (FieldKind::Text, "destination") => self.city(&unnamed).map(|city| json!(city)),
                 (FieldKind::Text, _) => self.reasons.read(form.name, &rest).map(|it| json!(it)),
             };
             put(&field.name, value);

@@ -1,7 +1,7 @@
 //! What must hold before something is written, whoever asks for it.
 use std::sync::Arc;
 
-use fugato::state::ToolCall;
+use fugato::state::{Role, ToolCall};
 use fugato::tool::{Access, ConfirmCard, GatePolicy, GatedCall, NeedsEvidence, Verdict};
 use serde_json::Value;
 
@@ -120,21 +120,13 @@ pub(crate) fn title(action: &str, chinese: bool) -> &str {
 
 /// The language of answers: what the request says, or else that of the words.
 pub(crate) fn speaks_chinese(state: &Steward) -> bool {
-    match state
-        .request
-        .as_ref()
-        .and_then(|request| request.lang.as_deref())
-    {
-        Some(lang) => lang == "zh",
-        None => {
-            let said = state
-                .history
-                .iter()
-                .rev()
-                .find(|message| message.role == fugato::state::Role::User);
-            said.is_some_and(|message| is_chinese(&message.content))
-        }
+    let request = state.request.as_ref();
+    if let Some(lang) = request.and_then(|request| request.lang.as_deref()) {
+        return lang == "zh";
     }
+    let mut said = state.history.iter().rev();
+    let last = said.find(|message| message.role == Role::User);
+    last.is_some_and(|message| is_chinese(&message.content))
 }
 
 /// The kinds whose checks are kept.

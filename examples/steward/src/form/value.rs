@@ -38,17 +38,11 @@ pub(super) fn read(field: &Field, value: &Value) -> Result<Value, String> {
 fn choice(field: &Field, text: Option<&str>) -> Result<Value, String> {
     let exact = text.filter(|text| field.words.iter().any(|choice| choice.means == *text));
     let meant = exact.or_else(|| field.chosen(text?));
-    match meant {
-        Some(means) => Ok(json!(means)),
-        None => {
-            let allowed: Vec<_> = field
-                .words
-                .iter()
-                .map(|choice| choice.means.as_str())
-                .collect();
-            Err(format!("allowed are {}", allowed.join(", ")))
-        }
-    }
+    let allowed = || {
+        let words = field.words.iter().map(|choice| choice.means.as_str());
+        format!("allowed are {}", words.collect::<Vec<_>>().join(", "))
+    };
+    meant.map(|word| json!(word)).ok_or_else(allowed)
 }
 
 fn files(value: &Value) -> Result<Value, String> {

@@ -31,7 +31,7 @@ pub fn planner(deps: &Deps) -> Result<Graph<State>, BuildError> {
     };
     Graph::<State>::starting_at("prepare_context")
         .node("prepare_context", async |cx: Context<State>| {
-            cx.emit(phase("planning"))
+            cx.emit(phase("planning"));
         })
         .node(
             "detect_model_intent",

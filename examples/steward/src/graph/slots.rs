@@ -30,7 +30,7 @@ pub fn slots(deps: &Deps) -> Result<Graph<State>, BuildError> {
     };
     Graph::<State>::starting_at("slot_prepare_context")
         .node("slot_prepare_context", async |cx: Context<State>| {
-            cx.emit(phase("judging_fields"))
+            cx.emit(phase("judging_fields"));
         })
         .node(
             "slot_tool_decision",

@@ -27,7 +27,7 @@ pub fn target(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
         .subgraph(
             "model_intent",
             &planner(deps)?,
-            about,
+            about(),
             |_: &Steward, inner| {
                 let intent = inner.value.clone().map(Update::Understood);
                 inner.judged().into_iter().chain(intent).collect::<Vec<_>>()
@@ -36,7 +36,7 @@ pub fn target(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
         .subgraph(
             "slot_decision",
             &slots(deps)?,
-            about,
+            about(),
             |_: &Steward, inner| {
                 let filled = inner.value.clone().map(Update::Filled);
                 inner.judged().into_iter().chain(filled).collect::<Vec<_>>()
@@ -45,7 +45,7 @@ pub fn target(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
         .subgraph(
             "runtime_decision",
             &runtime(deps)?,
-            about,
+            about(),
             |_: &Steward, inner| {
                 let decided = inner.value.clone().map(Update::Decided);
                 inner
@@ -107,7 +107,7 @@ pub fn target(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
     let graph = actions(
         graph,
         deps,
-        Around {
+        &Around {
             on_words: "runtime_decision",
             next_task: "slot_decision",
         },
@@ -150,7 +150,7 @@ pub fn legacy(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
     let graph = actions(
         graph,
         deps,
-        Around {
+        &Around {
             on_words: "legacy",
             next_task: "legacy",
         },
@@ -170,7 +170,7 @@ struct Around {
 fn actions(
     graph: GraphBuilder<Steward>,
     deps: &Deps,
-    around: Around,
+    around: &Around,
 ) -> Result<GraphBuilder<Steward>, BoxError> {
     let toolbox: Toolbox<Steward> = action::toolbox(deps)?;
     let (plan, _) = action::sequences(toolbox.clone()).into_nodes();
@@ -240,8 +240,8 @@ fn actions(
         .output(|state: &Steward| json!(state.response)))
 }
 
-fn about<T>(entering: Entering<'_, Steward>) -> Result<Thinking<T>, BoxError> {
-    Ok(Thinking::about(Situation::of(entering.state())))
+fn about<T>() -> impl Fn(Entering<'_, Steward>) -> Result<Thinking<T>, BoxError> {
+    |entering| Ok(Thinking::about(Situation::of(entering.state())))
 }
 
 /// Where a request begins.
@@ -263,8 +263,8 @@ fn decided(state: &Steward) -> &'static str {
             "human_review"
         }
         (Some(RuntimeDecision::NewRequest), true) => "model_intent",
-        (Some(RuntimeDecision::Supplement { .. }), _) => "slot_decision",
-        (Some(RuntimeDecision::Next | RuntimeDecision::Confirm), true) => "slot_decision",
+        (Some(RuntimeDecision::Supplement { .. }), _)
+        | (Some(RuntimeDecision::Next | RuntimeDecision::Confirm), true) => "slot_decision",
         _ => "persist_state",
     }
 }

@@ -34,7 +34,7 @@ impl HttpError {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", message)
     }
 
-    pub(super) fn tables(error: LedgerError) -> Self {
+    pub(super) fn tables(error: &LedgerError) -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "store_unavailable",

@@ -75,7 +75,7 @@ pub fn conflicts(documents: &Documents, form: FormKind, fields: &Fields) -> Vec<
 pub(super) fn decide(documents: &Documents, write: &Write) -> Result<Vec<Change>, String> {
     match write {
         Write::Submit { fields, .. } => {
-            refuse(conflicts(documents, FormKind::Application, fields))?;
+            refuse(&conflicts(documents, FormKind::Application, fields))?;
             Ok(vec![match same_draft(documents, fields) {
                 Some(draft) => Change::Submit {
                     id: draft.id.clone(),
@@ -92,7 +92,7 @@ pub(super) fn decide(documents: &Documents, write: &Write) -> Result<Vec<Change>
             )]),
         },
         Write::Claim { fields, .. } => {
-            refuse(conflicts(documents, FormKind::Reimbursement, fields))?;
+            refuse(&conflicts(documents, FormKind::Reimbursement, fields))?;
             if let Some(application) = fields.get("application").and_then(Value::as_str) {
                 known(&documents.applications, application)?;
             }
@@ -154,7 +154,7 @@ fn insert(form: FormKind, status: DocumentStatus, fields: &Fields) -> Change {
     }
 }
 
-fn refuse(conflicts: Vec<String>) -> Result<(), String> {
+fn refuse(conflicts: &[String]) -> Result<(), String> {
     if conflicts.is_empty() {
         Ok(())
     } else {

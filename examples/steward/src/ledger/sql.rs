@@ -199,11 +199,10 @@ fn insert(
     let (names, values): (Vec<_>, Vec<_>) = filled.unzip();
     let first = [Cell::Int(new), text(employee), text(status.word())];
     let sql = format!(
-        "INSERT INTO {table} (number, employee, status{}) VALUES (?, ?, ?{})",
-        names
-            .iter()
-            .map(|name| format!(", {name}"))
-            .collect::<String>(),
+        "INSERT INTO {table} ({}) VALUES (?, ?, ?{})",
+        [&["number", "employee", "status"][..], &names]
+            .concat()
+            .join(", "),
         ", ?".repeat(names.len()),
     );
     let mut statements = vec![statement(&sql, first.into_iter().chain(values))];

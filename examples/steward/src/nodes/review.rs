@@ -85,7 +85,7 @@ pub(crate) fn answered(state: &Steward, reply: &Reply) -> Vec<Update> {
     };
     match (reply.action, words) {
         (ReplyAction::Approve, _) => agreed("button"),
-        (ReplyAction::Reject, None) | (ReplyAction::Say, None) => vec![Update::Declined],
+        (ReplyAction::Reject | ReplyAction::Say, None) => vec![Update::Declined],
         (action, Some(words)) => match ShortAnswer::of(words) {
             // No model's reading of words is a consent: only the whole of them, by rule.
             Some(ShortAnswer::Yes | ShortAnswer::Continue) if action == ReplyAction::Say => {

@@ -51,7 +51,7 @@ impl Reader {
                 (Some((kind, _)), Some((last, _, said)))
                     if kind == *last && self.days().read(part, base).0.is_empty() =>
                 {
-                    said.push_str("，");
+                    said.push('，');
                     said.push_str(part);
                 }
                 (Some((kind, confidence)), _) => {
@@ -62,12 +62,12 @@ impl Reader {
                     ));
                 }
                 (None, Some((.., said))) => {
-                    said.push_str("，");
+                    said.push('，');
                     said.push_str(part);
                 }
                 (None, None) => {
                     before.push_str(part);
-                    before.push_str("，");
+                    before.push('，');
                 }
             }
         }

@@ -6,7 +6,7 @@ use fugato::{
     state::{Message, Schema},
 };
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Desk, Service, Situation, outline, taken};
 use crate::{
@@ -68,17 +68,7 @@ impl Service for Planner {
     }
 
     fn function(&self, _: &Situation) -> ToolSchema {
-        let fields: Map<String, Value> = self
-            .0
-            .forms
-            .iter()
-            .flat_map(|form| {
-                form.schema()["properties"]
-                    .as_object()
-                    .cloned()
-                    .unwrap_or_default()
-            })
-            .collect();
+        let fields = self.0.forms.properties();
         let names: Vec<_> = self.0.forms.iter().map(|form| json!(form.name)).collect();
         let schema = json!({
             "type": "object",

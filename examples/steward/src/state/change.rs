@@ -132,8 +132,8 @@ pub(super) fn apply(state: &mut Steward, update: Update) {
         Update::Understood(intent) => understood(state, intent),
         Update::Filled(slots) => {
             if let Some(task) = state.steward_state.find_mut(&slots.task_id) {
-                task.fields = slots.fields.clone();
-                task.missing_fields = slots.missing_fields.clone();
+                task.fields.clone_from(&slots.fields);
+                task.missing_fields.clone_from(&slots.missing_fields);
             }
             state.slot_decision = Some(slots);
         }
@@ -183,6 +183,10 @@ pub(super) fn apply(state: &mut Steward, update: Update) {
 
 /// What crosses requests: the plan, the findings, what was said.
 fn requested(state: &mut Steward, request: Request) {
+    if state.employee != request.employee {
+        // What was found was found in the documents of somebody else.
+        state.evidence = Evidence::default();
+    }
     *state = Steward {
         conversation_id: request.conversation_id.clone(),
         employee: request.employee.clone(),

@@ -10,7 +10,9 @@ use steward::{
     state::{RequestKind, Runtime},
 };
 
-use crate::common::{CLAIM, Stage, TRIP, Tested, agreed, claim, fields, of, thread, trip};
+use crate::common::{
+    CLAIM, Stage, TRIP, Tested, agreed, asked, claim, fields, of, thread, trip, wants,
+};
 
 #[test]
 fn stw_21_c1_c2_five_of_eleven_actions_write() {
@@ -234,10 +236,10 @@ async fn stw_27_a_page_prechecks_and_then_submits() {
         .unwrap()
         .to_owned();
     // The same name: a precheck and the submit it belongs to may share it.
-    let mut request = stage.action("p1", "submit_application", trip());
+    let mut request = wants("p1", "submit_application", &trip());
     request.kind = RequestKind::Execute {
         action: "submit_application".into(),
-        arguments: fields(trip()),
+        arguments: fields(&trip()),
         precheck_ref: Some(found),
     };
     let waits = stage
@@ -263,11 +265,11 @@ async fn stw_27_a_page_prechecks_and_then_submits() {
 async fn stw_c6_what_a_client_says_of_a_precheck_is_only_a_reference() {
     let stage = Stage::new().await;
     let forged = |trace: &str, found: &str| {
-        let mut request = stage.action(trace, "submit_application", trip());
+        let mut request = wants(trace, "submit_application", &trip());
         let precheck_ref = Some(found.to_owned());
         request.kind = RequestKind::Execute {
             action: "submit_application".into(),
-            arguments: fields(trip()),
+            arguments: fields(&trip()),
             precheck_ref,
         };
         request
@@ -517,7 +519,7 @@ async fn another_action_has_to_wait_for_the_one_that_waits() {
     // Words that are no answer do not decide about it.
     let words = stage
         .clerk
-        .request(&thread(), stage.asked(RequestKind::Plan, CLAIM))
+        .request(&thread(), asked(RequestKind::Plan, CLAIM))
         .await;
     assert!(
         matches!(words, Err(ClerkError::Waiting { .. })),
@@ -539,22 +541,19 @@ async fn stw_16_a_policy_may_ask_less_but_never_for_handing_in() {
     let clerk = steward::clerk::Clerk::new(
         &deps,
         &stage.store,
-        fugato::RunnerOptions::default(),
+        &fugato::RunnerOptions::default(),
         Runtime::Graph,
     )
     .unwrap();
     let saved = clerk
-        .request(
-            &thread(),
-            stage.action("d1", "save_application_draft", trip()),
-        )
+        .request(&thread(), wants("d1", "save_application_draft", &trip()))
         .await
         .unwrap();
     assert_eq!(saved["outcome"], "succeeded", "{saved}");
-    let checked = stage.action("p1", "run_duplicate_precheck", of("application", &trip()));
+    let checked = wants("p1", "run_duplicate_precheck", &of("application", &trip()));
     clerk.request(&thread(), checked).await.unwrap();
     let waits = clerk
-        .request(&thread(), stage.action("s1", "submit_application", trip()))
+        .request(&thread(), wants("s1", "submit_application", &trip()))
         .await
         .unwrap();
     assert_eq!(waits["outcome"], "needs_confirmation", "{waits}");

@@ -82,6 +82,21 @@ fn takes(left: &AtomicI64) -> bool {
         .is_ok()
 }
 
+/// Something that is said, on a day that never changes.
+pub(crate) fn asked(kind: RequestKind, message: &str) -> Request {
+    Request::new(kind, "c1", "ann").on(TODAY).message(message)
+}
+
+/// An action that a page requests.
+pub(crate) fn wants(trace: &str, action: &str, arguments: &Value) -> Request {
+    let kind = RequestKind::Execute {
+        action: action.to_owned(),
+        arguments: fields(arguments),
+        precheck_ref: None,
+    };
+    asked(kind, "").trace(trace)
+}
+
 pub(crate) fn thread() -> ThreadId {
     ThreadId::new("c1").unwrap()
 }
@@ -119,7 +134,7 @@ impl Stage {
         let deps = deps
             .clock(move || clock.load(Ordering::SeqCst))
             .policy(Policy::default());
-        let clerk = Clerk::new(&deps, &store, RunnerOptions::default(), runtime).unwrap();
+        let clerk = Clerk::new(&deps, &store, &RunnerOptions::default(), runtime).unwrap();
         Self {
             clerk,
             store,
@@ -140,20 +155,16 @@ impl Stage {
         )
     }
 
-    pub(crate) fn asked(&self, kind: RequestKind, message: &str) -> Request {
-        Request::new(kind, "c1", "ann").on(TODAY).message(message)
-    }
-
     pub(crate) async fn chat(&self, message: &str) -> Value {
         self.clerk
-            .request(&thread(), self.asked(RequestKind::Chat, message))
+            .request(&thread(), asked(RequestKind::Chat, message))
             .await
             .unwrap()
     }
 
     pub(crate) async fn plan(&self, message: &str) -> Value {
         self.clerk
-            .request(&thread(), self.asked(RequestKind::Plan, message))
+            .request(&thread(), asked(RequestKind::Plan, message))
             .await
             .unwrap()
     }
@@ -166,20 +177,10 @@ impl Stage {
         arguments: Value,
         said: Option<Confirmation>,
     ) -> Result<Value, ClerkError> {
-        let request = self.action(trace, action, arguments);
+        let request = wants(trace, action, &arguments);
         self.clerk
             .execute(self.clerk.runtime(), &thread(), request, said)
             .await
-    }
-
-    pub(crate) fn action(&self, trace: &str, action: &str, arguments: Value) -> Request {
-        let arguments = fields(arguments);
-        let kind = RequestKind::Execute {
-            action: action.to_owned(),
-            arguments,
-            precheck_ref: None,
-        };
-        self.asked(kind, "").trace(trace)
     }
 
     /// A person presses a button of the card that is shown.
@@ -243,7 +244,7 @@ pub(crate) fn agreed(answer: &Value) -> Option<Confirmation> {
         .ok()
 }
 
-pub(crate) fn fields(value: Value) -> Fields {
+pub(crate) fn fields(value: &Value) -> Fields {
     value.as_object().cloned().unwrap_or_default()
 }
 

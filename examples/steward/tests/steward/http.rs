@@ -274,14 +274,14 @@ async fn conversations_of_one_tenant_do_not_exist_for_another() {
     let routes = AgentRoutes::new(Served(stage.clerk.clone()))
         .authenticate(who)
         .beside(http::routes(stage.clerk.clone()));
-    let router = routes.router();
+    let served = routes.router();
     let ask = async |who: Option<&str>, message: &str| {
         let request = Request::post("/steward/plans").header("content-type", "application/json");
         let request = who
             .into_iter()
             .fold(request, |request, who| request.header("x-who", who));
         let body = json!({ "conversation_id": "c1", "message": message, "base_date": TODAY });
-        let response = router
+        let response = served
             .clone()
             .oneshot(request.body(Body::from(body.to_string())).unwrap())
             .await

@@ -8,7 +8,7 @@ use steward::{
     state::{RequestKind, Runtime},
 };
 
-use crate::common::{CLAIM, Stage, TRIP, Tested, agreed, call, of, thread, trip};
+use crate::common::{CLAIM, Stage, TRIP, Tested, agreed, asked, call, of, thread, trip};
 
 #[test]
 fn stw_7_the_switch_has_three_words() -> Tested {
@@ -84,13 +84,13 @@ async fn stw_t14_12_both_paths_say_the_same() {
                 let ask = async |stage: &Stage| {
                     stage
                         .clerk
-                        .request(&thread(), stage.asked(kind.clone(), message))
+                        .request(&thread(), asked(kind.clone(), message))
                         .await
                 };
                 let (one, other) = (ask(&graph).await, ask(&legacy).await);
                 match (one, other) {
                     (Ok(one), Ok(other)) => {
-                        assert_eq!(same(one), same(other), "{kind:?} {message}")
+                        assert_eq!(same(one), same(other), "{kind:?} {message}");
                     }
                     (Err(one), Err(other)) => assert_eq!(one.to_string(), other.to_string()),
                     (one, other) => panic!("{kind:?} {message}: {one:?} {other:?}"),
@@ -137,7 +137,7 @@ async fn stw_t14_both_paths_say_the_same_with_a_model() {
 async fn stage_says(stage: &Stage, kind: RequestKind, message: &str) -> Value {
     stage
         .clerk
-        .request(&thread(), stage.asked(kind, message))
+        .request(&thread(), asked(kind, message))
         .await
         .unwrap()
 }
@@ -164,7 +164,7 @@ async fn stw_t1_t2_the_graph_is_the_default_and_legacy_can_be_chosen() {
 #[tokio::test]
 async fn stw_w6_one_request_can_choose_before_all_do() {
     let stage = Stage::new().await;
-    let request = stage.asked(RequestKind::Plan, TRIP);
+    let request = asked(RequestKind::Plan, TRIP);
     let legacy = stage
         .clerk
         .request_on(Runtime::Legacy, &thread(), request)
@@ -182,7 +182,7 @@ async fn stw_w6_one_request_can_choose_before_all_do() {
 async fn stw_t12_a_graph_that_breaks_is_stood_in_for_and_the_reason_is_kept() {
     let stage = Stage::new().await;
     stage.books.panics.store(1, Ordering::SeqCst);
-    let request = stage.asked(RequestKind::Chat, TRIP).trace("r1");
+    let request = asked(RequestKind::Chat, TRIP).trace("r1");
     let answer = stage
         .clerk
         .request(&thread(), request.clone())

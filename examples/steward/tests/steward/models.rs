@@ -9,7 +9,7 @@ use steward::{
     state::{RequestKind, Runtime},
 };
 
-use crate::common::{Stage, TRIP, Tested, call, thread, trip};
+use crate::common::{Stage, TRIP, Tested, asked, call, thread, trip};
 
 const PLAN: &str = "plan_expense_tasks";
 
@@ -205,7 +205,7 @@ async fn stw_t16_what_is_certain_is_decided_before_a_model_is_asked() {
         ("预算1500元", "supplement"),
         ("取消", "cancel"),
     ] {
-        let request = stage.asked(RequestKind::Decide, words);
+        let request = asked(RequestKind::Decide, words);
         let decided = stage.clerk.request(&thread(), request).await.unwrap();
         assert_eq!(
             (
@@ -240,7 +240,7 @@ async fn a_model_decides_where_rules_cannot() {
     let model = Scripted::new([call(PLAN, planned("submit")), call("decide_next", more)]);
     let stage = Stage::with(Some(model), Runtime::Graph).await;
     stage.plan(TRIP).await;
-    let request = stage.asked(RequestKind::Decide, "便宜点，九百吧");
+    let request = asked(RequestKind::Decide, "便宜点，九百吧");
     let decided = stage.clerk.request(&thread(), request).await.unwrap();
     assert_eq!(decided["planning_source"], "llm_function_call", "{decided}");
     assert_eq!(
@@ -262,4 +262,30 @@ async fn stw_29_no_model_names_a_step_and_none_sees_a_key() {
         "{plan}"
     );
     assert_eq!(plan["pending_interrupt"], Value::Null);
+}
+
+#[tokio::test]
+async fn stw_w2_a_command_tells_who_answers() -> Tested {
+    let (main, backup) = (
+        Scripted::new([down()]).named("main"),
+        Scripted::new([call(PLAN, planned("draft"))]).named("backup"),
+    );
+    let chain: std::sync::Arc<dyn fugato::ChatModel> =
+        std::sync::Arc::new(Fallback::new(main).or(backup));
+    let plan = steward::check::models(Some(chain)).await?;
+    let lines = steward::check::lines(&plan).join("\n");
+    for told in [
+        "planning_source=llm_function_call",
+        "backup_succeeded",
+        "main unavailable",
+        "backup answered",
+    ] {
+        assert!(lines.contains(told), "{told}: {lines}");
+    }
+    let nobody = steward::check::lines(&steward::check::models(None).await?);
+    assert_eq!(
+        nobody,
+        ["planning_source=rule", "fallback_reason=there is no model"]
+    );
+    Ok(())
 }

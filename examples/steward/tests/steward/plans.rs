@@ -6,7 +6,7 @@ use steward::{
     state::RequestKind,
 };
 
-use crate::common::{CLAIM, Stage, TRIP, Tested, claim, thread, trip};
+use crate::common::{CLAIM, Stage, TRIP, Tested, asked, claim, thread, trip};
 
 fn names(graph: impl Iterator<Item = std::sync::Arc<str>>) -> Vec<String> {
     graph.map(|name| name.to_string()).collect()
@@ -144,11 +144,11 @@ async fn stw_12_what_is_missing_is_data_of_each_form() {
 async fn stw_8_the_state_survives_a_round_trip() -> Tested {
     let stage = Stage::new().await;
     stage.chat(TRIP).await;
-    let state = stage.state().await;
-    let stored = serde_json::to_value(&*state)?;
+    let kept = stage.state().await;
+    let stored = serde_json::to_value(&*kept)?;
     assert_eq!(
         serde_json::from_value::<steward::state::Steward>(stored.clone())?,
-        *state
+        *kept
     );
     for field in [
         "request",
@@ -177,9 +177,9 @@ async fn stw_8_the_state_survives_a_round_trip() -> Tested {
 async fn stw_10_preparing_cleans_and_writes_nothing() {
     let stage = Stage::new().await;
     let plan = stage.plan("  申请\u{0} 出差  \n\n 去上海 ").await;
-    let state = stage.state().await;
-    assert_eq!(state.message, "申请 出差\n去上海");
-    assert_eq!(state.base_date, "2026-02-25");
+    let kept = stage.state().await;
+    assert_eq!(kept.message, "申请 出差\n去上海");
+    assert_eq!(kept.base_date, "2026-02-25");
     assert_eq!(
         (plan["pending_interrupt"].clone(), stage.tried()),
         (Value::Null, 0)
@@ -249,9 +249,9 @@ async fn stw_14_doubt_and_conflicts_never_go_on() {
 }
 
 #[tokio::test]
-async fn stw_17_where_it_cannot_be_looked_up_nothing_goes_on() {
+async fn stw_t17_where_it_cannot_be_looked_up_nothing_goes_on() {
     let stage = Stage::new().await;
-    let request = stage.asked(RequestKind::Chat, TRIP);
+    let request = asked(RequestKind::Chat, TRIP);
     let broken = crate::common::Books {
         tables: std::sync::Arc::new(Broken),
         ..stage.books.clone()
@@ -260,7 +260,7 @@ async fn stw_17_where_it_cannot_be_looked_up_nothing_goes_on() {
     let clerk = steward::clerk::Clerk::new(
         &deps,
         &stage.store,
-        fugato::RunnerOptions::default(),
+        &fugato::RunnerOptions::default(),
         steward::state::Runtime::Graph,
     )
     .unwrap();
@@ -383,7 +383,7 @@ async fn stw_13_the_next_task_comes_when_one_is_done() {
 async fn stw_t15_supplemented_fields_are_in_the_state_that_is_told() {
     let stage = Stage::new().await;
     stage.plan("申请出差去上海拜访客户，坐火车").await;
-    let request = stage.asked(RequestKind::Decide, "3月2日到3月5日，预算1200元");
+    let request = asked(RequestKind::Decide, "3月2日到3月5日，预算1200元");
     let decided = stage.clerk.request(&thread(), request).await.unwrap();
     assert_eq!(decided["runtime_decision"]["decision"], "supplement");
     assert_eq!(decided["missing_fields"], json!([]));
@@ -403,7 +403,7 @@ async fn stw_12_slots_are_judged_for_a_form_that_is_named() {
     };
     let judged = stage
         .clerk
-        .request(&thread(), stage.asked(kind, "打车费86.5元"))
+        .request(&thread(), asked(kind, "打车费86.5元"))
         .await
         .unwrap();
     assert_eq!(
@@ -449,7 +449,7 @@ async fn stw_w5_phases_are_told_in_order() -> Tested {
     use fugato::stream::EventKind;
     use futures::StreamExt as _;
     let stage = Stage::new().await;
-    let request = stage.asked(RequestKind::Chat, TRIP);
+    let request = asked(RequestKind::Chat, TRIP);
     let events: Vec<_> = stage
         .clerk
         .runner()
@@ -501,5 +501,18 @@ async fn stw_w4_w7_the_log_tells_which_nodes_a_request_went_through() -> Tested 
         assert!(nodes.iter().any(|known| known == node), "{node}: {nodes:?}");
     }
     assert!(runs[0].tasks.iter().any(|task| task.took().is_some()));
+    Ok(())
+}
+
+#[test]
+fn stw_20_no_file_of_a_node_is_long() -> Tested {
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for folder in ["nodes", "graph", "action"] {
+        for file in std::fs::read_dir(source.join(folder))? {
+            let path = file?.path();
+            let lines = std::fs::read_to_string(&path)?.lines().count();
+            assert!(lines <= 300, "{} has {lines} lines", path.display());
+        }
+    }
     Ok(())
 }

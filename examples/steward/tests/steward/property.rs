@@ -11,7 +11,7 @@ use steward::{
     state::{Runtime, Steward},
 };
 
-use crate::common::{CLAIM, Stage, TRIP, agreed, of, thread, trip};
+use crate::common::{CLAIM, Stage, TRIP, agreed, asked, of, thread, trip, wants};
 
 /// What happens next.
 #[derive(Debug, Clone)]
@@ -79,14 +79,14 @@ async fn happens(stage: &mut Stage, witness: &mut Witness, deed: Deed) {
             if SAYS[nth] == "好的" {
                 witness.sees(stage).await;
             }
-            let request = stage.asked(steward::state::RequestKind::Chat, SAYS[nth]);
+            let request = asked(steward::state::RequestKind::Chat, SAYS[nth]);
             drop(stage.clerk.request_on(runtime, &thread(), request).await);
         }
         Deed::Precheck(trace, what) => {
-            let request = stage.action(
+            let request = wants(
                 &format!("p{trace}"),
                 "run_duplicate_precheck",
-                of("application", &arguments(what)),
+                &of("application", &arguments(what)),
             );
             drop(stage.clerk.execute(runtime, &thread(), request, None).await);
         }
@@ -160,7 +160,7 @@ impl Witness {
         let Some((trace, what)) = self.last.clone() else {
             return;
         };
-        let request = stage.action(&trace, "submit_application", arguments(what));
+        let request = wants(&trace, "submit_application", &arguments(what));
         drop(
             stage
                 .clerk

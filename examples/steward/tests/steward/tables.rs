@@ -10,7 +10,7 @@ use crate::common::{Tested, claim, fields, trip};
 fn submit() -> Write {
     Write::Submit {
         employee: "ann".into(),
-        fields: fields(trip()),
+        fields: fields(&trip()),
     }
 }
 
@@ -24,7 +24,7 @@ fn written(document: &str) -> Receipt {
 async fn keeps_to_the_contract(ledger: &dyn Ledger) -> Tested {
     let draft = Write::Draft {
         employee: "ann".into(),
-        fields: fields(trip()),
+        fields: fields(&trip()),
     };
     assert_eq!(ledger.write("k1", &draft).await?, written("A-1"));
     // A repeat is told the same; the same key with another write is an error.
@@ -42,13 +42,13 @@ async fn keeps_to_the_contract(ledger: &dyn Ledger) -> Tested {
     // Somebody else may travel on the same days.
     let other = Write::Submit {
         employee: "bob".into(),
-        fields: fields(trip()),
+        fields: fields(&trip()),
     };
     assert_eq!(ledger.write("k5", &other).await?, written("A-2"));
 
     let claimed = Write::Claim {
         employee: "ann".into(),
-        fields: fields(claim()),
+        fields: fields(&claim()),
     };
     assert_eq!(ledger.write("k6", &claimed).await?, written("R-1"));
     let link = |application: &str| Write::Link {

@@ -1,0 +1,60 @@
+//! Whether the models answer as the steward needs it: one request, asked as in earnest, over tables
+//! that nobody else sees.
+use std::sync::Arc;
+
+use fugato::{BoxError, MemoryLog, RunnerOptions, llm::ChatModel, state::ThreadId};
+use serde_json::Value;
+
+use crate::{
+    clerk::Clerk,
+    deps::Deps,
+    ledger,
+    response::StewardPlanResponse,
+    state::{Request, RequestKind, Runtime},
+};
+
+/// What is asked: a draft of an application with everything that is required.
+const REQUEST: &str = "帮我保存一个出差申请草稿：3月2日到3月5日去上海拜访客户，坐火车，预算1200元";
+
+/// Asks the models once, and tells what came of it. Nothing is written.
+pub async fn models(model: Option<Arc<dyn ChatModel>>) -> Result<StewardPlanResponse, BoxError> {
+    let deps = Deps::new(ledger::open(":memory:").await?, model)?;
+    let store = Arc::new(MemoryLog::default());
+    let clerk = Clerk::new(&deps, &store, &RunnerOptions::default(), Runtime::Graph)?;
+    let request = Request::new(RequestKind::Plan, "models", "nobody").message(REQUEST);
+    let answer: Value = clerk.request(&ThreadId::new("models")?, request).await?;
+    Ok(serde_json::from_value(answer)?)
+}
+
+/// The same as lines: who decided, and every attempt at every model.
+pub fn lines(plan: &StewardPlanResponse) -> Vec<String> {
+    let told = &plan.told;
+    let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
+    let mut lines = vec![format!(
+        "planning_source={}",
+        word(serde_json::json!(told.planning_source))
+    )];
+    for trace in &told.model_call_traces {
+        lines.push(format!(
+            "{}: {}",
+            trace.stage,
+            word(serde_json::json!(trace.outcome))
+        ));
+        let attempts = trace.attempts.iter().map(|attempt| {
+            let failure = attempt.failure.as_ref();
+            let how = failure.map_or("answered", |failure| failure.kind.as_str());
+            format!(
+                "  {} {how} after {} ms",
+                attempt.model,
+                attempt.took.as_millis()
+            )
+        });
+        lines.extend(attempts);
+    }
+    lines.extend(
+        told.fallback_reason
+            .as_ref()
+            .map(|why| format!("fallback_reason={why}")),
+    );
+    lines
+}

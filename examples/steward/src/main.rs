@@ -1,0 +1,96 @@
+//! The command line of the expense steward.
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use fugato::{
+    BoxError,
+    axum::{Asset, Page},
+    cli::{App, Beside, Command, Flags, Opened},
+};
+use steward::{
+    check, clerk::Clerk, deps::Deps, http, ledger, served::Served, state::Runtime, tool_words,
+};
+
+/// Applies for trips, claims expenses, and writes nothing that you have not agreed to.
+///
+/// Without a model, rules read what you say, in English and Chinese. `STEWARD_AGENT_RUNTIME` chooses
+/// the path that understands: graph, its alias langgraph, or legacy.
+#[derive(Debug, Parser)]
+#[command(name = "steward", version)]
+struct Args {
+    #[command(flatten)]
+    flags: Flags,
+    #[command(subcommand)]
+    command: Option<Own>,
+    /// Where applications and claims are kept: a path, or the URL of a `PostgreSQL` server;
+    /// steward.db in the folder unless it is given
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    tables: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Own {
+    /// Asks the models once, and tells who answered, how, and after how long
+    Models,
+    #[command(flatten)]
+    Shared(Command),
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let Args {
+        flags,
+        command,
+        tables,
+    } = Args::parse();
+    let app = App::new("steward", flags)
+        .page(page())
+        .tool_words(tool_words);
+    let command = match command {
+        Some(Own::Models) => {
+            let opened = app.open().await;
+            return app
+                .job(async |screen| {
+                    let plan = check::models(opened?.model).await?;
+                    for line in check::lines(&plan) {
+                        screen.line(line);
+                    }
+                    Ok(())
+                })
+                .await;
+        }
+        Some(Own::Shared(command)) => Some(command),
+        None => None,
+    };
+    app.run(command, async |open| wired(&open, tables.as_deref()).await)
+        .await
+}
+
+async fn wired(open: &Opened, tables: Option<&str>) -> Result<Beside<Served>, BoxError> {
+    let file = open.dir.join("steward.db").display().to_string();
+    // Who only looks makes no tables.
+    let tables = if open.reads {
+        ":memory:"
+    } else {
+        tables.unwrap_or(&file)
+    };
+    let deps = Deps::new(ledger::open(tables).await?, open.model.clone())?;
+    let clerk = Clerk::over(&deps, Runtime::from_env()?, |graph| open.runner(graph))?;
+    let paths = http::routes(clerk.clone());
+    Ok(Beside::new(Served(clerk), paths))
+}
+
+/// The page, with what waits and what is written beside the conversation.
+fn page() -> Page {
+    let script = Asset::new(
+        "text/javascript; charset=utf-8",
+        include_bytes!("../page/agent.js"),
+    );
+    let style = Asset::new(
+        "text/css; charset=utf-8",
+        include_bytes!("../page/agent.css"),
+    );
+    Page::chat()
+        .file("/agent.js", script)
+        .file("/agent.css", style)
+}
