@@ -30,7 +30,7 @@ pub struct EnvelopeEncoder {
     /// A text that is complete, and perhaps the last.
     said: Option<String>,
     asked: Asked,
-    calls: Vec<(String, Value)>,
+    calls: Vec<Proposed>,
     ended: bool,
     finished: bool,
 }
@@ -41,6 +41,14 @@ struct Said {
     origin: Option<Arc<Origin>>,
     block: Text,
     text: String,
+}
+
+/// A call that has no result yet.
+struct Proposed {
+    call: String,
+    params: Value,
+    /// Whether the client was told that it is executed.
+    told: bool,
 }
 
 /// How many proposed calls are kept until they are executed.
@@ -274,23 +282,17 @@ impl EnvelopeEncoder {
                 if self.calls.len() == CALLS {
                     self.calls.remove(0);
                 }
-                self.calls.push((call.clone(), arguments.clone()));
+                self.calls.push(Proposed {
+                    call: call.clone(),
+                    params: arguments.clone(),
+                    told: false,
+                });
             }
             EventKind::ToolStarted {
                 call,
                 name,
                 preview,
-            } => {
-                let known = self.calls.iter().rfind(|(known, _)| known == call);
-                wire.send("tool_call", |it| {
-                    it.string("id", call).string("name", name);
-                    match known {
-                        Some((_, params)) => it.value("params", params),
-                        None => it.object("params", |_| {}),
-                    };
-                    it.string("preview", preview);
-                });
-            }
+            } => self.tell_call(call, name, preview, wire),
             EventKind::ToolFinished {
                 call,
                 name,
@@ -298,7 +300,12 @@ impl EnvelopeEncoder {
                 summary,
                 result,
             } => {
-                self.calls.retain(|(known, _)| known != call);
+                // Who comes later, and the archive, have not seen that it began.
+                let known = |known: &Proposed| known.call == *call && !known.told;
+                if self.calls.iter().any(known) {
+                    self.tell_call(call, name, "", wire);
+                }
+                self.calls.retain(|known| known.call != *call);
                 wire.send("tool_result", |it| {
                     it.value("success", &(*status == ToolStatus::Ok));
                     match result {
@@ -311,6 +318,24 @@ impl EnvelopeEncoder {
             }
             _ => {}
         }
+    }
+
+    fn tell_call(&mut self, call: &str, name: &str, preview: &str, wire: &mut Wire<'_>) {
+        let mut known = self.calls.iter_mut().rev();
+        let known = known.find(|known| known.call == call);
+        wire.send("tool_call", |it| {
+            it.string("id", call).string("name", name);
+            match known {
+                Some(known) => {
+                    known.told = true;
+                    it.value("params", &known.params);
+                }
+                None => {
+                    it.object("params", |_| {});
+                }
+            }
+            it.string("preview", preview);
+        });
     }
 
     fn other(&mut self, event: &Event, wire: &mut Wire<'_>) {
@@ -429,7 +454,14 @@ impl fmt::Debug for EnvelopeEncoder {
 
 /// The event that a custom one becomes, if clients know one.
 fn known(name: &str) -> Option<&str> {
-    let own = ["task_analysis", "plan_generated", "plan_adjustment"];
+    let own = [
+        "correction",
+        "plan_adjustment",
+        "plan_generated",
+        "task_analysis",
+        "thinking",
+        "user_input",
+    ];
     if plan::is_plan(name) {
         Some("planning")
     } else if plan::is_retrieval(name) || own.contains(&name) {

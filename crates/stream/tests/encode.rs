@@ -273,6 +273,78 @@ fn trn_13_envelopes() {
         .assert_eq(&lines(envelope().fidelity(Fidelity::Full)));
 }
 
+/// The names of envelopes, and what is in them.
+fn enveloped(kinds: &[EventKind]) -> Vec<(String, Value)> {
+    let mut frames = Frames::new();
+    let events: Vec<_> = kinds
+        .iter()
+        .map(|kind| event(None, Some("act"), kind.clone()))
+        .collect();
+    encode(EnvelopeEncoder::new(|| 0), &events, &mut frames);
+    let read = |frame: &str| -> Option<(String, Value)> {
+        let mut read: Value = serde_json::from_str(frame).ok()?;
+        let name = read.get("event")?.as_str()?.to_owned();
+        Some((name, read.get_mut("data")?.take()))
+    };
+    frames
+        .iter()
+        .map(|frame| read(frame).expect("an envelope"))
+        .collect()
+}
+
+#[test]
+fn trn_w4_who_comes_late_is_told_of_a_call_before_its_result() {
+    let (call, name) = ("c1".to_owned(), "look".to_owned());
+    let proposed = EventKind::ToolCallProposed {
+        call: call.clone(),
+        name: name.clone(),
+        arguments: json!({ "at": 1 }),
+    };
+    let started = EventKind::ToolStarted {
+        call: call.clone(),
+        name: name.clone(),
+        preview: String::new(),
+    };
+    let finished = EventKind::ToolFinished {
+        call,
+        name,
+        status: ToolStatus::Ok,
+        summary: "seen".into(),
+        result: None,
+    };
+    let live = enveloped(&[proposed.clone(), started, finished.clone()]);
+    let late = enveloped(&[proposed, finished]);
+    assert_eq!(live, late);
+    let [(first, told), (second, _), ..] = &late[..] else {
+        panic!("{late:?}");
+    };
+    assert_eq!(
+        (first.as_str(), second.as_str()),
+        ("tool_call", "tool_result")
+    );
+    assert_eq!(told["params"], json!({ "at": 1 }));
+}
+
+#[test]
+fn trn_13_what_an_agent_tells_of_its_thoughts_keeps_its_name() {
+    let correction = json!({ "old": { "path": "a" }, "new": { "path": "b" }, "cause": "no a" });
+    let custom = |name: &str, data: Value| EventKind::Custom {
+        name: name.into(),
+        data,
+    };
+    let told = enveloped(&[
+        custom("thinking", json!({ "content": "hm" })),
+        custom("correction", correction.clone()),
+        custom("somebody_elses", json!({})),
+    ]);
+    let expected = [
+        ("thinking", json!({ "content": "hm" })),
+        ("correction", correction),
+    ];
+    let expected = expected.map(|(name, data)| (name.to_owned(), data));
+    assert_eq!(told.get(..2), Some(&expected[..]));
+}
+
 #[test]
 fn l12_events_of_ag_ui() {
     let ag_ui = || AgUiEncoder::new().named("t-1", "r-1");
