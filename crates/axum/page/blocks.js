@@ -45,6 +45,15 @@ function text(block, before) {
   return drawn;
 }
 
+// A line about something: the first of its fields that says something.
+function brief(data) {
+  if (typeof data === 'string') return data;
+  if (Array.isArray(data?.steps)) return data.steps.map((step) => step.name || step.query || step.title || '').filter(Boolean).join(' → ');
+  if (Array.isArray(data?.results)) return String(data.results.length);
+  const said = data?.query ?? data?.note ?? data?.cause ?? data?.thought ?? data?.intent ?? data?.why ?? '';
+  return typeof said === 'string' ? said : '';
+}
+
 const DRAW = {
   user: text,
   text,
@@ -74,6 +83,12 @@ const DRAW = {
     const parts = [['arguments', block.arguments], ['result', block.result]].filter(([, value]) => value !== undefined && value !== null);
     drawn.lastChild.replaceChildren(...parts.flatMap(([name, value]) => [element('h3', {}, word(name)), element('pre', {}, pretty(value))]));
     return drawn;
+  },
+  // Something that happened, with everything that is known of it.
+  note(block, before) {
+    return before ?? element('details', { class: 'block tool' },
+      element('summary', {}, element('span', { class: 'what' }, word(block.name)), element('span', { class: 'how' }, brief(block.data))),
+      element('div', {}, element('pre', {}, pretty(block.data))));
   },
   card(block, before) {
     if (before) return before;

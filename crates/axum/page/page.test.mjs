@@ -102,3 +102,18 @@ test('the picture is read from the graph that the server draws', () => {
   assert.deepEqual(layers(graph), [['START'], ['n0'], ['n1'], ['END']]);
   assert.equal(graph.nodes.get('n1').pause, true);
 });
+
+test('everything that an agent tells of itself is shown, and nothing twice', () => {
+  const thread = new Thread();
+  thread.said('find the plan');
+  const custom = (name, data, seq) => thread.take({ kind: 'custom', name, data, seq });
+  custom('user_input', { content: 'find the plan' }, 1);
+  custom('thinking', { content: 'I look.' }, 2);
+  custom('planning', { steps: [] }, 3);
+  custom('model_call', {}, 4);
+  custom('user_input', { content: 'and now the draft' }, 5);
+  thread.take({ kind: 'card', card: 'notification', data: { text: 'time for tea' }, seq: 6 });
+  assert.deepEqual(thread.blocks.map(({ kind, text, name }) => [kind, text ?? name]), [
+    ['user', 'find the plan'], ['status', 'I look.'], ['note', 'planning'], ['user', 'and now the draft'], ['status', 'time for tea'],
+  ]);
+});

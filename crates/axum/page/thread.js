@@ -181,6 +181,29 @@ const FOLDS = {
     if (last?.kind === 'status' && last.code === ev.code && last.text === ev.summary) return;
     thread.add({ kind: 'status', code: ev.code, text: ev.summary });
   },
-  card: (thread, ev) => { thread.stopThinking(); thread.add({ kind: 'card', card: ev.card, data: ev.data }); },
+  card: (thread, ev) => {
+    thread.stopThinking();
+    if (ev.card === 'notification') thread.add({ kind: 'status', code: ev.card, text: ev.data?.text ?? '' });
+    else thread.add({ kind: 'card', card: ev.card, data: ev.data });
+  },
   correction: (thread, ev) => { thread.add({ kind: 'correction', text: ev.message }); },
+  custom: (thread, ev) => {
+    thread.stopThinking();
+    const custom = CUSTOM[ev.name];
+    if (custom) custom(thread, ev.data ?? {});
+    // What nobody knows here is shown as it is: nothing that happens is hidden.
+    else if (!QUIET.has(ev.name)) thread.add({ kind: 'note', name: ev.name, data: ev.data });
+  },
+};
+
+// What has a block of its own already, or is only for the inspector.
+const QUIET = new Set(['final', 'model_call', 'usage']);
+
+const CUSTOM = {
+  // Words from another window, or of a job; those of this one are shown when they are sent.
+  user_input: (thread, data) => {
+    const last = thread.blocks.findLast((block) => block.kind === 'user');
+    if (last?.text !== data.content) thread.add({ kind: 'user', text: data.content });
+  },
+  thinking: (thread, data) => thread.add({ kind: 'status', code: 'thinking', text: data.content }),
 };

@@ -13,6 +13,8 @@ const WORDS = {
     fork: 'Begin another conversation here', at: (seq) => `position ${seq}`, nothing: 'Nothing changed.', empty: 'Nothing has happened yet.',
     theme: 'Light or dark', language: '中文', attempt: (n) => `attempt ${n}`, choose: 'Select a line to see the state there.',
     card: 'Result', correction: 'Corrected', cancelled: 'Stopped', error: 'Error',
+    planning: 'Plan', plan_adjustment: 'Plan changed', task_analysis: 'Understood', rag_query: 'Searched for', rag_result: 'Remembered',
+    remembered: 'Noted', context_compaction: 'Summed up', decided_by_rule: 'Decided by rule',
   },
   zh: {
     conversations: '会话', new: '新建', message: '消息', hint: '说说你想做什么。Enter 发送，Shift+Enter 换行。',
@@ -27,6 +29,8 @@ const WORDS = {
     fork: '从这里开始新会话', at: (seq) => `位置 ${seq}`, nothing: '没有变化。', empty: '还没有发生任何事。',
     theme: '浅色或深色', language: 'English', attempt: (n) => `第 ${n} 次`, choose: '选择一行，查看当时的状态。',
     card: '结果', correction: '已纠正', cancelled: '已停止', error: '错误',
+    planning: '计划', plan_adjustment: '计划调整', task_analysis: '理解', rag_query: '检索', rag_result: '检索结果',
+    remembered: '已记下', context_compaction: '已压缩', decided_by_rule: '按规则决定',
   },
 };
 
