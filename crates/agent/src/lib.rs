@@ -33,4 +33,4 @@ pub use sequence::{
     ActionDone, ActionEnd, ActionRequest, Actions, ActionsUpdate, GuardedSequences,
 };
 pub use speech::{Shown, Speech, ask, show};
-pub use toolbox::{Carried, Toolbox};
+pub use toolbox::{Carried, Toolbox, finished};

@@ -306,7 +306,7 @@ fn began<S: State>(cx: &Context<S>, call: &ToolCall, preview: String) {
 }
 
 /// What the reader of the stream is told of a call that was answered.
-pub(crate) fn finished<U>(called: &Called<U>) -> Note {
+pub fn finished<U>(called: &Called<U>) -> Note {
     Note(EventKind::ToolFinished {
         call: called.call.id.clone(),
         name: called.call.name.clone(),

@@ -161,6 +161,12 @@ impl From<&str> for Reply {
     }
 }
 
+impl From<String> for Reply {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
 impl From<ModelError> for Reply {
     fn from(error: ModelError) -> Self {
         Self::error(error)
