@@ -28,15 +28,10 @@ pub fn names() -> Vec<String> {
         .chain(range("RCT-W", (1..=5).collect()))
         .chain(range("RCT-C", (1..=5).collect()))
         .chain(range("RCT-T", (1..=6).collect()))
-        .chain(
-            [
-                "TRN-3", "TRN-4", "TRN-7", "TRN-8", "TRN-11", "TRN-W3", "TRN-W5", "TRN-W6",
-                "TRN-C1",
-            ]
-            .map(str::to_owned),
-        )
-        .chain(["TRN-T4", "TRN-T5", "TRN-T6", "TRN-T7"].map(str::to_owned))
-        .chain(["TRN-12", "TRN-13", "TRN-W4"].map(str::to_owned))
+        .chain(range("TRN-", (1..=17).collect()))
+        .chain(range("TRN-W", (1..=7).collect()))
+        .chain(range("TRN-C", (1..=8).collect()))
+        .chain(range("TRN-T", (1..=7).collect()))
         .chain(range("SCH-T", vec![1, 2]))
         .chain(range("SCH-W", (1..=14).collect()))
         .chain(range("SCH-C", (1..=20).collect()))

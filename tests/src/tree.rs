@@ -45,10 +45,11 @@ pub fn text_files(root: &Path) -> io::Result<Vec<TextFile>> {
     Ok(files)
 }
 
-const NOT_OURS: [&str; 7] = [
+const NOT_OURS: [&str; 8] = [
     ".git",
     "target",
     "scheduler-data",
+    "transparent-data",
     "node_modules",
     "__pycache__",
     ".venv",
@@ -88,8 +89,8 @@ pub fn not_allowed_at_the_top<'a>(entries: impl IntoIterator<Item = &'a str>) ->
         "README.md",
         "LICENSE",
     ];
-    // What is built, and what the scheduler writes when it is run here, is never kept.
-    const MADE: [&str; 2] = ["target", "scheduler-data"];
+    // What is built, and what the examples write when they are run here, is never kept.
+    const MADE: [&str; 3] = ["target", "scheduler-data", "transparent-data"];
     let allowed =
         |name: &str| ALLOWED.contains(&name) || MADE.contains(&name) || name.starts_with('.');
     let entries = entries.into_iter().filter(|name| !allowed(name));

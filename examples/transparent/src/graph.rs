@@ -1,0 +1,73 @@
+//! How the agent is wired: which node comes after which.
+use fugato::{
+    END, Graph, RunnerOptions,
+    agent::{MemoryTrigger, trace::recorded},
+    graph::{BuildError, Meter},
+};
+
+use crate::{
+    agent::{Agent, Phase},
+    deps::Deps,
+    nodes::{Act, Answer, Begin, Compacting, Keep, Plan, Repair, Retrieve, Think, Understand},
+};
+
+/// The graph of the agent. It holds nothing of a conversation, so one serves all of them.
+pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
+    let notebook = std::sync::Arc::new(deps.desk.notebook.clone());
+    let said = |agent: &Agent| {
+        let request = &agent.turn.request;
+        request.job.is_none().then(|| request.text.clone())
+    };
+    let [intent, plan, think, retrieve, act, repair, answer] = NODES.map(Phase::node);
+    Graph::<Agent>::starting_at("begin")
+        .node("begin", Begin(deps.clone()))
+        .node("remember", MemoryTrigger::new(notebook, said))
+        .node("compact", recorded(Compacting(deps.clone())))
+        .node(intent, recorded(Understand(deps.clone())))
+        .node(plan, recorded(Plan(deps.clone())))
+        .node(think, recorded(Think(deps.clone())))
+        .node(retrieve, Retrieve(deps.clone()))
+        .node(act, Act(deps.clone()))
+        .node(repair, recorded(Repair(deps.clone())))
+        .node(answer, recorded(Answer(deps.clone())))
+        .node("keep", Keep(deps.clone()))
+        .edge("begin", "remember")
+        .edge("remember", "compact")
+        .edge("compact", intent)
+        // A stage whose answer has to be corrected comes again.
+        .branch(intent, [intent, plan, think], next)
+        .branch(plan, [plan, think], next)
+        .branch(think, [think, plan, retrieve, act, answer], next)
+        .edge(retrieve, think)
+        .branch(act, [repair, think], next)
+        .branch(repair, [repair, act, think], next)
+        .edge(answer, "keep")
+        .edge("keep", END)
+        .output(|agent| agent.turn.answer.clone())
+        .build()
+}
+
+const NODES: [Phase; 7] = [
+    Phase::Intent,
+    Phase::Plan,
+    Phase::Think,
+    Phase::Retrieve,
+    Phase::Act,
+    Phase::Repair,
+    Phase::Answer,
+];
+
+fn next(agent: &Agent) -> &'static str {
+    agent.turn.phase.node()
+}
+
+/// What a turn may use at most, whatever its own limits come to.
+pub fn budgets(options: RunnerOptions) -> RunnerOptions {
+    const QUARTER_OF_AN_HOUR: u64 = 15 * 60 * 1000;
+    options
+        .step_limit(120)
+        .budget(Meter::ModelCalls, 60)
+        .budget(Meter::ToolCalls, 30)
+        .budget(Meter::Tokens, 400_000)
+        .budget(Meter::WallTime, QUARTER_OF_AN_HOUR)
+}

@@ -1,0 +1,182 @@
+//! What a person wants: the words become an intent with parameters.
+use fugato::llm::Contract;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// What a person wants.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Intent {
+    /// What kind of wish it is.
+    pub intent: IntentKind,
+    /// What it is about.
+    #[serde(default)]
+    pub params: Params,
+    /// How involved it is, from 0 to 1.
+    #[serde(default)]
+    pub complexity: f32,
+}
+
+/// The kinds of wishes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IntentKind {
+    /// To find something.
+    Search,
+    /// To be reminded.
+    Remind,
+    /// To write something down.
+    Create,
+    /// To have something done.
+    Execute,
+    /// To be told what is remembered.
+    AskMemory,
+    /// Only to talk.
+    #[default]
+    Chat,
+}
+
+/// What a wish is about. All may be empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Params {
+    /// What kind of thing, such as document, web or photo.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What to look for, as a text.
+    pub query: String,
+    /// The same as single words.
+    pub keywords: Vec<String>,
+    /// Where: a folder, a file or a name.
+    pub location: String,
+    /// When.
+    pub time_range: String,
+}
+
+/// What is more involved than this is planned first.
+pub const COMPLEX: f32 = 0.6;
+
+impl Intent {
+    /// A wish of this kind.
+    pub fn new(intent: IntentKind, complexity: f32, params: Params) -> Self {
+        Self {
+            intent,
+            params,
+            complexity,
+        }
+    }
+
+    /// Whether it is planned first.
+    pub fn is_complex(&self) -> bool {
+        self.complexity > COMPLEX
+    }
+}
+
+impl Params {
+    /// What to look for, as one text.
+    pub fn sought(&self) -> String {
+        if self.query.trim().is_empty() {
+            self.keywords.join(" ")
+        } else {
+            self.query.clone()
+        }
+    }
+}
+
+/// What a model must answer.
+pub fn contract() -> Contract<Intent> {
+    Contract::<Intent>::new("intent")
+        .alias("parameters", "params")
+        .prepare(|value| {
+            if let Some(Value::Object(params)) = value.get_mut("params") {
+                either(params);
+            }
+        })
+        .check(|intent, objections| {
+            if !(0.0..=1.0).contains(&intent.complexity) {
+                objections.push("/complexity", "it lies between 0 and 1");
+            }
+        })
+}
+
+/// A query may come as a list, and keywords as a text: both are taken.
+pub(crate) fn either(params: &mut Map<String, Value>) {
+    let words = |text: &str| {
+        let words = text.split(|c: char| c.is_whitespace() || matches!(c, ',' | '，' | '、'));
+        let words = words.filter(|word| !word.is_empty());
+        words.map(str::to_owned).collect::<Vec<_>>()
+    };
+    if let Some(Value::Array(list)) = params.get("query") {
+        let list: Vec<String> = list
+            .iter()
+            .filter_map(|word| Some(word.as_str()?.to_owned()))
+            .collect();
+        params.insert("query".into(), json!(list.join(" ")));
+        params.entry("keywords").or_insert_with(|| json!(list));
+    }
+    if let Some(Value::String(text)) = params.get("keywords") {
+        let list = words(text);
+        params.insert("keywords".into(), json!(list));
+    }
+    // Models say null where they have nothing to say.
+    params.retain(|_, value| !value.is_null());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trn_2_an_intent_has_parameters() {
+        let said = r#"```json
+            {"intent": "search", "params": {"type": "document", "query": "项目计划书",
+             "location": null, "time_range": "last week"}, "complexity": 0.7}
+            ```"#;
+        let read = contract().read(said).unwrap();
+        let params = Params {
+            kind: "document".into(),
+            query: "项目计划书".into(),
+            time_range: "last week".into(),
+            ..Params::default()
+        };
+        assert_eq!(read, Intent::new(IntentKind::Search, 0.7, params));
+        let kinds = [
+            "search",
+            "remind",
+            "create",
+            "execute",
+            "ask_memory",
+            "chat",
+        ];
+        for kind in kinds {
+            let said = json!({ "intent": kind }).to_string();
+            assert!(contract().read(&said).is_ok(), "{kind}");
+        }
+        let wrong = contract().read(r#"{"intent": "sing"}"#).unwrap_err();
+        assert!(
+            wrong.correction().contains("ask_memory"),
+            "{}",
+            wrong.correction()
+        );
+        let wrong = contract()
+            .read(r#"{"intent": "chat", "complexity": 7}"#)
+            .unwrap_err();
+        assert!(wrong.correction().contains("between 0 and 1"));
+    }
+
+    #[test]
+    fn trn_c4_a_query_may_be_a_list_and_keywords_a_text() {
+        for params in [
+            json!({ "query": ["项目", "计划书"] }),
+            json!({ "query": "项目 计划书", "keywords": "项目，计划书" }),
+            json!({ "query": "项目 计划书", "keywords": ["项目", "计划书"] }),
+        ] {
+            let said = json!({ "intent": "search", "params": params }).to_string();
+            let read = contract().read(&said).unwrap().params;
+            assert_eq!(
+                (read.query.as_str(), read.keywords),
+                ("项目 计划书", vec!["项目".to_owned(), "计划书".to_owned()])
+            );
+        }
+    }
+}

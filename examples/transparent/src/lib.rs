@@ -1,0 +1,23 @@
+#![doc = include_str!("../README.md")]
+
+pub mod agent;
+pub mod archive;
+mod belongings;
+pub mod clockwork;
+pub mod command;
+pub mod deps;
+pub mod desk;
+pub mod graph;
+pub mod intent;
+pub mod jobs;
+mod log_key;
+pub mod nodes;
+pub mod open;
+pub mod plan;
+pub mod plugin;
+pub mod prompts;
+pub mod rules;
+pub mod schedule;
+pub mod served;
+pub mod settings;
+pub mod tools;

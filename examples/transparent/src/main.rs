@@ -1,0 +1,26 @@
+//! The command line of the transparent agent.
+use std::process::ExitCode;
+
+use clap::Parser;
+use fugato::cli::{App, Command, Flags};
+
+/// Finds, remembers, reminds and calls tools, and shows every step of it.
+///
+/// Without a model, rules decide. Everything is stored as it happens: whatever stops the program,
+/// the next start goes on.
+#[derive(Debug, Parser)]
+#[command(name = "transparent", version)]
+struct Args {
+    #[command(flatten)]
+    flags: Flags,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let args = Args::parse();
+    let archives = transparent::open::archives(&args.flags.folder("transparent"));
+    let app = App::new("transparent", args.flags).belongings(archives);
+    app.run(args.command, transparent::open::open).await
+}

@@ -1,0 +1,91 @@
+//! The nodes: one duty each, one file each. Where the thread goes next is said in `graph.rs`.
+mod act;
+mod answer;
+mod begin;
+mod compact;
+mod intent;
+mod keep;
+mod plan;
+mod repair;
+mod retrieve;
+mod think;
+
+use fugato::{
+    BoxError, Context, EventKind, Note, Outcome,
+    agent::{Settled, Shown, ask},
+    llm::{ChatResponse, Contract},
+    prompt::Stage,
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+pub use act::Act;
+pub use answer::Answer;
+pub use begin::Begin;
+pub use compact::Compacting;
+pub use intent::Understand;
+pub use keep::Keep;
+pub use plan::Plan;
+pub use repair::{Repair, Revision};
+pub use retrieve::Retrieve;
+pub use think::{Decision, Think, What};
+
+use crate::{
+    agent::{Agent, Update},
+    deps::Deps,
+    prompts,
+};
+
+/// What came of asking the model.
+enum Heard<T> {
+    /// A decision.
+    Decided(T),
+    /// It is told what was wrong, and asked again in the next round.
+    Again(Outcome<Update>),
+    /// There is no model, or it cannot be used: rules decide, and these changes say why.
+    ByRule(Vec<Update>),
+}
+
+/// Asks the model for a decision under a contract.
+async fn consult<T: DeserializeOwned>(
+    deps: &Deps,
+    cx: &Context<Agent>,
+    stage: (&str, Stage),
+    contract: &Contract<T>,
+) -> Result<Heard<T>, BoxError> {
+    let agent = cx.state();
+    let Some(model) = deps.model.as_ref().filter(|_| agent.turn.by_rule.is_none()) else {
+        return Ok(Heard::ByRule(vec![]));
+    };
+    let (name, stage) = stage;
+    let request = match prompts::request(deps, agent, name, stage) {
+        Ok(request) => request.response_format(contract.response_format()),
+        Err(error) => return by_rule(deps, cx, error).map(Heard::ByRule),
+    };
+    let answer = ask(cx, &**model, request, Shown::Reasoning).await;
+    let read = |response: ChatResponse| contract.read(&response.message.content);
+    Ok(match deps.corrections.settle(cx, answer, read) {
+        Settled::Decided(decision) => Heard::Decided(decision),
+        Settled::Again(outcome) => Heard::Again(outcome),
+        Settled::Undecided(why) => Heard::ByRule(by_rule(deps, cx, why)?),
+    })
+}
+
+/// The model cannot be used: rules decide for the rest of the turn, so that it is not asked in vain
+/// at each stage.
+fn by_rule(
+    deps: &Deps,
+    cx: &Context<Agent>,
+    why: impl Into<BoxError>,
+) -> Result<Vec<Update>, BoxError> {
+    let why = why.into();
+    let told = why.to_string();
+    deps.on_failure.fall_back(cx, why)?;
+    Ok(vec![Update::ByRule { why: told }])
+}
+
+/// A durable message to whoever watches.
+fn note(name: &str, data: Value) -> Note {
+    let name = name.to_owned();
+    Note(EventKind::Custom { name, data })
+}

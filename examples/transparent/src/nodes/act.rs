@@ -1,0 +1,59 @@
+use async_trait::async_trait;
+use fugato::{
+    BoxError, Context, EventKind, Node, Outcome,
+    agent::{Carried, finished},
+    state::ToolStatus,
+};
+use serde_json::json;
+
+use crate::{
+    agent::{Agent, Update, Wanted},
+    deps::Deps,
+    tools::{NOTIFICATION, NOTIFY},
+};
+
+/// Makes the call that is wanted, once a person has agreed where that is needed.
+#[derive(Debug)]
+pub struct Act(pub Deps);
+
+#[async_trait]
+impl Node<Agent> for Act {
+    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+        let (deps, agent) = (&self.0, cx.state());
+        let wanted = agent.turn.wanted.as_ref().ok_or("no call is wanted")?;
+        let calls = [wanted.call.clone()];
+        let asks = deps.toolbox.round(&calls, agent).cards().next().is_some();
+        let called = match deps.toolbox.carry_out(&cx, &calls).await? {
+            Carried::Asks(questions) => {
+                return Ok(Outcome::Ask {
+                    memo: None,
+                    questions,
+                });
+            }
+            Carried::Done(mut called) => called.pop().ok_or("a call has a result")?,
+            _ => return Err("the call came to nothing that is known here".into()),
+        };
+        let told = finished(&called);
+        let result = called.result;
+        // What a person did not want is not tried in another way.
+        let refused = asks && result.status == ToolStatus::Blocked;
+        let repairable = !refused && result.status != ToolStatus::Ok && has_attempts(deps, wanted);
+        let shown = (wanted.call.name == NOTIFY && result.is_ok()).then(|| EventKind::Card {
+            card: NOTIFICATION.to_owned(),
+            data: json!({ "text": result.summary, "job": agent.turn.request.job }),
+        });
+        let done = Update::Called {
+            status: result.status,
+            text: result.text,
+            data: result.data,
+            repairable,
+        };
+        let updates = std::iter::once(done).chain(result.updates);
+        let outcome = Outcome::done(updates).note(told);
+        Ok(shown.into_iter().fold(outcome, Outcome::note))
+    }
+}
+
+fn has_attempts(deps: &Deps, wanted: &Wanted) -> bool {
+    wanted.attempt < deps.limits.attempts
+}

@@ -1,0 +1,54 @@
+use async_trait::async_trait;
+use fugato::{
+    BoxError, Context, Node, Outcome,
+    agent::{Shown, ask, show},
+    prompt::Stage,
+};
+
+use super::by_rule;
+use crate::{
+    agent::{Agent, Update},
+    deps::Deps,
+    prompts, rules,
+};
+
+/// Answers the person, with everything that is known: who the agent is, whom it serves, what came
+/// of the turn.
+#[derive(Debug)]
+pub struct Answer(pub Deps);
+
+const WHAT: &str = "Answer the person in their language, with what was found and done, and nothing else. Name files by their paths. Where something failed, say so.";
+
+#[async_trait]
+impl Node<Agent> for Answer {
+    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+        let (mut updates, spoken) = self.spoken(&cx).await?;
+        let spoken = spoken.filter(|text| !text.trim().is_empty());
+        let text = spoken.unwrap_or_else(|| {
+            let text = rules::answer(cx.state());
+            show(&cx, &text);
+            text
+        });
+        updates.push(Update::Answered { text });
+        Ok(Outcome::done(updates))
+    }
+}
+
+impl Answer {
+    /// What the model says; nothing where rules decide.
+    async fn spoken(&self, cx: &Context<Agent>) -> Result<(Vec<Update>, Option<String>), BoxError> {
+        let (deps, agent) = (&self.0, cx.state());
+        let Some(model) = deps.model.as_ref().filter(|_| agent.turn.by_rule.is_none()) else {
+            return Ok((vec![], None));
+        };
+        let stage = Stage::new("You answer.").instruction(WHAT);
+        let request = match prompts::request(deps, agent, "answer", stage) {
+            Ok(request) => request,
+            Err(error) => return Ok((by_rule(deps, cx, error)?, None)),
+        };
+        match ask(cx, &**model, request, Shown::All).await {
+            Ok(answer) => Ok((vec![], Some(answer.message.content))),
+            Err(error) => Ok((by_rule(deps, cx, error)?, None)),
+        }
+    }
+}

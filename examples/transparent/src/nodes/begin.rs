@@ -1,0 +1,32 @@
+use async_trait::async_trait;
+use fugato::{BoxError, Context, Node, Outcome};
+use serde_json::json;
+
+use super::note;
+use crate::{
+    agent::{Agent, Update},
+    deps::Deps,
+};
+
+/// Says where and when the turn is, and tells what was asked.
+#[derive(Debug)]
+pub struct Begin(pub Deps);
+
+#[async_trait]
+impl Node<Agent> for Begin {
+    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+        self.0.archives.follow(cx.thread());
+        let request = &cx.state().turn.request;
+        let told = note(
+            "user_input",
+            json!({ "content": request.text, "job": request.job }),
+        );
+        let began = Update::Began {
+            thread: cx.thread().as_str().to_owned(),
+            at: self.0.jobs.now(),
+            zone: self.0.jobs.zone(),
+            policy: self.0.desk.settings.compaction.clone(),
+        };
+        Ok(Outcome::done([began]).note(told))
+    }
+}

@@ -1,0 +1,101 @@
+use async_trait::async_trait;
+use fugato::{BoxError, Context, Node, Outcome, llm::Contract, prompt::Stage};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{Heard, consult, note, think::proposed};
+use crate::{
+    agent::{Agent, Update, Wanted},
+    deps::Deps,
+    prompts, rules,
+};
+
+/// Mends the arguments of a call that failed. What it says is what is called next.
+#[derive(Debug)]
+pub struct Repair(pub Deps);
+
+/// What a model must answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Revision {
+    /// Why the call failed, and what is different now.
+    #[serde(default)]
+    pub thought: String,
+    /// Whether there is nothing that could be different.
+    #[serde(default)]
+    pub give_up: bool,
+    /// The arguments of the next attempt.
+    #[serde(default)]
+    pub params: Map<String, Value>,
+}
+
+#[async_trait]
+impl Node<Agent> for Repair {
+    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+        let (deps, agent) = (&self.0, cx.state());
+        let wanted = agent.turn.wanted.as_ref().ok_or("no call is wanted")?;
+        let cause = wanted.cause.clone().unwrap_or_default();
+        let contract = contract(wanted);
+        let call = json!({ "name": wanted.call.name, "params": wanted.call.arguments });
+        let what = format!(
+            "The call {call} failed: {cause}\nSay with which params to try it again, or give up."
+        );
+        let stage = Stage::new("You mend calls of tools.")
+            .instruction(prompts::asked(&what, contract.outline()));
+        let (mut updates, thought, params) =
+            match consult(deps, &cx, ("repair", stage), &contract).await? {
+                Heard::Again(outcome) => return Ok(outcome),
+                Heard::Decided(Revision {
+                    thought,
+                    give_up: true,
+                    ..
+                }) => (vec![], thought, None),
+                Heard::Decided(Revision {
+                    thought, params, ..
+                }) => (vec![], thought, Some(params)),
+                Heard::ByRule(why) => (why, String::new(), rules::repair(&agent.turn, wanted)),
+            };
+        let told = |new: Option<&Map<String, Value>>| {
+            note(
+                "correction",
+                json!({
+                    "call": wanted.id, "name": wanted.call.name, "attempt": wanted.attempt,
+                    "old": wanted.call.arguments, "new": new, "cause": cause, "thought": thought,
+                }),
+            )
+        };
+        Ok(match params {
+            None => {
+                updates.push(Update::GaveUp);
+                Outcome::done(updates).note(told(None))
+            }
+            Some(params) => {
+                let again = format!("{}.{}", wanted.id, wanted.attempt + 1);
+                let call = proposed(again, &wanted.call.name, &params);
+                let told = told(Some(&params));
+                updates.push(Update::Repaired { params });
+                Outcome::done(updates).note(told).note(call)
+            }
+        })
+    }
+}
+
+/// The same arguments again would fail again.
+fn contract(wanted: &Wanted) -> Contract<Revision> {
+    let old = wanted.call.arguments.clone();
+    Contract::<Revision>::new("revision")
+        .alias("arguments", "params")
+        .prepare(|value| {
+            if let Some(object) = value.as_object_mut() {
+                object.retain(|_, value| !value.is_null());
+            }
+        })
+        .check(move |revision, objections| {
+            if !revision.give_up && Value::Object(revision.params.clone()) == old {
+                objections.push(
+                    "/params",
+                    "with these the call has just failed; change them, or set give_up to true",
+                );
+            }
+        })
+}

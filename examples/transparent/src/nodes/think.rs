@@ -1,0 +1,224 @@
+use async_trait::async_trait;
+use fugato::{
+    BoxError, Context, EventKind, Node, Outcome,
+    llm::Contract,
+    prompt::{Stage, one_of},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{Heard, consult, note};
+use crate::{
+    agent::{Agent, Move, Stop, Turn, Update},
+    deps::{Deps, Limits},
+    intent::either,
+    plan::{Step, StepKind, filled},
+    prompts, rules,
+};
+
+/// Decides what comes next: exactly once.
+#[derive(Debug)]
+pub struct Think(pub Deps);
+
+/// What a model must answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Decision {
+    /// Why, in a sentence for the person.
+    #[serde(default)]
+    pub thought: String,
+    /// What comes next.
+    pub action: What,
+    /// With `use_tool`: the tool.
+    #[serde(default)]
+    pub name: String,
+    /// With `use_tool`: its arguments.
+    #[serde(default)]
+    pub params: Map<String, Value>,
+    /// With `search_memory`: what to look for.
+    #[serde(default)]
+    pub query: String,
+}
+
+/// What can come next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// Calls a tool.
+    UseTool,
+    /// Searches the memory.
+    SearchMemory,
+    /// Answers.
+    Finish,
+}
+
+const WHAT: &str =
+    "Decide what comes next: one call of a tool, one search of the memory, or the answer.";
+
+#[async_trait]
+impl Node<Agent> for Think {
+    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+        let (deps, agent) = (&self.0, cx.state());
+        let (turn, limits) = (&agent.turn, deps.limits);
+        if turn.moves >= limits.moves {
+            let why = agent.lang.pick(
+                "I may not take more steps; I answer with what I have.",
+                "步数用完了，用已有的结果回答。",
+            );
+            return Ok(Outcome::done([Update::Stopped(Stop::Moves)]).note(thinking(why)));
+        }
+        let thinks = deps.model.is_some() && turn.by_rule.is_none();
+        if thinks && turn.corrected.is_empty() && stands_still(turn, limits) {
+            let thought = agent
+                .lang
+                .pick(
+                    "This does not work out; I make another plan.",
+                    "这样行不通，重新计划。",
+                )
+                .to_owned();
+            let told = thinking(&thought);
+            let moved = Update::Moved {
+                thought,
+                next: Move::Replan,
+                step: None,
+            };
+            return Ok(Outcome::done([moved]).note(told));
+        }
+        let contract = contract(&deps.tools(agent), turn, limits);
+        let stage = Stage::new("You decide step by step.")
+            .instruction(prompts::asked(WHAT, contract.outline()));
+        let (updates, thought, next, step) =
+            match consult(deps, &cx, ("think", stage), &contract).await? {
+                Heard::Again(outcome) => return Ok(outcome),
+                Heard::Decided(decision) => {
+                    let (thought, next) = moved(decision, turn);
+                    let step = followed(&next, turn);
+                    (vec![], thought, next, step)
+                }
+                Heard::ByRule(why) => {
+                    let (thought, next, step) = rules::next(agent);
+                    (why, thought, next, step)
+                }
+            };
+        Ok(outcome(agent, updates, thought, next, step))
+    }
+}
+
+fn outcome(
+    agent: &Agent,
+    mut updates: Vec<Update>,
+    thought: String,
+    next: Move,
+    step: Option<usize>,
+) -> Outcome<Update> {
+    let turn = &agent.turn;
+    let mut notes = vec![];
+    if !thought.trim().is_empty() {
+        notes.push(thinking(&thought));
+    }
+    // A plan guides and does not bind, but who watches is told.
+    let planned = turn.plan.get(turn.followed);
+    if let Some(planned) = planned.filter(|_| step != Some(turn.followed)) {
+        let data = json!({ "planned": planned.title(), "chosen": next, "thought": thought });
+        notes.push(note("plan_adjustment", data));
+    }
+    if let Move::Call { name, params } = &next {
+        notes.push(proposed(format!("c{}", agent.calls + 1), name, params));
+    }
+    updates.push(Update::Moved {
+        thought,
+        next,
+        step,
+    });
+    let done = Outcome::done(updates);
+    notes.into_iter().fold(done, Outcome::note)
+}
+
+/// What the call will be, for who watches and for the archive.
+pub(super) fn proposed(call: String, name: &str, params: &Map<String, Value>) -> fugato::Note {
+    fugato::Note(EventKind::ToolCallProposed {
+        call,
+        name: name.to_owned(),
+        arguments: Value::Object(params.clone()),
+    })
+}
+
+fn thinking(thought: &str) -> fugato::Note {
+    note("thinking", json!({ "content": thought }))
+}
+
+/// Whether another plan is due.
+fn stands_still(turn: &Turn, limits: Limits) -> bool {
+    let stands = turn.failures >= limits.failures || turn.stuck >= limits.stuck;
+    stands && turn.replans < limits.replans && !turn.plan.is_empty()
+}
+
+fn contract(tools: &[String], turn: &Turn, limits: Limits) -> Contract<Decision> {
+    let (tools, turn) = (tools.to_vec(), turn.clone());
+    Contract::<Decision>::new("decision")
+        .alias("tool", "name")
+        .alias("arguments", "params")
+        .synonym("action", "final_answer", "finish")
+        .synonym("action", "tool", "use_tool")
+        .synonym("action", "rag", "search_memory")
+        .prepare(|value| {
+            if let Some(object) = value.as_object_mut() {
+                either(object);
+                object.remove("keywords");
+            }
+        })
+        .check(move |decision, objections| match decision.action {
+            What::UseTool if !tools.contains(&decision.name) => {
+                let allowed = one_of(tools.iter().map(String::as_str));
+                objections.push("/name", format!("there is no tool {:?}; it is {allowed}", decision.name));
+            }
+            What::UseTool => {
+                let params = Value::Object(decision.params.clone());
+                let made = turn.repeats(&decision.name, &params);
+                if made >= limits.repeats {
+                    let told = format!("{:?} was called {made} times like this; call it with other params, call another tool, or finish", decision.name);
+                    objections.push("/params", told);
+                }
+            }
+            What::SearchMemory if decision.query.trim().is_empty() => {
+                objections.push("/query", "it says what to look for");
+            }
+            What::SearchMemory if turn.queries.contains(&decision.query) => {
+                objections.push("/query", "this was searched for already; look for something else, call a tool, or finish");
+            }
+            What::SearchMemory | What::Finish => {}
+        })
+}
+
+/// A decision as a move. References that have no value yet leave the step.
+fn moved(decision: Decision, turn: &Turn) -> (String, Move) {
+    let Decision {
+        thought,
+        action,
+        name,
+        params,
+        query,
+    } = decision;
+    let next = match action {
+        What::Finish => Move::Finish,
+        What::SearchMemory => Move::Retrieve { query },
+        What::UseTool => match filled(&Step::tool(name, Value::Object(params)), turn) {
+            Ok(Step { name, params, .. }) => Move::Call { name, params },
+            Err(missing) => Move::Skip {
+                why: missing.to_string(),
+            },
+        },
+    };
+    (thought, next)
+}
+
+/// The step of the plan that a move is; none if it is none.
+fn followed(next: &Move, turn: &Turn) -> Option<usize> {
+    let is = |step: &Step| match next {
+        Move::Retrieve { .. } => step.kind == StepKind::Rag,
+        Move::Call { name, .. } => step.kind == StepKind::Tool && step.name == *name,
+        _ => false,
+    };
+    let left = turn.plan.get(turn.followed..)?;
+    left.iter().position(is).map(|at| turn.followed + at)
+}

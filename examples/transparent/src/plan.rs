@@ -1,0 +1,337 @@
+//! Plans: steps that guide a turn, and references to what earlier steps have found.
+use std::collections::BTreeSet;
+
+use fugato::{
+    llm::{Contract, Objections},
+    prompt::{Template, one_of},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::{agent::Turn, intent::either};
+
+/// A step of a plan.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// What kind of step it is.
+    #[serde(rename = "type")]
+    pub kind: StepKind,
+    /// How to search the memory; `hybrid_search` if left out.
+    #[serde(default = "hybrid_search")]
+    pub action: String,
+    /// For a tool: which.
+    #[serde(default)]
+    pub name: String,
+    /// For a search: what to look for.
+    #[serde(default)]
+    pub query: String,
+    /// For a tool: with what.
+    #[serde(default)]
+    pub params: Map<String, Value>,
+}
+
+/// The kinds of steps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StepKind {
+    /// The memory is searched.
+    #[default]
+    Rag,
+    /// A tool is called.
+    Tool,
+}
+
+fn hybrid_search() -> String {
+    HYBRID_SEARCH.to_owned()
+}
+
+/// The only way in which the memory is searched.
+const HYBRID_SEARCH: &str = "hybrid_search";
+/// The most steps of a plan.
+const MOST_STEPS: usize = 8;
+
+/// What a planner must answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// The steps in their order: first what the memory is searched for, then tools.
+    pub steps: Vec<Step>,
+}
+
+impl Step {
+    /// Searches the memory.
+    pub fn rag(query: impl Into<String>) -> Self {
+        Self {
+            action: hybrid_search(),
+            query: query.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Calls a tool.
+    pub fn tool(name: impl Into<String>, params: Value) -> Self {
+        let params = match params {
+            Value::Object(params) => params,
+            _ => Map::new(),
+        };
+        Self {
+            kind: StepKind::Tool,
+            action: hybrid_search(),
+            name: name.into(),
+            params,
+            ..Self::default()
+        }
+    }
+
+    /// In a few words.
+    pub fn title(&self) -> String {
+        match self.kind {
+            StepKind::Rag => format!("{HYBRID_SEARCH}: {}", self.query),
+            StepKind::Tool => self.name.clone(),
+        }
+    }
+
+    fn references(&self) -> BTreeSet<String> {
+        let mut texts = vec![];
+        for value in self.params.values() {
+            strings(value, &mut texts);
+        }
+        texts.push(&self.query);
+        let templates = texts.into_iter().map(|text| Template::new("step", text));
+        let places = templates.flat_map(|template| {
+            let places: Vec<String> = template.places().into_iter().map(str::to_owned).collect();
+            places
+        });
+        places.collect()
+    }
+}
+
+fn strings<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Array(items) => items.iter().for_each(|item| strings(item, texts)),
+        Value::Object(fields) => fields.values().for_each(|field| strings(field, texts)),
+        _ => {}
+    }
+}
+
+/// What a planner must answer, given the tools that there are.
+pub fn contract(tools: &[String]) -> Contract<Plan> {
+    let tools = tools.to_vec();
+    Contract::<Plan>::new("plan")
+        .alias("plan", "steps")
+        .prepare(|value| {
+            let steps = value.get_mut("steps").and_then(Value::as_array_mut);
+            for step in steps.into_iter().flatten() {
+                prepared(step);
+            }
+        })
+        .check(move |plan, objections| check(plan, &tools, objections))
+}
+
+/// Steps as models write them: keywords in the place of a query, null in the place of nothing.
+fn prepared(step: &mut Value) {
+    let Some(step) = step.as_object_mut() else {
+        return;
+    };
+    either(step);
+    if let Some(Value::Array(words)) = step.remove("keywords") {
+        let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+        step.entry("query")
+            .or_insert_with(|| json!(words.join(" ")));
+    }
+}
+
+fn check(plan: &Plan, tools: &[String], objections: &mut Objections) {
+    if plan.steps.is_empty() || plan.steps.len() > MOST_STEPS {
+        objections.push("/steps", format!("a plan has 1 to {MOST_STEPS} steps"));
+    }
+    for (at, step) in plan.steps.iter().enumerate() {
+        let place = |field: &str| format!("/steps/{at}/{field}");
+        match step.kind {
+            StepKind::Rag if step.action != HYBRID_SEARCH => {
+                objections.push(
+                    place("action"),
+                    format!("it is {HYBRID_SEARCH:?}, or left out"),
+                );
+            }
+            StepKind::Rag if step.query.trim().is_empty() => {
+                objections.push(place("query"), "it says what to look for");
+            }
+            StepKind::Tool if !tools.contains(&step.name) => {
+                let allowed = one_of(tools.iter().map(String::as_str));
+                objections.push(
+                    place("name"),
+                    format!("there is no tool {:?}; it is {allowed}", step.name),
+                );
+            }
+            _ => {}
+        }
+        let before = plan.steps.get(..at).unwrap_or_default();
+        for name in step.references() {
+            match Slot::of(&name) {
+                None => {
+                    let known = Slot::ALL.map(Slot::name);
+                    objections.push(
+                        place("params"),
+                        format!("{{{{{name}}}}} is not known; it is {}", one_of(known)),
+                    );
+                }
+                Some(slot) if !slot.may_be_filled(before) => {
+                    objections.push(
+                        place("params"),
+                        format!("no step before it finds {{{{{name}}}}}; search or list first"),
+                    );
+                }
+                Some(_) => {}
+            }
+        }
+    }
+}
+
+/// What a step may refer to, as `{{name}}`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Slot {
+    /// What to look for: a text.
+    Query,
+    /// The same as words: a list.
+    Keywords,
+    /// Where: a text.
+    Location,
+    /// When: a text.
+    TimeRange,
+    /// The first file that was found: a path.
+    SelectedPath,
+    /// What the last tool has said: a text.
+    LastResult,
+}
+
+impl Slot {
+    const ALL: [Self; 6] = [
+        Self::Query,
+        Self::Keywords,
+        Self::Location,
+        Self::TimeRange,
+        Self::SelectedPath,
+        Self::LastResult,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Query => "query",
+            Self::Keywords => "keywords",
+            Self::Location => "location",
+            Self::TimeRange => "time_range",
+            Self::SelectedPath => "selected_path",
+            Self::LastResult => "last_result",
+        }
+    }
+
+    fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|slot| slot.name() == name)
+    }
+
+    /// Whether what is said or what these steps do can bring a value.
+    fn may_be_filled(self, before: &[Step]) -> bool {
+        match self {
+            Self::SelectedPath => before.iter().any(|step| step.name == "list_files"),
+            Self::LastResult => before.iter().any(|step| step.kind == StepKind::Tool),
+            _ => true,
+        }
+    }
+
+    /// The value; none if there is none yet.
+    fn value(self, turn: &Turn) -> Option<Value> {
+        let params = turn.intent.as_ref().map(|intent| &intent.params);
+        let text = |text: &str| (!text.trim().is_empty()).then(|| json!(text));
+        match self {
+            Self::Query => text(&params?.sought()),
+            Self::Keywords => Some(json!(params?.keywords)),
+            Self::Location => text(&params?.location),
+            Self::TimeRange => text(&params?.time_range),
+            Self::SelectedPath => {
+                let listed = turn.done().filter(|made| made.call.name == "list_files");
+                listed.last()?.data.pointer("/files/0/path").cloned()
+            }
+            Self::LastResult => turn.done().last().map(|made| json!(made.text)),
+        }
+    }
+}
+
+/// A step cannot be begun, because what it refers to is not there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{step} needs {{{{{missing}}}}}, and no step before it has found that")]
+pub struct Missing {
+    /// The step.
+    pub step: String,
+    /// What it refers to.
+    pub missing: String,
+}
+
+/// A step with its references filled in. One that is a whole value keeps its type; within a text
+/// it is text.
+pub fn filled(step: &Step, turn: &Turn) -> Result<Step, Missing> {
+    let mut known = vec![];
+    for name in step.references() {
+        let value = Slot::of(&name).and_then(|slot| slot.value(turn));
+        let missing = || Missing {
+            step: step.title(),
+            missing: name.clone(),
+        };
+        let value = value.ok_or_else(missing)?;
+        known.push((name, value));
+    }
+    let fill = |value: &Value| filled_value(value, &known);
+    let query = fill(&json!(step.query));
+    let params = step
+        .params
+        .iter()
+        .map(|(name, value)| (name.clone(), fill(value)));
+    Ok(Step {
+        query: as_text(&query),
+        params: params.collect(),
+        ..step.clone()
+    })
+}
+
+fn filled_value(value: &Value, known: &[(String, Value)]) -> Value {
+    match value {
+        Value::String(text) => {
+            let whole = text
+                .trim()
+                .strip_prefix("{{")
+                .and_then(|rest| rest.strip_suffix("}}"));
+            let whole = whole.and_then(|name| known.iter().find(|(known, _)| known == name.trim()));
+            if let Some((_, value)) = whole {
+                return value.clone();
+            }
+            let texts: Vec<_> = known
+                .iter()
+                .map(|(name, value)| (name, as_text(value)))
+                .collect();
+            let texts = texts.iter().map(|(name, text)| (name, text.as_str()));
+            // Every place was looked up before.
+            let filled = Template::new("step", text).fill(texts);
+            Value::String(filled.unwrap_or_else(|_| text.clone()))
+        }
+        Value::Array(items) => items.iter().map(|item| filled_value(item, known)).collect(),
+        Value::Object(fields) => {
+            let fields = fields
+                .iter()
+                .map(|(name, field)| (name.clone(), filled_value(field, known)));
+            Value::Object(fields.collect())
+        }
+        other => other.clone(),
+    }
+}
+
+fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(as_text).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

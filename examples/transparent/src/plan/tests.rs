@@ -1,0 +1,134 @@
+use fugato::state::{State as _, ToolStatus};
+
+use super::*;
+use crate::{
+    agent::{Agent, Move, Request, Update},
+    intent::{Intent, IntentKind, Params},
+};
+
+fn tools() -> Vec<String> {
+    ["list_files", "read_file"].map(str::to_owned).into()
+}
+
+fn read(steps: &Value) -> Result<Vec<Step>, String> {
+    let said = json!({ "steps": steps }).to_string();
+    let read = contract(&tools()).read(&said);
+    read.map(|plan| plan.steps).map_err(|why| why.correction())
+}
+
+/// A turn in which one file was found.
+fn turn() -> Turn {
+    let params = Params {
+        keywords: vec!["项目".into(), "计划书".into()],
+        ..Params::default()
+    };
+    let mut agent = Agent::default();
+    let listed = json!({ "files": [{ "path": "Documents/plan_v1.md" }] });
+    for update in [
+        Update::Asked(Request::new("找计划书")),
+        Update::Understood(Intent::new(IntentKind::Search, 0.7, params)),
+        Update::Moved {
+            thought: String::new(),
+            next: Move::Call {
+                name: "list_files".into(),
+                params: Map::new(),
+            },
+            step: None,
+        },
+        Update::Called {
+            status: ToolStatus::Ok,
+            text: "- Documents/plan_v1.md".into(),
+            data: listed,
+            repairable: false,
+        },
+    ] {
+        agent.apply(update);
+    }
+    agent.turn
+}
+
+#[test]
+fn trn_5_a_plan_searches_first_and_its_parameters_are_templates() {
+    let steps = json!([
+        { "type": "rag", "query": "{{query}}" },
+        { "type": "tool", "name": "list_files", "params": { "pattern": "计划书" } },
+        { "type": "tool", "name": "read_file", "params": { "path": "{{selected_path}}" } },
+    ]);
+    let steps = read(&steps).unwrap();
+    let filled: Vec<Step> = steps
+        .iter()
+        .map(|step| filled(step, &turn()).unwrap())
+        .collect();
+    assert_eq!(filled[0].query, "项目 计划书");
+    assert_eq!(filled[1], steps[1]);
+    assert_eq!(
+        Value::Object(filled[2].params.clone()),
+        json!({ "path": "Documents/plan_v1.md" })
+    );
+}
+
+#[test]
+fn trn_w7_references_are_checked_before_anything_is_executed() {
+    for (step, told) in [
+        (
+            json!({ "type": "tool", "name": "read_file", "params": { "path": "{{the_path}}" } }),
+            "{{the_path}} is not known",
+        ),
+        (
+            json!({ "type": "tool", "name": "read_file", "params": { "path": "{{selected_path}}" } }),
+            "search or list first",
+        ),
+        (
+            json!({ "type": "tool", "name": "sing" }),
+            "there is no tool \"sing\"",
+        ),
+        (
+            json!({ "type": "rag", "query": "" }),
+            "it says what to look for",
+        ),
+        (
+            json!({ "type": "rag", "query": "x", "action": "guess" }),
+            "or left out",
+        ),
+    ] {
+        let why = read(&json!([step.clone()])).unwrap_err();
+        assert!(why.contains(told), "{step}: {why}");
+    }
+    assert!(read(&json!([])).is_err());
+    // What may be there and is not stops the step, and nothing is called.
+    let step = Step::tool("read_file", json!({ "path": "{{selected_path}}" }));
+    let missing = filled(&step, &Turn::default()).unwrap_err();
+    assert_eq!(
+        missing.to_string(),
+        "read_file needs {{selected_path}}, and no step before it has found that"
+    );
+}
+
+#[test]
+fn trn_w7_a_reference_that_is_a_whole_value_keeps_its_type() {
+    let step = Step::tool(
+        "t",
+        json!({ "words": "{{keywords}}", "text": "about {{ keywords }}", "n": 3 }),
+    );
+    let filled = filled(&step, &turn()).unwrap();
+    let expected = json!({ "words": ["项目", "计划书"], "text": "about 项目 计划书", "n": 3 });
+    assert_eq!(Value::Object(filled.params), expected);
+}
+
+#[test]
+fn trn_c2_a_search_needs_no_action() {
+    let plain = read(&json!([{ "type": "rag", "query": "x" }]));
+    let named = read(&json!([{ "type": "rag", "query": "x", "action": "hybrid_search" }]));
+    assert_eq!(plain, named);
+    assert_eq!(plain.unwrap(), [Step::rag("x")]);
+}
+
+#[test]
+fn trn_c4_a_step_may_have_keywords() {
+    for step in [
+        json!({ "type": "rag", "keywords": ["项目", "计划书"] }),
+        json!({ "type": "rag", "query": ["项目", "计划书"], "name": null }),
+    ] {
+        assert_eq!(read(&json!([step])).unwrap(), [Step::rag("项目 计划书")]);
+    }
+}

@@ -1,0 +1,123 @@
+//! What the model is told: who it is, whom it serves, its tools, what was said, what is remembered,
+//! and what has come of the turn so far. The files are read anew each time, so that an edit counts
+//! at once.
+use fugato::{
+    BoxError,
+    llm::{ChatRequest, Profile, Thinking},
+    prompt::{PromptBudget, PromptBuilder, Stage, Trust},
+    tool::Detail,
+};
+use serde_json::json;
+
+use crate::{agent::Agent, deps::Deps, plan::Step};
+
+/// How many tokens a prompt may have.
+const MOST_TOKENS: u64 = 24_000;
+/// The name of the agent, where `SOUL.md` asks for it.
+const NAME: &str = "Iris";
+const SOUL: &str = "You are {{name}}, an assistant whose every step can be seen.";
+const USER: &str = "Nothing is known about the person.";
+const TOOLS: &str = "{{tools}}";
+
+/// A request of a stage.
+pub fn request(
+    deps: &Deps,
+    agent: &Agent,
+    name: &str,
+    stage: Stage,
+) -> Result<ChatRequest, BoxError> {
+    let stage = known(agent, stage);
+    let builder = builder(deps, agent)?;
+    let budget = PromptBudget::new(MOST_TOKENS);
+    let fitted = builder.fitted(agent, &agent.conversation, &stage, &budget)?;
+    let messages = fitted
+        .messages
+        .into_iter()
+        .chain(agent.turn.corrected.iter().cloned());
+    let request = ChatRequest::new(messages).metadata("stage", name);
+    Ok(profile(name).apply(request))
+}
+
+fn profile(stage: &str) -> Profile {
+    let (temperature, tokens) = match stage {
+        "answer" => (0.5, 1200),
+        "plan" => (0.2, 1200),
+        _ => (0.2, 600),
+    };
+    Profile {
+        temperature: Some(temperature),
+        max_tokens: Some(tokens),
+        thinking: Some(Thinking::Off),
+        timeout: Some(std::time::Duration::from_secs(30)),
+        ..Profile::default()
+    }
+}
+
+fn builder(deps: &Deps, agent: &Agent) -> Result<PromptBuilder<Agent>, BoxError> {
+    let templates = &deps.desk.templates;
+    let today = deps.jobs.shown(agent.turn.began_at);
+    let tools = deps.toolbox.catalogue(agent, Detail::Full);
+    let known = [
+        ("name", NAME),
+        ("now", today.as_str()),
+        ("tools", tools.as_str()),
+    ];
+    let read = |file: &str, instead: &str| templates.read(file, instead)?.fill(known);
+    Ok(PromptBuilder::new(read("SOUL.md", SOUL)?)
+        .section("Profile", read("USER.md", USER)?)
+        .section("Tools", read("tool.md", TOOLS)?)
+        .trust(Trust::new().then("Results", "what is so now", None).then(
+            "Memory",
+            "what the person once said or wanted",
+            Some("when results say otherwise"),
+        ))
+        .ends_with_user())
+}
+
+/// What every stage knows of the turn.
+fn known(agent: &Agent, stage: Stage) -> Stage {
+    let turn = &agent.turn;
+    let made = turn.uses.iter().map(|made| {
+        let call = json!({ "name": made.call.name, "params": made.call.arguments });
+        format!("{call} ended {}: {}", json!(made.status), made.text)
+    });
+    let results = made
+        .chain(turn.skipped.iter().cloned())
+        .collect::<Vec<_>>()
+        .join("\n");
+    let memories = turn
+        .memories
+        .iter()
+        .map(|memory| format!("- {} ({})", memory.text, memory.id));
+    let memories = memories.collect::<Vec<_>>().join("\n");
+    let mut standing = vec![format!("The person wants: {}", turn.request.text)];
+    let job = turn.request.job.as_ref();
+    standing.extend(job.map(|job| {
+        format!("This is the job {job}, whose time has come: do it, and notify the person.")
+    }));
+    standing.extend(
+        turn.intent
+            .as_ref()
+            .map(|intent| format!("Intent: {}", json!(intent))),
+    );
+    if !turn.plan.is_empty() {
+        standing.push("Plan, which guides and does not bind:".to_owned());
+    }
+    let steps = turn.plan.iter().enumerate();
+    standing.extend(steps.map(|(at, step)| line(at, step, turn.followed)));
+    stage
+        .compacted(&agent.compaction)
+        .source("Results", results)
+        .source("Memory", memories)
+        .state(standing.join("\n"))
+}
+
+fn line(at: usize, step: &Step, followed: usize) -> String {
+    let mark = if at < followed { "done" } else { "to do" };
+    format!("{}. ({mark}) {}", at + 1, json!(step))
+}
+
+/// What a stage is asked to answer.
+pub fn asked(what: &str, outline: &str) -> String {
+    format!("{what}\nAnswer with one JSON object and nothing else. Its keys:\n{outline}")
+}

@@ -1,0 +1,312 @@
+//! What decides without a model, or where one cannot be used: honest, and useful in its domain.
+mod answer;
+mod words;
+
+use fugato::memory::importance;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    agent::{Agent, Move, Turn, Wanted},
+    intent::{Intent, IntentKind, Params},
+    plan::{Step, StepKind, filled},
+    schedule,
+};
+
+pub use answer::answer;
+
+/// Which words call for which wish: the kind of it, how involved it is, and the words. The first
+/// line with a word that occurs decides.
+const CALLS: [(IntentKind, &str, f32, &str); 11] = [
+    (
+        IntentKind::Execute,
+        "jobs",
+        0.2,
+        "定时任务列表/列出定时/有哪些提醒/有哪些定时/哪些任务/list jobs/list my jobs/list reminders/scheduled jobs/which reminders",
+    ),
+    (
+        IntentKind::Execute,
+        "cancel",
+        0.3,
+        "取消提醒/取消定时/取消任务/删除提醒/cancel job/cancel the job/cancel the reminder/stop reminding",
+    ),
+    (
+        IntentKind::Remind,
+        "",
+        0.4,
+        "提醒/定时/remind/every day at/每天/每周",
+    ),
+    (
+        IntentKind::Execute,
+        "photo",
+        0.3,
+        "拍照/拍张/拍一张/photo/take a picture",
+    ),
+    (
+        IntentKind::Execute,
+        "notify",
+        0.3,
+        "通知/notify/notification",
+    ),
+    (
+        IntentKind::AskMemory,
+        "",
+        0.3,
+        "记得/do you remember/what did i/what do you know",
+    ),
+    (
+        IntentKind::Create,
+        "memory",
+        0.1,
+        "记住/别忘了/remember that/remember:/remember my/keep in mind/make a note",
+    ),
+    (
+        IntentKind::Search,
+        "web",
+        0.4,
+        "上网/网上/网页/on the web/on the internet/google",
+    ),
+    (
+        IntentKind::Execute,
+        "read",
+        0.4,
+        "读一下/读取/打开/read /open /show me the file",
+    ),
+    (
+        IntentKind::Search,
+        "document",
+        0.7,
+        "找/搜/查/find/search/look for/where is/列出文件/list files",
+    ),
+    (
+        IntentKind::AskMemory,
+        "",
+        0.3,
+        "是什么/什么时候/在哪/when is/what is/who is/?/？",
+    ),
+];
+
+/// What somebody wants, by their words.
+pub fn intent(text: &str) -> Intent {
+    let lower = text.to_lowercase();
+    let fits = |words: &str| words.split('/').any(|word| lower.contains(word));
+    let call = CALLS.iter().find(|(.., words)| fits(words));
+    let Some((intent, kind, complexity, _)) = call else {
+        return Intent::new(IntentKind::Chat, 0.1, Params::default());
+    };
+    let keywords = words::keywords(text);
+    let params = Params {
+        kind: (*kind).to_owned(),
+        query: keywords.join(" "),
+        location: words::path(text).unwrap_or_default(),
+        time_range: words::period(&lower).map_or(String::new(), |(name, _)| name.to_owned()),
+        keywords,
+    };
+    Intent::new(*intent, *complexity, params)
+}
+
+/// The steps by which a wish is fulfilled; none where talking is enough.
+pub fn steps(turn: &Turn) -> Vec<Step> {
+    let Some(Intent { intent, params, .. }) = &turn.intent else {
+        return vec![];
+    };
+    let text = &turn.request.text;
+    // When the time of a job has come, its task is done, and the person hears of it.
+    let told = turn
+        .request
+        .job
+        .is_some()
+        .then(|| Step::tool("notify", json!({ "text": text })));
+    let own = match (intent, params.kind.as_str()) {
+        (IntentKind::Remind, _) if turn.request.job.is_some() => vec![],
+        (IntentKind::Search, "web") => vec![Step::tool(
+            "web-search",
+            json!({ "query": params.sought() }),
+        )],
+        (IntentKind::Search, _) => vec![Step::rag(params.sought()), listing(params)],
+        (IntentKind::AskMemory, _) => vec![Step::rag(params.sought())],
+        (IntentKind::Remind, _) => reminder(turn),
+        (IntentKind::Execute, "jobs") => vec![Step::tool("list_cron_jobs", json!({}))],
+        (IntentKind::Execute, "cancel") => {
+            vec![Step::tool(
+                "cancel_cron_job",
+                json!({ "id": words::job(text).unwrap_or_default() }),
+            )]
+        }
+        (IntentKind::Execute, "photo") => vec![Step::tool("take_photo", json!({}))],
+        (IntentKind::Execute, "notify") if told.is_none() => {
+            vec![Step::tool("notify", json!({ "text": words::said(text) }))]
+        }
+        (IntentKind::Execute, "read") => {
+            vec![Step::tool("read_file", json!({ "path": params.location }))]
+        }
+        _ => vec![],
+    };
+    own.into_iter().chain(told).collect()
+}
+
+/// A file is found by any of the words, in both languages.
+fn listing(params: &Params) -> Step {
+    let alternatives = words::alternatives(&params.keywords).join("|");
+    let mut wanted = Map::new();
+    if !params.location.is_empty() {
+        wanted.insert("path".into(), json!(params.location));
+    }
+    if !alternatives.is_empty() {
+        wanted.insert("pattern".into(), json!(format!(".*({alternatives}).*")));
+    }
+    if let Some((_, days)) = words::period(&params.time_range) {
+        wanted.insert("days".into(), json!(days));
+    }
+    Step::tool("list_files", Value::Object(wanted))
+}
+
+/// A reminder needs a time that can be read; without one the answer asks for it.
+fn reminder(turn: &Turn) -> Vec<Step> {
+    let text = &turn.request.text;
+    let Some(when) = schedule::of_words(text, turn.began_at, &turn.zone) else {
+        return vec![];
+    };
+    let wanted = json!({ "schedule": when.schedule, "task": words::task(text), "once": when.once });
+    vec![Step::tool("create_cron_job", wanted)]
+}
+
+/// What comes next: the next step of the plan, or the end.
+pub fn next(agent: &Agent) -> (String, Move, Option<usize>) {
+    let turn = &agent.turn;
+    let own = if turn.plan.is_empty() {
+        steps(turn)
+    } else {
+        turn.plan.clone()
+    };
+    let say = |en: String, zh: String| agent.lang.pick(&en, &zh).to_owned();
+    let Some(step) = own.get(turn.followed) else {
+        let thought = say(
+            "That is all I can look up; I answer now.".into(),
+            "能查的都查了，现在回答。".into(),
+        );
+        return (thought, Move::Finish, None);
+    };
+    let at = Some(turn.followed);
+    match filled(step, turn) {
+        Err(missing) => {
+            let thought = say(
+                format!("I leave a step: {missing}."),
+                format!("跳过一步：{missing}。"),
+            );
+            (
+                thought,
+                Move::Skip {
+                    why: missing.to_string(),
+                },
+                at,
+            )
+        }
+        Ok(step) if step.kind == StepKind::Rag => {
+            let query = step.query;
+            let thought = say(
+                format!("I look into the memory for “{query}”."),
+                format!("先在记忆里查“{query}”。"),
+            );
+            (thought, Move::Retrieve { query }, at)
+        }
+        Ok(Step { name, params, .. }) => {
+            let thought = say(format!("I call {name}."), format!("调用 {name}。"));
+            (thought, Move::Call { name, params }, at)
+        }
+    }
+}
+
+/// Other arguments for a call that failed; none if no rule knows any.
+pub fn repair(turn: &Turn, wanted: &Wanted) -> Option<Map<String, Value>> {
+    let old = wanted.call.arguments.as_object()?;
+    let cause = wanted.cause.as_deref().unwrap_or_default();
+    let mut new = old.clone();
+    for name in unknown(cause, old) {
+        new.remove(&name);
+    }
+    if let Some(Value::String(pattern)) = new.get("pattern")
+        && cause.contains("regular expression")
+    {
+        let plain: String = pattern
+            .chars()
+            .map(|c| if c.is_alphanumeric() { c } else { ' ' })
+            .collect();
+        let words: Vec<&str> = plain.split_whitespace().collect();
+        new.insert("pattern".into(), json!(words.join("|")));
+    }
+    if let Some(Value::String(path)) = new.get("path").cloned()
+        && (cause.contains("there is no") || cause.contains("outside of the folder"))
+    {
+        match near(turn, &path) {
+            Some(found) => _ = new.insert("path".into(), json!(found)),
+            // Whoever lists looks everywhere; whoever reads needs a file.
+            None if wanted.call.name == "list_files" => _ = new.remove("path"),
+            None => {}
+        }
+    }
+    (new != *old).then_some(new)
+}
+
+/// The arguments that a refusal calls unknown.
+fn unknown(cause: &str, arguments: &Map<String, Value>) -> Vec<String> {
+    let told = |name: &&String| cause.contains(&format!("there is no argument `{name}`"));
+    arguments.keys().filter(told).cloned().collect()
+}
+
+/// A file that was found and has the name that was meant.
+fn near(turn: &Turn, path: &str) -> Option<String> {
+    let name = path.rsplit('/').next()?.to_lowercase();
+    let files = turn
+        .done()
+        .filter_map(|made| made.data.get("files")?.as_array());
+    let mut paths = files
+        .flatten()
+        .filter_map(|file| file.get("path")?.as_str());
+    let found = paths.find(|found| !name.is_empty() && found.to_lowercase().ends_with(&name));
+    found.map(str::to_owned)
+}
+
+/// What a turn leaves in the memory although nobody asked for it: what matters, and is no question.
+pub fn worth_keeping(turn: &Turn) -> Option<&str> {
+    const MATTERS: f32 = 0.7;
+    let text = turn.request.text.trim();
+    let asks = text.ends_with(['?', '？', '吗', '么']);
+    let told = turn
+        .intent
+        .as_ref()
+        .is_some_and(|intent| matches!(intent.intent, IntentKind::Chat | IntentKind::Create));
+    let asked = fugato::agent::to_remember(text).is_some();
+    let kept = told && !asks && !asked && turn.request.job.is_none() && importance(text) >= MATTERS;
+    kept.then_some(text)
+}
+
+/// What older messages came to, without a model: the lines that matter.
+pub fn summary(messages: &[fugato::state::Message], known: &str, most: usize) -> String {
+    const LEAST: f32 = 0.3;
+    let mut lines: Vec<String> = known.lines().map(str::to_owned).collect();
+    for message in messages {
+        let matters = importance(&message.content);
+        let line = fugato::tool::clip(&message.content, 200);
+        if matters >= LEAST && !line.is_empty() && !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    // What is older gives way, and what matters more does not.
+    while lines
+        .iter()
+        .map(|line| line.chars().count() + 1)
+        .sum::<usize>()
+        > most
+    {
+        let least = lines
+            .iter()
+            .enumerate()
+            .min_by(|(_, a), (_, b)| importance(a).total_cmp(&importance(b)));
+        let Some((at, _)) = least else { break };
+        lines.remove(at);
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests;

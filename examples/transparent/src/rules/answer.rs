@@ -1,0 +1,93 @@
+//! The answer where no model writes one: what was found and done, and what was not.
+use std::fmt::Write as _;
+
+use fugato::tool::clip;
+
+use crate::{
+    agent::{Agent, Stop, Use},
+    intent::IntentKind,
+};
+
+/// The answer to the turn.
+pub fn answer(agent: &Agent) -> String {
+    let (turn, lang) = (&agent.turn, agent.lang);
+    let mut text = String::new();
+    let mut part = |title: &str, lines: Vec<String>| {
+        if !lines.is_empty() {
+            let gap = if text.is_empty() { "" } else { "\n\n" };
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{gap}{title}\n{}", lines.join("\n"));
+        }
+    };
+    let memories = turn.memories.iter().take(3);
+    let memories = memories.map(|memory| format!("- {} ({})", last_line(&memory.text), memory.id));
+    part(lang.pick("I remember:", "记忆里有："), memories.collect());
+    for made in turn.done() {
+        part(&title(agent, made), vec![made.text.clone()]);
+    }
+    let failed = turn
+        .failed()
+        .map(|made| format!("- {}: {}", made.call.name, clip(&made.text, 300)));
+    let skipped = turn.skipped.iter().map(|why| format!("- {why}"));
+    part(
+        lang.pick("I could not do this:", "没能做到："),
+        failed.chain(skipped).collect(),
+    );
+    let stop = turn.stop.map(|stop| match stop {
+        Stop::Moves => lang.pick(
+            "I stopped: I may not take more steps.",
+            "已停止：步数用完了。",
+        ),
+    });
+    part(
+        stop.unwrap_or_default(),
+        stop.map(|_| String::new()).into_iter().collect(),
+    );
+    if text.is_empty() {
+        nothing(agent)
+    } else {
+        text.trim_end().to_owned()
+    }
+}
+
+fn last_line(text: &str) -> String {
+    let line = text.lines().rev().find(|line| !line.trim().is_empty());
+    clip(line.unwrap_or_default().trim_start_matches("- "), 200)
+}
+
+fn title(agent: &Agent, made: &Use) -> String {
+    let lang = agent.lang;
+    match made.call.name.as_str() {
+        "list_files" => lang.pick("Files:", "找到的文件：").to_owned(),
+        "read_file" => {
+            let path = made.call.arguments.get("path");
+            format!(
+                "{}:",
+                path.and_then(|path| path.as_str()).unwrap_or_default()
+            )
+        }
+        "create_cron_job" => lang.pick("It is scheduled:", "已安排：").to_owned(),
+        name => format!("{name}:"),
+    }
+}
+
+/// Nothing was done: said as it is, with what would help.
+fn nothing(agent: &Agent) -> String {
+    let lang = agent.lang;
+    let kind = agent.turn.intent.as_ref().map(|intent| intent.intent);
+    let text = match kind {
+        Some(IntentKind::Remind) => lang.pick(
+            "When shall I remind you? Say for instance: every day at 8:30, tomorrow at 15:00, in 10 minutes.",
+            "什么时候提醒？比如：每天8点半、明天下午3点、10分钟后。",
+        ),
+        Some(IntentKind::Create) => lang.pick("I have written it down.", "记下了。"),
+        Some(IntentKind::Search | IntentKind::AskMemory) => {
+            lang.pick("I found nothing about that, neither in the memory nor in the files.", "记忆和文件里都没有找到相关内容。")
+        }
+        _ => lang.pick(
+            "I work without a model now, by rules: I find files and notes, remember what you say (“remember that …”), remind you (“remind me at 15:30 to …”), and show every step.",
+            "现在没有模型，按规则工作：可以找文件和笔记，记住你说的话（“请记住……”），按时提醒（“明天下午3点提醒我……”），每一步都看得见。",
+        ),
+    };
+    text.to_owned()
+}

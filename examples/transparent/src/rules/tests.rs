@@ -1,0 +1,148 @@
+use super::*;
+use crate::agent::{Request, Update};
+use fugato::state::{Message, State as _, ToolCall};
+
+fn asked(text: &str) -> Agent {
+    let mut agent = Agent::default();
+    agent.apply(Update::Asked(Request::new(text)));
+    agent.apply(Update::Understood(intent(text)));
+    agent
+}
+
+#[test]
+fn trn_2_words_become_intents_in_both_languages() {
+    for (text, kind) in [
+        ("帮我找出上周写的项目计划书", IntentKind::Search),
+        (
+            "find the project plan I wrote last week",
+            IntentKind::Search,
+        ),
+        ("明天下午3点提醒我开会", IntentKind::Remind),
+        ("Remind me at 15:30 to call Ada", IntentKind::Remind),
+        ("请记住我对花生过敏", IntentKind::Create),
+        ("remember that I prefer mornings", IntentKind::Create),
+        ("拍一张照片", IntentKind::Execute),
+        ("notify me that lunch is ready", IntentKind::Execute),
+        ("你还记得我喜欢什么茶吗", IntentKind::AskMemory),
+        ("When is my exam?", IntentKind::AskMemory),
+        ("你好", IntentKind::Chat),
+        ("good morning", IntentKind::Chat),
+    ] {
+        assert_eq!(intent(text).intent, kind, "{text}");
+    }
+}
+
+#[test]
+fn trn_15_the_reference_wish_becomes_a_search_and_a_listing() {
+    let agent = asked("帮我找出上周写的项目计划书");
+    let pattern = json!({ "pattern": ".*(计划书|proposal|plan).*", "days": 14 });
+    assert_eq!(
+        steps(&agent.turn),
+        [Step::rag("项目计划书"), Step::tool("list_files", pattern)]
+    );
+    assert_eq!(agent.turn.phase.node(), "plan");
+    let agent = asked("find the proposal in ~/Documents");
+    let wanted = json!({ "path": "~/Documents", "pattern": ".*(计划书|proposal|plan).*" });
+    assert_eq!(
+        steps(&agent.turn).get(1),
+        Some(&Step::tool("list_files", wanted))
+    );
+}
+
+#[test]
+fn trn_8_a_reminder_is_about_what_comes_after_its_time() {
+    for (text, task) in [
+        ("remind me every day at 9:05 to stretch", "stretch"),
+        ("Remind me to call Ada at 15:30", "call Ada at 15:30"),
+        ("明天下午3点提醒我开会。", "开会"),
+        ("提醒", "提醒"),
+    ] {
+        assert_eq!(words::task(text), task);
+    }
+}
+
+fn failed(name: &str, arguments: Value, cause: &str) -> Wanted {
+    Wanted {
+        call: ToolCall::new("c1", name, arguments),
+        id: "c1".into(),
+        attempt: 1,
+        cause: Some(cause.into()),
+    }
+}
+
+#[test]
+fn trn_9_arguments_are_mended_by_rule() {
+    let turn = Turn::default();
+    for (arguments, cause, mended) in [
+        (
+            json!({ "pattern": "a(b" }),
+            "the pattern \"a(b\" is no regular expression: x",
+            json!({ "pattern": "a|b" }),
+        ),
+        (
+            json!({ "path": "~/Doc", "pattern": "x" }),
+            "there is no \"~/Doc\"; list_files tells",
+            json!({ "pattern": "x" }),
+        ),
+        (
+            json!({ "glob": "x" }),
+            "there is no argument `glob`; allowed are …",
+            json!({}),
+        ),
+    ] {
+        let new = repair(&turn, &failed("list_files", arguments, cause));
+        assert_eq!(new.map(Value::Object), Some(mended), "{cause}");
+    }
+    assert_eq!(
+        repair(
+            &turn,
+            &failed("list_files", json!({}), "the disk is broken")
+        ),
+        None
+    );
+    assert_eq!(
+        repair(
+            &turn,
+            &failed(
+                "read_file",
+                json!({ "path": "a.md" }),
+                "there is no \"a.md\""
+            )
+        ),
+        None
+    );
+}
+
+#[test]
+fn trn_4_without_a_model_a_summary_keeps_what_matters() {
+    let said = [
+        "你好",
+        "请记住我对花生过敏",
+        "今天下雨了，路上有点堵，晚了一会儿才到公司。",
+        "谢谢",
+    ];
+    let messages = said.map(Message::user);
+    assert_eq!(
+        summary(&messages, "", 400),
+        "请记住我对花生过敏\n今天下雨了，路上有点堵，晚了一会儿才到公司。"
+    );
+    assert_eq!(summary(&messages, "", 20), "请记住我对花生过敏");
+    assert_eq!(
+        summary(&messages[1..2], "I never eat nuts.", 400),
+        "I never eat nuts.\n请记住我对花生过敏"
+    );
+}
+
+#[test]
+fn trn_11_what_matters_is_kept_and_questions_are_not() {
+    for (text, kept) in [
+        ("My birthday is on 4 May", true),
+        ("我决定以后每天跑步，这很重要", false),
+        ("我决定用蓝色的封面", true),
+        ("Is my birthday important?", false),
+        ("good morning", false),
+        ("请记住我对花生过敏", false),
+    ] {
+        assert_eq!(worth_keeping(&asked(text).turn).is_some(), kept, "{text}");
+    }
+}

@@ -1,0 +1,108 @@
+//! What a person may set, in `config.toml`. Everything has a default, and what is not known is an
+//! error that names what is.
+use std::collections::{BTreeMap, BTreeSet};
+
+use fugato::tool::Permission;
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Policy;
+
+/// The settings.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// The folder whose files the agent may see; `files` in its own folder if not said.
+    pub root: Option<String>,
+    /// Which tools may be called.
+    pub tools: Tools,
+    /// How a photo is taken.
+    pub photo: Run,
+    /// How the desktop is told something.
+    pub notify: Run,
+    /// Whether and how the web is asked.
+    pub web: WebSettings,
+    /// Which plugins run, and what they may do.
+    pub plugins: Plugins,
+    /// When conversations are compacted.
+    pub compaction: Policy,
+}
+
+/// Which tools may be called.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tools {
+    /// If set, only these.
+    pub allow: Option<BTreeSet<String>>,
+    /// Not these.
+    pub block: BTreeSet<String>,
+    /// These after a person has agreed.
+    pub confirm: BTreeSet<String>,
+}
+
+impl Default for Tools {
+    fn default() -> Self {
+        let confirm = ["create_cron_job", "notify", "take_photo"];
+        Self {
+            allow: None,
+            block: BTreeSet::new(),
+            confirm: confirm.map(str::to_owned).into(),
+        }
+    }
+}
+
+/// A program and its arguments; none if it is empty.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Run {
+    /// The program, and its arguments with places such as `{file}`.
+    pub command: Vec<String>,
+}
+
+/// Whether and how the web is asked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WebSettings {
+    /// The address of a search service; the web is switched off without one.
+    pub search: String,
+    /// The hosts whose pages may be found.
+    pub hosts: Vec<String>,
+}
+
+/// Which plugins run, and what they may do.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Plugins {
+    /// Those that run although they do not start by themselves.
+    pub start: BTreeSet<String>,
+    /// What each may do. One that wants more does not run.
+    pub granted: BTreeMap<String, BTreeSet<Permission>>,
+    /// What is put before the program of each, such as a container that locks it in.
+    pub wrap: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trn_c6_the_turns_are_an_option() {
+        let settings: Settings = toml::from_str("").unwrap();
+        assert_eq!(settings, Settings::default());
+        assert_eq!(settings.compaction.turns, 140);
+        let settings: Settings =
+            toml::from_str("[compaction]\nturns = 100\ntokens = 2000").unwrap();
+        assert_eq!(
+            (settings.compaction.turns, settings.compaction.tokens),
+            (100, Some(2000))
+        );
+        let sample: Settings = toml::from_str(include_str!("../sample/config.toml")).unwrap();
+        assert_eq!(sample.tools, Tools::default());
+        let error = toml::from_str::<Settings>("rot = 1")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("rot") && error.contains("compaction"),
+            "{error}"
+        );
+    }
+}

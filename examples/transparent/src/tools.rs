@@ -1,0 +1,86 @@
+//! The tools of the agent, and under which conditions they are called.
+mod jobs;
+mod notify;
+mod photo;
+
+use std::sync::Arc;
+
+use fugato::{
+    agent::Toolbox,
+    file::{ListFiles, ReadFile},
+    tool::{GateChain, GatePolicy as _, GatedCall, Registry, ToolLists, Verdict},
+    web::{Web, WebSearch},
+};
+
+use crate::{
+    agent::{Agent, Update},
+    command::Command,
+    desk::Desk,
+    jobs::Jobs,
+    plugin::Loaded,
+};
+
+pub use jobs::{CancelArgs, CreateArgs, ListArgs};
+pub use notify::{NOTIFICATION, NOTIFY, NotifyArgs};
+pub use photo::PhotoArgs;
+
+/// The tools of this folder, of these jobs and plugins, and of this web if there is one.
+pub fn toolbox(
+    desk: &Desk,
+    jobs: &Jobs,
+    plugins: Loaded,
+    web: Option<Arc<dyn Web>>,
+) -> Result<Toolbox<Agent>, fugato::tool::RegistryError> {
+    let settings = &desk.settings;
+    let search = WebSearch::new(web).adjust(|mut spec| {
+        spec.name = "web-search".into();
+        spec.also_called("web_search")
+            .argument_alias("keywords", "query")
+    });
+    let registry = Registry::<Agent, Update>::builder()
+        .tool(search)
+        .tool(ListFiles::new(desk.sandbox.clone()))
+        .tool(ReadFile::new(desk.sandbox.clone()))
+        .tool(jobs::Create(jobs.clone()))
+        .tool(jobs::List(jobs.clone()))
+        .tool(jobs::Cancel(jobs.clone()))
+        .tool(photo::TakePhoto::new(
+            Command::new(&settings.photo.command),
+            desk.sandbox.clone(),
+        ))
+        .tool(notify::Notify(Command::new(&settings.notify.command)))
+        .tools(plugins.tools)
+        .build()?;
+    let mut lists = ToolLists::default();
+    lists.allow.clone_from(&settings.tools.allow);
+    lists.block.clone_from(&settings.tools.block);
+    lists.confirm = settings
+        .tools
+        .confirm
+        .union(&plugins.dangerous)
+        .cloned()
+        .collect();
+    let gates = GateChain::new()
+        .with(one_job_makes_no_other)
+        .with(move |call: &GatedCall<'_>, agent: &Agent| listed(&lists, call, agent));
+    Ok(Toolbox::new(registry).gates(gates))
+}
+
+/// Jobs that make jobs would never end.
+fn one_job_makes_no_other(call: &GatedCall<'_>, agent: &Agent) -> Verdict {
+    if agent.turn.request.job.is_some() && call.spec.name == jobs::CREATE {
+        return Verdict::Block(
+            "a job makes no other job; do its task, and notify the person".into(),
+        );
+    }
+    Verdict::Allow
+}
+
+/// The lists of the person. That a job tells what it is about was agreed to when it was made.
+fn listed(lists: &ToolLists, call: &GatedCall<'_>, agent: &Agent) -> Verdict {
+    let agreed = agent.turn.request.job.is_some() && call.spec.name == NOTIFY;
+    match lists.judge(call, agent) {
+        Verdict::NeedConfirm(_) if agreed => Verdict::Allow,
+        verdict => verdict,
+    }
+}

@@ -1,0 +1,73 @@
+use async_trait::async_trait;
+use fugato::{
+    file::Sandbox,
+    tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::{
+    agent::{Agent, Update},
+    command::Command,
+};
+
+/// Takes a photo by a command.
+pub(super) struct TakePhoto {
+    command: Option<Command>,
+    sandbox: Sandbox,
+}
+
+/// Nothing needs to be said.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PhotoArgs {}
+
+impl TakePhoto {
+    pub(super) fn new(command: Option<Command>, sandbox: Sandbox) -> Self {
+        Self { command, sandbox }
+    }
+}
+
+#[async_trait]
+impl Tool<Agent, Update> for TakePhoto {
+    type Input = PhotoArgs;
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::write(
+            "take_photo",
+            "Takes a photo with the camera of this machine.",
+        )
+        // The file is named by the key: taken again after a crash, it is the same file.
+        .effect(EffectClass::Keyed)
+    }
+
+    async fn call(
+        &self,
+        cx: ToolContext<'_, Agent>,
+        _: PhotoArgs,
+    ) -> Result<ToolOutput<Update>, ToolFailure> {
+        let Some(command) = &self.command else {
+            return Err(ToolFailure::blocked(
+                "no camera is set up: [photo] command in config.toml names none",
+            ));
+        };
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let name: String = cx
+            .key()
+            .unwrap_or(cx.call_id())
+            .chars()
+            .map(plain)
+            .collect();
+        let name = format!("photo-{name}.jpg");
+        let file = self.sandbox.root().join(&name).display().to_string();
+        command.run(&[("file", &file)]).await?;
+        let taken = self.sandbox.read(&name, 1)?;
+        if taken.is_empty() {
+            return Err(ToolFailure::failed(
+                "the command ended well, and wrote no photo",
+            ));
+        }
+        Ok(ToolOutput::new(format!("the photo is {name}")).data(json!({ "path": name })))
+    }
+}

@@ -1,0 +1,82 @@
+//! Archives follow the log, and replay to the same events.
+use std::io::Write as _;
+
+use fugato::stream::Event;
+use futures::StreamExt as _;
+use proptest::{
+    strategy::{Strategy as _, ValueTree as _},
+    test_runner::{Config, TestRunner},
+};
+use serde_json::json;
+
+use crate::common::{Done, Stage, WISH};
+
+async fn logged(stage: &Stage) -> Vec<Event> {
+    let events = stage.runner.events(&stage.thread, 0);
+    events
+        .filter(|event| std::future::ready(event.seq.is_some()))
+        .collect()
+        .await
+}
+
+#[tokio::test]
+async fn trn_16_trn_t7_an_archive_replays_to_the_events_that_were_shown() -> Done {
+    let stage = Stage::new(None);
+    let archives = &stage.deps.archives;
+    let mut shown = stage.say(WISH).await.events;
+    let asked = stage.say("take a photo").await;
+    let question = asked.asked();
+    shown.extend(asked.events);
+    archives.bring_up(&stage.runner, &stage.thread).await?;
+    shown.extend(stage.answer(&question, json!(false)).await.events);
+    archives.bring_up(&stage.runner, &stage.thread).await?;
+    assert_eq!(archives.bring_up(&stage.runner, &stage.thread).await?, 0);
+    shown.retain(|event| event.seq.is_some());
+    let archive = archives.read(&stage.thread)?;
+    let replayed: Vec<Event> = archive.events().cloned().collect();
+    assert_eq!(replayed, shown);
+    assert_eq!(replayed, logged(&stage).await);
+    assert!(!archive.torn);
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_11_whoever_dies_while_it_writes_leaves_nothing_out_and_nothing_twice() -> Done {
+    let stage = Stage::new(None);
+    stage.say(WISH).await;
+    let thread = &stage.thread;
+    stage.deps.archives.bring_up(&stage.runner, thread).await?;
+    let path = stage.deps.archives.path(thread);
+    let whole = std::fs::read(&path)?;
+    let mut runner = TestRunner::new(Config::default());
+    let strategy = 0..whole.len();
+    for _ in 0..24 {
+        let cut = strategy
+            .new_tree(&mut runner)
+            .map_err(|why| why.to_string())?
+            .current();
+        let mut file = std::fs::File::create(&path)?;
+        file.write_all(whole.get(..cut).unwrap_or_default())?;
+        // Another process goes on.
+        let again = stage.restarted();
+        again.deps.archives.bring_up_all(&again.runner).await?;
+        assert_eq!(std::fs::read(&path)?, whole, "cut at {cut}");
+    }
+    Ok(())
+}
+
+#[test]
+fn every_thread_has_a_file_of_its_own() {
+    let archives = transparent::archive::Archives::new("archives");
+    let name = |thread: &str| {
+        let thread = fugato::ThreadId::new(thread).expect("a name");
+        archives
+            .path(&thread)
+            .file_name()
+            .expect("a file")
+            .to_string_lossy()
+            .into_owned()
+    };
+    assert_eq!(name("desk-1_a"), "desk-1_a.jsonl");
+    assert_eq!(name("ada/desk.1"), "ada%2fdesk%2e1.jsonl");
+}

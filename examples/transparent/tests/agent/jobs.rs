@@ -1,0 +1,224 @@
+//! Jobs: made, listed, cancelled, and done when their time has come.
+use std::{sync::atomic::Ordering, time::Duration};
+
+use fugato::{
+    EventKind, ThreadId,
+    store::{DocKey, DocStoreExt as _, Namespace},
+};
+use serde_json::json;
+use transparent::{
+    clockwork::{Clockwork, thread_of},
+    jobs::Job,
+};
+
+use crate::common::{Done, NOON, Stage};
+
+fn clockwork(stage: &Stage) -> Clockwork {
+    Clockwork::new(
+        stage.runner.clone(),
+        stage.deps.jobs.clone(),
+        stage.deps.archives.clone(),
+    )
+}
+
+async fn jobs(stage: &Stage) -> Vec<Job> {
+    stage.deps.jobs.all().await.expect("the jobs")
+}
+
+/// Says it, and agrees.
+async fn agreed(stage: &Stage, text: &str) -> String {
+    let asked = stage.say(text).await.asked();
+    stage.answer(&asked, json!(true)).await.answer()
+}
+
+#[tokio::test]
+async fn trn_8_a_job_fires_in_a_thread_of_its_own_and_survives_the_process() -> Done {
+    let stage = Stage::new(None);
+    let answer = agreed(&stage, "每天12:30提醒我喝水").await;
+    assert!(answer.contains("2026-11-22 12:30:00"), "{answer}");
+    let made = jobs(&stage).await;
+    assert_eq!(made.len(), 1);
+    let half_an_hour = 30 * 60 * 1000;
+    assert_eq!(
+        (made[0].due, made[0].wish.task.as_str()),
+        (NOON + half_an_hour, "喝水")
+    );
+
+    // Under the same key it is the same job.
+    let (wish, lang) = (made[0].wish.clone(), made[0].lang);
+    let twice = [
+        stage
+            .deps
+            .jobs
+            .create("k", "desk", lang, wish.clone())
+            .await?
+            .id,
+        stage.deps.jobs.create("k", "desk", lang, wish).await?.id,
+    ];
+    assert_eq!(twice[0], twice[1]);
+    assert!(stage.deps.jobs.cancel("desk", &twice[0]).await?);
+
+    // Nothing is due yet; then another process is there, and the time has come.
+    assert_eq!(clockwork(&stage).fire().await?, Duration::from_secs(30));
+    let again = stage.restarted();
+    again.clock.store(NOON + half_an_hour + 5, Ordering::SeqCst);
+    clockwork(&again).fire().await?;
+    clockwork(&again).fire().await?;
+    let thread = ThreadId::new(thread_of(&made[0]))?;
+    let agent = again.runner.state(&thread).await?.ok_or("it ran")?;
+    assert_eq!(agent.turn.request.job.as_ref(), Some(&made[0].id));
+    assert!(agent.turn.answer.contains("喝水"), "{}", agent.turn.answer);
+    let history = again.runner.history(&thread, 1, 1000).await?;
+    assert_eq!(
+        format!("{history:?}").matches("RunFinished").count().max(1),
+        1,
+        "it ran once"
+    );
+    let next = jobs(&again).await;
+    let day = 24 * 60 * 60 * 1000;
+    assert_eq!((next[0].due, next[0].fired), (made[0].due + day, 1));
+
+    // Listed and cancelled in the conversation.
+    let id = &made[0].id;
+    let listed = again.say("有哪些定时任务").await.answer();
+    assert!(
+        listed.contains(id.as_str()) && listed.contains("喝水"),
+        "{listed}"
+    );
+    let cancelled = again.say(&format!("取消任务 {id}")).await.answer();
+    assert!(cancelled.contains("is cancelled"), "{cancelled}");
+    assert!(jobs(&again).await.is_empty());
+    let missing = again.say(&format!("cancel job {id}")).await.answer();
+    assert!(missing.contains("there is no job"), "{missing}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_8_a_notification_of_a_job_needs_no_second_consent_and_one_job_makes_no_other() -> Done
+{
+    let stage = Stage::new(None);
+    agreed(&stage, "10分钟后提醒我每天12:30提醒我喝水").await;
+    let made = jobs(&stage).await;
+    stage.clock.store(made[0].due, Ordering::SeqCst);
+    clockwork(&stage).fire().await?;
+    let thread = ThreadId::new(thread_of(&made[0]))?;
+    let agent = stage.runner.state(&thread).await?.ok_or("it ran")?;
+    let made: Vec<_> = agent
+        .turn
+        .uses
+        .iter()
+        .map(|made| made.call.name.as_str())
+        .collect();
+    assert_eq!(made, ["notify"]);
+    // It was to be done once.
+    assert!(jobs(&stage).await.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_8_a_job_does_what_it_says_and_who_dies_in_between_does_it_once() -> Done {
+    let stage = Stage::new(None);
+    agreed(&stage, "每天12:30提醒我帮我找出上周写的项目计划书").await;
+    let job = jobs(&stage).await.remove(0);
+    stage.clock.store(job.due, Ordering::SeqCst);
+    clockwork(&stage).fire().await?;
+    // The process died before it wrote down that the job was done: the job is as it was.
+    stage.deps.jobs.cancel("desk", &job.id).await?;
+    stage
+        .docs
+        .put(
+            &Namespace::new(["jobs"])?,
+            &DocKey::new(&*job.id)?,
+            json!(job),
+        )
+        .await?;
+    clockwork(&stage.restarted()).fire().await?;
+    let thread = ThreadId::new(thread_of(&job))?;
+    let agent = stage.runner.state(&thread).await?.ok_or("it ran")?;
+    assert_eq!(
+        agent.conversation.history.len(),
+        2,
+        "{:?}",
+        agent.conversation
+    );
+    assert!(
+        agent.turn.answer.contains("plan_v1.md"),
+        "{}",
+        agent.turn.answer
+    );
+    let next = jobs(&stage).await;
+    assert_eq!(next[0].fired, 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_8_a_schedule_that_cannot_be_used_is_told_and_others_keep_theirs() -> Done {
+    let call = |schedule: &str| {
+        crate::common::use_tool(
+            "create_cron_job",
+            &json!({ "schedule": schedule, "task": "x" }),
+        )
+    };
+    let fixed = json!({ "params": { "schedule": "0 8 * * *", "task": "x" } }).to_string();
+    let remind = json!({ "intent": "remind", "complexity": 0.3 }).to_string();
+    let stage = Stage::scripted([
+        remind,
+        call("every morning"),
+        fixed,
+        crate::common::finish(),
+        "Done.".into(),
+    ]);
+    let first = stage.say("remind me").await.asked();
+    let failed = stage.answer(&first, json!(true)).await;
+    let cause = failed.told("correction")[0]["cause"].clone();
+    assert!(
+        cause
+            .as_str()
+            .is_some_and(|cause| cause.contains("five fields are one")),
+        "{cause}"
+    );
+    let second = failed.asked();
+    assert_eq!(stage.answer(&second, json!(true)).await.answer(), "Done.");
+    let job = jobs(&stage).await.remove(0);
+    assert_eq!(job.wish.schedule, "0 8 * * *");
+    // Nobody else's conversation lists or cancels it.
+    assert!(stage.deps.jobs.list("ada/desk").await?.is_empty());
+    assert!(!stage.deps.jobs.cancel("ada/desk", &job.id).await?);
+    assert_eq!(stage.deps.jobs.list("another").await?.len(), 1);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn trn_8_the_clockwork_wakes_by_itself() -> Done {
+    let stage = Stage::new(None);
+    let begun = tokio::time::Instant::now();
+    let docs = stage.docs.clone();
+    // A clock that goes with tokio's.
+    let clock = move || NOON + i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX);
+    let jobs =
+        transparent::jobs::Jobs::new(docs, jiff::tz::TimeZone::UTC, std::sync::Arc::new(clock));
+    let wish = transparent::jobs::Wish {
+        schedule: "*/10 * * * *".into(),
+        task: "stretch".into(),
+        once: false,
+    };
+    let clockwork = Clockwork::new(
+        stage.runner.clone(),
+        jobs.clone(),
+        stage.deps.archives.clone(),
+    );
+    let job = jobs
+        .create("k", "desk", fugato::cli::Lang::En, wish)
+        .await?;
+    clockwork
+        .run_until(tokio::time::sleep(Duration::from_mins(25)))
+        .await;
+    assert_eq!(jobs.all().await?[0].fired, 2);
+    let thread = ThreadId::new(thread_of(&job))?;
+    let archive = stage.deps.archives.read(&thread)?;
+    let cards = archive.events().filter(
+        |event| matches!(&event.kind, EventKind::Card { data, .. } if data["text"] == "stretch"),
+    );
+    assert_eq!(cards.count(), 2);
+    Ok(())
+}

@@ -1,0 +1,232 @@
+//! A folder with the sample, a log in memory, and a clock that stands.
+#![allow(dead_code, reason = "each test binary uses a part of this")]
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+use fugato::{
+    Answers, BoxError, Ended, EventKind, Interrupt, MemoryLog, RunError, Runner, ThreadId,
+    llm::ChatModel,
+    store::{DocStore, MemoryDocs},
+    stream::Event,
+};
+use futures::StreamExt as _;
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value, json};
+use tempfile::TempDir;
+use transparent::{
+    agent::{Agent, Request, Update},
+    deps::Deps,
+    desk::Desk,
+    graph::{budgets, graph},
+    jobs::Jobs,
+    plugin::Loaded,
+};
+
+/// Noon on Sunday, 22 November 2026.
+pub(crate) const NOON: i64 = 1_795_348_800_000;
+/// The wish of the reference run.
+pub(crate) const WISH: &str = "帮我找出上周写的项目计划书";
+
+pub(crate) struct Stage {
+    pub(crate) folder: Arc<TempDir>,
+    pub(crate) deps: Deps,
+    pub(crate) runner: Runner<Agent>,
+    pub(crate) thread: ThreadId,
+    pub(crate) clock: Arc<AtomicI64>,
+    pub(crate) docs: Arc<dyn DocStore>,
+    pub(crate) log: Arc<MemoryLog>,
+}
+
+/// How a request ended, and what was shown meanwhile.
+pub(crate) struct Scene {
+    pub(crate) end: Result<Ended<Agent>, RunError>,
+    pub(crate) events: Vec<Event>,
+}
+
+impl Stage {
+    pub(crate) fn new(model: Option<Arc<dyn ChatModel>>) -> Self {
+        Self::adjusted(model, |desk| desk)
+    }
+
+    pub(crate) fn scripted<R: Into<fugato_testkit::Reply>>(
+        replies: impl IntoIterator<Item = R>,
+    ) -> Self {
+        Self::new(Some(Arc::new(fugato_testkit::Scripted::new(replies))))
+    }
+
+    pub(crate) fn adjusted(
+        model: Option<Arc<dyn ChatModel>>,
+        adjust: impl FnOnce(Desk) -> Desk,
+    ) -> Self {
+        let folder = Arc::new(tempfile::tempdir().expect("a folder"));
+        let desk = adjust(Desk::open(folder.path()).expect("a new folder gets the sample"));
+        let clock = Arc::new(AtomicI64::new(NOON));
+        let docs: Arc<dyn DocStore> = Arc::new(MemoryDocs::default());
+        Self::over(folder, desk, model, clock, docs, Arc::default())
+    }
+
+    fn over(
+        folder: Arc<TempDir>,
+        desk: Desk,
+        model: Option<Arc<dyn ChatModel>>,
+        clock: Arc<AtomicI64>,
+        docs: Arc<dyn DocStore>,
+        log: Arc<MemoryLog>,
+    ) -> Self {
+        let time = clock.clone();
+        let jobs = Jobs::new(
+            docs.clone(),
+            TimeZone::UTC,
+            Arc::new(move || time.load(Ordering::SeqCst)),
+        );
+        let deps = Deps::with(desk, jobs, Loaded::default(), None).expect("the tools fit together");
+        let deps = deps.model(model);
+        let runner = Runner::new(graph(&deps).expect("the wiring is checked"), log.clone());
+        let runner = runner.options(budgets(fugato::RunnerOptions::default()));
+        let thread = ThreadId::new("desk").expect("a short name");
+        Self {
+            folder,
+            deps,
+            runner,
+            thread,
+            clock,
+            docs,
+            log,
+        }
+    }
+
+    /// Another process over the same folder, log and documents.
+    pub(crate) fn restarted(&self) -> Self {
+        let desk = Desk::open(self.folder.path()).expect("the folder is there");
+        let (clock, docs) = (self.clock.clone(), self.docs.clone());
+        Self::over(
+            self.folder.clone(),
+            desk,
+            self.deps.model.clone(),
+            clock,
+            docs,
+            self.log.clone(),
+        )
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.dir().join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+
+    pub(crate) async fn say(&self, text: &str) -> Scene {
+        let said = vec![Update::Asked(Request::new(text))];
+        Scene::of(self.runner.start(&self.thread, said)).await
+    }
+
+    pub(crate) async fn answer(&self, asked: &Interrupt, value: Value) -> Scene {
+        let answers = match &asked.question.digest {
+            Some(digest) => Answers::none().approving(asked.id.clone(), value, digest.clone()),
+            None => Answers::to(asked.id.clone(), value),
+        };
+        Scene::of(self.runner.resume(&self.thread, answers.expect("JSON"))).await
+    }
+
+    pub(crate) async fn state(&self) -> Agent {
+        let state = self.runner.state(&self.thread).await.expect("it opens");
+        Agent::clone(&state.expect("it exists"))
+    }
+}
+
+impl Scene {
+    async fn of(run: fugato::graph::Run<Agent>) -> Self {
+        let (events, end) = run.split();
+        let events = events.collect().await;
+        let end = end.await;
+        Self { end, events }
+    }
+
+    /// What the person was told.
+    pub(crate) fn answer(&self) -> String {
+        match &self.end {
+            Ok(Ended::Finished {
+                output: Some(Value::String(text)),
+                ..
+            }) => text.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The question that is open.
+    pub(crate) fn asked(&self) -> Interrupt {
+        match &self.end {
+            Ok(ended) => ended.interrupts().first().expect("a question").clone(),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// What an agent tells of itself under a name.
+    pub(crate) fn told(&self, name: &str) -> Vec<Value> {
+        let told = self.events.iter().filter_map(|event| match &event.kind {
+            EventKind::Custom { name: known, data } if known == name => Some(data.clone()),
+            _ => None,
+        });
+        told.collect()
+    }
+
+    /// The durable kinds of events, in the names of the protocol, of those that it shows.
+    pub(crate) fn order(&self) -> Vec<String> {
+        let named = self.events.iter().filter_map(|event| match &event.kind {
+            EventKind::Custom { name, .. } if name == "model_call" => None,
+            EventKind::Custom { name, .. } => Some(name.clone()),
+            EventKind::ToolCallProposed { name, .. } => Some(format!("tool_call {name}")),
+            EventKind::ToolFinished { status, .. } => {
+                Some(format!("tool_result {}", json!(status).as_str()?))
+            }
+            EventKind::InterruptRaised(_) => Some("interrupt".to_owned()),
+            EventKind::RunFinished { .. } => Some("final_answer".to_owned()),
+            _ => None,
+        });
+        named.collect()
+    }
+}
+
+pub(crate) fn searches() -> String {
+    json!({ "intent": "search", "complexity": 0.7, "params": { "type": "document", "query": "项目计划书", "time_range": "上周" } }).to_string()
+}
+
+pub(crate) fn finds() -> String {
+    let pattern = ".*(计划书|proposal).*";
+    json!({ "steps": [
+        { "type": "rag", "query": "{{query}}" },
+        { "type": "tool", "name": "list_files", "params": { "path": "~/Documents", "filter": pattern } },
+    ] })
+    .to_string()
+}
+
+pub(crate) fn search(query: &str) -> String {
+    json!({ "thought": "先查记忆", "action": "search_memory", "query": query }).to_string()
+}
+
+pub(crate) fn use_tool(name: &str, params: &Value) -> String {
+    json!({ "thought": format!("调用 {name}"), "action": "use_tool", "name": name, "params": params }).to_string()
+}
+
+pub(crate) fn finish() -> String {
+    json!({ "thought": "找到了", "action": "finish" }).to_string()
+}
+
+pub(crate) fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(object) => object,
+        other => panic!("{other} is no object"),
+    }
+}
+
+pub(crate) type Done = Result<(), BoxError>;

@@ -1,0 +1,194 @@
+//! The protocol of envelopes over a WebSocket, through the server: every event, in its order, also
+//! after the connection was lost.
+mod common;
+
+use fugato::axum::AgentRoutes;
+use futures::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async, tungstenite::Message};
+use transparent::served::Served;
+
+use common::{Done, Stage, WISH};
+
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+/// The address of the agent, served for as long as the test runs.
+async fn server(stage: &Stage) -> std::io::Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("ws://{}/ws/chat?thread=desk", listener.local_addr()?);
+    let routes = AgentRoutes::new(Served::new(stage.runner.clone(), None));
+    tokio::spawn(fugato::axum::serve(
+        listener,
+        routes,
+        std::future::pending(),
+    ));
+    Ok(url)
+}
+
+async fn say(socket: &mut Socket, message: &Value) -> Done {
+    Ok(socket.send(Message::text(message.to_string())).await?)
+}
+
+/// What comes until an event of this name, the keep-alive apart.
+async fn until(socket: &mut Socket, last: &str) -> Result<Vec<Value>, fugato::BoxError> {
+    let mut heard = vec![];
+    while let Some(message) = socket.next().await {
+        let Message::Text(text) = message? else {
+            continue;
+        };
+        let envelope: Value = serde_json::from_str(&text)?;
+        let field = |name: &str| envelope.get(name).and_then(Value::as_str);
+        let name = field("event").unwrap_or_default().to_owned();
+        if name == "ping" {
+            continue;
+        }
+        // ISO 8601 in UTC.
+        let is_utc = field("timestamp").is_some_and(|time| time.ends_with('Z'));
+        assert!(is_utc, "{envelope}");
+        let is_status = name == "status" && last != "status";
+        if !is_status {
+            heard.push(envelope);
+        }
+        if name == last {
+            return Ok(heard);
+        }
+    }
+    Err("the server has closed the socket".into())
+}
+
+fn names(heard: &[Value]) -> Vec<&str> {
+    heard
+        .iter()
+        .filter_map(|envelope| envelope.get("event")?.as_str())
+        .collect()
+}
+
+#[tokio::test]
+async fn trn_12_trn_13_trn_14_the_reference_run_over_a_socket() -> Done {
+    let stage = Stage::new(None);
+    let (mut socket, _) = connect_async(server(&stage).await?).await?;
+    say(
+        &mut socket,
+        &json!({ "event": "user_input", "data": { "content": WISH } }),
+    )
+    .await?;
+    let heard = until(&mut socket, "final_answer").await?;
+    assert_eq!(
+        names(&heard),
+        [
+            "user_input",
+            "task_analysis",
+            "planning",
+            "thinking",
+            "rag_query",
+            "rag_result",
+            "thinking",
+            "tool_call",
+            "tool_result",
+            "thinking",
+            "final_answer",
+        ]
+    );
+    let of = |name: &str| {
+        heard
+            .iter()
+            .find(|envelope| envelope["event"] == name)
+            .map(|envelope| &envelope["data"])
+    };
+    assert_eq!(
+        of("user_input").map(|data| &data["content"]),
+        Some(&json!(WISH))
+    );
+    assert_eq!(
+        of("planning")
+            .and_then(|data| data["steps"].as_array())
+            .map(Vec::len),
+        Some(2)
+    );
+    assert_eq!(of("rag_query"), Some(&json!({ "query": "项目计划书" })));
+    assert!(
+        of("rag_result")
+            .is_some_and(|data| data["results"].is_array() && data["scores"].is_array())
+    );
+    let call = of("tool_call").ok_or("a call")?;
+    assert_eq!(
+        (&call["name"], &call["params"]["days"]),
+        (&json!("list_files"), &json!(14))
+    );
+    let result = of("tool_result").ok_or("a result")?;
+    assert_eq!(result["success"], true);
+    assert!(
+        result["output"]
+            .as_str()
+            .is_some_and(|output| output.contains("plan_v1.md")),
+        "{result}"
+    );
+    assert!(of("final_answer").is_some_and(|data| {
+        data["content"]
+            .as_str()
+            .is_some_and(|text| text.contains("draft.docx"))
+    }));
+    // A message that cannot be used is told, and the conversation goes on.
+    say(
+        &mut socket,
+        &json!({ "event": "user_input", "data": { "content": "  " } }),
+    )
+    .await?;
+    let refused = until(&mut socket, "error").await?;
+    assert_eq!(
+        refused
+            .last()
+            .map(|envelope| &envelope["data"]["recoverable"]),
+        Some(&json!(true))
+    );
+    say(&mut socket, &json!({ "event": "ping" })).await?;
+    until(&mut socket, "pong").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_w4_trn_13_who_comes_back_misses_nothing_and_an_interrupt_is_answered() -> Done {
+    let stage = Stage::new(None);
+    let url = server(&stage).await?;
+    let (mut socket, _) = connect_async(&url).await?;
+    say(
+        &mut socket,
+        &json!({ "event": "user_input", "data": { "content": "find missing.md" } }),
+    )
+    .await?;
+    let live = until(&mut socket, "final_answer").await?;
+    drop(socket);
+    let (mut socket, _) = connect_async(&url).await?;
+    say(
+        &mut socket,
+        &json!({ "event": "resume", "data": { "after": 0 } }),
+    )
+    .await?;
+    let again = until(&mut socket, "final_answer").await?;
+    let told = |heard: &[Value]| -> Vec<(Value, Value)> {
+        let plain = |envelope: &Value| {
+            let mut data = envelope["data"].clone();
+            // What a call shows beside is only for who watches.
+            if let Some(data) = data.as_object_mut() {
+                data.remove("preview");
+            }
+            (envelope["event"].clone(), data)
+        };
+        heard.iter().map(plain).collect()
+    };
+    assert_eq!(told(&again), told(&live));
+
+    say(
+        &mut socket,
+        &json!({ "event": "user_input", "data": { "content": "take a photo" } }),
+    )
+    .await?;
+    let asked = until(&mut socket, "interrupt").await?;
+    let asked = &asked.last().ok_or("a question")?["data"];
+    let answer = json!({ "id": asked["id"], "answer": false, "digest": asked["digest"] });
+    say(&mut socket, &json!({ "event": "answer", "data": answer })).await?;
+    let end = until(&mut socket, "final_answer").await?;
+    assert!(names(&end).contains(&"tool_result"), "{:?}", names(&end));
+    Ok(())
+}
