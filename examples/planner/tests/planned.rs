@@ -325,6 +325,44 @@ async fn pln_21_what_was_read_before_somebody_was_waited_for_is_not_told_again()
 }
 
 #[tokio::test]
+async fn pln_21_neither_looks_nor_refusals_outlive_a_question() -> Tested {
+    let ask = || json!({ "type": "ask_user", "instruction": "Shall I go on?" });
+    let wrong = json!({ "name": "alpha", "model": "nothing", "exchange": "replay" });
+    let asks = json!({ "action": "ask_user", "question": "Shall I go on?" });
+    let looks = vec![plan(&[call("get_configs", &json!({})), ask()])];
+    let refused = vec![
+        plan(&[call("create_trader", &wrong), respond()]),
+        json_reply(&asks),
+    ];
+    for (replies, agrees) in [(looks, false), (refused, true)] {
+        let world = World::new()?;
+        let rest = [plan(&[respond()]), Reply::text("Done.")];
+        let model = Scripted::new(replies.into_iter().chain(rest));
+        let planner = world.with(model.clone())?;
+        reply(&planner, "Look at my traders, and make one").await?;
+        if agrees {
+            let asked = say(&planner, "yes").await?;
+            assert_eq!(asked, "Shall I go on?");
+            let told = model.requests().last().map(text_of).unwrap_or_default();
+            assert!(told.contains("there is: glimmer, harbour"), "{told}");
+        }
+        world.desk.unconfigure(Kind::Model, "harbour").await?;
+        assert_eq!(say(&planner, "continue").await?, "Done.");
+        let requests = model.requests();
+        let [.., planned, answered] = &requests[..] else {
+            panic!("{} requests", requests.len())
+        };
+        for told in [text_of(planned), text_of(answered)] {
+            assert!(
+                told.contains("glimmer") && !told.contains("harbour"),
+                "{told}"
+            );
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn pln_16_two_orders_that_are_alike_are_two() -> Tested {
     let world = World::new()?;
     let model = Scripted::new([

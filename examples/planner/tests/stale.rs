@@ -99,7 +99,7 @@ impl Parrot {
             "type": "tool", "tool_name": "create_trader",
             "tool_args": { "name": "mine", "model": "nothing", "exchange": "nowhere" },
         });
-        let steps: Vec<Value> = match n % 5 {
+        let steps: Vec<Value> = match n % 6 {
             0 => vec![look, respond],
             1 => vec![ask],
             2 => vec![make, look, respond],
@@ -107,13 +107,16 @@ impl Parrot {
                 json!({ "type": "reason", "instruction": "What do I know?" }),
                 respond,
             ],
+            4 => vec![look, ask],
             _ => vec![respond],
         };
         match request.metadata.get("stage").map(String::as_str) {
             Some("planner")
                 if told.contains("\"action\"") || told.contains("replace_remaining") =>
             {
-                json!({ "action": "finish" }).to_string()
+                let question = "Shall I go on?";
+                let action = if n.is_multiple_of(2) { "finish" } else { "ask_user" };
+                json!({ "action": action, "question": question }).to_string()
             }
             Some("planner") => json!({ "steps": steps }).to_string(),
             Some("direct_reply") => {
