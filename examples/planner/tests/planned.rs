@@ -349,10 +349,10 @@ async fn pln_21_neither_looks_nor_refusals_outlive_a_question() -> Tested {
         world.desk.unconfigure(Kind::Model, "harbour").await?;
         assert_eq!(say(&planner, "continue").await?, "Done.");
         let requests = model.requests();
-        let [.., planned, answered] = &requests[..] else {
+        let [.., asked, answered] = &requests[..] else {
             panic!("{} requests", requests.len())
         };
-        for told in [text_of(planned), text_of(answered)] {
+        for told in [text_of(asked), text_of(answered)] {
             assert!(
                 told.contains("glimmer") && !told.contains("harbour"),
                 "{told}"

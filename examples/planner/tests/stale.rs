@@ -115,7 +115,11 @@ impl Parrot {
                 if told.contains("\"action\"") || told.contains("replace_remaining") =>
             {
                 let question = "Shall I go on?";
-                let action = if n.is_multiple_of(2) { "finish" } else { "ask_user" };
+                let action = if n.is_multiple_of(2) {
+                    "finish"
+                } else {
+                    "ask_user"
+                };
                 json!({ "action": action, "question": question }).to_string()
             }
             Some("planner") => json!({ "steps": steps }).to_string(),
