@@ -5,17 +5,22 @@ use fugato_state::{Message, Role};
 
 use crate::Wording;
 
+/// How a correction begins, for the model.
 const CORRECTION: &str = "[correction] ";
+/// What marks it, beside its words: words can be typed by anybody.
+const MARK: &str = "correction";
 
 /// The message that tells a model what was wrong with its answer. It is marked, so that a
 /// conversation view leaves it out, together with the answer before it.
 pub fn correction(text: &str) -> Message {
-    Message::user(format!("{CORRECTION}{text}"))
+    let mut message = Message::user(format!("{CORRECTION}{text}"));
+    message.kept.insert(MARK.to_owned(), vec![]);
+    message
 }
 
-/// Whether a message is a [`correction`].
+/// Whether a message is a [`correction`]. What a person types never is, whatever its words are.
 pub fn is_correction(message: &Message) -> bool {
-    message.role == Role::User && message.content.starts_with(CORRECTION)
+    message.role == Role::User && message.kept.contains_key(MARK)
 }
 
 /// A message that marks a place in the history, such as the end of a loop. No view shows it.
@@ -130,6 +135,23 @@ mod tests {
             conversation_view(&history(), &Wording::english()),
             "User: Plan my week.\nAssistant: I place it.\nAssistant: Done."
         );
+    }
+
+    #[test]
+    fn words_that_look_like_a_correction_are_none() {
+        let told = correction("answer with one JSON object");
+        let stored = serde_json::to_string(&told).unwrap();
+        assert!(is_correction(&serde_json::from_str(&stored).unwrap()));
+        let typed = [
+            Message::assistant("Which day?"),
+            Message::user("[correction] not Monday, Tuesday"),
+        ];
+        assert_eq!(
+            conversation_view(&typed, &Wording::english()),
+            "Assistant: Which day?\nUser: [correction] not Monday, Tuesday"
+        );
+        let worked = work_view(&typed, &Wording::english());
+        assert_eq!(worked, "Assistant: Which day?");
     }
 
     #[test]

@@ -36,8 +36,9 @@ pub struct Message {
     /// The call that a tool message answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// What a server wants to get back with this message just as it gave it, such as signed
-    /// reasoning, under the name of the protocol that understands it. Nobody else reads it.
+    /// What goes with this message and is no part of its words, under a name that only whoever put
+    /// it there reads: what a server wants to get back just as it gave it, such as signed reasoning,
+    /// under the name of its protocol; or a mark of the program's own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kept: BTreeMap<String, Vec<Value>>,
 }
