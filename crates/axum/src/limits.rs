@@ -8,6 +8,12 @@ pub struct Limits {
     pub body: usize,
     /// How long a body may take to come: 10 s by default.
     pub body_timeout: Duration,
+    /// How long the head of a request may take to come: 10 s by default. [`serve`](crate::serve)
+    /// cuts the connection then.
+    pub head_timeout: Duration,
+    /// How long a client may take nothing of an answer: 60 s by default. [`serve`](crate::serve)
+    /// cuts the connection then; a reader of events comes back to where it was.
+    pub reader_timeout: Duration,
     /// How many runs a tenant may begin or go on with in a minute: as many as it likes, by default.
     pub runs_per_minute: Option<usize>,
     /// How many runs of a tenant may be under way: as many as it likes, by default.
@@ -21,6 +27,8 @@ impl Default for Limits {
         Self {
             body: 1 << 20,
             body_timeout: Duration::from_secs(10),
+            head_timeout: Duration::from_secs(10),
+            reader_timeout: Duration::from_secs(60),
             runs_per_minute: None,
             concurrent_runs: None,
             streams: 1000,
@@ -40,6 +48,20 @@ impl Limits {
     #[must_use]
     pub fn body_timeout(mut self, timeout: Duration) -> Self {
         self.body_timeout = timeout;
+        self
+    }
+
+    /// How long the head of a request may take to come.
+    #[must_use]
+    pub fn head_timeout(mut self, timeout: Duration) -> Self {
+        self.head_timeout = timeout;
+        self
+    }
+
+    /// How long a client may take nothing of an answer.
+    #[must_use]
+    pub fn reader_timeout(mut self, timeout: Duration) -> Self {
+        self.reader_timeout = timeout;
         self
     }
 

@@ -3,7 +3,7 @@ use std::{io, sync::Arc, time::Duration};
 use futures::FutureExt as _;
 use tokio::net::TcpListener;
 
-use crate::{Agent, AgentRoutes};
+use crate::{Agent, AgentRoutes, connection::accept};
 
 /// How long connections may take to end when everything else has.
 const LAST: Duration = Duration::from_secs(5);
@@ -37,14 +37,11 @@ pub async fn serve<A: Agent>(
             let _ = closed.send(left);
         }
     };
-    let server = axum::serve(listener, app).with_graceful_shutdown(closing);
-    let mut server = std::pin::pin!(server.into_future());
+    let server = accept(listener, app, &office.limits, closing);
+    let mut server = std::pin::pin!(server);
     let left = tokio::select! {
-        done = &mut server => {
-            done?;
-            // It ends in peace only after the office has closed.
-            ended.await.unwrap_or(0)
-        }
+        // It ends in peace only after the office has closed.
+        () = &mut server => ended.await.unwrap_or(0),
         left = &mut ended => {
             // A client that reads nothing must not keep the process.
             drop(tokio::time::timeout(LAST, &mut server).await);

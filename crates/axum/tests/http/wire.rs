@@ -5,7 +5,7 @@ use fugato_axum::{AgentRoutes, serve};
 use fugato_stream::Event;
 use serde_json::Value;
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines},
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines},
     net::{TcpListener, TcpStream},
     sync::oneshot,
     task::JoinHandle,
@@ -120,4 +120,41 @@ pub(crate) fn positions(events: &[Event]) -> Vec<u64> {
     let mut positions: Vec<_> = events.iter().filter_map(|event| event.seq).collect();
     positions.dedup();
     positions
+}
+
+#[tokio::test]
+async fn the_head_of_a_request_comes_in_time() {
+    let office = crate::office::Office::open();
+    let limits = fugato_axum::Limits::default().head_timeout(Duration::from_millis(50));
+    let served = Served::open(office.routes().limits(limits)).await;
+    let mut slow = TcpStream::connect(served.address).await.unwrap();
+    slow.write_all(b"GET /health HTTP/1.1\r\nhost: a.exam")
+        .await
+        .unwrap();
+    let mut left = vec![];
+    let cut = tokio::time::timeout(PATIENCE, slow.read_to_end(&mut left)).await;
+    // Whether it is told before the connection ends is up to what it has sent.
+    assert!(cut.is_ok(), "the connection is still open");
+    assert!(!String::from_utf8_lossy(&left).contains("200 OK"));
+    let mut quick = served.get("/health").await;
+    assert_eq!(quick.line().await.unwrap(), r#"{"status":"ok"}"#);
+}
+
+#[tokio::test]
+async fn a_body_comes_in_time() {
+    let office = crate::office::Office::open();
+    let limits = fugato_axum::Limits::default().body_timeout(Duration::from_millis(50));
+    let served = Served::open(office.routes().limits(limits)).await;
+    let mut slow = TcpStream::connect(served.address).await.unwrap();
+    let head = "POST /threads/desk/runs HTTP/1.1\r\nhost: a.example\r\nconnection: close\r\n\
+        content-type: application/json\r\ncontent-length: 20\r\n\r\n{\"te";
+    slow.write_all(head.as_bytes()).await.unwrap();
+    let mut told = vec![];
+    let cut = tokio::time::timeout(PATIENCE, slow.read_to_end(&mut told)).await;
+    assert!(cut.is_ok(), "the connection is still open");
+    let told = String::from_utf8_lossy(&told);
+    assert!(
+        told.starts_with("HTTP/1.1 408 ") && told.contains("too_slow"),
+        "{told}"
+    );
 }
