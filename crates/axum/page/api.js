@@ -2,6 +2,7 @@
 const PAUSES = [250, 500, 1000, 2000, 5000];
 
 let askKey = async () => null;
+let asking = null;
 
 // Whoever can ask the person for a key, when the server wants one.
 export function keyFrom(ask) {
@@ -16,13 +17,15 @@ export class Refused extends Error {
   }
 }
 
-async function send(path, options = {}, again = true) {
+export async function send(path, options = {}, again = true) {
   const key = sessionStorage.getItem('key');
   const headers = { ...(options.body ? { 'content-type': 'application/json' } : {}), ...options.headers };
   if (key) headers.authorization = `Bearer ${key}`;
   const response = await fetch(path, { ...options, headers });
   if (response.status === 401 && again) {
-    const key = await askKey();
+    // Several requests may be turned away at once; the person is asked once.
+    asking ??= Promise.resolve(askKey()).finally(() => { asking = null; });
+    const key = await asking;
     if (key) {
       sessionStorage.setItem('key', key);
       return send(path, options, false);
@@ -36,6 +39,10 @@ export const get = async (path) => (await send(path)).json();
 
 export const post = async (path, body = {}, headers = {}) =>
   (await send(path, { method: 'POST', body: JSON.stringify(body), headers })).json();
+
+export const put = async (path, body) => (await send(path, { method: 'PUT', body: JSON.stringify(body) })).json();
+
+export const file = async (path) => (await send(path)).blob();
 
 export const remove = (path) => send(path, { method: 'DELETE' });
 

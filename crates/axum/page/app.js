@@ -1,7 +1,7 @@
 // The page: conversations on the left, the talk in the middle, the agent's panels and its work on
 // the right.
 import agent from './agent.js';
-import { follow, get, keyFrom, post, remove } from './api.js';
+import { file, follow, get, keyFrom, post, put, remove } from './api.js';
 import { Blocks } from './blocks.js';
 import { Cards } from './cards.js';
 import { element } from './element.js';
@@ -22,11 +22,11 @@ function draw() {
   requestAnimationFrame(() => {
     drawing = false;
     blocks.draw(thread);
-    const asked = cards.draw(thread.questions);
+    cards.draw(thread);
     const running = thread.status === 'running';
     $('title').textContent = thread.title ?? (name ? word('untitled') : agent.title ?? 'fugato');
     $('state').textContent = reading?.cut ? word('cut') : word(thread.status === 'failed' ? 'failed_thread' : thread.status);
-    $('send').disabled = running || asked;
+    $('send').disabled = thread.busy;
     $('stop').hidden = !running;
     again(thread.status);
     inspector.live(thread.live.values());
@@ -113,9 +113,8 @@ function take(ev) {
   thread.take(ev);
   if (ENDS.includes(ev.kind)) {
     mine = false;
-    list();
     // The title and what the agent's panels show may have changed.
-    get(path()).then((view) => { thread.title = view.title; draw(); }).catch(() => {});
+    list();
     for (const panel of panels) panel.changed?.();
   }
   if (ev.seq !== undefined) inspector.more();
@@ -167,8 +166,19 @@ async function answer(asked, value) {
   draw();
 }
 
+// A person who acts otherwise in place of answering rejects what was asked, and says what instead.
+async function instead(text, more = {}) {
+  const asked = [...thread.questions.values()].find(({ prompt }) => prompt?.type === 'confirm');
+  if (!asked) return false;
+  await answer(asked, { action: 'reject', text, ...more });
+  return true;
+}
+
 async function list() {
   const { threads } = await get('threads?limit=200').catch(() => ({ threads: [] }));
+  const shown = threads.find((it) => it.thread === name);
+  if (shown?.title) thread.title = shown.title;
+  draw();
   $('thread-list').replaceChildren(...threads.reverse().map((it) => element('li', { 'data-name': it.thread, 'data-status': it.status },
     element('button', { type: 'button', onclick: () => open(it.thread) }, it.title ?? word('untitled')),
     element('span', { class: 'dot', title: word(it.status) }),
@@ -194,7 +204,7 @@ async function drop(other) {
 // The agent's own panels, and the inspector after them.
 const inspectorRoot = element('section', { role: 'tabpanel' });
 const inspector = new Inspector(inspectorRoot, (forked) => { list(); open(forked); });
-const desk = { get, post, say, path, lang, word, element, busy: () => thread.status === 'running' || thread.questions.size > 0 };
+const desk = { get, post, put, file, say, begin: () => open(null), path, lang, word, element, instead, busy: () => thread.busy, running: () => thread.status === 'running' };
 const panels = agent.panels.map((panel) => {
   const root = element('section', { role: 'tabpanel' });
   return { ...panel.mount(root, desk), root, title: panel.title };

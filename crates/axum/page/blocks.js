@@ -17,9 +17,14 @@ export class Blocks {
 
   draw(thread) {
     const stay = this.#root.scrollHeight - this.#root.scrollTop - this.#root.clientHeight < 80;
-    for (const block of thread.blocks) {
+    for (const id of thread.gone) {
+      this.#drawn.get(id)?.remove();
+      this.#drawn.delete(id);
+    }
+    thread.gone.clear();
+    // However much has happened, only what changed since the last frame costs anything.
+    for (const block of thread.changed) {
       const drawn = this.#drawn.get(block.id);
-      if (drawn && !thread.changed.has(block.id)) continue;
       const next = draw(block, drawn);
       if (!drawn) this.#root.append(next);
       else if (drawn !== next) drawn.replaceWith(next);
@@ -63,7 +68,7 @@ const DRAW = {
   reasoning(block, before) {
     const drawn = before ?? element('details', { class: 'block reasoning', open: true },
       element('summary', {}, element('span', { class: 'how' })), element('div', {}, ''));
-    const took = block.seconds === null ? '' : word('seconds', block.seconds);
+    const took = block.seconds === null || block.seconds === undefined ? '' : word('seconds', block.seconds);
     drawn.querySelector('.how').textContent = block.open ? word('thinking') : `${word('thought')} ${took}`;
     drawn.lastChild.textContent = block.text;
     // It folds when it is finished; whoever opens it again keeps it open.
@@ -89,6 +94,14 @@ const DRAW = {
     return before ?? element('details', { class: 'block tool' },
       element('summary', {}, element('span', { class: 'what' }, word(block.name)), element('span', { class: 'how' }, brief(block.data))),
       element('div', {}, element('pre', {}, pretty(block.data))));
+  },
+  // A question that was settled, folded to a line.
+  asked(block, before) {
+    if (before) return before;
+    return element('details', { class: 'block asked', 'data-asked': block.asked },
+      element('summary', {}, element('span', { class: 'what' }, block.title), element('span', { class: 'how' }),
+        element('span', { class: 'badge', 'data-status': block.state }, word(block.state))),
+      element('pre', {}, block.text));
   },
   card(block, before) {
     if (before) return before;

@@ -5,7 +5,7 @@ import { word } from './words.js';
 export class Cards {
   #root;
   #answer;
-  #folded = new Set();
+  #thread;
 
   // `answer(question, value)` sends an answer, and fails if it is refused.
   constructor(root, answer) {
@@ -13,8 +13,9 @@ export class Cards {
     this.#answer = answer;
   }
 
-  // Whether a question is in the way of other words.
-  draw(questions) {
+  draw(thread) {
+    this.#thread = thread;
+    const { questions } = thread;
     const shown = new Set([...questions.keys()]);
     for (const card of [...this.#root.children]) if (!shown.has(card.dataset.id)) card.remove();
     for (const [id, asked] of questions) {
@@ -25,7 +26,6 @@ export class Cards {
         if (document.activeElement === document.body) this.#root.lastChild.querySelector('button.first, textarea')?.focus();
       }
     }
-    return questions.size > 0;
   }
 
   #card(asked) {
@@ -44,8 +44,7 @@ export class Cards {
     const fold = element('button', {
       type: 'button',
       onclick: () => {
-        const folded = !this.#folded.delete(asked.id);
-        if (folded) this.#folded.add(asked.id);
+        const folded = this.#thread.fold(asked.id);
         body.hidden = folded;
         fold.textContent = word(folded ? 'open' : 'close');
       },
@@ -55,7 +54,7 @@ export class Cards {
       element('header', {}, element('h2', { id: title }, prompt.title ?? asked.key ?? ''), fold), body);
     const text = prompt.summary ?? prompt.question ?? prompt.text ?? (typeof prompt === 'string' ? prompt : '');
     body.append(element('p', {}, text), form(asked, send), wrong);
-    if (this.#folded.has(asked.id)) {
+    if (this.#thread.folded.has(asked.id)) {
       body.hidden = true;
       fold.textContent = word('open');
     }

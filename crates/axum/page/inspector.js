@@ -14,7 +14,7 @@ export class Inspector {
     this.entries = [];
     this.next = 1;
     this.at = null;
-    this.graph = element('div');
+    this.graph = element('div', { class: 'picture' });
     this.list = element('ol', { class: 'entries' });
     this.detail = element('section', { 'aria-live': 'polite' }, word('choose'));
     root.append(this.graph, element('h2', {}, word('log')), this.list, this.detail);

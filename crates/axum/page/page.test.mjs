@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { differences } from './diff.js';
-import { layers, read } from './graph.js';
+import { read } from './graph.js';
+import { layers, layout } from './layout.js';
 import { Thread } from './thread.js';
 
 const at = { node: 'think', visit: 1, attempt: 1 };
@@ -31,7 +32,7 @@ test('a stream becomes blocks in the order of what happened', () => {
   assert.deepEqual(shown(thread), [
     { kind: 'reasoning', text: 'Which day?', status: undefined, seconds: 2, open: false },
     { kind: 'status', text: 'planning', status: undefined, seconds: undefined, open: undefined },
-    { kind: 'tool', text: undefined, status: 'ok', seconds: undefined, open: undefined },
+    { kind: 'tool', text: undefined, status: 'completed', seconds: undefined, open: undefined },
     { kind: 'text', text: 'Day 2.', status: undefined, seconds: 1, open: false },
   ]);
   assert.equal(thread.status, 'idle');
@@ -56,7 +57,7 @@ test('a question is asked once, and not again when it was answered', () => {
   thread.take({ kind: 'run_parked', interrupts: [asked] });
   assert.equal(thread.questions.size, 0);
   thread.take({ kind: 'interrupt_answered', seq: 3, id: 'p', answer: { action: 'reject', text: 'not on Friday' } });
-  assert.deepEqual(thread.blocks.map(({ kind, text }) => [kind, text]), [['user', 'not on Friday']]);
+  assert.deepEqual(thread.blocks.map(({ kind, state, text }) => [kind, state ?? text]), [['asked', 'answered'], ['user', 'not on Friday']]);
 });
 
 test('a failed attempt is void', () => {
@@ -99,7 +100,7 @@ test('the picture is read from the graph that the server draws', () => {
   const graph = read('flowchart TD\n    START([START]) --> n0\n    n0["think"]\n    n1{{"ask"}}\n    END([END])\n    n0 -.-> n1\n    n0 -.-> END\n    n1 --> n0\n');
   assert.deepEqual(graph.edges.map(({ from, to, kind }) => [from, to, kind]),
     [['START', 'n0', 'always'], ['n0', 'n1', 'choice'], ['n0', 'END', 'choice'], ['n1', 'n0', 'always']]);
-  assert.deepEqual(layers(graph), [['START'], ['n0'], ['n1'], ['END']]);
+  assert.deepEqual(layers(graph).rows, [['START'], ['n0'], ['n1'], ['END']]);
   assert.equal(graph.nodes.get('n1').pause, true);
 });
 
@@ -116,4 +117,141 @@ test('everything that an agent tells of itself is shown, and nothing twice', () 
   assert.deepEqual(thread.blocks.map(({ kind, text, name }) => [kind, text ?? name]), [
     ['user', 'find the plan'], ['status', 'I look.'], ['note', 'planning'], ['user', 'and now the draft'], ['status', 'time for tea'],
   ]);
+});
+
+test('sch_125_a_switch_closes_reasoning_and_keeps_how_long_it_took', () => {
+  const switches = [
+    { kind: 'text_started', origin: at, block: 't' }, { kind: 'tool_started', call: 'c', name: 'find', preview: '' },
+    { kind: 'status', code: 'planning', summary: 'planning' }, { kind: 'run_finished', seq: 9 },
+  ];
+  for (const next of switches) {
+    let clock = 0;
+    const thread = new Thread(() => clock);
+    thread.take({ kind: 'reasoning_delta', origin: at, block: 'r', text: 'Hm' });
+    clock = next.kind === 'status' ? 100 : 2600;
+    thread.take(next);
+    assert.deepEqual(shown(thread)[0], { kind: 'reasoning', text: 'Hm', status: undefined, seconds: next.kind === 'status' ? 1 : 3, open: false });
+  }
+});
+
+test('sch_125_pieces_extend_their_block_and_equal_statuses_are_one', () => {
+  const thread = new Thread();
+  const other = { ...at, node: 'write' };
+  for (const [origin, text] of [[at, 'a'], [other, 'x'], [at, 'b'], [other, 'y']]) thread.take({ kind: 'text_delta', origin, block: 't', text });
+  const status = (code) => thread.take({ kind: 'status', code, summary: code });
+  ['planning', 'planning', 'executing', 'planning'].forEach(status);
+  assert.deepEqual(thread.blocks.map(({ text }) => text), ['ab', 'xy', 'planning', 'executing', 'planning']);
+});
+
+test('sch_125_a_tool_is_created_called_and_completed_or_blocked', () => {
+  const thread = new Thread();
+  const states = (events) => events.map((ev) => { thread.take({ call: 'c', origin: at, ...ev }); return thread.blocks[0].status; });
+  assert.deepEqual(states([
+    { kind: 'tool_call_delta', name: 'find', arguments: '{"d' }, { kind: 'tool_call_delta', name: 'find', arguments: 'ay":2}' },
+    { kind: 'tool_call_proposed', seq: 1, name: 'find', arguments: { day: 2 } }, { kind: 'tool_started', name: 'find', preview: 'day=2' },
+    { kind: 'tool_finished', seq: 2, name: 'find', status: 'ok', summary: 'free' }, { kind: 'tool_finished', seq: 3, name: 'find', status: 'blocked', summary: 'no' },
+  ]), ['created', 'created', 'created', 'called', 'completed', 'blocked']);
+  assert.equal(thread.blocks.length, 1);
+  assert.deepEqual(thread.blocks[0].arguments, { day: 2 });
+  thread.take({ kind: 'tool_call_delta', call: 'd', origin: at, name: 'move', arguments: '{' });
+  thread.take({ kind: 'node_finished', seq: 4, origin: at });
+  assert.deepEqual(thread.blocks.map((block) => block.void ?? false), [false, true], 'a call that was never proposed is void');
+});
+
+test('sch_126_a_folded_card_stays_folded_and_a_new_one_opens', () => {
+  const thread = new Thread();
+  const push = (id) => thread.take({ kind: 'run_parked', interrupts: [{ id, prompt: { title: 'Place it?', type: 'confirm' }, schema: {} }] });
+  push('q');
+  assert.ok(thread.busy, 'nothing else is sent while a card is open');
+  assert.ok(thread.fold('q'));
+  push('q');
+  assert.deepEqual([[...thread.questions.keys()], thread.folded.has('q'), thread.busy], [['q'], true, true]);
+  thread.take({ kind: 'interrupt_answered', seq: 5, id: 'q', answer: { action: 'reject', text: 'not on Friday' } });
+  assert.equal(thread.busy, false);
+  push('r');
+  assert.deepEqual([[...thread.questions.keys()], thread.folded.has('r')], [['r'], false]);
+  assert.deepEqual(thread.blocks.map(({ kind, state, text }) => [kind, state ?? text]), [['asked', 'rejected'], ['user', 'not on Friday']]);
+});
+
+test('sch_126_a_message_that_was_only_a_question_leaves_no_empty_bubble', () => {
+  const thread = new Thread();
+  thread.take({ kind: 'text_started', origin: at, block: 't' });
+  assert.equal(thread.blocks.length, 1);
+  thread.take({ kind: 'run_parked', interrupts: [{ id: 'q', prompt: {}, schema: {} }] });
+  assert.deepEqual([thread.blocks.length, [...thread.gone]], [0, [0]]);
+});
+
+test('sch_124_a_thread_is_opened_as_it_was_left', () => {
+  const thread = new Thread();
+  const asked = { kind: 'confirm_request', prompt: { title: 'Place it?', type: 'confirm' }, schema: {} };
+  const view = {
+    head: 9, status: 'waiting', title: null, interrupts: [],
+    timeline: [
+      { kind: 'user_text', text: 'Plan' }, { kind: 'thinking_summary', text: 'Hm', seconds: 4 },
+      { kind: 'tool_call', call: 'c', name: 'find', arguments: {} }, { kind: 'tool_result', call: 'c', name: 'find', status: 'ok', summary: 'free' },
+      { kind: 'tool_call', call: 'd', name: 'move', arguments: {} }, { kind: 'tool_result', call: 'd', status: 'blocked', result: 'no' },
+      { ...asked, id: 'p', state: 'answered', answer: { action: 'approve' } }, { ...asked, id: 'x', state: 'expired' },
+      { kind: 'status', code: 'done', summary: 'done' }, { kind: 'schedule_completed', data: {} },
+      { ...asked, id: 'q', state: 'open' },
+    ],
+  };
+  thread.load(view);
+  assert.deepEqual(thread.blocks.map(({ kind, status, state, seconds, card }) => [kind, status ?? state ?? seconds ?? card]), [
+    ['user', undefined], ['reasoning', 4], ['tool', 'completed'], ['tool', 'blocked'], ['asked', 'accepted'], ['asked', 'expired'],
+    ['status', undefined], ['card', 'schedule_completed'],
+  ]);
+  assert.deepEqual([...thread.questions.keys()], ['q'], 'the question that came last is asked again');
+  // A thought that is kept is the one that was seen as it came.
+  const live = new Thread();
+  live.take({ kind: 'reasoning_delta', origin: at, block: 'r', text: 'Hm' });
+  live.take({ kind: 'card', seq: 1, origin: at, card: 'thinking_summary', data: { text: 'Hm', seconds: 4 } });
+  assert.equal(live.blocks.length, 1);
+});
+
+test('a flood of events is folded, and what was seen is forgotten with its position', () => {
+  const thread = new Thread();
+  for (let nth = 1; nth <= 20_000; nth += 1) {
+    thread.take({ kind: 'text_delta', origin: at, block: 't', text: 'ab' });
+    thread.take({ kind: 'effect_done', seq: nth, key: 'k' });
+  }
+  for (let nth = 0; nth < 3000; nth += 1) thread.take({ kind: 'status', code: `s${nth}`, summary: '' });
+  assert.deepEqual([thread.blocks.length, thread.blocks[0].text.length, thread.seen.size], [3001, 40_000, 1]);
+});
+
+test('sch_123_a_request_that_is_turned_away_is_sent_once_more_with_a_new_key', async () => {
+  const [kept, sent] = [new Map([['key', 'old']]), []];
+  globalThis.sessionStorage = { getItem: (name) => kept.get(name) ?? null, setItem: (name, value) => kept.set(name, value) };
+  let valid = 'new';
+  globalThis.fetch = async (path, { headers }) => {
+    sent.push(headers.authorization);
+    return headers.authorization === `Bearer ${valid}` ? Response.json({ path }) : Response.json({ error: { type: 'unauthorized', message: 'no' } }, { status: 401 });
+  };
+  const { get, keyFrom } = await import('./api.js');
+  let asked = 0;
+  keyFrom(async () => { asked += 1; return 'new'; });
+  assert.deepEqual(await Promise.all([get('a'), get('b')]), [{ path: 'a' }, { path: 'b' }]);
+  assert.deepEqual([asked, sent], [1, ['Bearer old', 'Bearer old', 'Bearer new', 'Bearer new']]);
+  valid = 'another';
+  await assert.rejects(get('c'), { status: 401, type: 'unauthorized' });
+  assert.deepEqual([asked, sent.length], [2, 6], 'once more, and not again');
+});
+
+test('the nodes of a picture lie apart, inside it, and every line is drawn', () => {
+  const names = ['chat', 'plan', 'confirm', 'interrupt', 'rough_build', 'execute', 'decide', 'act', 'deliver', 'keep', 'quick_task'];
+  const ways = { chat: 'chat plan confirm rough_build execute quick_task deliver END', plan: 'plan confirm rough_build execute deliver interrupt',
+    confirm: 'plan rough_build execute deliver interrupt', interrupt: 'plan confirm rough_build execute keep deliver END', rough_build: 'execute deliver',
+    execute: 'decide act deliver', decide: 'act execute confirm keep deliver', act: 'execute deliver', keep: 'deliver', deliver: 'END', quick_task: 'END' };
+  const nodes = new Map([['START', { name: 'START' }], ...names.map((name) => [name, { name }]), ['END', { name: 'END' }]]);
+  const edges = [{ from: 'START', to: 'chat' }, ...Object.entries(ways).flatMap(([from, to]) => to.split(' ').map((it) => ({ from, to: it })))];
+  const { nodes: places, lines, width, height } = layout({ nodes, edges });
+  const all = [...places.values()];
+  for (const [nth, a] of all.entries()) {
+    assert.ok(a.x - a.wide / 2 >= 0 && a.x + a.wide / 2 <= width && a.y + a.high / 2 <= height);
+    for (const b of all.slice(nth + 1)) assert.ok(Math.abs(a.y - b.y) >= a.high || Math.abs(a.x - b.x) >= (a.wide + b.wide) / 2);
+  }
+  assert.equal(lines.length, edges.length);
+  for (const { from, to, back, d } of lines) {
+    assert.match(d, /^M[-0-9.]+,/);
+    if (from !== to) assert.equal(places.get(from).y < places.get(to).y, !back, `${from} to ${to}`);
+  }
 });

@@ -3,51 +3,66 @@
 export class Thread {
   constructor(now = () => Date.now()) {
     this.now = now;
-    this.blocks = [];
     this.questions = new Map();
+    this.asked = new Map();
     this.answered = new Set();
+    this.folded = new Set();
+    this.next = 0;
+    this.begin();
+  }
+
+  begin() {
+    this.blocks = [];
     this.live = new Map();
     this.status = 'idle';
     this.title = null;
     this.error = null;
     this.head = 0;
+    this.latest = 0;
     this.seen = new Set();
     this.changed = new Set();
-    this.next = 0;
+    this.gone = new Set();
+  }
+
+  // While a question waits or the agent is at work, nothing else is sent.
+  get busy() {
+    return this.status === 'running' || this.questions.size > 0;
   }
 
   // Everything up to a position, as the server keeps it.
   load(view) {
-    this.blocks = [];
-    this.head = view.head;
-    this.seen = new Set();
-    this.status = view.status;
-    this.title = view.title;
-    this.error = view.error ?? null;
-    this.questions = new Map(view.interrupts.map((asked) => [asked.id, asked]));
-    this.live = new Map();
-    for (const item of view.timeline ?? []) this.remember(item);
+    this.begin();
+    Object.assign(this, { head: view.head, status: view.status, title: view.title, error: view.error ?? null });
+    this.questions = new Map();
+    const timeline = view.timeline ?? [];
+    for (const item of timeline) this.remember(item);
+    for (const asked of view.interrupts) this.ask(asked);
+    // A question that came last waits for its answer, whoever tells of it.
+    const last = timeline.at(-1);
+    if (last?.kind === 'confirm_request' && last.state === 'open' && view.status !== 'running') this.ask(last);
+    if (view.status === 'failed' && view.error) this.add({ kind: 'error', text: view.error });
   }
 
   remember(item) {
     switch (item.kind) {
       case 'user_text': this.add({ kind: 'user', text: item.text }); break;
+      case 'thinking_summary': this.think(item, null); break;
       case 'assistant_text':
-        if (item.reasoning_content) this.add({ kind: 'reasoning', text: item.reasoning_content, open: false, seconds: null });
+        if (item.reasoning_content) this.think({ text: item.reasoning_content }, null);
         if (item.text) this.add({ kind: 'text', text: item.text, open: false });
         break;
       case 'tool_call':
         this.add({ kind: 'tool', call: item.call, name: item.name, status: 'called', preview: item.preview ?? '', arguments: item.arguments });
         break;
-      case 'tool_result': {
-        const tool = this.blocks.findLast((block) => block.kind === 'tool' && block.call === item.call);
-        Object.assign(tool ?? this.add({ kind: 'tool', call: item.call, name: item.name, preview: '' }),
-          { status: item.status, summary: item.summary, result: item.result });
+      case 'tool_result': this.result(item); break;
+      case 'confirm_request':
+        this.asked.set(item.id, item);
+        if (item.state !== 'open') this.settle(item.id, item.state, item.answer);
         break;
-      }
       case 'business_card': case 'schedule_completed':
         this.add({ kind: 'card', card: item.card ?? item.kind, data: item.data ?? {} });
         break;
+      case 'status': this.say(item.code, item.summary); break;
       default: break;
     }
   }
@@ -56,13 +71,19 @@ export class Thread {
     block.id = this.next;
     this.next += 1;
     this.blocks.push(block);
-    this.changed.add(block.id);
+    this.changed.add(block);
     return block;
   }
 
   touch(block) {
-    this.changed.add(block.id);
+    this.changed.add(block);
     return block;
+  }
+
+  drop(block) {
+    this.blocks.splice(this.blocks.lastIndexOf(block), 1);
+    this.changed.delete(block);
+    this.gone.add(block.id);
   }
 
   // What is said by the person in this page.
@@ -71,10 +92,14 @@ export class Thread {
     this.status = 'running';
   }
 
+  // A durable event is told once; of one position there may be several, and after a cut they come again.
   take(ev) {
     if (ev.seq !== undefined) {
-      const name = `${ev.seq}/${ev.kind}/${ev.id ?? ''}/${ev.call ?? ''}/${origin(ev)}`;
-      if (ev.seq <= this.head || this.seen.has(name)) return;
+      if (ev.seq <= this.head || ev.seq < this.latest) return;
+      if (ev.seq > this.latest) this.seen.clear();
+      this.latest = ev.seq;
+      const name = JSON.stringify(ev);
+      if (this.seen.has(name)) return;
       this.seen.add(name);
     }
     const fold = FOLDS[ev.kind];
@@ -86,7 +111,7 @@ export class Thread {
     return this.blocks.findLast((block) => block.kind === kind && block.stream === `${origin(ev)}/${ev.block}`);
   }
 
-  begin(ev, kind) {
+  open(ev, kind) {
     if (kind !== 'reasoning') this.stopThinking();
     const stream = `${origin(ev)}/${ev.block}`;
     const known = this.stream(ev, kind);
@@ -95,7 +120,7 @@ export class Thread {
   }
 
   piece(ev, kind) {
-    const block = this.stream(ev, kind) ?? this.begin(ev, kind);
+    const block = this.stream(ev, kind) ?? this.open(ev, kind);
     block.text += ev.text;
     this.touch(block);
   }
@@ -107,23 +132,77 @@ export class Thread {
     }
   }
 
+  // What was begun and says nothing, such as a message that was only a question, leaves no trace.
   finish(block) {
     block.open = false;
-    if (block.begun !== undefined) block.seconds = Math.max(1, Math.round((this.now() - block.begun) / 1000));
-    this.touch(block);
+    if (block.text === '') this.drop(block);
+    else {
+      if (block.begun !== undefined) block.seconds = Math.max(1, Math.round((this.now() - block.begun) / 1000));
+      this.touch(block);
+    }
   }
 
+  // What was thought, as it is kept: shown anew unless it was seen as it came.
+  think({ text, seconds = null }, task) {
+    const known = task && this.blocks.findLast((block) => block.kind === 'reasoning' && block.task === task);
+    if (!known) this.add({ kind: 'reasoning', text, open: false, seconds });
+  }
+
+  // A tool is created while its call is written, called while it works, and then completed, blocked or failed.
+  tool(call) {
+    const known = this.blocks.findLast((block) => block.kind === 'tool' && block.call === call);
+    return known ? this.touch(known) : this.add({ kind: 'tool', call, status: 'created', preview: '' });
+  }
+
+  result({ call, name, status, summary, result }) {
+    const block = Object.assign(this.tool(call), { status: TOOL[status] ?? status ?? 'completed' });
+    for (const [key, value] of Object.entries({ name, summary, result })) if (value !== undefined) block[key] = value;
+  }
+
+  say(code, text) {
+    this.stopThinking();
+    const last = this.blocks.at(-1);
+    if (last?.kind === 'status' && last.code === code && last.text === text) return;
+    this.add({ kind: 'status', code, text });
+  }
+
+  // A question is one however often it is told. One that the person has folded stays so; a new one opens.
   ask(asked) {
+    this.asked.set(asked.id, asked);
     if (!this.answered.has(asked.id)) this.questions.set(asked.id, asked);
   }
 
+  fold(id) {
+    if (!this.folded.delete(id)) this.folded.add(id);
+    return this.folded.has(id);
+  }
+
+  // What became of a question stays where it was answered.
+  settle(id, state, answer) {
+    const asked = this.asked.get(id);
+    this.questions.delete(id);
+    this.answered.add(id);
+    if (!asked || this.blocks.some((block) => block.kind === 'asked' && block.asked === id)) return;
+    const { prompt } = asked;
+    const said = typeof answer === 'object' && answer !== null ? answer.action : answer;
+    const how = { true: 'accepted', approve: 'accepted', accept: 'accepted', false: 'rejected', reject: 'rejected', cancel: 'rejected' }[String(said)];
+    this.add({ kind: 'asked', asked: id, title: prompt?.title ?? asked.key ?? '', text: prompt?.summary ?? prompt?.question ?? '', state: state === 'answered' ? how ?? 'answered' : state });
+  }
+
   rest(status) {
-    this.stopThinking();
-    for (const block of this.blocks) if (block.open) this.finish(block);
+    for (const block of [...this.blocks]) if (block.open) this.finish(block);
     this.live.clear();
     this.status = status;
   }
+
+  leave(ev) {
+    this.live.delete(origin(ev));
+    // A call that was not proposed by the end of its task is void.
+    for (const block of this.blocks) if (block.writing && block.task === origin(ev)) this.touch(block).void = true;
+  }
 }
+
+const TOOL = { ok: 'completed' };
 
 const origin = (ev) => {
   const from = ev.origin;
@@ -132,58 +211,57 @@ const origin = (ev) => {
 
 const FOLDS = {
   run_started: (thread) => { thread.status = 'running'; thread.error = null; },
-  run_finished: (thread) => { thread.rest('idle'); thread.questions.clear(); },
+  run_finished: (thread) => {
+    thread.rest('idle');
+    for (const id of [...thread.questions.keys()]) thread.settle(id, 'withdrawn');
+  },
   run_parked: (thread, ev) => { thread.rest('waiting'); ev.interrupts.forEach((asked) => thread.ask(asked)); },
   run_failed: (thread, ev) => { thread.rest('failed'); thread.error = ev.error; thread.add({ kind: 'error', text: ev.error }); },
-  run_cancelled: (thread, ev) => { thread.rest('idle'); thread.add({ kind: 'status', code: 'cancelled', text: ev.why }); },
+  run_cancelled: (thread, ev) => {
+    thread.rest('idle');
+    for (const id of [...thread.questions.keys()]) thread.settle(id, 'withdrawn');
+    thread.say('interrupted', ev.why);
+  },
   node_started: (thread, ev) => { thread.live.set(origin(ev), ev.origin.node); },
-  node_finished: (thread, ev) => { thread.live.delete(origin(ev)); },
+  node_finished: (thread, ev) => thread.leave(ev),
   node_failed: (thread, ev) => {
-    thread.live.delete(origin(ev));
+    thread.leave(ev);
     // What that attempt said is void.
     for (const block of thread.blocks) if (block.task === origin(ev)) thread.touch(block).void = true;
   },
   interrupt_raised: (thread, ev) => thread.ask(ev),
   interrupt_answered: (thread, ev) => {
-    thread.answered.add(ev.id);
-    thread.questions.delete(ev.id);
+    thread.settle(ev.id, 'answered', ev.answer);
     // What was said with an answer was said, in whatever window.
     const words = typeof ev.answer === 'string' ? ev.answer : ev.answer?.text;
     if (typeof words === 'string' && words.trim()) thread.add({ kind: 'user', text: words });
   },
-  interrupt_expired: (thread, ev) => { thread.answered.add(ev.id); thread.questions.delete(ev.id); },
-  reasoning_started: (thread, ev) => { thread.begin(ev, 'reasoning'); },
+  interrupt_expired: (thread, ev) => thread.settle(ev.id, 'expired'),
+  reasoning_started: (thread, ev) => { thread.open(ev, 'reasoning'); },
   reasoning_delta: (thread, ev) => thread.piece(ev, 'reasoning'),
   reasoning_finished: (thread, ev) => { const block = thread.stream(ev, 'reasoning'); if (block) thread.finish(block); },
-  text_started: (thread, ev) => { thread.begin(ev, 'text'); },
+  text_started: (thread, ev) => { thread.open(ev, 'text'); },
   text_delta: (thread, ev) => thread.piece(ev, 'text'),
   text_finished: (thread, ev) => { const block = thread.stream(ev, 'text'); if (block) thread.finish(block); },
+  tool_call_delta: (thread, ev) => {
+    thread.stopThinking();
+    const block = thread.tool(ev.call);
+    if (block.status === 'created') Object.assign(block, { name: ev.name, task: origin(ev), writing: true, arguments: (block.arguments ?? '') + ev.arguments });
+  },
   tool_call_proposed: (thread, ev) => {
     thread.stopThinking();
-    const known = thread.blocks.findLast((block) => block.kind === 'tool' && block.call === ev.call);
-    Object.assign(known ? thread.touch(known) : thread.add({ kind: 'tool', call: ev.call, status: 'called', preview: '' }),
-      { name: ev.name, arguments: ev.arguments });
+    Object.assign(thread.tool(ev.call), { name: ev.name, arguments: ev.arguments, writing: false });
   },
   tool_started: (thread, ev) => {
     thread.stopThinking();
-    const known = thread.blocks.findLast((block) => block.kind === 'tool' && block.call === ev.call);
-    Object.assign(known ? thread.touch(known) : thread.add({ kind: 'tool', call: ev.call }),
-      { name: ev.name, status: 'called', preview: ev.preview ?? '' });
+    Object.assign(thread.tool(ev.call), { name: ev.name, status: 'called', preview: ev.preview ?? '', writing: false });
   },
-  tool_finished: (thread, ev) => {
-    const known = thread.blocks.findLast((block) => block.kind === 'tool' && block.call === ev.call);
-    Object.assign(known ? thread.touch(known) : thread.add({ kind: 'tool', call: ev.call, preview: '' }),
-      { name: ev.name, status: ev.status, summary: ev.summary, result: ev.result });
-  },
-  status: (thread, ev) => {
-    thread.stopThinking();
-    const last = thread.blocks.at(-1);
-    if (last?.kind === 'status' && last.code === ev.code && last.text === ev.summary) return;
-    thread.add({ kind: 'status', code: ev.code, text: ev.summary });
-  },
+  tool_finished: (thread, ev) => thread.result(ev),
+  status: (thread, ev) => thread.say(ev.code, ev.summary),
   card: (thread, ev) => {
     thread.stopThinking();
-    if (ev.card === 'notification') thread.add({ kind: 'status', code: ev.card, text: ev.data?.text ?? '' });
+    if (ev.card === 'thinking_summary') thread.think(ev.data, origin(ev));
+    else if (ev.card === 'notification') thread.add({ kind: 'status', code: ev.card, text: ev.data?.text ?? '' });
     else thread.add({ kind: 'card', card: ev.card, data: ev.data });
   },
   correction: (thread, ev) => { thread.add({ kind: 'correction', text: ev.message }); },
@@ -197,7 +275,7 @@ const FOLDS = {
 };
 
 // What has a block of its own already, or is only for the inspector.
-const QUIET = new Set(['final', 'model_call', 'usage']);
+const QUIET = new Set(['context_compaction', 'final', 'model_call', 'schedule_preview', 'usage']);
 
 const CUSTOM = {
   // Words from another window, or of a job; those of this one are shown when they are sent.

@@ -4,7 +4,7 @@ use fugato_state::{Interrupt, State, ThreadId};
 use fugato_stream::{Answered, Reply};
 use serde_json::{Map, Value};
 
-use crate::Caller;
+use crate::{Caller, Item};
 
 /// An agent as the endpoints need it: a runner, and how words become an input.
 ///
@@ -54,8 +54,17 @@ pub trait Agent: Send + Sync + 'static {
         None
     }
 
-    /// What a page shows of a thread that it opens, oldest first, each an object with a `kind`.
-    fn timeline(&self, _state: &Self::State) -> Vec<Value> {
+    /// What the changes of one record show when the conversation is opened again. Questions with
+    /// their answers, cards and the ends of tools are in the log; what was said only changes know.
+    /// An agent whose changes do not tell is asked for the [`timeline`](Self::timeline) of its state.
+    fn tells(&self, _changes: &[<Self::State as State>::Update]) -> Option<Vec<Item>> {
+        None
+    }
+
+    /// The same for a whole state, oldest first: what was said before the log of the thread begins,
+    /// in a copy of another thread or in one that was compacted; or everything, where changes do not
+    /// tell.
+    fn timeline(&self, _state: &Self::State) -> Vec<Item> {
         vec![]
     }
 }

@@ -3,8 +3,9 @@ use std::{convert::Infallible, sync::Arc};
 
 use axum::{
     body::{Body, Bytes},
-    extract::{FromRequest, FromRequestParts, Request},
+    extract::{FromRequest, FromRequestParts, Request, State},
     http::{HeaderMap, StatusCode, header, request::Parts},
+    middleware::Next,
 };
 use futures::StreamExt as _;
 use serde::de::DeserializeOwned;
@@ -44,6 +45,18 @@ impl FromRequest<Arc<Office>> for Sent {
             Err(ApiError::bad("the body must be a JSON object"))
         }
     }
+}
+
+/// What is sent to paths beside the agent's own is read within the same limits.
+pub(crate) async fn bounded(
+    State(office): State<Arc<Office>>,
+    request: Request,
+    next: Next,
+) -> Served {
+    let (parts, body) = request.into_parts();
+    let bytes = read(body, &parts.headers, &office.limits).await?;
+    let request = Request::from_parts(parts, Body::from(bytes));
+    Ok(next.run(request).await)
 }
 
 async fn read(body: Body, headers: &HeaderMap, limits: &Limits) -> Served<Bytes> {

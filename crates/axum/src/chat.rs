@@ -43,6 +43,7 @@ impl Page {
             "element.js",
             "graph.js",
             "inspector.js",
+            "layout.js",
             "thread.js",
             "words.js"
         )

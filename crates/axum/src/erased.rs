@@ -4,9 +4,10 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use fugato_graph::{
     Answers, Ended, Events, Graph, HistoryEntry, Run, RunError, Runner, Standing, Worker,
+    machine::Fact,
 };
 use fugato_state::{Interrupt, Seq, State, ThreadId};
-use fugato_store::{ThreadAdmin, ThreadLog};
+use fugato_store::{Head, ThreadAdmin, ThreadLog};
 use fugato_stream::{Answered, Event};
 use futures::{
     FutureExt as _, StreamExt as _,
@@ -15,7 +16,14 @@ use futures::{
 };
 use serde_json::{Value, json};
 
-use crate::{Agent, Heard, Said, error::Served};
+use crate::{
+    Agent, Heard, Item, Said,
+    error::Served,
+    timeline::{Timeline, Told},
+};
+
+/// How many records are read at a time.
+const AT_ONCE: usize = 1000;
 
 /// A run that was asked for.
 pub(crate) struct Begun {
@@ -30,12 +38,6 @@ pub(crate) enum Rest {
     Parked(Vec<Interrupt>),
     /// It goes on later, or nothing of it is left.
     Other,
-}
-
-/// What is told of a thread's state.
-pub(crate) struct View {
-    pub(crate) title: Option<String>,
-    pub(crate) timeline: Vec<Value>,
 }
 
 #[async_trait]
@@ -53,7 +55,8 @@ pub(crate) trait DynAgent: Send + Sync {
     fn follow(&self, thread: &ThreadId, after: Seq) -> Events;
     fn is_live(&self, thread: &ThreadId) -> bool;
     async fn standing(&self, thread: &ThreadId) -> Result<Standing, RunError>;
-    async fn view(&self, thread: &ThreadId, at: Seq) -> Result<View, RunError>;
+    async fn title(&self, thread: &ThreadId, at: Seq) -> Result<Option<String>, RunError>;
+    async fn timeline(&self, thread: &ThreadId, head: &Head) -> Result<Vec<Told>, RunError>;
     async fn state(&self, thread: &ThreadId, at: Seq) -> Result<Value, RunError>;
     async fn history(
         &self,
@@ -161,12 +164,41 @@ impl<A: Agent> DynAgent for Erased<A> {
         self.runner().standing(thread).await
     }
 
-    async fn view(&self, thread: &ThreadId, at: Seq) -> Result<View, RunError> {
+    async fn title(&self, thread: &ThreadId, at: Seq) -> Result<Option<String>, RunError> {
         let state = self.runner().state_at(thread, at).await?;
-        Ok(View {
-            title: self.0.title(&state),
-            timeline: self.0.timeline(&state),
-        })
+        Ok(self.0.title(&state))
+    }
+
+    async fn timeline(&self, thread: &ThreadId, head: &Head) -> Result<Vec<Told>, RunError> {
+        if self.0.tells(&[]).is_none() {
+            let mut timeline = Timeline::default();
+            let state = self.runner().state_at(thread, head.seq).await?;
+            timeline.add(head.seq, self.0.timeline(&state));
+            return Ok(timeline.into_items());
+        }
+        let (mut entries, mut base) = (vec![], head.base);
+        let mut from = base + 1;
+        while from <= head.seq {
+            let read = self.runner().history(thread, from, AT_ONCE).await?;
+            let Some(last) = read.last() else { break };
+            from = last.seq + 1;
+            entries.extend(read.into_iter().filter(|entry| entry.seq <= head.seq));
+        }
+        // Changes of an older version are no longer understood; the state that came of them is.
+        let taken_over = |entry: &HistoryEntry| matches!(entry.fact, Fact::Migrated { .. });
+        if let Some(last) = entries.iter().rposition(taken_over) {
+            base = entries.get(last).map_or(base, |entry| entry.seq);
+            entries.drain(..=last);
+        }
+        let mut timeline = Timeline::default();
+        if base > 0 {
+            let state = self.runner().state_at(thread, base).await?;
+            timeline.add(base, self.0.timeline(&state));
+        }
+        for entry in &entries {
+            timeline.read(entry, |changes| self.told(changes));
+        }
+        Ok(timeline.into_items())
     }
 
     async fn state(&self, thread: &ThreadId, at: Seq) -> Result<Value, RunError> {
@@ -197,6 +229,12 @@ impl<A: Agent> DynAgent for Erased<A> {
 }
 
 impl<A: Agent> Erased<A> {
+    /// What the changes of a record show.
+    fn told(&self, changes: &str) -> Vec<Item> {
+        let changes: Result<Vec<<A::State as State>::Update>, _> = serde_json::from_str(changes);
+        self.0.tells(&changes.unwrap_or_default()).unwrap_or_default()
+    }
+
     /// What was answered, as the thread's questions want it. Whether they are open is for the
     /// thread to say.
     fn answers(&self, open: &[Interrupt], answered: Vec<Answered>) -> Served<Answers> {

@@ -151,6 +151,13 @@ impl From<Unusable> for ApiError {
     }
 }
 
+/// For handlers of one's own, beside the agent: 422 with the message.
+impl IntoResponse for Unusable {
+    fn into_response(self) -> Response {
+        ApiError::from(self).into_response()
+    }
+}
+
 impl From<ResumeError> for ApiError {
     fn from(error: ResumeError) -> Self {
         Self::bad(chain(&error))

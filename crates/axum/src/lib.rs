@@ -8,6 +8,7 @@ mod body;
 mod caller;
 mod chat;
 mod collect;
+mod connection;
 mod erased;
 mod error;
 mod follow;
@@ -29,6 +30,7 @@ mod serve;
 mod socket;
 mod talk;
 mod threads;
+mod timeline;
 
 /// The head of a request, for [`Authenticate`].
 pub use ::axum::http::request::Parts;
@@ -39,3 +41,4 @@ pub use page::{Asset, Page};
 pub use routes::AgentRoutes;
 pub use serve::serve;
 pub use talk::{timeline, title};
+pub use timeline::{Asked, Confirm, Item};

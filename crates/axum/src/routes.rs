@@ -2,12 +2,13 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use axum::{
     Router,
+    extract::DefaultBodyLimit,
     middleware::from_fn_with_state,
     routing::{get, post},
 };
 
 use crate::{
-    Agent, Authenticate, Everyone, Limits, Page, ag_ui, ai_sdk,
+    Agent, Authenticate, Everyone, Limits, Page, ag_ui, ai_sdk, body,
     erased::Erased,
     guard::{self, Guard},
     health, inspect, named, native,
@@ -83,7 +84,9 @@ impl<A: Agent> AgentRoutes<A> {
     }
 
     /// Serves these paths too. Whoever asks for them has been asked who they are: a handler finds
-    /// the [`Caller`](crate::Caller) among the extensions of the request.
+    /// the [`Caller`](crate::Caller) among the extensions of the request. What is sent to them keeps
+    /// to the [`Limits`] of bodies, and an [`Unusable`](crate::Unusable) is answered like those of
+    /// the agent.
     #[must_use]
     pub fn beside(mut self, paths: Router) -> Self {
         self.beside = self.beside.merge(paths);
@@ -118,9 +121,15 @@ impl<A: Agent> AgentRoutes<A> {
             origins: self.origins,
             hosts: self.hosts,
         });
+        // What a handler of its own is given was read whole, and is no longer than it may be.
+        let bounded = from_fn_with_state(office.clone(), body::bounded);
+        let beside = self
+            .beside
+            .layer(DefaultBodyLimit::disable())
+            .layer(bounded);
         let mut paths = protocols()
             .merge(api())
-            .merge(self.beside.with_state(()))
+            .merge(beside.with_state(()))
             .fallback(native::no_such_path)
             .layer(from_fn_with_state(guard.clone(), guard::known))
             .route("/health", get(health::health))
@@ -165,6 +174,7 @@ fn api() -> Router<Arc<Office>> {
         .route("/threads/{id}/cancel", post(native::cancel))
         .route("/threads/{id}/events", get(native::events))
         .route("/threads/{id}/history", get(inspect::history))
+        .route("/threads/{id}/timeline", get(threads::timeline))
         .route("/threads/{id}/state", get(inspect::state))
         .route("/threads/{id}/fork", post(threads::fork))
 }

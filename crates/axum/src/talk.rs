@@ -1,6 +1,7 @@
 //! What a page shows of a conversation that is kept as messages.
 use fugato_state::{Message, Role};
-use serde_json::{Value, json};
+
+use crate::Item;
 
 /// How long a title is, in characters.
 const LONGEST: usize = 40;
@@ -21,39 +22,13 @@ pub fn title<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Option<Stri
 /// called, and what came out.
 ///
 /// ```
-/// use fugato_axum::{timeline, title};
+/// use fugato_axum::{Item, timeline, title};
 /// use fugato_state::Message;
 ///
 /// let messages = [Message::user("Good morning"), Message::assistant("And to you")];
 /// assert_eq!(title(&messages).as_deref(), Some("Good morning"));
-/// assert_eq!(timeline(&messages)[1]["kind"], "assistant_text");
+/// assert!(matches!(timeline(&messages)[..], [Item::UserText { .. }, Item::AssistantText { .. }]));
 /// ```
-pub fn timeline<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Value> {
-    messages.into_iter().flat_map(items).collect()
-}
-
-fn items(message: &Message) -> Vec<Value> {
-    match message.role {
-        Role::User => vec![json!({ "kind": "user_text", "text": message.content })],
-        Role::Assistant => {
-            let mut items = vec![];
-            if !message.content.trim().is_empty() {
-                items.push(json!({
-                    "kind": "assistant_text",
-                    "text": message.content,
-                    "reasoning_content": message.reasoning,
-                }));
-            }
-            items.extend(message.tool_calls.iter().map(|call| {
-                json!({ "kind": "tool_call", "call": call.id, "name": call.name, "arguments": call.arguments })
-            }));
-            items
-        }
-        Role::Tool => vec![json!({
-            "kind": "tool_result",
-            "call": message.tool_call_id,
-            "result": message.content,
-        })],
-        Role::System => vec![],
-    }
+pub fn timeline<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Item> {
+    messages.into_iter().flat_map(Item::of).collect()
 }

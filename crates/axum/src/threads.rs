@@ -20,6 +20,7 @@ use crate::{
     error::{ApiError, Served},
     office::Office,
     said,
+    timeline::Told,
 };
 
 /// How many threads are listed unless the client asks for fewer.
@@ -58,8 +59,8 @@ pub(crate) async fn list(
 
 /// A thread that cannot be read is listed all the same, so that it can be removed.
 async fn line(office: &Office, summary: &ThreadSummary, name: &str) -> Value {
-    let view = office.agent.view(&summary.thread, summary.head).await;
-    let view = view
+    let title = office.agent.title(&summary.thread, summary.head).await;
+    let title = title
         .inspect_err(|error| tracing::warn!(%error, "{}", crate::log_key::A_THREAD_CANNOT_BE_READ));
     let status = if office.agent.is_live(&summary.thread) {
         "running"
@@ -75,7 +76,7 @@ async fn line(office: &Office, summary: &ThreadSummary, name: &str) -> Value {
         "thread": name,
         "head": summary.head,
         "status": status,
-        "title": view.ok().and_then(|view| view.title),
+        "title": title.ok().flatten(),
     })
 }
 
@@ -86,21 +87,57 @@ pub(crate) async fn show(
     caller: Caller,
 ) -> Served<Json<Value>> {
     let to = Address::new(&caller, &name)?;
-    let head = office.must_exist(&to).await?;
+    let told = told(&office, &to).await?;
     let mut shown = standing(&office, &to.thread).await?;
     if let Some(shown) = shown.as_object_mut() {
         shown.insert("thread".into(), json!(to.name));
-        shown.insert("head".into(), json!(head));
-        let (title, timeline) = if head == 0 {
-            (None, vec![])
-        } else {
-            let view = office.agent.view(&to.thread, head).await?;
-            (view.title, view.timeline)
+        let title = match told.head {
+            0 => None,
+            head => office.agent.title(&to.thread, head).await?,
         };
         shown.insert("title".into(), json!(title));
-        shown.insert("timeline".into(), Value::Array(timeline));
+        shown.insert("head".into(), json!(told.head));
+        shown.insert("timeline".into(), json!(told.items));
     }
     Ok(Json(shown))
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Since {
+    after: Option<u64>,
+}
+
+/// `GET /threads/{id}/timeline?after=seq`: what the conversation shows, up to the position `head`.
+pub(crate) async fn timeline(
+    State(office): State<Arc<Office>>,
+    Path(name): Path<String>,
+    Asked(since): Asked<Since>,
+    caller: Caller,
+) -> Served<Json<Value>> {
+    let to = Address::new(&caller, &name)?;
+    let Timeline { head, mut items } = told(&office, &to).await?;
+    items.retain(|told| told.seq > since.after.unwrap_or(0));
+    Ok(Json(
+        json!({ "thread": to.name, "head": head, "timeline": items }),
+    ))
+}
+
+/// The items of a thread, and up to where they were read.
+struct Timeline {
+    head: Seq,
+    items: Vec<Told>,
+}
+
+async fn told(office: &Office, to: &Address) -> Served<Timeline> {
+    let Some(head) = office.agent.log().head(&to.thread).await? else {
+        // It may have stored nothing yet.
+        let head = office.must_exist(to).await?;
+        let items = vec![];
+        return Ok(Timeline { head, items });
+    };
+    let items = office.agent.timeline(&to.thread, &head).await?;
+    let head = head.seq;
+    Ok(Timeline { head, items })
 }
 
 /// How the thread stands, and what it asks.

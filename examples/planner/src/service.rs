@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use fugato::{
     Answers, BoxError, Ended, Graph, Interrupt, RunError, Runner, ThreadId,
     agent::{Awaiting, Meaning, Phrases, ShortAnswer},
-    axum::{Agent, Heard, Said, Unusable},
+    axum::{Agent, Heard, Item, Said, Unusable},
     graph::{Run, Standing},
     memory::Speaker,
     store::{StoreError, ThreadFilter, ThreadStore},
@@ -280,14 +280,17 @@ impl Agent for Planner {
         Some(fugato::memory::cut(&first.text, 40))
     }
 
-    fn timeline(&self, session: &Session) -> Vec<Value> {
+    fn timeline(&self, session: &Session) -> Vec<Item> {
         let turns = session.history.turns().iter();
         let line = |turn: &fugato::memory::Turn| {
-            let kind = match turn.by {
-                Speaker::User => "user_text",
-                Speaker::Assistant => "assistant_text",
-            };
-            json!({ "kind": kind, "text": turn.text })
+            let text = turn.text.clone();
+            match turn.by {
+                Speaker::User => Item::UserText { text },
+                Speaker::Assistant => Item::AssistantText {
+                    text,
+                    reasoning_content: None,
+                },
+            }
         };
         turns.map(line).collect()
     }

@@ -6,7 +6,7 @@ use fugato::{
     agent::{
         Assistant, MemoryTrigger, React, ReactLoop, ReactReply, ReactUpdate, Toolbox, Unreplied,
     },
-    axum::{Agent, Said, Unusable, timeline, title},
+    axum::{Agent, Item, Said, Unusable, timeline, title},
     cli::Opened,
     graph::{BoxError, BuildError, Graph, Run, Runner},
     llm::{ChatModel, Fallback},
@@ -14,7 +14,6 @@ use fugato::{
     state::{Role, ThreadId},
     tool::{GateChain, Registry, confirm_writes},
 };
-use serde_json::Value;
 
 use crate::{Rules, Settings, tools::Tools};
 
@@ -126,7 +125,7 @@ impl Agent for Companion {
         title(&react.conversation.history)
     }
 
-    fn timeline(&self, react: &React) -> Vec<Value> {
+    fn timeline(&self, react: &React) -> Vec<Item> {
         timeline(&react.conversation.history)
     }
 }

@@ -3,13 +3,13 @@
 use async_trait::async_trait;
 use fugato::{
     Runner,
-    axum::{Agent as AgentServed, Said, Unusable},
+    axum::{Agent as AgentServed, Item, Said, Unusable},
     cli::Lang,
-    state::Role,
+    state::{Message, Role},
     tool::clip,
 };
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::agent::{Agent, Request, Update};
 
@@ -70,19 +70,23 @@ impl AgentServed for Served {
         Some(clip(&first.content, LONGEST))
     }
 
-    fn timeline(&self, agent: &Agent) -> Vec<Value> {
+    fn timeline(&self, agent: &Agent) -> Vec<Item> {
+        let words = |message: &Message| message.content.clone();
         let said = agent
             .conversation
             .history
             .iter()
             .filter_map(|message| match message.role {
-                Role::User => Some(json!({ "kind": "user_text", "text": message.content })),
-                Role::Assistant => {
-                    Some(json!({ "kind": "assistant_text", "text": message.content }))
-                }
+                Role::User => Some(Item::UserText {
+                    text: words(message),
+                }),
+                Role::Assistant => Some(Item::AssistantText {
+                    text: words(message),
+                    reasoning_content: None,
+                }),
                 Role::System | Role::Tool => None,
             });
-        let mut said: Vec<Value> = said.collect();
+        let mut said: Vec<Item> = said.collect();
         // The calls of the newest turn stand before its answer.
         let answered = agent
             .conversation
@@ -91,11 +95,20 @@ impl AgentServed for Served {
             .is_some_and(|message| message.role == Role::Assistant);
         let at = said.len() - usize::from(answered && !said.is_empty());
         let calls = agent.turn.uses.iter().flat_map(|made| {
-            let call = &made.call;
-            [
-                json!({ "kind": "tool_call", "call": call.id, "name": call.name, "arguments": call.arguments }),
-                json!({ "kind": "tool_result", "call": call.id, "status": made.status, "summary": clip(&made.text, 48), "result": made.text }),
-            ]
+            let call = made.call.clone();
+            let result = Item::ToolResult {
+                call: call.id.clone(),
+                name: None,
+                status: Some(made.status),
+                summary: Some(clip(&made.text, 48)),
+                result: Some(made.text.clone().into()),
+            };
+            let called = Item::ToolCall {
+                call: call.id,
+                name: call.name,
+                arguments: call.arguments,
+            };
+            [called, result]
         });
         said.splice(at..at, calls);
         said

