@@ -1,31 +1,20 @@
 // The whole conversation on the page: plan, question, rejection with a reason, acceptance, reload,
 // cut connection, dark, phone, keyboard.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { chromium } from 'playwright-core';
+
+import { newcomer } from './newcomer.mjs';
+import { ended, serve } from './server.mjs';
 
 const [scheduler, browserPath, pictures] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'page-'));
 const began = Date.now();
 const step = (what) => console.log(`${((Date.now() - began) / 1000).toFixed(1)} s  ${what}`);
 
-// A server on a port of this machine, a free one unless it is named; it says where it listens.
-async function serve(port = 0) {
-  const child = spawn(scheduler, ['serve', '--listen', `127.0.0.1:${port}`, '--dir', folder, '--lang', 'en'], { stdio: ['ignore', 'pipe', 'inherit'] });
-  for await (const line of createInterface({ input: child.stdout })) {
-    const url = line.match(/http:\S+/)?.[0];
-    if (url) return { child, url };
-  }
-  throw new Error('the server ended before it listened');
-}
-
-const ended = (child) => new Promise((done) => (child.exitCode === null && child.signalCode === null ? child.once('exit', done) : done()));
-
-let server = await serve();
+let server = await serve(scheduler, folder);
 const browser = await chromium.launch({
   executablePath: browserPath,
   args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
@@ -85,7 +74,7 @@ try {
   server.child.kill('SIGKILL');
   await ended(server.child);
   await page.locator('#state', { hasText: 'connection lost' }).waitFor();
-  server = await serve(port);
+  server = await serve(scheduler, folder, port);
   await page.waitForFunction(() => !document.querySelector('#state').textContent.includes('connection lost'), null, { timeout: 20_000 });
   assert.ok((await card.count()) <= 1);
   step('killed, started again, and the page came back');
@@ -132,6 +121,7 @@ try {
   assert.deepEqual(foreign, [], 'nothing is asked of anybody else');
   const unexpected = wrong.filter((text) => !/Failed to load resource|ERR_(CONNECTION|INCOMPLETE|EMPTY)/.test(text));
   assert.deepEqual(unexpected, []);
+  await newcomer({ scheduler, folder: join(folder, 'newcomer'), browser, pictures, step });
 } finally {
   await browser.close();
   server.child.kill('SIGTERM');

@@ -11,8 +11,8 @@ pub fn names() -> Vec<String> {
     let kernel = 1..=24;
     let defects = (1..=26).chain(30..=35);
     range("SCH-", (1..=116).collect())
-        .chain(range("SCH-", vec![117, 118, 119, 121, 122, 123]))
-        .chain(range("SCH-", vec![128, 129, 130, 133, 134, 135, 136]))
+        .chain(range("SCH-", (117..=127).collect()))
+        .chain(range("SCH-", (128..=136).collect()))
         .chain(range("L", (1..=11).collect()))
         .chain(["L12", "L13", "L14", "L15", "L16"].map(str::to_owned))
         .chain(range("RCT-", (1..=13).collect()))

@@ -37,6 +37,15 @@ pub fn functions(file: &TextFile) -> BTreeSet<String> {
     parsed.map(|parsed| read(&parsed).names).unwrap_or_default()
 }
 
+/// The names of the tests of a page: those that are written like the name of a function.
+pub fn page_tests(file: &TextFile) -> BTreeSet<String> {
+    let names = file.text.lines().filter_map(|line| {
+        let (name, _) = line.strip_prefix("test('")?.split_once('\'')?;
+        (!name.contains(' ')).then(|| name.to_owned())
+    });
+    names.collect()
+}
+
 fn read(file: &File) -> Seen {
     let mut seen = Seen::default();
     seen.visit_file(file);

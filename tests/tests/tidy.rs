@@ -206,7 +206,9 @@ fn the_readme_promises_the_two_commands() {
 
 #[test]
 fn every_requirement_is_shown_to_hold() {
-    let tests: BTreeSet<String> = with_extension("rs").flat_map(source::functions).collect();
+    let of_pages = with_extension("mjs").flat_map(source::page_tests);
+    let functions = with_extension("rs").flat_map(source::functions);
+    let tests: BTreeSet<String> = functions.chain(of_pages).collect();
     let table = &file("docs/requirements.md").text;
     assert_eq!(
         requirement::complaints(table, &requirement::names(), &tests),

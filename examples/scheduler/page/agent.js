@@ -7,6 +7,9 @@ const WORDS = {
     days: ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'], course: 'course', existing: 'kept', suggested: 'proposed', moved: 'just moved',
     how: 'Drag an item, or focus it, choose a place with the arrow keys and press Enter.', section: (n) => `section ${n}`,
     wish: (name, day, section) => `Move ${name} to ${day}, section ${section}.`, place: (name, day, section) => `Place ${name} on ${day}, section ${section}.`,
+    atWork: 'The agent is at work: wait until it is done, or stop it.', first: 'Answer the open question first.',
+    bring: 'Import…', bringing: 'An iCalendar file (.ics) with what you attend, a class file (.toml) with what you want to do, or both.', take: 'Export',
+    brought: (courses, items) => `${courses} entries and ${items} items to be placed were imported.`,
     done: 'Placed in this conversation', at: (day, from, to) => `${day}, sections ${from}–${to}`,
   },
   zh: {
@@ -14,6 +17,9 @@ const WORDS = {
     days: ['周一', '周二', '周三', '周四', '周五', '周六', '周日'], course: '课程', existing: '已确认', suggested: '建议', moved: '刚刚移动',
     how: '拖动任务，或选中后用方向键选择位置并按 Enter。', section: (n) => `第 ${n} 节`,
     wish: (name, day, section) => `把${name}移到${day}第 ${section} 节。`, place: (name, day, section) => `把${name}安排在${day}第 ${section} 节。`,
+    atWork: '正在工作：请等待完成，或先停止。', first: '请先回答打开的问题。',
+    bring: '导入…', bringing: '日历文件（.ics，课程）、任务文件（.toml，要做的事），或两者。', take: '导出',
+    brought: (courses, items) => `已导入 ${courses} 项课程和 ${items} 项待安排任务。`,
     done: '本次会话的安排', at: (day, from, to) => `${day} 第 ${from}–${to} 节`,
   },
 };
@@ -23,22 +29,67 @@ function mount(root, desk) {
   const t = () => WORDS[desk.lang()];
   let [thread, state, week, target] = [null, null, 1, null];
 
+  // What the conversation knows; before it has looked at the calendar, the calendar itself.
   async function look() {
     const of = thread;
     const read = of ? await desk.get(`threads/${encodeURIComponent(of)}/state`).catch(() => null) : null;
+    let found = read?.state ?? null;
+    if (!found?.schedule) {
+      const { schedule } = await desk.get('calendar').catch(() => ({ schedule: null }));
+      found = { ...found, schedule, original: schedule };
+    }
     if (of !== thread) return;
-    state = read?.state ?? null;
+    state = found;
     draw();
   }
+
+  async function bring(files) {
+    const brought = {};
+    for (const file of files) brought[/\.toml$/i.test(file.name) ? 'tasks' : 'courses'] = await file.text();
+    try {
+      const { courses, items, remarks } = await desk.put('calendar', brought);
+      // A conversation goes on with the calendar that it began with, so another one begins.
+      desk.begin();
+      await look();
+      note.replaceChildren(t().brought(courses, items), ...remarks.map((remark) => element('span', { class: 'remark' }, remark)));
+    } catch (error) {
+      note.textContent = error.message;
+    }
+  }
+
+  async function take() {
+    try {
+      const link = element('a', { href: URL.createObjectURL(await desk.file('calendar.ics')), download: 'schedule.ics' });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    } catch (error) {
+      note.textContent = error.message;
+    }
+  }
+
+  const chosen = element('input', {
+    type: 'file', multiple: true, accept: '.ics,.toml,text/calendar', class: 'unseen', tabindex: '-1', 'aria-hidden': 'true',
+    onchange: () => { bring([...chosen.files]); chosen.value = ''; },
+  });
+  const files = () => element('div', { class: 'files' },
+    element('button', { type: 'button', title: t().bringing, onclick: () => chosen.click() }, t().bring),
+    element('button', { type: 'button', onclick: take }, t().take));
 
   const dayName = (day) => `${t().days[day.day_of_week - 1]}${day.date ? ` ${day.date}` : ` (${day.day_index})`}`;
 
   // A wish is said like any other, so it goes through the same tools, gates and questions.
-  function move(task, day, section) {
-    if (desk.busy()) return;
+  async function move(task, day, section) {
     const placed = task.slots.length > 0;
     const text = (placed ? t().wish : t().place)(task.name, dayName(day), section);
-    desk.say(text, { change: change(task, day.day_index, section) });
+    const wanted = change(task, day.day_index, section);
+    try {
+      if (desk.running()) note.textContent = t().atWork;
+      else if (!desk.busy()) await desk.say(text, { change: wanted });
+      // In place of an answer to an open question: what was asked is asked anew afterwards.
+      else if (!await desk.instead(text, { call: wanted })) note.textContent = t().first;
+    } catch (error) {
+      note.textContent = error.message;
+    }
   }
 
   function cell(day, section, task) {
@@ -103,7 +154,7 @@ function mount(root, desk) {
   function draw() {
     const schedule = state?.schedule;
     if (!schedule) {
-      root.replaceChildren(element('p', {}, t().none));
+      root.replaceChildren(chosen, files(), element('p', {}, t().none), note);
       return;
     }
     state.moved = new Set(lines(state.original, schedule).map((line) => line.task.state_id));
@@ -119,6 +170,7 @@ function mount(root, desk) {
     const pending = schedule.tasks.filter((task) => task.status === 'pending');
     note.textContent = t().how;
     root.replaceChildren(
+      chosen, files(),
       element('div', { class: 'week-bar' }, turn(-1, t().before), element('h2', {}, t().weekTitle(week)), turn(1, t().after)),
       element('table', { class: 'week' },
         element('thead', {}, element('tr', {}, element('td'), shown.map((day) => element('th', { scope: 'col', title: dayName(day) }, t().days[day.day_of_week - 1], ' ', day.date.slice(5))))),

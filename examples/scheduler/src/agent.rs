@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use compacted::{Compacted, Part};
 pub use interaction::{Action, Card, Pending, Reply, Topic, Wanted};
 pub use phase::{Mode, Phase, TerminalOutcome, TerminalStatus};
-pub use request::Request;
+pub use request::{BY_HAND, Request};
 pub use transition::{CURRENT_STEP, LOOP_CLOSED, PLAN, ROUGH_BUILD_DONE, STEP_ADVANCED};
 pub use update::{Evidence, EvidenceSource, Judged, Routed, Update};
 
@@ -96,6 +96,9 @@ pub struct RunScope {
     pub react: bool,
     /// Whether the person acts with their own hands: the wanted call is all there is to do.
     pub by_hand: bool,
+    /// Whether the person acts with their own hands in place of answering: what was asked is asked
+    /// anew when the wanted call is made.
+    pub asks_again: bool,
     /// Whether pending items are placed by rule first.
     pub needs_rough_build: bool,
     /// Whether that is refined afterwards.
@@ -142,6 +145,7 @@ impl Default for RunScope {
             execute_thinking: true,
             react: false,
             by_hand: false,
+            asks_again: false,
             needs_rough_build: false,
             needs_refine: false,
             allow_reorder: false,

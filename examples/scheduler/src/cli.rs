@@ -7,9 +7,10 @@ mod run;
 
 use std::process::ExitCode;
 
+use axum::Router;
 use fugato::{
     axum::{Asset, Page},
-    cli::{App, Command},
+    cli::{App, Beside, Command},
 };
 
 pub(crate) use args::Args;
@@ -26,10 +27,11 @@ pub(crate) async fn main(args: Args) -> ExitCode {
     let serves = matches!(command, Command::Serve { .. });
     app.run(Some(command), async |open| {
         if open.reads {
-            return Ok(desk::to_read(&open).await?);
+            return Ok(Beside::new(desk::to_read(&open).await?, Router::new()));
         }
         let args = if serves { args.for_all() } else { args };
-        Ok(Desk::open(&args, open).await?.agent)
+        let desk = Desk::open(&args, open).await?;
+        Ok(Beside::new(desk.agent, desk.transfer.routes()))
     })
     .await
 }

@@ -127,7 +127,7 @@ pub enum ActionKind {
 }
 
 /// A proposed call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
     /// The tool.
     pub name: String,

@@ -70,7 +70,7 @@ pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
             ["act", "execute", "confirm", "keep", "deliver"],
             after_decide,
         )
-        .branch("act", ["execute", "deliver"], by_phase)
+        .branch("act", ["execute", "confirm", "deliver"], by_phase)
         .edge("keep", "deliver")
         .edge("deliver", END)
         .edge("quick_task", END)
@@ -128,6 +128,8 @@ fn after_chat(agent: &Agent) -> &'static str {
 fn after_interrupt(agent: &Agent) -> &'static str {
     match agent.phase {
         Phase::Done if agent.agreed => "keep",
+        // What a person does with their own hands comes before what they were asked about.
+        _ if agent.run.asks_again => "execute",
         _ => by_phase(agent),
     }
 }

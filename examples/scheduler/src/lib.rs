@@ -20,3 +20,4 @@ pub mod service;
 pub mod store;
 pub mod task_class;
 pub mod tools;
+pub mod transfer;

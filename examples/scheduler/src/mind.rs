@@ -92,6 +92,10 @@ pub struct Spoken {
     pub before: String,
     /// The tag, if it was there.
     pub tag: Option<TagFound>,
+    /// What the model thought, where its server tells.
+    pub reasoning: String,
+    /// How long it took, in whole seconds.
+    pub seconds: u64,
 }
 
 impl Spoken {
@@ -99,6 +103,20 @@ impl Spoken {
         self.decision.clone_from(&tag.body);
         self.tag = Some(tag);
     }
+
+    /// What was thought, to be kept: the page shows it again when the conversation is opened.
+    pub fn thought(&self) -> Option<EventKind> {
+        let text = self.reasoning.trim();
+        (!text.is_empty()).then(|| EventKind::Card {
+            card: "thinking_summary".into(),
+            data: serde_json::json!({ "text": text, "seconds": self.seconds.max(1) }),
+        })
+    }
+}
+
+/// What was thought before an answer, if there is one.
+pub fn thought(answer: Option<&Result<Spoken, ModelError>>) -> Option<EventKind> {
+    answer?.as_ref().ok()?.thought()
 }
 
 /// Asks, and shows the reasoning and the text behind the decision as they come.
@@ -120,7 +138,10 @@ pub async fn ask(
                 shown.text(&text);
                 spoken.after.push_str(&text);
             }
-            TaggedDelta::Other(ChatDelta::Reasoning(text)) => shown.reasoning(&text),
+            TaggedDelta::Other(ChatDelta::Reasoning(text)) => {
+                shown.reasoning(&text);
+                spoken.reasoning.push_str(&text);
+            }
             TaggedDelta::End(TagEnd::Tagged { before }) => spoken.before = before,
             TaggedDelta::End(TagEnd::Unclosed { found, before }) => {
                 spoken.found(found);
@@ -131,6 +152,7 @@ pub async fn ask(
         }
     }
     drop(shown);
+    spoken.seconds = began.elapsed().as_secs();
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     tracing::debug!(
         task,
@@ -153,12 +175,17 @@ pub async fn tell(
     Ok(told.message.content)
 }
 
-/// Says how far the agent is.
+/// Says what the agent is at: shown at once, and forgotten.
 pub fn status(cx: &Context<Agent>, code: &str, summary: impl Into<String>) {
-    cx.emit(EventKind::Status {
+    cx.emit(came_of_it(code, summary));
+}
+
+/// Says what came of something: as a note it is kept, and shown again.
+pub fn came_of_it(code: &str, summary: impl Into<String>) -> EventKind {
+    EventKind::Status {
         code: code.into(),
         summary: summary.into(),
-    });
+    }
 }
 
 /// A tag that only this request can bear: what somebody smuggled into the conversation does not.

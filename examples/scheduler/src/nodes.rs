@@ -68,6 +68,12 @@ fn announce(cx: &Context<Agent>) -> Vec<Update> {
     }
 }
 
+/// Tells the reader that a question follows.
+fn asking(cx: &Context<Agent>) {
+    let summary = cx.state().lang.pick("a question for you", "有一个问题");
+    status(cx, "ask_user", summary);
+}
+
 /// A stage that cannot use an answer is told why, and begins anew.
 impl Corrects for Agent {
     fn corrections(&self) -> u32 {

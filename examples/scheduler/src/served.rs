@@ -2,17 +2,17 @@
 //! page shows.
 use async_trait::async_trait;
 use fugato::{
-    axum::{Said, Unusable, timeline, title},
+    axum::{Item, Said, Unusable, timeline, title},
     graph::Runner,
     prompt::is_correction,
-    state::Interrupt,
+    state::{ConversationUpdate, Interrupt, Message},
     stream::{Answered, Reply as Answer},
 };
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    agent::{Agent, Reply, Request, Update},
+    agent::{Agent, BY_HAND, Reply, Request, Update},
     calendar::Lang,
     contract::Call,
     service::Service,
@@ -73,9 +73,6 @@ struct Extra {
     change: Option<Call>,
 }
 
-/// What a person may do with their own hands.
-const BY_HAND: [&str; 4] = ["move", "place", "swap", "unplace"];
-
 /// Whether the model shall think: yes, no, or as the route says.
 #[derive(Debug, Default, Deserialize)]
 #[serde(untagged)]
@@ -120,13 +117,7 @@ impl fugato::axum::Agent for Served {
         let mut request =
             Request::new(said.text).classes(self.classes(extra.task_class_ids).await?);
         if let Some(call) = extra.change {
-            if !BY_HAND.contains(&call.name.as_str()) {
-                return Err(Unusable::new(format!(
-                    "change names {:?}; by hand one can {}",
-                    call.name,
-                    BY_HAND.join(", ")
-                )));
-            }
+            by_hand("change", &call.name)?;
             request = request.by_hand(call);
         }
         request.always_execute = extra.always_execute;
@@ -144,7 +135,13 @@ impl fugato::axum::Agent for Served {
         let Answered { reply, reason, .. } = answered;
         let reply = match reply {
             // Its schema says what is wrong with it.
-            Answer::Value(Value::Object(object)) => return Ok(Value::Object(object)),
+            Answer::Value(Value::Object(object)) => {
+                let call = object.get("call").and_then(|call| call.get("name"));
+                if let Some(name) = call.and_then(Value::as_str) {
+                    by_hand("call", name)?;
+                }
+                return Ok(Value::Object(object));
+            }
             Answer::Approve | Answer::Value(Value::Bool(true)) => Reply::approve(),
             Answer::Value(Value::String(text)) => Reply::text(text),
             _ => Reply::reject(reason),
@@ -156,16 +153,37 @@ impl fugato::axum::Agent for Served {
         title(&agent.conversation.history)
     }
 
-    fn timeline(&self, agent: &Agent) -> Vec<Value> {
-        let history = &agent.conversation.history;
-        let next = history.iter().skip(1).map(Some).chain([None]);
-        let said = history
-            .iter()
-            .zip(next)
-            // What had to be corrected was not said to the person.
-            .filter(|(message, next)| !is_correction(message) && !next.is_some_and(is_correction));
-        timeline(said.map(|(message, _)| message))
+    fn tells(&self, changes: &[Update]) -> Option<Vec<Item>> {
+        let said = changes.iter().filter_map(|change| match change {
+            Update::Requested(request) => Some(Message::user(&request.text)),
+            Update::Talked(ConversationUpdate::Said(message)) => Some(message.clone()),
+            _ => None,
+        });
+        Some(shown(&said.collect::<Vec<_>>()))
     }
+
+    fn timeline(&self, agent: &Agent) -> Vec<Item> {
+        shown(&agent.conversation.history)
+    }
+}
+
+/// Hands reach what lies in the schedule, and no other tool.
+fn by_hand(field: &str, name: &str) -> Result<(), Unusable> {
+    if BY_HAND.contains(&name) {
+        return Ok(());
+    }
+    let allowed = BY_HAND.join(", ");
+    Err(Unusable::new(format!(
+        "{field} names {name:?}; by hand one can {allowed}"
+    )))
+}
+
+/// What was said to the person and by them: not what had to be corrected.
+fn shown(history: &[Message]) -> Vec<Item> {
+    let next = history.iter().skip(1).map(Some).chain([None]);
+    let said = history.iter().zip(next);
+    let said = said.filter(|(message, next)| !is_correction(message) && !next.is_some_and(is_correction));
+    timeline(said.map(|(message, _)| message))
 }
 
 impl std::fmt::Debug for Served {

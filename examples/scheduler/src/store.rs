@@ -75,6 +75,11 @@ pub enum Write {
         /// The schedule.
         schedule: ScheduleState,
     },
+    /// A whole schedule, in the place of whatever the calendar had.
+    Replace {
+        /// The schedule.
+        schedule: ScheduleState,
+    },
     /// What became of tasks since the writer has read the calendar.
     Changes {
         /// All of them, or none.

@@ -36,7 +36,8 @@ async fn sch_t1_a_plan_is_accepted() {
     stage.says(&common::look("find_free", json!({ "duration": 2 })));
     stage.says(&json!({ "action": "ask_user", "speak": "When?" }));
     let went_on = stage.reply(asked.open(), &Reply::approve()).await;
-    assert_eq!(went_on.statuses(), ["confirmed", "executing", "executing"]);
+    let told = ["confirmed", "executing", "executing", "ask_user"];
+    assert_eq!(went_on.statuses(), told);
     assert_eq!(
         went_on.tools(),
         [("find_free".to_owned(), fugato::stream::ToolStatus::Ok)]
@@ -141,7 +142,8 @@ async fn sch_t1_a_question_is_answered() {
     assert_eq!(asked.card().summary, "Mornings or evenings?");
     let went_on = stage.reply(asked.open(), &Reply::text("mornings")).await;
     // The answer counts as evidence, so the step could be closed.
-    assert_eq!(went_on.statuses(), ["resumed", "executing", "executing"]);
+    let told = ["resumed", "executing", "executing", "ask_user"];
+    assert_eq!(went_on.statuses(), told);
     assert_eq!(went_on.agent().plan.current, 1);
     let seen = common::told(stage.model.requests().get(3).unwrap());
     assert!(

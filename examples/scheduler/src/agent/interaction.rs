@@ -2,7 +2,8 @@ use fugato::state::ToolCall;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Phase;
+use super::{BY_HAND, Phase};
+use crate::contract::Call;
 
 /// A write that the agent wants to make.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -101,6 +102,10 @@ pub struct Reply {
     /// The answer to a question, or the reason of a rejection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// With a rejection: what the person does with their own hands in place of answering, such as
+    /// moving an item. What was asked is asked anew afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Call>,
 }
 
 /// What to do with what was shown.
@@ -121,7 +126,7 @@ impl Reply {
     pub fn approve() -> Self {
         Self {
             action: Some(Action::Approve),
-            text: None,
+            ..Self::default()
         }
     }
 
@@ -130,15 +135,30 @@ impl Reply {
         Self {
             action: Some(Action::Reject),
             text: reason,
+            call: None,
         }
     }
 
     /// Answers a question.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
-            action: None,
             text: Some(text.into()),
+            ..Self::default()
         }
+    }
+
+    /// Does this in place of answering.
+    #[must_use]
+    pub fn by_hand(mut self, call: Call) -> Self {
+        self.call = Some(call);
+        self
+    }
+
+    /// What is done in place of answering; none if hands cannot do it.
+    pub fn hands(&self) -> Option<&Call> {
+        let call = self.call.as_ref()?;
+        let rejects = !matches!(self.action, None | Some(Action::Approve));
+        (rejects && BY_HAND.contains(&call.name.as_str())).then_some(call)
     }
 
     /// What the person said, if anything.

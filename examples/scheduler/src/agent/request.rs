@@ -29,6 +29,9 @@ pub struct Request {
     pub call: Option<Call>,
 }
 
+/// What a person may do with their own hands.
+pub const BY_HAND: [&str; 4] = ["move", "place", "swap", "unplace"];
+
 impl Default for Request {
     fn default() -> Self {
         Self {

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     calendar::Lang,
+    contract::Call,
     schedule::{Change, Difference, ScheduleState, TaskStatus},
     store::{ClassWritten, decided},
 };
@@ -57,15 +58,20 @@ impl Agent {
         }
         if let Some(call) = request.call {
             self.run.by_hand = true;
-            let id = format!("call-{}", self.calls + 1);
-            self.want(Wanted {
-                call: ToolCall::new(id, call.name, Value::Object(call.arguments)),
-                summary: request.text.clone(),
-                speak: String::new(),
-                accepted: true,
-            });
+            self.take_in_hand(call, request.text.clone());
         }
         self.say(Message::user(request.text));
+    }
+
+    /// Whoever does something with their own hands has consented to it.
+    fn take_in_hand(&mut self, call: Call, summary: String) {
+        let id = format!("call-{}", self.calls + 1);
+        self.want(Wanted {
+            call: ToolCall::new(id, call.name, Value::Object(call.arguments)),
+            summary,
+            speak: String::new(),
+            accepted: true,
+        });
     }
 
     /// Idempotent. Keeps identity, history and the schedule.
@@ -186,6 +192,10 @@ impl Agent {
         };
         let approved = reply.action == Some(Action::Approve);
         self.phase = pending.resume_phase;
+        if let Some(call) = reply.hands().filter(|_| pending.topic != Topic::AskUser) {
+            self.act_instead(pending.topic, reply, call.clone());
+            return;
+        }
         let status = match pending.topic {
             Topic::AskUser => "resumed",
             _ if approved => "confirmed",
@@ -215,6 +225,28 @@ impl Agent {
         {
             self.say(Message::user(text));
         }
+    }
+
+    /// The person changed something in place of answering: the plan or the schedule is asked about
+    /// anew, as it is then. A write that they did not agree to is not made.
+    fn act_instead(&mut self, topic: Topic, reply: &Reply, call: Call) {
+        self.run.announce = Some("resumed".into());
+        if topic == Topic::Tool {
+            self.refuse_wanted(reply);
+            self.run.by_hand = true;
+        } else {
+            self.run.asks_again = true;
+        }
+        self.phase = Phase::Executing;
+        let said = reply.said().unwrap_or(&call.name).to_owned();
+        self.take_in_hand(call, said.clone());
+        self.say(Message::user(said));
+    }
+
+    /// What was asked before is asked anew.
+    pub(super) fn ask_again(&mut self) {
+        self.run.asks_again = false;
+        self.phase = Phase::WaitingConfirm;
     }
 
     fn answered(&mut self, question: &str, reply: &Reply) {

@@ -93,6 +93,8 @@ pub enum Update {
     Advanced,
     /// Everything is placed; the person is asked whether to keep it.
     Closing,
+    /// What a person did in place of answering is done: they are asked anew.
+    AskedAgain,
     /// Execution is finished, well or not.
     Done,
     /// The run ends, and not well.
@@ -235,6 +237,7 @@ impl State for Agent {
             Update::Diagnosed(health) => self.diagnose(health),
             Update::Advanced => self.advance_step(),
             Update::Closing => self.close(),
+            Update::AskedAgain => self.ask_again(),
             Update::Done => self.done(),
             Update::Ended(outcome) => self.end(outcome),
             Update::Announced => self.run.announce = None,

@@ -20,6 +20,7 @@ use scheduler::{
     served::Served,
     service::Service,
     store,
+    transfer::Transfer,
 };
 
 use super::{
@@ -43,6 +44,7 @@ const SAMPLES: [(Lang, &str, &str); 2] = [
 /// What a conversation works with.
 pub(crate) struct Desk {
     pub(crate) agent: Served,
+    pub(crate) transfer: Transfer,
     pub(crate) thread: ThreadId,
     pub(crate) intake: Intake,
     pub(crate) lang: Lang,
@@ -77,8 +79,10 @@ impl Desk {
             deps = deps.web(Allowed::new(HttpWeb::new(url)?, args.web_hosts.clone()))?;
         }
         let service = service(&deps, &open)?.zone(intake.zone.clone());
+        let transfer = Transfer::new(store.clone(), name.clone(), &folder, lang);
         Ok(Self {
             agent: Served::new(service, store, name),
+            transfer,
             thread,
             intake,
             lang,

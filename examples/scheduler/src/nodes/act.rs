@@ -83,7 +83,8 @@ fn updates(
         Access::Write => EvidenceSource::WriteReceipt,
         _ => EvidenceSource::ToolObservation,
     };
-    if access != Access::Context {
+    // What hands did is no evidence for a plan that nobody has agreed to.
+    if access != Access::Context && !agent.run.asks_again {
         updates.push(Update::Evidence(Evidence {
             step_index: agent.plan.current,
             source,
@@ -103,5 +104,6 @@ fn updates(
     updates.push(Update::WantedDone);
     // What a person does with their own hands is the whole run.
     updates.extend(agent.run.by_hand.then_some(Update::Done));
+    updates.extend(agent.run.asks_again.then_some(Update::AskedAgain));
     updates
 }

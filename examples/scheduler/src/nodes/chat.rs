@@ -58,7 +58,8 @@ impl Node<Agent> for Chat {
         }
         updates.push(Update::Judged(crate::agent::Judged::Continue));
         updates.push(Update::Routed(routed));
-        Ok(Outcome::done(updates))
+        let done = Outcome::done(updates);
+        Ok(spoken.thought().into_iter().fold(done, Outcome::note))
     }
 }
 

@@ -19,7 +19,7 @@ pub async fn confirm(cx: Context<Agent>) -> Result<Vec<Update>, BoxError> {
     } else if agent.run.closing {
         let title = lang.pick("Shall I keep this schedule?", "保存这份日程吗？");
         (
-            "tool_confirm",
+            "confirm",
             Card::confirm(Topic::Schedule, title, report::schedule_summary(agent)),
         )
     } else if agent.has_step() {

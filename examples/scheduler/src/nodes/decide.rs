@@ -11,7 +11,7 @@ use crate::{
     agent::{Agent, Update},
     contract,
     deps::Deps,
-    mind::{Spoken, ask, decision_tag, request},
+    mind::{Spoken, ask, decision_tag, request, thought},
     prompts, rules,
 };
 
@@ -25,6 +25,7 @@ impl Node<Agent> for Decide {
         let Some(answer) = self.think(&cx).await else {
             return self.by_rule(&cx);
         };
+        let thought = thought(Some(&answer));
         let contract = contract::decision(cx.state().has_step());
         let judged = |spoken: Spoken| {
             let (decision, spoken) = hear(spoken, &contract)?;
@@ -33,7 +34,10 @@ impl Node<Agent> for Decide {
             judge(&self.0, &cx, &decision, &spoken)
         };
         match self.0.corrections.settle(&cx, answer, judged) {
-            Settled::Decided(updates) => Ok(Outcome::done(updates)),
+            Settled::Decided(updates) => {
+                let done = Outcome::done(updates);
+                Ok(thought.into_iter().fold(done, Outcome::note))
+            }
             Settled::Again(outcome) => Ok(outcome),
             Settled::Undecided(why) => {
                 self.0.mind.on_failure.fall_back(&cx, why)?;

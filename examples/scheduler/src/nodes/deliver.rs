@@ -9,7 +9,7 @@ use super::{announce, said};
 use crate::{
     agent::{Agent, Update},
     deps::Deps,
-    mind::{OnFailure, request, show, status, tell},
+    mind::{OnFailure, came_of_it, request, show, status, tell},
     prompts, report,
 };
 
@@ -37,14 +37,14 @@ impl Node<Agent> for Deliver {
         };
         updates.push(said(text));
         updates.push(Update::Delivered);
-        status(&cx, "done", agent.lang.pick("done", "完成"));
-        let outcome = Outcome::done(updates);
+        let done = came_of_it("done", agent.lang.pick("done", "完成"));
+        let outcome = Outcome::done(updates).note(done);
         let completed = agent.run.outcome.is_none() && agent.run.has_schedule_changes;
         Ok(if completed {
-            let data = json!({ "thread": cx.thread().as_str() });
+            // What was placed is read when somebody looks: from the state, which is stored by then.
             outcome.note(EventKind::Card {
                 card: "schedule_completed".into(),
-                data,
+                data: json!({}),
             })
         } else {
             outcome

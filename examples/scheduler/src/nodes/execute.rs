@@ -24,7 +24,8 @@ impl Node<Agent> for Execute {
     async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
         let agent = cx.state();
         let mut updates = announce(&cx);
-        if !agent.run.react && !agent.run.optimize_only && !agent.has_step() {
+        let accepted = agent.wanted.as_ref().is_some_and(|wanted| wanted.accepted);
+        if !agent.run.react && !agent.run.optimize_only && !agent.has_step() && !accepted {
             return Err("there is nothing to execute: the plan has no step left".into());
         }
         if agent.hook.is_some() {
@@ -36,7 +37,7 @@ impl Node<Agent> for Execute {
             updates.push(Update::Loaded(Arc::new(provider.load(cx.thread()).await?)));
         }
         // What the person agreed to is done at once: no model is asked, no round is used.
-        if agent.wanted.as_ref().is_some_and(|wanted| wanted.accepted) {
+        if accepted {
             return Ok(Outcome::done(updates));
         }
         updates.push(Update::RoundBegan);

@@ -8,7 +8,7 @@ use fugato::{
 };
 use serde_json::Value;
 
-use super::said;
+use super::{asking, said};
 use crate::{
     agent::{
         Agent, Card, EvidenceSource, Judged, Pending, Phase, TerminalOutcome, Topic, Update, Wanted,
@@ -44,7 +44,10 @@ pub(super) fn judge(
             return Ok(updates);
         }
         (ActionKind::Continue, None) => judging.go_on(spoken),
-        (ActionKind::AskUser, _) => judging.ask(spoken),
+        (ActionKind::AskUser, _) => {
+            asking(cx);
+            judging.ask(spoken)
+        }
         (ActionKind::NextPlan, _) => judging.next_step(judging.text(spoken))?,
         (ActionKind::Done, _) => judging.done(judging.text(spoken))?,
         (ActionKind::Abort, _) => judging.abort(),

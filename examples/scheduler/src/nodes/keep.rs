@@ -13,7 +13,7 @@ use crate::{
     agent::{Agent, TerminalOutcome, Update},
     deps::{Deps, ScheduleProvider as _},
     log_key,
-    mind::status,
+    mind::{came_of_it, status},
     schedule::{Change, ScheduleState, differences},
     store::{Calendars, Conflict, Receipt, ScheduleStoreError, Write, decided},
     tools::{UPSERT_TASK_CLASS, class_refused, class_stored, class_wanted},
@@ -57,8 +57,8 @@ impl Node<Agent> for Keep {
             receipt => {
                 stored_or_else(receipt)?;
                 let text = lang.pick("the calendar is stored", "日程已保存");
-                status(&cx, "schedule_stored", text);
                 updates.push(Update::Stored(changes));
+                return Ok(Outcome::done(updates).note(came_of_it("schedule_stored", text)));
             }
         }
         Ok(Outcome::done(updates))

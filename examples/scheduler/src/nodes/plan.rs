@@ -5,13 +5,13 @@ use fugato::{
     llm::{ChatModel, ModelError, Profile, visible_text},
 };
 
-use super::{announce, hear, request_text, said};
+use super::{announce, asking, hear, request_text, said};
 use crate::{
     agent::{Agent, Card, ContextHook, Judged, Pending, Phase, ROUGH_BUILD_DONE, Topic, Update},
     contract::{self, Complexity, PlanAction, PlanDecision},
     deps::Deps,
     keywords,
-    mind::{Spoken, ask, decision_tag, request, show, status},
+    mind::{Spoken, ask, came_of_it, decision_tag, request, show, status, thought},
     prompts, rules,
 };
 
@@ -29,7 +29,9 @@ impl Node<Agent> for Plan {
             cx.state().lang.pick("making a plan", "正在制定计划"),
         );
         let by_rule = || (rules::plan(cx.state()), Spoken::default());
-        let (decision, spoken) = match self.think(&cx).await? {
+        let answer = self.think(&cx).await?;
+        let thought = thought(answer.as_ref());
+        let (decision, spoken) = match answer {
             None => by_rule(),
             Some(answer) => {
                 let read = |spoken| hear(spoken, &contract::plan());
@@ -45,8 +47,14 @@ impl Node<Agent> for Plan {
         };
         let (task, raw) = (cx.task(), &spoken.decision);
         tracing::debug!(task, raw, ?decision, "{}", crate::log_key::PLAN_LLM);
+        let accepted = decision.action == PlanAction::PlanDone && cx.state().run.always_execute;
         updates.extend(self.take(&cx, decision, &spoken));
-        Ok(Outcome::done(updates))
+        let accepted = accepted.then(|| {
+            let told = cx.state().lang.pick("plan accepted", "计划已自动确认");
+            came_of_it("plan_auto_confirmed", told)
+        });
+        let notes = thought.into_iter().chain(accepted);
+        Ok(notes.fold(Outcome::done(updates), Outcome::note))
     }
 }
 
@@ -124,6 +132,7 @@ impl Plan {
         match plan.action {
             PlanAction::Continue => updates.push(said(visible_text([text, plan.reason.as_str()]))),
             PlanAction::AskUser => {
+                asking(cx);
                 updates.push(said(text));
                 let card = Card::question(lang.pick("A question", "请确认"), text)
                     .streamed(!spoken.after.is_empty());
@@ -145,11 +154,6 @@ impl Plan {
                     steps: plan.plan_steps,
                 });
                 if cx.state().run.always_execute {
-                    status(
-                        cx,
-                        "plan_auto_confirmed",
-                        lang.pick("plan accepted", "计划已自动确认"),
-                    );
                     updates.push(Update::PlanConfirmed);
                 }
             }

@@ -5,7 +5,7 @@ use super::{announce, keep::preview, said};
 use crate::{
     agent::{Agent, TerminalOutcome, Update},
     deps::Deps,
-    mind::{show, status},
+    mind::{came_of_it, show, status},
     schedule::rough_build::{RoughBuildError, rough_build},
 };
 
@@ -36,7 +36,7 @@ impl Node<Agent> for RoughBuild {
             loaded
         };
         let refine = agent.run.needs_refine || agent.has_step();
-        match rough_build(&schedule, &agent.task_class_ids) {
+        let came = match rough_build(&schedule, &agent.task_class_ids) {
             Ok(built) => {
                 let placed = built.placements.len();
                 let mut after = (*schedule).clone();
@@ -60,14 +60,14 @@ impl Node<Agent> for RoughBuild {
                     format!("{placed} items placed"),
                     format!("已安排 {placed} 项"),
                 );
-                status(&cx, code, text);
+                came_of_it(code, text)
             }
             Err(error) => {
-                status(&cx, "rough_build_failed", error.to_string());
                 updates.push(Update::Ended(failure(&error, lang)));
+                came_of_it("rough_build_failed", error.to_string())
             }
-        }
-        Ok(Outcome::done(updates))
+        };
+        Ok(Outcome::done(updates).note(came))
     }
 }
 

@@ -222,6 +222,11 @@ fn after(stored: &ScheduleState, write: &Write) -> Result<(ScheduleState, Receip
             let imported = imported(stored, schedule).map_err(|issue| refused(vec![issue]))?;
             Ok((imported, Receipt::Stored))
         }
+        Write::Replace { schedule } => {
+            let nothing = ScheduleState::default();
+            let replaced = imported(&nothing, schedule).map_err(|issue| refused(vec![issue]))?;
+            Ok((replaced, Receipt::Stored))
+        }
         Write::Changes { changes } => {
             let after = carried_out(stored, changes);
             let after = after.map_err(|conflict| Box::new(Receipt::Conflict(conflict)))?;

@@ -204,7 +204,7 @@ async fn sch_39_a_round_begins_in_order() {
     assert_eq!(context, Some("First (done when: it is so)"));
     // What was accepted comes before everything else, and uses no round of its own.
     let scene = stage.reply(asked.open(), &Reply::approve()).await;
-    assert_eq!(scene.statuses(), ["confirmed", "executing"]);
+    assert_eq!(scene.statuses(), ["confirmed", "executing", "ask_user"]);
     assert_eq!(scene.agent().run.rounds.used, 2);
 }
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use fugato::{store::MemoryLog, stream::ToolStatus};
 use fugato_testkit::Scripted;
 use scheduler::{
-    agent::{Phase, Request},
+    agent::{Action, Phase, Reply, Request, Topic},
     contract::Call,
     schedule::Slot,
 };
 use serde_json::{Value, json};
 
-use crate::common::{FIRST, GYM, Scene, Stage, deps, strict, week};
+use crate::common::{FIRST, GYM, Scene, Stage, deps, ends, lies, look, plan, strict, task, week};
 
 fn call(name: &str, arguments: &Value) -> Call {
     serde_json::from_value(json!({ "name": name, "arguments": arguments })).expect("a call")
@@ -58,4 +58,69 @@ async fn the_gates_hold_for_hands_too() {
     ))
     .await;
     assert_ne!(scene.tools()[0].1, ToolStatus::Ok);
+}
+
+fn moved() -> Reply {
+    let to = json!({ "task_id": GYM, "new_day": 5, "new_slot_start": 3 });
+    let reply = Reply::reject(Some("Move the gym to Friday.".into()));
+    reply.by_hand(call("move", &to))
+}
+
+#[tokio::test]
+async fn who_moves_an_item_in_place_of_answering_is_asked_anew() {
+    let stage = Stage::new([
+        task(),
+        plan(["Only look"]),
+        look("get_overview", json!({})),
+        ends("done"),
+        json!("That was it."),
+    ]);
+    let asked = stage.ask("Look at my week").await;
+    let again = stage.reply(asked.open(), &moved()).await;
+    assert_eq!(again.statuses(), ["resumed", "plan_confirm"]);
+    assert_eq!(again.tools(), [("move".to_owned(), ToolStatus::Ok)]);
+    assert_eq!(lies(again.agent(), GYM), [Slot::new(5, 3, 4)]);
+    assert_eq!(again.agent().run.evidence, []);
+    assert_ne!(again.open().id, asked.open().id);
+    assert_eq!(again.card(), asked.card());
+    assert_eq!(stage.model.requests().len(), 2, "no model was asked");
+    // The plan is still what it was, and is carried out.
+    let end = stage.reply(again.open(), &Reply::approve()).await;
+    assert!(end.is_finished());
+}
+
+#[tokio::test]
+async fn a_suggested_schedule_is_asked_about_as_it_is_after_a_move() {
+    let stage = Stage::with(
+        &deps(week()),
+        Scripted::new([] as [&str; 0]),
+        Arc::new(MemoryLog::default()),
+        30,
+    );
+    let mut asked = stage.ask("Plan my weeks: place everything.").await;
+    while asked.card().topic != Topic::Schedule {
+        asked = stage.reply(asked.open(), &Reply::approve()).await;
+    }
+    let again = stage.reply(asked.open(), &moved()).await;
+    assert_eq!(again.card().topic, Topic::Schedule);
+    assert_eq!(lies(again.agent(), GYM), [Slot::new(5, 3, 4)]);
+    let end = stage.reply(again.open(), &Reply::approve()).await;
+    assert!(end.is_finished());
+    assert_eq!(lies(end.agent(), GYM), [Slot::new(5, 3, 4)]);
+}
+
+#[tokio::test]
+async fn hands_in_place_of_an_answer_reach_nothing_else() {
+    let stage = Stage::new([task(), plan(["Only look"]), plan(["Look again"])]);
+    let asked = stage.ask("Look at my week").await;
+    let forged = Reply::reject(None).by_hand(call("upsert_task_class", &json!({})));
+    let again = stage.reply(asked.open(), &forged).await;
+    assert_eq!(
+        (again.tools(), again.agent().wanted.clone()),
+        (vec![], None)
+    );
+    // Who agrees does nothing else at the same time.
+    let mut both = moved();
+    both.action = Some(Action::Approve);
+    assert_eq!(both.hands(), None);
 }

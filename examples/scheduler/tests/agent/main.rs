@@ -19,4 +19,5 @@ mod planning;
 mod prompts;
 mod recovery;
 mod state;
+mod statuses;
 mod wiring;

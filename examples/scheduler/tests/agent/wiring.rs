@@ -102,7 +102,7 @@ fn sch_3_edges_are_as_declared() {
         "decide",
         &["execute", "act", "confirm", "keep", "deliver", "interrupt"],
     );
-    edge("act", &["execute", "deliver", "interrupt"]);
+    edge("act", &["execute", "confirm", "deliver", "interrupt"]);
     edge(
         "interrupt",
         &[

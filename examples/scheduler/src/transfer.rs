@@ -1,0 +1,197 @@
+//! The calendar over HTTP: a person brings their files, and takes away what was placed.
+use std::{path::PathBuf, sync::Arc};
+
+use axum::{
+    Json, Router,
+    body::Bytes,
+    extract::State,
+    http::header,
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use fugato::axum::Unusable;
+use jiff::{Timestamp, tz::TimeZone};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::Mutex;
+
+use crate::{
+    calendar::{Calendar, Classes, Export, Intake, Lang, export, import, read_file, write_file},
+    schedule::{EventType, TaskStatus},
+    store::{Receipt, ScheduleStore, Write},
+};
+
+/// One calendar, and the files that it was made of.
+pub struct Transfer {
+    store: Arc<dyn ScheduleStore>,
+    calendar: String,
+    folder: PathBuf,
+    lang: Lang,
+    /// Files and calendar are replaced together.
+    writing: Mutex<()>,
+}
+
+/// What a person brings; what is left out stays as it is.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Brought {
+    /// What they have to attend, as iCalendar.
+    courses: Option<String>,
+    /// What they want to do, and when: a class file.
+    tasks: Option<String>,
+}
+
+impl Transfer {
+    /// The calendar of this name. Its files lie in the folder.
+    pub fn new(
+        store: Arc<dyn ScheduleStore>,
+        calendar: impl Into<String>,
+        folder: impl Into<PathBuf>,
+        lang: Lang,
+    ) -> Self {
+        Self {
+            store,
+            calendar: calendar.into(),
+            folder: folder.into(),
+            lang,
+            writing: Mutex::new(()),
+        }
+    }
+
+    /// `GET` and `PUT /calendar`, and `GET /calendar.ics`.
+    pub fn routes(self) -> Router {
+        Router::new()
+            .route("/calendar", get(show).put(replace))
+            .route("/calendar.ics", get(take_away))
+            .with_state(Arc::new(self))
+    }
+
+    /// The files as they are, with these in their place. Only when both fit each other does
+    /// anything change.
+    fn read(&self, brought: Brought) -> Result<(Intake, [Vec<u8>; 2]), Unusable> {
+        let kept = |given: Option<String>, name: &str| match given {
+            Some(text) => Ok(text.into_bytes()),
+            None => read_file(&self.folder.join(name)).map_err(refused),
+        };
+        let courses = kept(brought.courses, COURSES)?;
+        let tasks = kept(brought.tasks, TASKS)?;
+        let calendar = Calendar::parse(COURSES, &courses).map_err(refused)?;
+        let classes = Classes::parse(TASKS, &tasks).map_err(refused)?;
+        let intake = import(&calendar, &classes, &TimeZone::system(), self.lang);
+        Ok((intake.map_err(refused)?, [courses, tasks]))
+    }
+
+    fn keep(&self, [courses, tasks]: &[Vec<u8>; 2]) -> Result<(), Unusable> {
+        write_file(&self.folder.join(COURSES), courses).map_err(refused)?;
+        write_file(&self.folder.join(TASKS), tasks).map_err(refused)
+    }
+}
+
+/// What the files are called where they are kept, whatever the person calls them.
+const COURSES: &str = "courses.ics";
+const TASKS: &str = "tasks.toml";
+
+/// `GET /calendar`: what lies where, and what wants a place.
+async fn show(State(this): State<Arc<Transfer>>) -> Result<Json<serde_json::Value>, Unusable> {
+    let stored = this.store.read(&this.calendar).await.map_err(unreadable)?;
+    let schedule = stored.map(|stored| stored.schedule);
+    Ok(Json(json!({ "schedule": schedule })))
+}
+
+/// `PUT /calendar` with `{courses?, tasks?}`: another timetable, other things to do, or both.
+async fn replace(
+    State(this): State<Arc<Transfer>>,
+    body: Bytes,
+) -> Result<Json<serde_json::Value>, Unusable> {
+    let brought: Brought = serde_json::from_slice(&body).map_err(|error| {
+        Unusable::new(format!(
+            "the files cannot be read: {error}; send {{\"courses\": \"BEGIN:VCALENDAR…\", \"tasks\": \"[window]…\"}}"
+        ))
+    })?;
+    if brought.courses.is_none() && brought.tasks.is_none() {
+        return Err(Unusable::new(
+            "nothing was sent: choose an iCalendar file (.ics), a class file (.toml), or both",
+        ));
+    }
+    let _alone = this.writing.lock().await;
+    let reading = this.clone();
+    let read = move || {
+        let (intake, files) = reading.read(brought)?;
+        reading.keep(&files)?;
+        Ok::<_, Unusable>(intake)
+    };
+    // A file can be large, and its dates many.
+    let read = tokio::task::spawn_blocking(read).await;
+    let intake =
+        read.map_err(|error| Unusable::new("the files cannot be read").because(error))??;
+    let schedule = intake.state;
+    let courses = schedule.tasks.iter();
+    let courses = courses.filter(|task| task.event_type == EventType::Course);
+    let items = schedule.tasks.iter();
+    let items = items.filter(|task| task.status == TaskStatus::Pending);
+    let told = json!({
+        "courses": courses.count(),
+        "items": items.count(),
+        "remarks": intake.remarks.iter().map(|remark| remark.say(this.lang)).collect::<Vec<_>>(),
+    });
+    // The same files may be brought again later, in the place of what became of them.
+    let key = format!("replace-{}", Timestamp::now().as_nanosecond());
+    let write = Write::Replace { schedule };
+    let written = this.store.write(&this.calendar, &key, &write).await;
+    match written.map_err(unreadable)? {
+        Receipt::Stored => Ok(Json(told)),
+        Receipt::Refused { issues } => Err(Unusable::new(issues.join("; "))),
+        other => Err(Unusable::new(format!("the store answered {other:?}"))),
+    }
+}
+
+/// `GET /calendar.ics`: what was placed, for other calendar programs.
+async fn take_away(State(this): State<Arc<Transfer>>) -> Result<Response, Unusable> {
+    let stored = this.store.read(&this.calendar).await.map_err(unreadable)?;
+    let stored = stored.ok_or_else(|| Unusable::new("there is no calendar yet: import one"))?;
+    let reading = this.clone();
+    let read = tokio::task::spawn_blocking(move || reading.read(Brought::default())).await;
+    let (intake, _) =
+        read.map_err(|error| Unusable::new("the files cannot be read").because(error))??;
+    let options = Export {
+        sections: &intake.sections,
+        zone: &intake.zone,
+        stamp: Timestamp::now(),
+        schedule: &this.calendar,
+        lang: this.lang,
+    };
+    let text = export(&stored.schedule, &options).map_err(refused)?;
+    let headers = [
+        (header::CONTENT_TYPE, "text/calendar; charset=utf-8"),
+        (
+            header::CONTENT_DISPOSITION,
+            "attachment; filename=\"schedule.ics\"",
+        ),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    Ok((headers, text).into_response())
+}
+
+/// An error with its causes: what is wrong with a file, and what is allowed.
+fn refused(error: impl std::error::Error + Send + Sync + 'static) -> Unusable {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    Unusable::new(text).because(error)
+}
+
+fn unreadable(error: crate::store::ScheduleStoreError) -> Unusable {
+    Unusable::new("the calendar cannot be used now; try again later").because(error)
+}
+
+impl std::fmt::Debug for Transfer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transfer")
+            .field("calendar", &self.calendar)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,97 @@
+//! What a reader is told of how far the agent is.
+use std::{collections::BTreeSet, sync::Arc};
+
+use fugato::{store::MemoryLog, stream::EventKind};
+use fugato_testkit::Scripted;
+use scheduler::agent::{Reply, Request, Topic};
+use serde_json::json;
+
+use crate::common::{FIRST, Scene, Stage, deps, place, plan, task, week};
+
+/// Everything that the rules do, agreed to; or not, the last time.
+async fn by_rule(agrees: bool) -> Vec<Scene> {
+    let deps = deps(week());
+    let model = Scripted::new([] as [&str; 0]);
+    let stage = Stage::with(&deps, model, Arc::new(MemoryLog::default()), 30);
+    let mut scenes = vec![stage.ask("Plan my weeks: place everything.").await];
+    loop {
+        let last = scenes.last().expect("it was asked");
+        if last.is_finished() {
+            return scenes;
+        }
+        let reply = if agrees || last.card().topic != Topic::Schedule {
+            Reply::approve()
+        } else {
+            Reply::reject(None)
+        };
+        let next = stage.reply(last.open(), &reply).await;
+        scenes.push(next);
+    }
+}
+
+fn codes(scenes: &[Scene]) -> BTreeSet<String> {
+    let codes = scenes.iter().flat_map(Scene::statuses);
+    codes.map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn sch_120_what_the_agent_is_at_is_told_by_stable_codes() {
+    let mut told = codes(&by_rule(true).await);
+    told.extend(codes(&by_rule(false).await));
+    let question = json!({ "action": "ask_user", "speak": "Which week?" });
+    let stage = Stage::new([task(), plan(["Place it"]), question, place(FIRST, 1, 3)]);
+    let run = Request::new("Place the first chapter");
+    let asked = stage.request(run).await;
+    let accepted = stage.reply(asked.open(), &Reply::approve()).await;
+    let resumed = stage
+        .reply(accepted.open(), &Reply::text("the first"))
+        .await;
+    told.extend(codes(&[asked, accepted, resumed]));
+    let all = [
+        "accepted",
+        "planning",
+        "resumed",
+        "confirmed",
+        "rejected",
+        "executing",
+        "plan_confirm",
+        "tool_confirm",
+        "confirm",
+        "ask_user",
+        "summarizing",
+        "done",
+        "rough_building",
+        "rough_build_done",
+    ];
+    let missing: Vec<_> = all.iter().filter(|code| !told.contains(**code)).collect();
+    assert!(missing.is_empty(), "{missing:?} are not among {told:?}");
+}
+
+#[tokio::test]
+async fn what_came_of_something_is_kept_and_what_is_under_way_is_not() {
+    let scenes = by_rule(true).await;
+    let events = scenes.iter().flat_map(|scene| &scene.events);
+    let kept: BTreeSet<_> = events
+        .filter_map(|event| match &event.kind {
+            EventKind::Status { code, .. } if event.seq.is_some() => Some(code.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(kept, BTreeSet::from(["done", "rough_build_done"]));
+}
+
+#[tokio::test]
+async fn sch_127_the_card_at_the_end_carries_nothing_and_comes_after_what_it_shows() {
+    let scenes = by_rule(true).await;
+    let last = scenes.last().expect("it was asked");
+    let card = last.events.iter().find_map(|event| match &event.kind {
+        EventKind::Card { card, data } => Some((event.seq, card.as_str(), data.clone())),
+        _ => None,
+    });
+    let (seq, card, data) = card.expect("a card");
+    assert_eq!((card, data), ("schedule_completed", json!({})));
+    // Whoever looks at it finds what was kept: the card is told with its record, and not before.
+    assert!(seq.is_some());
+    let schedule = last.agent().schedule.as_ref().expect("a schedule");
+    assert!(!schedule.task(FIRST).expect("the item").slots.is_empty());
+}
