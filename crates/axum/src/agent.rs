@@ -116,6 +116,7 @@ impl Said {
 #[error("{message}")]
 pub struct Unusable {
     message: String,
+    pub(crate) code: &'static str,
     source: Option<BoxError>,
 }
 
@@ -124,8 +125,16 @@ impl Unusable {
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
+            code: "unusable",
             source: None,
         }
+    }
+
+    /// Says so to programs by a stable word; `unusable` unless this is said.
+    #[must_use]
+    pub fn code(mut self, code: &'static str) -> Self {
+        self.code = code;
+        self
     }
 
     /// Adds the cause, for the operator.

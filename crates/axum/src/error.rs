@@ -147,7 +147,7 @@ impl From<Unusable> for ApiError {
     fn from(unusable: Unusable) -> Self {
         tracing::debug!(error = %chain(&unusable), "{}", crate::log_key::A_REQUEST_CANNOT_BE_USED);
         let status = StatusCode::UNPROCESSABLE_ENTITY;
-        Self::new(status, "unusable", unusable.to_string())
+        Self::new(status, unusable.code, unusable.to_string())
     }
 }
 

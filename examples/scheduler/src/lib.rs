@@ -11,6 +11,7 @@ mod log_key;
 pub mod mind;
 pub mod nodes;
 pub mod prompts;
+pub mod recall;
 pub mod report;
 pub mod route;
 pub mod rules;

@@ -10,6 +10,8 @@ pub(crate) const MODEL_ANSWERED: &str = "model answered";
 pub(crate) const PERSIST_SCHEDULE_CHANGES: &str = "persist schedule changes";
 /// What was decided while planning.
 pub(crate) const PLAN_LLM: &str = "plan LLM";
+/// What was kept for later could not be found; the request is served without it.
+pub(crate) const NOTHING_IS_REMEMBERED: &str = "nothing is remembered";
 /// The difference to what was stored cannot be shown.
 pub(crate) const NO_PREVIEW: &str = "no preview";
 /// What was left out of a prompt, so that it fits.

@@ -15,6 +15,7 @@ use crate::{
     agent::{Agent, BY_HAND, Reply, Request, Update},
     calendar::Lang,
     contract::Call,
+    recall::{Notes, Recall, remembered},
     service::Service,
     store::ScheduleStore,
 };
@@ -25,6 +26,7 @@ pub struct Served {
     service: Service,
     store: Arc<dyn ScheduleStore>,
     calendar: String,
+    memory: Arc<dyn Recall>,
 }
 
 impl Served {
@@ -34,11 +36,21 @@ impl Served {
         store: Arc<dyn ScheduleStore>,
         calendar: impl Into<String>,
     ) -> Self {
+        let calendar = calendar.into();
+        let memory = Arc::new(Notes::new(store.clone(), &calendar));
         Self {
             service,
             store,
-            calendar: calendar.into(),
+            calendar,
+            memory,
         }
+    }
+
+    /// Remembers from here; from the notes of the calendar unless this is said.
+    #[must_use]
+    pub fn memory(mut self, memory: impl Recall + 'static) -> Self {
+        self.memory = Arc::new(memory);
+        self
     }
 
     /// The classes that a request is about: all there are, unless it names some.
@@ -56,7 +68,8 @@ impl Served {
             None => Ok(named),
             Some(id) => Err(Unusable::new(format!(
                 "task_class_ids names {id}, which is no class of the calendar; its classes are {known:?}"
-            ))),
+            ))
+            .code("unknown_task_class")),
         }
     }
 }
@@ -114,8 +127,10 @@ impl fugato::axum::Agent for Served {
                  lang (\"en\" or \"zh\") and change (a call with name and arguments)"
             ))
         })?;
-        let mut request =
-            Request::new(said.text).classes(self.classes(extra.task_class_ids).await?);
+        let classes = self.classes(extra.task_class_ids).await?;
+        let memory = remembered(&*self.memory, &said.text).await;
+        let mut request = Request::new(said.text).classes(classes);
+        request.memory = memory;
         if let Some(call) = extra.change {
             by_hand("change", &call.name)?;
             request = request.by_hand(call);

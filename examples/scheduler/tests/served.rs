@@ -17,11 +17,15 @@ use scheduler::{
     contract::Call,
     served::Served,
     service::Service,
-    store::{self, Write},
+    store::{self, Note, NoteKind, ScheduleStore, Write},
 };
 use serde_json::{Map, Value, json};
 
 async fn served() -> Served {
+    stored().await.0
+}
+
+async fn stored() -> (Served, Arc<dyn ScheduleStore>) {
     let folder = tempfile::tempdir().expect("a folder").keep();
     let store = store::open(&folder.join("schedule.db").display().to_string())
         .await
@@ -37,7 +41,8 @@ async fn served() -> Served {
         RunnerOptions::default(),
         30,
     );
-    Served::new(service.expect("the wiring is checked"), store, "home")
+    let service = service.expect("the wiring is checked");
+    (Served::new(service, store.clone(), "home"), store)
 }
 
 fn said(text: &str, extra: Value) -> Said {
@@ -119,6 +124,50 @@ async fn sch_136_what_cannot_be_used_is_refused_in_words() {
             .to_string()
             .contains("no text")
     );
+}
+
+/// A memory that is out of order.
+struct Amnesia;
+
+#[async_trait::async_trait]
+impl scheduler::recall::Recall for Amnesia {
+    async fn recall(&self, _: &str) -> Result<Vec<String>, fugato::graph::BoxError> {
+        Err("the index is gone".into())
+    }
+}
+
+#[tokio::test]
+async fn sch_132_what_was_noted_is_pinned_before_the_graph_runs() {
+    let (served, store) = stored().await;
+    for text in ["Never on a Friday afternoon", "The bakery closes at six"] {
+        let (kind, text) = (NoteKind::Note, text.to_owned());
+        let note = Write::Note(Note { kind, text });
+        store
+            .write("home", &format!("{note:?}"), &note)
+            .await
+            .expect("a note");
+    }
+    let request = async |served: &Served| {
+        let updates = served.input(said("Plan Friday, please", json!({}))).await;
+        match updates.expect("a request").pop() {
+            Some(Update::Requested(request)) => request,
+            other => panic!("{other:?} is no request"),
+        }
+    };
+    let known = request(&served).await;
+    assert_eq!(
+        known.memory.as_deref(),
+        Some("- Never on a Friday afternoon\n")
+    );
+    let mut agent = scheduler::agent::Agent::default();
+    fugato::state::State::apply(&mut agent, Update::Requested(known));
+    let pinned = agent.conversation.pinned("memory_context");
+    assert_eq!(pinned, Some("- Never on a Friday afternoon\n"));
+    // Without its memory the agent knows less, and works.
+    let forgetful = request(&served.memory(Amnesia)).await;
+    assert_eq!(forgetful.memory, None);
+    fugato::state::State::apply(&mut agent, Update::Requested(forgetful));
+    assert_eq!(agent.conversation.pinned("memory_context"), None);
 }
 
 #[tokio::test]

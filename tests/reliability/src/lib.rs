@@ -14,6 +14,7 @@
 
 pub mod chain;
 pub mod child;
+pub mod crowd;
 pub mod evidence;
 pub mod job;
 pub mod judge;
@@ -24,6 +25,7 @@ pub mod parked;
 pub mod serve;
 pub mod share;
 pub mod store;
+pub mod visitor;
 
 /// What a trial may fail with.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

@@ -1,9 +1,10 @@
 //! Tries for as long as one likes whether what is promised holds.
-use std::{env, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{env, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 use clap::{Parser, Subcommand};
 use reliability::{
     BoxError, Tried,
+    crowd::Crowd,
     kill::{Plan, kill},
     load::under_load,
     long::long,
@@ -67,6 +68,25 @@ enum Trial {
         /// How many.
         #[arg(long, default_value_t = 1_000_000)]
         steps: u64,
+    },
+    /// Lets many converse at once with a server of an agent, and tells how soon it says something;
+    /// or kills it meanwhile, and looks whether everybody goes on.
+    Crowd {
+        /// The program that serves, such as `target/release/scheduler`.
+        #[arg(long)]
+        program: PathBuf,
+        /// How many conversations there are.
+        #[arg(long, default_value_t = 500)]
+        conversations: usize,
+        /// How long after one conversation the next one begins, in milliseconds.
+        #[arg(long, default_value_t = 50)]
+        apart: u64,
+        /// What each begins with.
+        #[arg(long, default_value = "Plan my weeks: place everything.")]
+        words: String,
+        /// When the server is killed, in milliseconds.
+        #[arg(long)]
+        dies_after: Option<u64>,
     },
     /// The process that the other trials start and kill.
     #[command(hide = true)]
@@ -133,6 +153,26 @@ async fn carry_out(trial: Trial) -> Tried<Vec<String>> {
             tell(&long(folder.path(), steps).await?.to_string());
             Ok(vec![])
         }
+        Trial::Crowd {
+            program,
+            conversations,
+            apart,
+            words,
+            dies_after,
+        } => {
+            let folder = tempfile::tempdir()?;
+            let crowd = Crowd {
+                program,
+                folder: folder.path().to_owned(),
+                conversations,
+                apart: Duration::from_millis(apart),
+                words,
+                dies_after: dies_after.map(Duration::from_millis),
+            };
+            let verdict = crowd.meet().await?;
+            tell(&verdict.to_string());
+            Ok(verdict.problems)
+        }
         Trial::Serve(how) => serve(&how).await.map(|()| vec![]),
     }
 }
@@ -154,7 +194,7 @@ async fn server(store: Kind, kills: u32) -> Tried<Vec<String>> {
     let breaking = async {
         let mut random = fastrand::Rng::new();
         for kill in 1..=kills {
-            let wait = std::time::Duration::from_millis(random.u64(100..1500));
+            let wait = Duration::from_millis(random.u64(100..1500));
             tokio::time::sleep(wait).await;
             let place = place.clone();
             tokio::task::spawn_blocking(move || place.restart()).await?;

@@ -6,6 +6,8 @@ mod ending;
 #[cfg(test)]
 mod guard;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod live;
 #[cfg(test)]
 mod native;

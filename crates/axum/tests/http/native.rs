@@ -197,7 +197,7 @@ async fn a_graph_is_drawn_with_the_names_that_events_use() {
     let graph = Office::open().client().get("/graph").await.json();
     assert_eq!(
         (&graph["name"], &graph["nodes"]),
-        (&json!("clerk"), &json!(["think", "confirm"]))
+        (&json!("clerk"), &json!(["think", "confirm", "seal"]))
     );
     assert!(
         graph["mermaid"]

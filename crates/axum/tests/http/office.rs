@@ -9,7 +9,7 @@ use axum::{
 };
 use fugato_axum::{Agent, AgentRoutes, Caller, Denied, Item, Said, Tenant, Unusable};
 use fugato_graph::{BoxError, Context, END, Graph, Outcome, Runner};
-use fugato_state::State;
+use fugato_state::{Question, State};
 use fugato_store::MemoryLog;
 use fugato_stream::{Event, EventKind, decode};
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,8 @@ impl State for Desk {
 
 /// Thinks, asks and places. `talk` asks nothing; `slow` waits in the middle of its words until the
 /// gate lets it go on; `long` takes nine steps, each through the gate; `many` takes many, and says
-/// something in each; `fail` fails.
+/// something in each; `fail` fails; `sealed` asks
+/// for an approval with a digest.
 pub(crate) struct Clerk {
     runner: Runner<Desk>,
 }
@@ -100,6 +101,16 @@ async fn think(cx: &Context<Desk>, gate: &Semaphore) -> Result<Outcome<Change>, 
     }))
 }
 
+/// Asks for the approval of just what it shows.
+async fn seal(cx: Context<Desk>) -> Result<Outcome<Change>, BoxError> {
+    if let Some(placed) = cx.answer("answer")? {
+        return Ok(Outcome::done([Change::Judged(placed)]));
+    }
+    let prompt = json!({ "type": "confirm", "title": "Seal it?" });
+    let question = Question::new::<bool>("answer", prompt).digest("1f0c");
+    Ok(Outcome::ask(question))
+}
+
 /// More steps than events wait for one reader.
 pub(crate) const MANY: u32 = 1500;
 
@@ -114,18 +125,22 @@ fn graph(gate: Arc<Semaphore>) -> Graph<Desk> {
             |desk| json!({ "type": "confirm", "title": "Place it?", "summary": desk.wish }),
             |_, placed: bool| Change::Judged(placed),
         )
-        .branch("think", ["think", "confirm", END], |desk| {
+        .node("seal", seal)
+        .branch("think", ["think", "confirm", "seal", END], |desk| {
             let steps = [("long", 9), ("many", MANY)];
             let steps = steps.iter().find(|(word, _)| desk.wish.contains(word));
             if steps.is_some_and(|(_, steps)| desk.steps < *steps) {
                 "think"
             } else if steps.is_some() || desk.wish.contains("talk") {
                 END
+            } else if desk.wish.contains("sealed") {
+                "seal"
             } else {
                 "confirm"
             }
         })
         .edge("confirm", END)
+        .edge("seal", END)
         .output(|desk| {
             let output = match desk.placed {
                 Some(true) => "placed",

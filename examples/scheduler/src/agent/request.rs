@@ -23,6 +23,9 @@ pub struct Request {
     pub thinking: Option<bool>,
     /// How many rounds of execution the run has.
     pub max_rounds: u64,
+    /// What is remembered of other conversations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
     /// What the person does with their own hands, such as moving an item: this call and nothing
     /// else.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,6 +45,7 @@ impl Default for Request {
             always_execute: false,
             thinking: None,
             max_rounds: DEFAULT_MAX_ROUNDS,
+            memory: None,
             call: None,
         }
     }

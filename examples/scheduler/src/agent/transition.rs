@@ -56,6 +56,12 @@ impl Agent {
         if !request.task_class_ids.is_empty() {
             self.task_class_ids = request.task_class_ids;
         }
+        match request.memory {
+            Some(memory) => self.pin(prompt::MEMORY, memory),
+            None => self
+                .conversation
+                .apply(ConversationUpdate::Unpinned(prompt::MEMORY.into())),
+        }
         if let Some(call) = request.call {
             self.run.by_hand = true;
             self.take_in_hand(call, request.text.clone());

@@ -14,6 +14,7 @@ mod crashes;
 mod decisions;
 mod drafts;
 mod hands;
+mod hostile;
 mod limits;
 mod planning;
 mod prompts;

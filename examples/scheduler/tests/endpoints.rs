@@ -168,3 +168,65 @@ async fn what_cannot_be_brought_is_refused_in_words_and_changes_nothing() {
         "{names:?}"
     );
 }
+
+#[tokio::test]
+async fn sch_131_a_request_is_served_in_order() {
+    let desk = desk().await;
+    let body = json!({
+        "model": "scheduler", "stream": true,
+        "messages": [{ "role": "user", "content": "Hello there" }],
+        "extra": { "conversation_id": "desk", "task_class_ids": [1], "thinking": "auto" },
+    });
+    let (status, told) = desk
+        .ask("POST", "/v1/chat/completions", body.to_string())
+        .await;
+    assert_eq!(status, StatusCode::OK);
+    let frames: Vec<_> = told
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .collect();
+    let (last, chunks) = frames.split_last().expect("frames");
+    assert_eq!(*last, "[DONE]");
+    let chunks: Vec<Value> = chunks
+        .iter()
+        .map(|it| serde_json::from_str(it).expect("JSON"))
+        .collect();
+    let codes: Vec<_> = chunks
+        .iter()
+        .filter_map(|it| it.pointer("/ext/status/code"))
+        .collect();
+    assert_eq!(codes.first(), Some(&&json!("accepted")));
+    let end = chunks
+        .last()
+        .and_then(|it| it.pointer("/choices/0/finish_reason"));
+    assert_eq!(end, Some(&json!("stop")));
+    // What was said is kept before the end is told, and the conversation has its title then.
+    let (_, listed) = desk.ask("GET", "/threads", String::new()).await;
+    let listed: Value = serde_json::from_str(&listed).expect("JSON");
+    assert_eq!(listed["threads"][0]["title"], "Hello there");
+    let (_, shown) = desk
+        .ask("GET", "/threads/desk/timeline", String::new())
+        .await;
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    let kinds: Vec<_> = shown["timeline"]
+        .as_array()
+        .expect("items")
+        .iter()
+        .collect();
+    assert_eq!(kinds[0]["text"], "Hello there");
+    assert!(kinds.iter().any(|item| item["kind"] == "assistant_text"));
+}
+
+#[tokio::test]
+async fn sch_132_unknown_classes_have_an_error_code() {
+    let desk = desk().await;
+    let body = json!({ "text": "Plan", "extra": { "task_class_ids": [1, 9] } });
+    let (status, told) = desk
+        .ask("POST", "/threads/desk/runs", body.to_string())
+        .await;
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(
+        (status.as_u16(), &told["error"]["type"]),
+        (422, &json!("unknown_task_class"))
+    );
+}

@@ -1,0 +1,88 @@
+//! What is remembered when a request comes: what the person once wanted to be kept.
+use std::{fmt::Write as _, sync::Arc};
+
+use async_trait::async_trait;
+use fugato::{
+    graph::BoxError,
+    memory::{HybridSearch, IndexEntry, MemoryIndex, SearchHit},
+};
+
+use crate::store::ScheduleStore;
+
+/// How much is remembered at once.
+const MOST: usize = 5;
+
+/// Finds what is worth knowing about a request, over all conversations.
+///
+/// # Contract
+/// - It is asked before the graph runs, and once a request.
+/// - What it fails with costs the memory, and not the request.
+#[async_trait]
+pub trait Recall: Send + Sync {
+    /// What is worth knowing, the best first.
+    async fn recall(&self, request: &str) -> Result<Vec<String>, BoxError>;
+}
+
+const _: Option<&dyn Recall> = None;
+
+/// The notes of a calendar.
+pub struct Notes {
+    store: Arc<dyn ScheduleStore>,
+    calendar: String,
+}
+
+impl Notes {
+    /// The notes of the calendar of this name.
+    pub fn new(store: Arc<dyn ScheduleStore>, calendar: impl Into<String>) -> Self {
+        let calendar = calendar.into();
+        Self { store, calendar }
+    }
+}
+
+#[async_trait]
+impl Recall for Notes {
+    /// Those that share words with the request. Notes are few, so they are indexed as they are.
+    async fn recall(&self, request: &str) -> Result<Vec<String>, BoxError> {
+        let stored = self.store.read(&self.calendar).await?;
+        let notes = stored.map_or(vec![], |stored| stored.notes);
+        if notes.is_empty() {
+            return Ok(vec![]);
+        }
+        let id = |nth: usize| format!("note:{nth}");
+        let entries = notes.iter().enumerate();
+        let entries = entries.map(|(nth, note)| IndexEntry::new(id(nth), &note.text));
+        let search = HybridSearch::new(Arc::new(MemoryIndex::default()));
+        search.sync_entries("note:", entries.collect()).await?;
+        let found = search.search(search.query(request).limit(MOST)).await?;
+        let note = |hit: SearchHit| {
+            let (_, note) = notes
+                .iter()
+                .enumerate()
+                .find(|(nth, _)| id(*nth) == hit.id)?;
+            Some(note.text.clone())
+        };
+        Ok(found.hits.into_iter().filter_map(note).collect())
+    }
+}
+
+impl std::fmt::Debug for Notes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Notes")
+            .field("calendar", &self.calendar)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What was remembered, as the agent is told it; none if nothing was, or if it could not be.
+pub(crate) async fn remembered(memory: &dyn Recall, request: &str) -> Option<String> {
+    let found = memory.recall(request).await;
+    let found = found
+        .inspect_err(|error| tracing::warn!(%error, "{}", crate::log_key::NOTHING_IS_REMEMBERED))
+        .ok()?;
+    let mut text = String::new();
+    for note in found {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "- {note}");
+    }
+    (!text.is_empty()).then_some(text)
+}
