@@ -64,7 +64,7 @@ struct Told {
 }
 
 /// How long a server may take to come back, and a conversation to come to rest.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 /// How often is looked whether a run that is left goes on.
 const LOOK: Duration = Duration::from_millis(100);
 

@@ -11,7 +11,7 @@ use tokio::{
 use crate::{BoxError, Tried};
 
 /// A server that says nothing for so long is taken for dead.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// An answer that is read as it comes.
 #[derive(Debug)]
