@@ -232,7 +232,9 @@ impl<A: Agent> Erased<A> {
     /// What the changes of a record show.
     fn told(&self, changes: &str) -> Vec<Item> {
         let changes: Result<Vec<<A::State as State>::Update>, _> = serde_json::from_str(changes);
-        self.0.tells(&changes.unwrap_or_default()).unwrap_or_default()
+        self.0
+            .tells(&changes.unwrap_or_default())
+            .unwrap_or_default()
     }
 
     /// What was answered, as the thread's questions want it. Whether they are open is for the

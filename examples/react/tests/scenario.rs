@@ -300,7 +300,12 @@ async fn a_page_is_told_what_was_said_and_an_empty_message_is_refused() {
         .companion
         .timeline(&state)
         .iter()
-        .map(|item| serde_json::to_value(item).unwrap()["kind"].as_str().unwrap().to_owned())
+        .map(|item| {
+            serde_json::to_value(item).unwrap()["kind"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        })
         .collect();
     assert_eq!(
         kinds,

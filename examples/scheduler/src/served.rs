@@ -197,7 +197,8 @@ fn by_hand(field: &str, name: &str) -> Result<(), Unusable> {
 fn shown(history: &[Message]) -> Vec<Item> {
     let next = history.iter().skip(1).map(Some).chain([None]);
     let said = history.iter().zip(next);
-    let said = said.filter(|(message, next)| !is_correction(message) && !next.is_some_and(is_correction));
+    let said =
+        said.filter(|(message, next)| !is_correction(message) && !next.is_some_and(is_correction));
     timeline(said.map(|(message, _)| message))
 }
 
