@@ -1,9 +1,9 @@
 //! The agent behind the endpoints that all agents have: a conversation on a page.
 use async_trait::async_trait;
 use fugato::{
-    axum::{Caller, Said, Unusable},
+    axum::{Caller, Item, Said, Unusable},
     graph::Runner,
-    state::{Interrupt, Role},
+    state::{Interrupt, Message, Role},
     stream::{Answered, Reply as Answer},
 };
 use serde::Deserialize;
@@ -96,15 +96,19 @@ impl fugato::axum::Agent for Served {
         Some(first.content.chars().take(60).collect())
     }
 
-    fn timeline(&self, steward: &Steward) -> Vec<Value> {
+    fn timeline(&self, steward: &Steward) -> Vec<Item> {
+        let text = |message: &Message| message.content.clone();
         let said = steward
             .history
             .iter()
             .filter_map(|message| match message.role {
-                Role::User => Some(json!({ "kind": "user_text", "text": message.content })),
-                Role::Assistant => {
-                    Some(json!({ "kind": "assistant_text", "text": message.content }))
-                }
+                Role::User => Some(Item::UserText {
+                    text: text(message),
+                }),
+                Role::Assistant => Some(Item::AssistantText {
+                    text: text(message),
+                    reasoning_content: None,
+                }),
                 _ => None,
             });
         said.collect()
