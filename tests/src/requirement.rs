@@ -5,39 +5,36 @@ use crate::markdown;
 
 /// The names of all requirements that the table must have.
 pub fn names() -> Vec<String> {
-    let range = |prefix: &'static str, numbers: Vec<u32>| {
-        numbers.into_iter().map(move |n| format!("{prefix}{n}"))
-    };
-    let kernel = 1..=24;
-    let defects = (1..=26).chain(30..=35);
-    range("SCH-", (1..=116).collect())
-        .chain(range("SCH-", (117..=127).collect()))
-        .chain(range("SCH-", (128..=136).collect()))
-        .chain(range("L", (1..=11).collect()))
-        .chain(["L12", "L13", "L14", "L15", "L16"].map(str::to_owned))
-        .chain(range("RCT-", (1..=13).collect()))
-        .chain(range("PLN-", (1..=24).collect()))
-        .chain(["PLN-16a", "PLN-16b", "PLN-16c"].map(str::to_owned))
-        .chain(range("PLN-W", (1..=13).collect()))
-        .chain(range("PLN-C", (1..=7).collect()))
-        .chain(range("PLN-T", (1..=10).collect()))
-        .chain(range("STW-", (1..=34).collect()))
-        .chain(range("STW-W", (1..=8).collect()))
-        .chain(range("STW-C", (1..=6).collect()))
-        .chain(range("STW-T", (1..=21).collect()))
-        .chain(range("RCT-W", (1..=5).collect()))
-        .chain(range("RCT-C", (1..=5).collect()))
-        .chain(range("RCT-T", (1..=6).collect()))
-        .chain(range("TRN-", (1..=17).collect()))
-        .chain(range("TRN-W", (1..=7).collect()))
-        .chain(range("TRN-C", (1..=8).collect()))
-        .chain(range("TRN-T", (1..=7).collect()))
-        .chain(range("SCH-T", vec![1, 2]))
-        .chain(range("SCH-W", (1..=14).collect()))
-        .chain(range("SCH-C", (1..=20).collect()))
-        .chain(range("K", kernel.collect()))
-        .chain(range("D", defects.collect()))
-        .collect()
+    let numbered = [
+        ("SCH-", 136),
+        ("SCH-W", 14),
+        ("SCH-C", 20),
+        ("SCH-T", 2),
+        ("RCT-", 13),
+        ("RCT-W", 5),
+        ("RCT-C", 5),
+        ("RCT-T", 6),
+        ("PLN-", 24),
+        ("PLN-W", 13),
+        ("PLN-C", 7),
+        ("PLN-T", 10),
+        ("STW-", 34),
+        ("STW-W", 8),
+        ("STW-C", 6),
+        ("STW-T", 21),
+        ("TRN-", 17),
+        ("TRN-W", 7),
+        ("TRN-C", 8),
+        ("TRN-T", 7),
+        ("L", 16),
+        ("K", 24),
+    ];
+    let numbered = numbered
+        .into_iter()
+        .flat_map(|(prefix, last)| (1..=last).map(move |number| format!("{prefix}{number}")));
+    let between = ["PLN-16a", "PLN-16b", "PLN-16c"].map(str::to_owned);
+    let defects = (1..=26).chain(30..=35).map(|number| format!("D{number}"));
+    numbered.chain(between).chain(defects).collect()
 }
 
 /// What is wrong with the table: requirements without a row or with two, rows of unknown ones,
