@@ -22,3 +22,4 @@ pub mod store;
 pub mod task_class;
 pub mod tools;
 pub mod transfer;
+mod wish;

@@ -6,7 +6,7 @@ mod board;
 mod change;
 mod diff;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 pub mod health;
 mod lookup;
 pub mod order;

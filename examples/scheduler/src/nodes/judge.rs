@@ -17,6 +17,7 @@ use crate::{
     deps::Deps,
     mind::{Spoken, show},
     schedule::polish,
+    wish::in_words,
 };
 
 /// The changes that a decision makes, or why it is refused.
@@ -107,12 +108,7 @@ impl Judging<'_> {
         let accepted = access != Access::Write || free;
         // A tool that only changes which tools there are is not the person's business.
         let speak = if access == Access::Context { "" } else { text };
-        let preview = admitted.preview();
-        let summary = if text.is_empty() {
-            preview
-        } else {
-            format!("{text} ({preview})")
-        };
+        let summary = self.summary(admitted.call(), admitted.preview(), text);
         let (call, speak) = (admitted.call().clone(), speak.to_owned());
         let judged = if accepted {
             Judged::Act
@@ -128,6 +124,18 @@ impl Judging<'_> {
                 accepted,
             }),
         ])
+    }
+
+    /// What a person is shown of a call. Whoever is to agree must see what comes of it.
+    fn summary(&self, call: &ToolCall, preview: String, text: &str) -> String {
+        let schedule = self.agent.schedule.as_ref();
+        let words = schedule.and_then(|s| in_words(call, s, self.agent.lang));
+        match (words, text.is_empty()) {
+            (Some(words), true) => words,
+            (Some(words), false) => format!("{text}\n{words}"),
+            (None, true) => preview,
+            (None, false) => format!("{text} ({preview})"),
+        }
     }
 
     /// What was thought is kept, so that the next round does not begin where this one did.
