@@ -457,7 +457,9 @@ impl<S: State> Shop<S> {
         let snapshots = self.snapshots.as_deref();
         let opened = open(&self.graph, &*self.log, snapshots, thread, lease.head).await?;
         let mut run = opened.scope.machine.run();
-        if matches!(request, Request::Start { .. }) {
+        // What starts while a run is open repeats that run's request, or is refused.
+        let open = *opened.scope.machine.phase() == Phase::Running;
+        if matches!(request, Request::Start { .. }) && !open {
             run.0 += 1;
         }
         let (calls, heard) = tokio::sync::mpsc::unbounded_channel();

@@ -1,5 +1,5 @@
 //! Requests that their callers name: K12.
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use fugato_graph::{Answers, BoxError, Context, END, Ended, Graph, RunErrorKind, RunnerOptions};
 use tokio::sync::{Notify, Semaphore};
@@ -203,7 +203,10 @@ pub async fn k12_a_repeat_goes_on_after_a_crash(factory: &dyn LogFactory) -> Res
         output(ended)?,
         serde_json::json!(["in", "a", "b"]),
     )?;
-    same("what ran", calls.take(), texts(&["a#1", "b#1", "b#1"]))
+    same("what ran", calls.take(), texts(&["a#1", "b#1", "b#1"]))?;
+    let history = runner.history(&desk.thread, 1, 100).await?;
+    let runs: BTreeSet<_> = history.iter().map(|entry| entry.run.0).collect();
+    same("the runs", runs, BTreeSet::from([1]))
 }
 
 /// The same key with another input is refused, and changes nothing.
