@@ -102,7 +102,10 @@ async fn sch_t1_a_write_is_rejected() {
         .reply(asked.open(), &Reply::reject(Some("not on Monday".into())))
         .await;
     assert_eq!(other.statuses(), ["rejected", "executing", "tool_confirm"]);
-    assert_eq!(other.card().summary, "task_id=3, day=2");
+    assert_eq!(
+        other.card().summary,
+        "“Chapter 1” goes to Tue 2026-09-15, from section 5"
+    );
     let agent = other.agent();
     assert_eq!(lies(agent, FIRST), []);
     assert_paired(agent);

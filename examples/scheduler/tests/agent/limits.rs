@@ -178,7 +178,10 @@ async fn sch_45_a_write_without_consent_is_corrected() {
     );
     // A read that asks for consent just runs.
     assert_eq!(asked.tools().len(), 1);
-    assert_eq!(asked.card().summary, "task_id=3, day=1");
+    assert_eq!(
+        asked.card().summary,
+        "“Chapter 1” goes to Mon 2026-09-14, from section 3"
+    );
 }
 
 #[tokio::test]

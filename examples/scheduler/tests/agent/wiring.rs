@@ -265,7 +265,10 @@ async fn sch_38_a_call_is_confirmed_before_a_plan() {
     assert!(asked.agent().has_step());
     let card = asked.card();
     assert_eq!((card.topic, &*card.kind), (Topic::Tool, "confirm"));
-    assert_eq!(card.summary, "task_id=3, day=1");
+    assert_eq!(
+        card.summary,
+        "“Chapter 1” goes to Mon 2026-09-14, from section 3"
+    );
     assert_eq!(stage.model.requests().len(), 3, "confirming asks no model");
 }
 
