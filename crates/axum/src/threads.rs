@@ -27,6 +27,8 @@ use crate::{
 const LISTED: usize = 50;
 /// How many are listed at most.
 const MOST: usize = 200;
+/// How often a thread is read again that changes while it is read.
+const AGAIN: usize = 4;
 
 #[derive(Deserialize)]
 pub(crate) struct Page {
@@ -87,8 +89,16 @@ pub(crate) async fn show(
     caller: Caller,
 ) -> Served<Json<Value>> {
     let to = Address::new(&caller, &name)?;
-    let told = told(&office, &to).await?;
+    let mut told = told(&office, &to).await?;
     let mut shown = standing(&office, &to.thread).await?;
+    // What happens meanwhile would be in one of the two, and not in the other.
+    for _ in 0..AGAIN {
+        if office.must_exist(&to).await? == told.head {
+            break;
+        }
+        told = self::told(&office, &to).await?;
+        shown = standing(&office, &to.thread).await?;
+    }
     if let Some(shown) = shown.as_object_mut() {
         shown.insert("thread".into(), json!(to.name));
         let title = match told.head {
