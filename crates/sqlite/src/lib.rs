@@ -15,9 +15,12 @@ mod row;
 mod schema;
 mod search;
 mod sum;
+mod tables;
 mod writer;
 
 pub use docs::SqliteDocs;
 pub use log::SqliteLog;
 pub use options::{SqliteOptions, Synchronous};
+pub use rusqlite;
 pub use search::SqliteSearch;
+pub use tables::SqliteTables;

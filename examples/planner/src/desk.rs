@@ -10,12 +10,17 @@ mod schema;
 use std::{
     fmt,
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
 };
 
-use fugato::state::Millis;
-use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
+use fugato::{
+    sqlite::{
+        SqliteTables,
+        rusqlite::{Error, OptionalExtension as _, Transaction, TransactionBehavior},
+    },
+    state::Millis,
+};
 use thiserror::Error;
 
 pub use self::{
@@ -28,7 +33,7 @@ pub use self::{
 /// A desk. Clones are the same desk.
 #[derive(Clone)]
 pub struct Desk {
-    connection: Arc<Mutex<Connection>>,
+    tables: SqliteTables,
     replay: Arc<Replay>,
     clock: Arc<Clock>,
 }
@@ -55,14 +60,8 @@ pub enum DeskError {
     Beginning(#[from] toml::de::Error),
     /// The database cannot be used.
     #[error("the database of the desk cannot be used")]
-    Database(#[from] rusqlite::Error),
-    /// The work was given up.
-    #[error("the desk was closed before it answered")]
-    Closed(#[from] tokio::task::JoinError),
+    Database(#[from] Error),
 }
-
-/// How long another process may write.
-const BUSY: Duration = Duration::from_secs(5);
 
 /// What a new desk begins with.
 const BEGINNING: &str = include_str!("../sample/desk.toml");
@@ -72,23 +71,23 @@ const BOOK: &str = include_str!("../sample/book.jsonl");
 impl Desk {
     /// Opens a desk, or makes a new one with what is in `sample/`.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, DeskError> {
-        Self::over(Connection::open(path)?)
+        Self::over(SqliteTables::open(path)?)
     }
 
     /// A desk that is gone with its last clone.
     pub fn in_memory() -> Result<Self, DeskError> {
-        Self::over(Connection::open_in_memory()?)
+        Self::over(SqliteTables::in_memory()?)
     }
 
-    fn over(mut connection: Connection) -> Result<Self, DeskError> {
-        connection.busy_timeout(BUSY)?;
-        connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        schema::prepare(&transaction, BEGINNING)?;
-        transaction.commit()?;
+    fn over(tables: SqliteTables) -> Result<Self, DeskError> {
+        tables.with_now(|connection| {
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            schema::prepare(&transaction, BEGINNING)?;
+            Ok::<_, DeskError>(transaction.commit()?)
+        })?;
         Ok(Self {
-            connection: Arc::new(Mutex::new(connection)),
+            tables,
             replay: Arc::new(Replay::read(BOOK)?),
             clock: Arc::new(|| {
                 let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -122,12 +121,7 @@ impl Desk {
         work: impl FnOnce(&Moment<'_>) -> Result<T, DeskError> + Send + 'static,
     ) -> Result<T, DeskError> {
         let desk = self.clone();
-        let done = tokio::task::spawn_blocking(move || {
-            // A transaction that panicked was rolled back when it was dropped.
-            let mut connection = desk
-                .connection
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+        let done = self.tables.with(move |connection| {
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let now = (desk.clock)();
@@ -152,7 +146,7 @@ impl Desk {
             transaction.commit()?;
             Ok(result)
         });
-        done.await?
+        done.await
     }
 }
 

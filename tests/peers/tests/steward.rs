@@ -1,9 +1,5 @@
 //! The expense steward with real model servers: aimock, which calls functions as it is told to, and
 //! a small model on llama.cpp, which mostly answers garbage.
-#![expect(
-    clippy::print_stdout,
-    reason = "what the small model came to is worth reading"
-)]
 
 use std::{sync::Arc, time::Duration};
 

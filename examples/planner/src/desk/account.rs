@@ -1,8 +1,8 @@
 //! What the desk owns, and what it did.
 use std::collections::BTreeMap;
 
+use fugato::sqlite::rusqlite::OptionalExtension as _;
 use fugato::state::Millis;
-use rusqlite::OptionalExtension as _;
 use serde::{Deserialize, Serialize};
 
 use super::{Desk, DeskError, Moment, Side, refused};

@@ -1,5 +1,5 @@
 //! What is configured: models, exchanges, strategies, and the traders made of them.
-use rusqlite::OptionalExtension as _;
+use fugato::sqlite::rusqlite::{self, OptionalExtension as _};
 use serde::{Deserialize, Serialize};
 
 use super::{Desk, DeskError, Moment, refused};

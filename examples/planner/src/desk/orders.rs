@@ -1,5 +1,5 @@
 //! Orders: those that match at once, and those that wait for the book.
-use rusqlite::OptionalExtension as _;
+use fugato::sqlite::rusqlite::{self, OptionalExtension as _};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

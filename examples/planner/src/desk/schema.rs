@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use rusqlite::Transaction;
+use fugato::sqlite::rusqlite::Transaction;
 use serde::Deserialize;
 
 use super::{DeskError, Kind};

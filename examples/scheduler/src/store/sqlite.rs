@@ -1,14 +1,15 @@
 //! Calendars in an SQLite database.
-use std::{
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::path::Path;
 
-use fugato::graph::BoxError;
-use rusqlite::{
-    Connection, TransactionBehavior, params_from_iter,
-    types::{Value, ValueRef},
+use fugato::{
+    BoxError,
+    sqlite::{
+        SqliteTables,
+        rusqlite::{
+            Connection, TransactionBehavior, params_from_iter,
+            types::{Value, ValueRef},
+        },
+    },
 };
 
 use super::{
@@ -17,39 +18,15 @@ use super::{
     rows::Cell,
 };
 
-/// How long another process may write.
-const BUSY: Duration = Duration::from_secs(10);
-
-/// A file. Its connection is used by one at a time.
+/// A file.
 #[derive(Debug)]
-pub(crate) struct Sqlite(Arc<Mutex<Connection>>);
+pub(crate) struct Sqlite(SqliteTables);
 
 impl Sqlite {
     pub(crate) async fn open(path: &Path) -> Result<Self, BoxError> {
         let path = path.to_owned();
-        let opened = tokio::task::spawn_blocking(move || {
-            let connection = Connection::open(path)?;
-            connection.busy_timeout(BUSY)?;
-            connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
-            // What was answered is on the disk.
-            connection.pragma_update(None, "synchronous", "FULL")?;
-            Ok::<_, rusqlite::Error>(connection)
-        });
-        Ok(Self(Arc::new(Mutex::new(opened.await??))))
-    }
-
-    /// Waits for the disk without stopping the runtime.
-    async fn blocking<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut Connection) -> Result<T, BoxError> + Send + 'static,
-    ) -> Result<T, BoxError> {
-        let connection = self.0.clone();
-        let done = tokio::task::spawn_blocking(move || {
-            // A transaction that panicked was rolled back when it was dropped.
-            let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
-            work(&mut connection)
-        });
-        done.await?
+        let opened = tokio::task::spawn_blocking(move || SqliteTables::open(path));
+        Ok(Self(opened.await??))
     }
 }
 
@@ -58,21 +35,23 @@ impl Database for Sqlite {
     const TABLE_OPTIONS: &'static str = "";
 
     async fn prepare(&self, statements: Vec<Statement>) -> Result<(), BoxError> {
-        self.blocking(move |connection| {
-            let transaction =
-                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            run(&transaction, &statements)?;
-            Ok(transaction.commit()?)
-        })
-        .await
+        self.0
+            .with(move |connection| {
+                let transaction =
+                    connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+                run(&transaction, &statements)?;
+                Ok(transaction.commit()?)
+            })
+            .await
     }
 
     async fn read(&self, queries: Vec<Statement>) -> Result<Vec<Found>, BoxError> {
-        self.blocking(move |connection| {
-            let transaction = connection.transaction()?;
-            query(&transaction, &queries)
-        })
-        .await
+        self.0
+            .with(move |connection| {
+                let transaction = connection.transaction()?;
+                query(&transaction, &queries)
+            })
+            .await
     }
 
     async fn write<T, F>(
@@ -85,22 +64,23 @@ impl Database for Sqlite {
         T: Send + 'static,
         F: Fn(Vec<Found>) -> Decided<T> + Send + Sync + 'static,
     {
-        self.blocking(move |connection| {
-            // One writer at a time, so that nothing changes between reading and writing.
-            let transaction =
-                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            run(&transaction, &lock)?;
-            let (statements, answer) = match decide(query(&transaction, &queries)?) {
-                Ok(decided) => decided,
-                Err(error) => return Ok(Err(error)),
-            };
-            if !statements.is_empty() {
-                run(&transaction, &statements)?;
-                transaction.commit()?;
-            }
-            Ok(Ok(answer))
-        })
-        .await
+        self.0
+            .with(move |connection| {
+                // One writer at a time, so that nothing changes between reading and writing.
+                let transaction =
+                    connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+                run(&transaction, &lock)?;
+                let (statements, answer) = match decide(query(&transaction, &queries)?) {
+                    Ok(decided) => decided,
+                    Err(error) => return Ok(Err(error)),
+                };
+                if !statements.is_empty() {
+                    run(&transaction, &statements)?;
+                    transaction.commit()?;
+                }
+                Ok(Ok(answer))
+            })
+            .await
     }
 }
 

@@ -1,37 +1,28 @@
 //! The tables in an SQLite database.
-use std::{
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::path::Path;
 
-use fugato::BoxError;
-use rusqlite::{
-    Connection, Transaction, TransactionBehavior, params_from_iter,
-    types::{Value, ValueRef},
+use fugato::{
+    BoxError,
+    sqlite::{
+        SqliteTables,
+        rusqlite::{
+            Transaction, TransactionBehavior, params_from_iter,
+            types::{Value, ValueRef},
+        },
+    },
 };
 
 use super::sql::{Cell, Database, Rows, Statement};
 
-/// How long another process may write.
-const BUSY: Duration = Duration::from_secs(10);
-
-/// A file. Its connection is used by one at a time.
+/// A file.
 #[derive(Debug)]
-pub(super) struct Sqlite(Arc<Mutex<Connection>>);
+pub(super) struct Sqlite(SqliteTables);
 
 impl Sqlite {
     pub(super) async fn open(path: &Path) -> Result<Self, BoxError> {
         let path = path.to_owned();
-        let opened = tokio::task::spawn_blocking(move || {
-            let connection = Connection::open(path)?;
-            connection.busy_timeout(BUSY)?;
-            connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
-            // What was answered is on the disk.
-            connection.pragma_update(None, "synchronous", "FULL")?;
-            Ok::<_, rusqlite::Error>(connection)
-        });
-        Ok(Self(Arc::new(Mutex::new(opened.await??))))
+        let opened = tokio::task::spawn_blocking(move || SqliteTables::open(path));
+        Ok(Self(opened.await??))
     }
 }
 
@@ -41,10 +32,7 @@ impl Database for Sqlite {
         queries: Vec<Statement>,
         decide: impl FnOnce(Vec<Rows>) -> (Vec<Statement>, T) + Send + 'static,
     ) -> Result<T, BoxError> {
-        let connection = self.0.clone();
-        let done = tokio::task::spawn_blocking(move || {
-            // A transaction that panicked was rolled back when it was dropped.
-            let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = self.0.with(move |connection| {
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let found = queries.iter().map(|query| read(&transaction, query));
@@ -56,7 +44,7 @@ impl Database for Sqlite {
             transaction.commit()?;
             Ok::<_, BoxError>(answer)
         });
-        done.await?
+        done.await
     }
 }
 
