@@ -94,12 +94,16 @@ impl Desk {
         };
         let root = dir.join(settings.root.as_deref().unwrap_or("files"));
         let index = SqliteSearch::open(dir.join("memory.db"))?;
+        // The weights are what is wished for here; ranks are the default elsewhere.
+        let mut search = HybridSearch::new(Arc::new(index)).fused_by(Fusion::WEIGHTS);
+        if let Some(embedding) = &settings.embedding {
+            search = search.embedded_by(Arc::new(embedding.embedder()));
+        }
         Ok(Self {
             templates: TemplateFolder::new(&dir),
             notebook: Notebook::new(&dir),
             sandbox: Sandbox::open(root)?,
-            // The weights are what is wished for here; ranks are the default elsewhere.
-            search: HybridSearch::new(Arc::new(index)).fused_by(Fusion::WEIGHTS),
+            search,
             settings,
             dir,
         })

@@ -2,7 +2,7 @@
 //! error that names what is.
 use std::collections::{BTreeMap, BTreeSet};
 
-use fugato::tool::Permission;
+use fugato::{llm::ApiKey, openai::OpenAiEmbedder, tool::Permission};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Policy;
@@ -21,6 +21,8 @@ pub struct Settings {
     pub notify: Run,
     /// Whether and how the web is asked.
     pub web: WebSettings,
+    /// Who turns notes and questions into vectors; without one they are found by words alone.
+    pub embedding: Option<Embedding>,
     /// Which plugins run, and what they may do.
     pub plugins: Plugins,
     /// When conversations are compacted.
@@ -66,6 +68,30 @@ pub struct WebSettings {
     pub search: String,
     /// The hosts whose pages may be found.
     pub hosts: Vec<String>,
+}
+
+/// A server that speaks the protocol of `/v1/embeddings`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Embedding {
+    /// Its address.
+    pub url: String,
+    /// The model that it shall use. Another one makes the index anew.
+    pub model: String,
+    /// The variable with its key, if it wants one.
+    #[serde(default)]
+    pub key_env: Option<String>,
+}
+
+impl Embedding {
+    /// A client of that server.
+    pub fn embedder(&self) -> OpenAiEmbedder {
+        let embedder = OpenAiEmbedder::new(&self.url, &self.model);
+        match self.key_env.as_deref().and_then(ApiKey::from_env) {
+            Some(key) => embedder.key(key),
+            None => embedder,
+        }
+    }
 }
 
 /// Which plugins run, and what they may do.

@@ -7,7 +7,14 @@ use fugato::{
 };
 use fugato_testkit::Scripted;
 use serde_json::{Value, json};
-use transparent::agent::{Request, Update};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
+use transparent::{
+    agent::{Request, Update},
+    desk::Desk,
+};
 
 use crate::common::Stage;
 
@@ -41,9 +48,54 @@ fn scores(told: &Value) -> Vec<(String, f64)> {
         .collect()
 }
 
+/// A server of embeddings that knows the three directions.
+async fn serve(listener: TcpListener) -> std::io::Result<()> {
+    loop {
+        let (mut socket, _) = listener.accept().await?;
+        let mut asked = vec![];
+        let body = loop {
+            socket.read_buf(&mut asked).await?;
+            let text = String::from_utf8_lossy(&asked);
+            let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+            if let Ok(body) = serde_json::from_str::<Value>(body) {
+                break body;
+            }
+        };
+        let texts: Vec<String> = serde_json::from_value(body["input"].clone())?;
+        let embedded = Directions.embed(&texts).await.expect("it never fails");
+        let data = embedded
+            .vectors
+            .iter()
+            .map(|vector| json!({ "embedding": vector }));
+        let answer = json!({ "data": data.collect::<Vec<_>>() }).to_string();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+            answer.len()
+        );
+        socket.write_all((head + &answer).as_bytes()).await?;
+    }
+}
+
+#[tokio::test]
+async fn trn_7_an_embedder_is_named_in_the_settings() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    tokio::spawn(serve(listener));
+    let stage = Stage::adjusted(None, |desk| {
+        let text = format!("[embedding]\nurl = \"http://{address}\"\nmodel = \"directions\"\n");
+        std::fs::write(desk.dir().join("config.toml"), text).expect("it is written");
+        Desk::open(desk.dir()).expect("the settings are sound")
+    });
+    shows_the_ranking(&stage).await;
+}
+
 #[tokio::test]
 async fn trn_7_trn_c8_trn_t4_the_numbers_of_the_ranking() {
     let stage = Stage::adjusted(None, |desk| desk.embedded_by(Arc::new(Directions)));
+    shows_the_ranking(&stage).await;
+}
+
+async fn shows_the_ranking(stage: &Stage) {
     stage.write("MEMORY.md", NOTES);
     let scene = stage.say("do you remember my tea?").await;
     let told = &scene.told("rag_result")[0];
