@@ -91,6 +91,15 @@ async function load() {
   draw();
 }
 
+// Text is told as it is said, and only once: what was missed is in the log.
+async function mend() {
+  const of = name;
+  const view = await get(path());
+  if (of !== name) return;
+  thread.mend(view);
+  draw();
+}
+
 function read() {
   const stop = new AbortController();
   const now = { stop, cut: false };
@@ -113,6 +122,7 @@ function take(ev) {
   thread.take(ev);
   if (ENDS.includes(ev.kind)) {
     mine = false;
+    mend().catch(complain);
     // The title and what the agent's panels show may have changed.
     list();
     for (const panel of panels) panel.changed?.();

@@ -15,6 +15,12 @@ export class Blocks {
     this.#root.replaceChildren();
   }
 
+  // What is drawn already of what comes after a block; nothing if it is the last.
+  #behind(thread, block) {
+    const rest = thread.blocks.slice(thread.blocks.lastIndexOf(block) + 1);
+    return rest.map(({ id }) => this.#drawn.get(id)).find(Boolean) ?? null;
+  }
+
   draw(thread) {
     const stay = this.#root.scrollHeight - this.#root.scrollTop - this.#root.clientHeight < 80;
     for (const id of thread.gone) {
@@ -26,7 +32,7 @@ export class Blocks {
     for (const block of thread.changed) {
       const drawn = this.#drawn.get(block.id);
       const next = draw(block, drawn);
-      if (!drawn) this.#root.append(next);
+      if (!drawn) this.#root.insertBefore(next, this.#behind(thread, block));
       else if (drawn !== next) drawn.replaceWith(next);
       this.#drawn.set(block.id, next);
     }

@@ -88,6 +88,33 @@ test('a thread that is restored shows what it showed', () => {
   assert.deepEqual([...thread.questions.keys()], ['q']);
 });
 
+test('what was said while nobody listened is put where it was said', () => {
+  const thread = new Thread();
+  thread.said('Plan');
+  for (const event of [
+    { kind: 'status', code: 'planning', summary: 'planning' },
+    { kind: 'interrupt_raised', seq: 4, id: 'q', prompt: { title: 'Shall I?' } },
+    { kind: 'interrupt_answered', seq: 5, id: 'q', answer: { action: 'approve' } },
+    { kind: 'tool_started', call: 'c', name: 'find' },
+    { kind: 'text_started', origin: at, block: 't' },
+    { kind: 'text_delta', origin: at, block: 't', text: 'Done.\n' },
+    { kind: 'run_finished', seq: 9 },
+  ]) thread.take(event);
+  const timeline = [
+    { kind: 'user_text', text: 'Plan' },
+    { kind: 'assistant_text', text: 'Here is a plan.' },
+    { kind: 'confirm_request', id: 'q', state: 'answered' },
+    { kind: 'tool_call', call: 'c' },
+    { kind: 'assistant_text', text: 'Done.' },
+  ];
+  thread.mend({ timeline });
+  const told = () => thread.blocks.map(({ kind, text }) => [kind, text]);
+  const whole = [['user', 'Plan'], ['text', 'Here is a plan.'], ['status', 'planning'], ['asked', ''], ['tool', undefined], ['text', 'Done.\n']];
+  assert.deepEqual(told(), whole);
+  thread.mend({ timeline });
+  assert.deepEqual(told(), whole, 'nothing is put there twice');
+});
+
 test('differences are told place by place', () => {
   assert.deepEqual(differences({ a: 1, b: [1, 2], c: { d: 1 } }, { a: 1, b: [1, 3, 4], c: 'x' }), [
     { path: '/b/1', before: 2, after: 3 },

@@ -67,10 +67,31 @@ export class Thread {
     }
   }
 
-  add(block) {
+  // What was said while nobody listened, such as before the first stream was open, is put where it
+  // was said. Nothing that is shown goes away.
+  mend(view) {
+    let at = 0;
+    const behind = (is) => {
+      const found = this.blocks.findIndex((block, index) => index >= at && is(block));
+      if (found >= 0) at = found + 1;
+      return found >= 0;
+    };
+    const said = (kind, text) => (block) => block.kind === kind && block.text !== '' && (block.text.includes(text) || text.includes(block.text.trim()));
+    for (const item of view.timeline ?? []) {
+      const kind = { user_text: 'user', assistant_text: 'text' }[item.kind];
+      const text = item.text?.trim();
+      if (kind && text && !behind(said(kind, text))) {
+        this.add({ kind, text, open: false }, at);
+        at += 1;
+      } else if (item.kind === 'tool_call') behind((block) => block.call === item.call);
+      else if (item.kind === 'confirm_request') behind((block) => block.asked === item.id);
+    }
+  }
+
+  add(block, at = this.blocks.length) {
     block.id = this.next;
     this.next += 1;
-    this.blocks.push(block);
+    this.blocks.splice(at, 0, block);
     this.changed.add(block);
     return block;
   }
