@@ -118,6 +118,6 @@ const DRAW = {
       ontoggle: ({ target }) => {
         if (target.open) target.dispatchEvent(new CustomEvent('card', { bubbles: true, detail: { block, body } }));
       },
-    }, element('summary', {}, element('span', { class: 'what' }, word('card')), element('span', { class: 'how' }, block.card)), body);
+    }, element('summary', {}, element('span', { class: 'what' }, word('card')), element('span', { class: 'how' }, word(block.card))), body);
   },
 };

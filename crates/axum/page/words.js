@@ -1,7 +1,7 @@
 // What the page says, in the languages that it speaks.
 const WORDS = {
   en: {
-    conversations: 'Conversations', new: 'New', message: 'Your message', hint: 'Say what you want. Enter sends, Shift+Enter begins a line.',
+    conversations: 'Conversations', new: 'New', message: 'Your message', hint: 'Say what you want',
     send: 'Send', stop: 'Stop', skip: 'To the message', details: 'Details', key: 'Key', go: 'Go on',
     untitled: 'New conversation', remove: 'Remove', removing: 'Remove this conversation and all that belongs to it?',
     thought: 'Thought', thinking: 'Thinking…', seconds: (n) => `${n} s`,
@@ -13,12 +13,12 @@ const WORDS = {
     recover: 'Go on', retry: 'Try again', inspector: 'At work', graph: 'Graph', log: 'Log', state: 'State', changes: 'Changes', more: 'More',
     fork: 'Begin another conversation here', at: (seq) => `position ${seq}`, nothing: 'Nothing changed.', empty: 'Nothing has happened yet.',
     theme: 'Light or dark', language: '中文', attempt: (n) => `attempt ${n}`, choose: 'Select a line to see the state there.',
-    card: 'Result', correction: 'Corrected', cancelled: 'Stopped', error: 'Error',
+    card: 'Result', schedule_completed: 'what was placed', correction: 'Corrected', cancelled: 'Stopped', error: 'Error',
     planning: 'Plan', plan_adjustment: 'Plan changed', task_analysis: 'Understood', rag_query: 'Searched for', rag_result: 'Remembered',
     remembered: 'Noted', context_compaction: 'Summed up', decided_by_rule: 'Decided by rule',
   },
   zh: {
-    conversations: '会话', new: '新建', message: '消息', hint: '说说你想做什么。Enter 发送，Shift+Enter 换行。',
+    conversations: '会话', new: '新建', message: '消息', hint: '说说你想做什么',
     send: '发送', stop: '停止', skip: '跳到输入框', details: '详情', key: '密钥', go: '继续',
     untitled: '新会话', remove: '删除', removing: '删除这个会话和它的全部内容？',
     thought: '思考', thinking: '思考中…', seconds: (n) => `${n} 秒`,
@@ -30,7 +30,7 @@ const WORDS = {
     recover: '继续', retry: '重试', inspector: '工作过程', graph: '流程图', log: '日志', state: '状态', changes: '变化', more: '更多',
     fork: '从这里开始新会话', at: (seq) => `位置 ${seq}`, nothing: '没有变化。', empty: '还没有发生任何事。',
     theme: '浅色或深色', language: 'English', attempt: (n) => `第 ${n} 次`, choose: '选择一行，查看当时的状态。',
-    card: '结果', correction: '已纠正', cancelled: '已停止', error: '错误',
+    card: '结果', schedule_completed: '已安排的内容', correction: '已纠正', cancelled: '已停止', error: '错误',
     planning: '计划', plan_adjustment: '计划调整', task_analysis: '理解', rag_query: '检索', rag_result: '检索结果',
     remembered: '已记下', context_compaction: '已压缩', decided_by_rule: '按规则决定',
   },
