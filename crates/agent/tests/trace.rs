@@ -6,10 +6,11 @@ use fugato_graph::{BoxError, Context, END, Graph, RunTrace, Runner};
 use fugato_llm::{
     ChatModel, ChatModelExt as _, ChatRequest, Fallback, ModelError, ModelErrorKind, Usage,
 };
-use fugato_state::{Message, State, ThreadId};
+use fugato_state::{Message, State, ThreadId, ToolCall};
 use fugato_store::MemoryLog;
 use fugato_testkit::{Reply, Scripted};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Said(String);
@@ -87,6 +88,25 @@ async fn a_model_without_decorators_has_one_attempt_and_its_cost() {
         calls(&runs).first().map(|call| call.usage),
         Some(Some(usage))
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn l16_the_words_of_a_call_are_kept_as_far_as_one_wants() {
+    let runs = run(Watched::new(Scripted::new([Reply::text("好的, gladly")])).keeping(11)).await;
+    let [call] = &calls(&runs)[..] else {
+        panic!("{runs:?}")
+    };
+    assert_eq!(
+        (&*call.prompt, &*call.answer),
+        ("er: Hello?\n", "好的, gla")
+    );
+    let wanted = ToolCall::new("c1", "look", json!({ "at": 3 }));
+    let runs = run(Watched::new(Scripted::new([Reply::tool_calls([wanted])])).keeping(100)).await;
+    let [call] = &calls(&runs)[..] else {
+        panic!("{runs:?}")
+    };
+    assert_eq!(call.prompt, "user: Hello?\n");
+    assert_eq!(call.answer, "\n→ look {\"at\":3}");
 }
 
 /// A task that failed has no notes, so its error tells whom it had asked.

@@ -76,6 +76,9 @@ export class Inspector {
     const [before, after] = await Promise.all([previous ? state(previous.seq).catch(() => ({})) : {}, state(entry.seq).catch(() => null)]);
     this.detail.replaceChildren(
       element('h2', {}, word('at', entry.seq)),
+      ...asked(entry.fact).map(({ stage, attempts, usage, prompt, answer }) => element('details', { class: 'asked' },
+        element('summary', {}, [stage || word('model'), ...(attempts ?? []).map(chain), usage && `${usage.input} → ${usage.output}`].filter(Boolean).join(' · ')),
+        ...[prompt, answer].filter(Boolean).map((text) => element('pre', {}, text)))),
       element('pre', {}, pretty(entry.fact)),
       element('h3', {}, word('changes')),
       after === null ? word('nothing') : table(differences(before, after)),
@@ -91,6 +94,11 @@ export class Inspector {
     this.opened(thread);
   }
 }
+
+// The calls of models that a fact tells of.
+const asked = (fact) => Object.values(fact ?? {}).flatMap((it) => it?.notes ?? []).filter((note) => note.name === 'model_call').map((note) => note.data);
+
+const chain = ({ model, took, failure }) => `${model} ${Math.round((took?.secs ?? 0) * 1000 + (took?.nanos ?? 0) / 1e6)} ms${failure ? ` ${failure.kind}` : ''}`;
 
 function table(changes) {
   if (!changes.length) return element('p', {}, word('nothing'));

@@ -8,7 +8,7 @@ use fugato::{
         compact::CompactLayers,
         plan::{Executor, NextBatch, PlanThenReplan, PlannedWork, Replan},
         preflight::{FactError, Preflight},
-        trace::{Watched, recorded},
+        trace::{ModelCall, Watched, recorded},
     },
     graph::BuildError,
     llm::Timeout,
@@ -80,7 +80,9 @@ impl Deps {
     /// log.
     #[must_use]
     pub fn model(mut self, model: impl ChatModel + 'static) -> Self {
-        self.model = Some(Arc::new(Watched::new(Timeout::new(model))));
+        self.model = Some(Arc::new(
+            Watched::new(Timeout::new(model)).keeping(ModelCall::WORDS),
+        ));
         self
     }
 

@@ -3,7 +3,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato::{
-    agent::{Corrections, trace::Watched},
+    agent::{
+        Corrections,
+        trace::{ModelCall, Watched},
+    },
     graph::BoxError,
     llm::ChatModel,
     state::ThreadId,
@@ -90,7 +93,8 @@ impl Deps {
     /// Lets this mind decide. What its model is asked is kept in the log.
     #[must_use]
     pub fn mind(mut self, mut mind: Mind) -> Self {
-        let watched = |model| Arc::new(Watched::new(model)) as Arc<dyn ChatModel>;
+        let watched =
+            |model| Arc::new(Watched::new(model).keeping(ModelCall::WORDS)) as Arc<dyn ChatModel>;
         mind.model = mind.model.map(watched);
         self.mind = mind;
         self

@@ -6,7 +6,11 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use fugato::{agent::trace::Watched, llm::ChatModel, state::Millis};
+use fugato::{
+    agent::trace::{ModelCall, Watched},
+    llm::ChatModel,
+    state::Millis,
+};
 
 use crate::{
     ledger::Ledger,
@@ -61,7 +65,8 @@ impl Deps {
         ledger: Arc<dyn Ledger>,
         model: Option<Arc<dyn ChatModel>>,
     ) -> Result<Self, RulesError> {
-        let watched = |model| Arc::new(Watched::new(model)) as Arc<dyn ChatModel>;
+        let watched =
+            |model| Arc::new(Watched::new(model).keeping(ModelCall::WORDS)) as Arc<dyn ChatModel>;
         Ok(Self {
             desk: Desk::load()?,
             model: model.map(watched),

@@ -2,7 +2,10 @@
 use std::sync::Arc;
 
 use fugato::{
-    agent::{Corrections, OnFailure, Toolbox, trace::Watched},
+    agent::{
+        Corrections, OnFailure, Toolbox,
+        trace::{ModelCall, Watched},
+    },
     llm::ChatModel,
     tool::RegistryError,
     web::{Allowed, BadSearchUrl, HttpWeb, Web},
@@ -119,7 +122,9 @@ impl Deps {
     /// Lets this model decide. What it is asked is kept in the log.
     #[must_use]
     pub fn model(mut self, model: Option<Arc<dyn ChatModel>>) -> Self {
-        self.model = model.map(|model| Arc::new(Watched::new(model)) as Arc<dyn ChatModel>);
+        self.model = model.map(|model| {
+            Arc::new(Watched::new(model).keeping(ModelCall::WORDS)) as Arc<dyn ChatModel>
+        });
         self
     }
 

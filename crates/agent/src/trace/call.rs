@@ -15,17 +15,28 @@ pub struct ModelCall {
     /// What it cost, where the server tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// The end of the prompt, each message after the name of its role; empty unless it is kept.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub prompt: String,
+    /// The beginning of the answer, and the calls in it; empty unless it is kept.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub answer: String,
 }
 
 impl ModelCall {
     /// The name under which a call is told to the readers of a thread.
     pub const NAME: &str = "model_call";
 
+    /// How many bytes of a prompt and of an answer are enough for whoever looks into a thread.
+    pub const WORDS: usize = 8 << 10;
+
     pub(super) fn new(stage: String) -> Self {
         Self {
             stage,
             attempts: vec![],
             usage: None,
+            prompt: String::new(),
+            answer: String::new(),
         }
     }
 

@@ -1,5 +1,8 @@
+use std::fmt::Write as _;
+
 use async_trait::async_trait;
 use fugato_llm::{Attempt, ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError};
+use fugato_state::Role;
 use futures::{StreamExt as _, stream};
 use tokio::time::Instant;
 
@@ -15,13 +18,39 @@ use super::{CALLS, Calls, ModelCall};
 #[derive(Debug, Clone)]
 pub struct Watched<M> {
     model: M,
+    kept: usize,
 }
 
 impl<M: ChatModel> Watched<M> {
     /// Watches a model.
     pub fn new(model: M) -> Self {
-        Self { model }
+        Self { model, kept: 0 }
     }
+
+    /// Keeps words too: of each prompt the last so many bytes, which are what is new in it, and of
+    /// each answer the first. They lie in the log, where whoever may read the thread reads them.
+    #[must_use]
+    pub fn keeping(mut self, bytes: usize) -> Self {
+        self.kept = bytes;
+        self
+    }
+}
+
+/// The last bytes of a prompt, from the beginning of a character.
+fn end_of(request: &ChatRequest, bytes: usize) -> String {
+    let mut prompt = String::new();
+    if bytes == 0 {
+        return prompt;
+    }
+    for message in &request.messages {
+        // Writing into a string cannot fail.
+        let _ = writeln!(prompt, "{}: {}", role(message.role), message.content);
+    }
+    let mut from = prompt.len().saturating_sub(bytes);
+    while !prompt.is_char_boundary(from) {
+        from += 1;
+    }
+    prompt.split_off(from)
 }
 
 #[async_trait]
@@ -31,9 +60,12 @@ impl<M: ChatModel> ChatModel for Watched<M> {
             return self.model.stream(request).await;
         };
         let stage = request.metadata.get("stage").cloned();
+        let mut call = ModelCall::new(stage.unwrap_or_default());
+        call.prompt = end_of(&request, self.kept);
         let mut watch = Watch {
             calls,
-            call: ModelCall::new(stage.unwrap_or_default()),
+            call,
+            kept: self.kept,
             model: self.model.name().to_owned(),
             start: Instant::now(),
         };
@@ -52,6 +84,13 @@ impl<M: ChatModel> ChatModel for Watched<M> {
             match &next {
                 Ok(ChatDelta::Attempt(attempt)) => watch.call.attempts.push(attempt.clone()),
                 Ok(ChatDelta::Usage(usage)) => watch.call.usage = Some(*usage),
+                Ok(ChatDelta::Text(text)) => watch.said(text),
+                Ok(ChatDelta::ToolCall(call)) => {
+                    if let Some(name) = &call.name {
+                        watch.said(&format!("\n→ {name} "));
+                    }
+                    watch.said(&call.arguments);
+                }
                 Ok(_) => {}
                 Err(error) => watch.failed(error),
             }
@@ -65,15 +104,34 @@ impl<M: ChatModel> ChatModel for Watched<M> {
     }
 }
 
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::System => "system",
+        Role::User => "user",
+        Role::Assistant => "assistant",
+        Role::Tool => "tool",
+    }
+}
+
 /// One call. It is kept when it is dropped: an answer whose end nobody waited for is one too.
 struct Watch {
     calls: Calls,
     call: ModelCall,
+    kept: usize,
     model: String,
     start: Instant,
 }
 
 impl Watch {
+    fn said(&mut self, text: &str) {
+        let room = self.kept.saturating_sub(self.call.answer.len());
+        let fits = text.char_indices().map(|(at, c)| at + c.len_utf8());
+        let end = fits.take_while(|end| *end <= room).last().unwrap_or(0);
+        self.call
+            .answer
+            .push_str(text.get(..end).unwrap_or_default());
+    }
+
     fn ended(&mut self) {
         if self.call.attempts.is_empty() {
             let attempt = Attempt::succeeded(&self.model, self.start.elapsed());
