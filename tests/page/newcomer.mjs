@@ -85,6 +85,15 @@ export async function newcomer({ scheduler, folder, browser, pictures, step }) {
     await page.screenshot({ path: join(pictures, 'restored.png') });
     step('a reload shows everything as it was, and the card what was placed');
 
+    // What the model was asked and answered stands beside the log.
+    await page.getByRole('tab', { name: 'At work' }).click();
+    await page.locator('.entries button', { hasText: 'stepped decide#1' }).first().click();
+    await page.locator('details.asked summary').first().click();
+    await page.locator('details.asked pre', { hasText: 'Place chapter one' }).first().waitFor();
+    await page.locator('details.asked pre', { hasText: '"slot_start":3' }).first().waitFor();
+    await page.getByRole('tab', { name: 'Week' }).click();
+    step('the inspector shows what the model was asked and answered');
+
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export' }).click()]);
     const to = join(pictures, 'schedule.ics');
     await download.saveAs(to);
