@@ -90,7 +90,7 @@ export async function newcomer({ scheduler, folder, browser, pictures, step }) {
     await page.locator('.entries button', { hasText: 'stepped decide#1' }).first().click();
     await page.locator('details.asked summary').first().click();
     await page.locator('details.asked pre', { hasText: 'Place chapter one' }).first().waitFor();
-    await page.locator('details.asked pre', { hasText: '"slot_start":3' }).first().waitFor();
+    await page.locator('details.asked').first().locator('pre').nth(1).waitFor();
     await page.getByRole('tab', { name: 'Week' }).click();
     step('the inspector shows what the model was asked and answered');
 
