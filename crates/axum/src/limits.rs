@@ -8,8 +8,9 @@ pub struct Limits {
     pub body: usize,
     /// How long a body may take to come: 10 s by default.
     pub body_timeout: Duration,
-    /// How long the head of a request may take to come: 10 s by default. [`serve`](crate::serve)
-    /// cuts the connection then.
+    /// How long the head of a request may take to come, and a connection may lie idle between two
+    /// requests: 75 s by default, longer than proxies keep one for the next request.
+    /// [`serve`](crate::serve) cuts the connection then.
     pub head_timeout: Duration,
     /// How long a client may take nothing of an answer: 60 s by default. [`serve`](crate::serve)
     /// cuts the connection then; a reader of events comes back to where it was.
@@ -27,7 +28,7 @@ impl Default for Limits {
         Self {
             body: 1 << 20,
             body_timeout: Duration::from_secs(10),
-            head_timeout: Duration::from_secs(10),
+            head_timeout: Duration::from_secs(75),
             reader_timeout: Duration::from_secs(60),
             runs_per_minute: None,
             concurrent_runs: None,
@@ -51,7 +52,8 @@ impl Limits {
         self
     }
 
-    /// How long the head of a request may take to come.
+    /// How long the head of a request may take to come, and a connection may lie idle between two
+    /// requests.
     #[must_use]
     pub fn head_timeout(mut self, timeout: Duration) -> Self {
         self.head_timeout = timeout;

@@ -140,6 +140,13 @@ async fn the_head_of_a_request_comes_in_time() {
     assert_eq!(quick.line().await.unwrap(), r#"{"status":"ok"}"#);
 }
 
+#[test]
+fn a_connection_lies_idle_for_longer_than_proxies_let_it() {
+    // Those in use keep a connection for 60 s; one that is cut before answers the next request 502.
+    let idle = fugato_axum::Limits::default().head_timeout;
+    assert!(idle > Duration::from_secs(60), "{idle:?}");
+}
+
 #[tokio::test]
 async fn a_body_comes_in_time() {
     let office = crate::office::Office::open();
