@@ -105,13 +105,10 @@ impl<A: Agent> DynAgent for Erased<A> {
             Some(_) => Heard::Request,
             None => self.0.hear(thread, &said).await?,
         };
-        match heard {
-            Heard::Request => {}
+        let instead = match heard {
+            Heard::Request => None,
+            Heard::Instead => Some(said.caller.name().to_owned()),
             Heard::Answer(answers) => return Ok(begun(self.runner().resume(thread, answers))),
-            Heard::Instead => {
-                let by = said.caller.name().to_owned();
-                self.runner().cancel(thread, by, INSTEAD).await?;
-            }
             Heard::Told(text) => {
                 let output = Some(Value::String(text));
                 return Ok(Begun {
@@ -119,8 +116,12 @@ impl<A: Agent> DynAgent for Erased<A> {
                     end: future::ready(Ok(Rest::Finished(output))).boxed(),
                 });
             }
-        }
+        };
+        // What cannot be used takes the place of nothing.
         let input = self.0.input(said).await?;
+        if let Some(by) = instead {
+            self.runner().cancel(thread, by, INSTEAD).await?;
+        }
         Ok(begun(match key {
             Some(key) => self.runner().start_keyed(thread, key, input),
             None => self.runner().start(thread, input),

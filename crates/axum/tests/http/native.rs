@@ -233,3 +233,17 @@ async fn what_failed_is_told_and_can_be_tried_again() {
     let nothing = client.post("/threads/desk/recover", json!({})).await;
     assert_eq!(nothing.error(), (409, "nothing_to_do".into()));
 }
+
+#[tokio::test]
+async fn what_cannot_be_used_takes_the_place_of_nothing() {
+    let client = Office::open().client();
+    client.run("desk", "a free day").await;
+    let id = client.asked("desk").await;
+    let nonsense = json!({ "text": "nonsense instead" });
+    let refused = client.post("/threads/desk/runs", nonsense).await;
+    assert_eq!(refused.error(), (422, "unusable".into()));
+    assert_eq!(client.asked("desk").await, id, "the question is still open");
+    client.run("desk", "talk instead").await;
+    let shown = client.get("/threads/desk").await.json();
+    assert_eq!(shown["status"], "idle");
+}

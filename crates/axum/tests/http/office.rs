@@ -7,9 +7,9 @@ use axum::{
     body::{Body, to_bytes},
     http::{HeaderMap, Method, Request, StatusCode},
 };
-use fugato_axum::{Agent, AgentRoutes, Caller, Denied, Item, Said, Tenant, Unusable};
+use fugato_axum::{Agent, AgentRoutes, Caller, Denied, Heard, Item, Said, Tenant, Unusable};
 use fugato_graph::{BoxError, Context, END, Graph, Outcome, Runner};
-use fugato_state::{Question, State};
+use fugato_state::{Question, State, ThreadId};
 use fugato_store::MemoryLog;
 use fugato_stream::{Event, EventKind, decode};
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,8 @@ impl State for Desk {
 /// Thinks, asks and places. `talk` asks nothing; `slow` waits in the middle of its words until the
 /// gate lets it go on; `long` takes nine steps, each through the gate; `many` takes many, and says
 /// something in each; `fail` fails; `sealed` asks
-/// for an approval with a digest.
+/// for an approval with a digest; `nonsense` is refused, and `instead` takes the place of what
+/// waits.
 pub(crate) struct Clerk {
     runner: Runner<Desk>,
 }
@@ -169,10 +170,21 @@ impl Agent for Clerk {
         if said.text.is_empty() {
             return Err(Unusable::new("say what you wish for"));
         }
+        if said.text.contains("nonsense") {
+            return Err(Unusable::new("nonsense is no wish"));
+        }
         Ok(vec![Change::Wished {
             wish: said.text,
             extra: said.extra.into(),
         }])
+    }
+
+    async fn hear(&self, _: &ThreadId, said: &Said) -> Result<Heard, Unusable> {
+        Ok(if said.text.contains("instead") {
+            Heard::Instead
+        } else {
+            Heard::Request
+        })
     }
 
     fn title(&self, state: &Desk) -> Option<String> {
