@@ -64,22 +64,25 @@ async fn line(office: &Office, summary: &ThreadSummary, name: &str) -> Value {
     let title = office.agent.title(&summary.thread, summary.head).await;
     let title = title
         .inspect_err(|error| tracing::warn!(%error, "{}", crate::log_key::A_THREAD_CANNOT_BE_READ));
-    let status = if office.agent.is_live(&summary.thread) {
-        "running"
-    } else {
-        match summary.status {
-            Status::Runnable => "unfinished",
-            Status::Sleeping { .. } => "sleeping",
-            Status::Waiting { .. } => "waiting",
-            Status::Idle => "idle",
-        }
-    };
+    let status = status(&summary.status, office.agent.is_live(&summary.thread));
     json!({
         "thread": name,
         "head": summary.head,
         "status": status,
         "title": title.ok().flatten(),
     })
+}
+
+/// How a thread is listed. A run of this process says that nothing waits for somebody to go on with
+/// it, and no more: it may have come to rest just now.
+fn status(stored: &Status, live: bool) -> &'static str {
+    match stored {
+        Status::Runnable | Status::Sleeping { .. } if live => "running",
+        Status::Runnable => "unfinished",
+        Status::Sleeping { .. } => "sleeping",
+        Status::Waiting { .. } => "waiting",
+        Status::Idle => "idle",
+    }
 }
 
 /// `GET /threads/{id}`: everything that a page needs to show it, up to the position `head`.
@@ -153,9 +156,15 @@ async fn told(office: &Office, to: &Address) -> Served<Timeline> {
 /// How the thread stands, and what it asks.
 async fn standing(office: &Office, thread: &ThreadId) -> Served<Value> {
     let standing = office.agent.standing(thread).await?;
-    let live = office.agent.is_live(thread);
-    Ok(match standing {
-        _ if live => json!({ "status": "running", "interrupts": [] }),
+    Ok(shown(standing, office.agent.is_live(thread)))
+}
+
+/// What is told of a thread; see [`status`] for what a run of this process says.
+fn shown(standing: Standing, live: bool) -> Value {
+    match standing {
+        Standing::Unfinished | Standing::Sleeping { .. } if live => {
+            json!({ "status": "running", "interrupts": [] })
+        }
         Standing::Waiting(open) => json!({ "status": "waiting", "interrupts": open }),
         Standing::Sleeping { until } => {
             json!({ "status": "sleeping", "until": until, "interrupts": [] })
@@ -167,7 +176,7 @@ async fn standing(office: &Office, thread: &ThreadId) -> Served<Value> {
         // It has stored nothing yet.
         Standing::New => json!({ "status": "running", "interrupts": [] }),
         _ => json!({ "status": "idle", "interrupts": [] }),
-    })
+    }
 }
 
 /// `DELETE /threads/{id}`.
@@ -214,4 +223,36 @@ fn admin(office: &Office) -> Served<&dyn ThreadAdmin> {
         let message = "the store of this server neither lists nor removes threads";
         ApiError::new(StatusCode::NOT_IMPLEMENTED, "unsupported", message)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use fugato_state::{Interrupt, InterruptId, Question};
+
+    use super::*;
+
+    #[test]
+    fn what_waits_is_told_with_its_question_while_its_run_is_still_remembered() {
+        let question = Question::new::<bool>("answer", json!("Place it?"));
+        let asked = Interrupt {
+            id: InterruptId("confirm#1~1".into()),
+            task: "confirm#1".into(),
+            question,
+        };
+        let waits = shown(Standing::Waiting(vec![asked.clone()]), true);
+        assert_eq!(waits, json!({ "status": "waiting", "interrupts": [asked] }));
+        let failed = Standing::Failed {
+            error: "no model".into(),
+        };
+        assert_eq!(shown(failed, true)["status"], "failed");
+        assert_eq!(shown(Standing::Unfinished, true)["status"], "running");
+        assert_eq!(shown(Standing::Unfinished, false)["status"], "unfinished");
+    }
+
+    #[test]
+    fn a_list_says_the_same() {
+        assert_eq!(status(&Status::Idle, true), "idle");
+        assert_eq!(status(&Status::Runnable, true), "running");
+        assert_eq!(status(&Status::Runnable, false), "unfinished");
+    }
 }
