@@ -39,8 +39,10 @@ export class Thread {
     for (const asked of view.interrupts) this.ask(asked);
     // A question that came last waits for its answer, whoever tells of it.
     const last = timeline.at(-1);
-    if (last?.kind === 'confirm_request' && last.state === 'open' && view.status !== 'running') this.ask(last);
-    if (view.status === 'failed' && view.error) this.add({ kind: 'error', text: view.error });
+    if (last?.kind === 'confirm_request' && last.state === 'open' && view.status === 'waiting') this.ask(last);
+    // The timeline tells of it too, unless the server is older.
+    const end = this.blocks.at(-1);
+    if (view.status === 'failed' && view.error && end?.kind !== 'error') this.add({ kind: 'error', text: view.error });
   }
 
   remember(item) {
@@ -62,7 +64,10 @@ export class Thread {
       case 'business_card': case 'schedule_completed':
         this.add({ kind: 'card', card: item.card ?? item.kind, data: item.data ?? {} });
         break;
-      case 'status': this.say(item.code, item.summary); break;
+      case 'status':
+        if (item.code === 'failed') this.add({ kind: 'error', text: item.summary });
+        else this.say(item.code, item.summary);
+        break;
       default: break;
     }
   }

@@ -240,8 +240,9 @@ impl Timeline {
                     self.closes(id, Asked::Answered, Some(answer));
                     let words = answer.as_str().or_else(|| answer.get("text")?.as_str());
                     if let Some(text) = words.filter(|text| !text.trim().is_empty()) {
+                        // Each was said, also one that is the same as one before.
                         let text = text.to_owned();
-                        self.add(at, [Item::UserText { text: text.clone() }]);
+                        self.push(at, Item::UserText { text: text.clone() });
                         self.words.push(text);
                     }
                 }
@@ -250,6 +251,10 @@ impl Timeline {
             Fact::Cancelled { why, .. } => {
                 self.withdraw();
                 let (code, summary) = ("interrupted".to_owned(), why.clone());
+                self.add(at, [Item::Status { code, summary }]);
+            }
+            Fact::RunFailed { error } => {
+                let (code, summary) = ("failed".to_owned(), error.clone());
                 self.add(at, [Item::Status { code, summary }]);
             }
             Fact::RunEnded { .. } => self.withdraw(),
@@ -262,8 +267,7 @@ impl Timeline {
             let place = self.told.len();
             let known = match &item {
                 Item::UserText { text } => {
-                    let said = self.words.iter().position(|words| words == text);
-                    if let Some(said) = said.filter(|_| self.is_told(text)) {
+                    if let Some(said) = self.words.iter().position(|words| words == text) {
                         self.words.remove(said);
                         continue;
                     }
@@ -279,19 +283,14 @@ impl Timeline {
             };
             match known.and_then(|place| self.told.get_mut(place)) {
                 Some(told) => told.item.complete(item),
-                None => self.told.push(Told {
-                    seq: place as u64 + 1,
-                    at,
-                    item,
-                }),
+                None => self.push(at, item),
             }
         }
     }
 
-    /// Whether words are there already, as those of an answer.
-    fn is_told(&self, words: &str) -> bool {
-        let is_same = |told: &Told| matches!(&told.item, Item::UserText { text } if text == words);
-        self.told.iter().rev().any(is_same)
+    fn push(&mut self, at: Seq, item: Item) {
+        let seq = self.told.len() as u64 + 1;
+        self.told.push(Told { seq, at, item });
     }
 
     fn closes(&mut self, id: &InterruptId, state: Asked, answer: Option<&Value>) {
@@ -353,5 +352,55 @@ impl Item {
             *summary = summary.take().or(more_summary);
             *result = result.take().or(more_result);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fugato_state::RunId;
+
+    use super::*;
+
+    fn read(timeline: &mut Timeline, seq: Seq, fact: Fact<String>, tells: &[&str]) {
+        let entry = HistoryEntry {
+            seq,
+            at: 0,
+            run: RunId(1),
+            scope: String::new(),
+            fact,
+        };
+        let said = |text: &&str| Item::UserText {
+            text: (*text).to_owned(),
+        };
+        timeline.read(&entry, |_| tells.iter().map(said).collect());
+    }
+
+    fn answered(id: &str, words: &str) -> Fact<String> {
+        let answers = vec![(InterruptId(id.into()), words.into())];
+        Fact::Answered { answers }
+    }
+
+    #[test]
+    fn equal_answers_are_each_shown_and_told_again_by_nobody() {
+        let amended = Fact::Amended {
+            updates: serde_json::value::to_raw_value(&()).ok(),
+            task: None,
+            by: "ada".into(),
+            why: "she told it again".into(),
+        };
+        let mut timeline = Timeline::default();
+        read(&mut timeline, 1, answered("a", "later"), &[]);
+        read(&mut timeline, 2, answered("b", "later"), &[]);
+        // The state tells both of them once more.
+        read(&mut timeline, 3, amended, &["later", "later", "now"]);
+        let items = timeline.into_items().into_iter();
+        let told: Vec<_> = items
+            .map(|told| match told.item {
+                Item::UserText { text } => (told.seq, told.at, text),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let told: Vec<_> = told.iter().map(|(s, a, t)| (*s, *a, t.as_str())).collect();
+        assert_eq!(told, [(1, 1, "later"), (2, 2, "later"), (3, 3, "now")]);
     }
 }

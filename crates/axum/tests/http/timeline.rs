@@ -108,6 +108,21 @@ async fn what_was_cancelled_is_withdrawn() {
 }
 
 #[tokio::test]
+async fn a_run_that_failed_leaves_its_trace() {
+    let client = Office::open().client();
+    client.run("desk", "fail").await;
+    client.run("desk", "talk").await;
+    let told = timeline(&client, "desk").await;
+    let kinds: Vec<_> = kinds(&told).into_iter().map(|(_, kind)| kind).collect();
+    let run = ["user_text", "status", "user_text", "business_card"];
+    assert_eq!(kinds, run);
+    let failed = &told["timeline"][1];
+    assert_eq!(failed["code"], "failed");
+    let why = failed["summary"].as_str().unwrap();
+    assert!(why.contains("the model is not there"), "{why}");
+}
+
+#[tokio::test]
 async fn a_copy_begins_with_what_was_said_before() {
     let client = Office::open().client();
     client.run("desk", "a free day").await;
