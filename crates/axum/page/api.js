@@ -80,6 +80,8 @@ export async function follow(thread, after, { signal, take, cut, back }) {
         if (done) break;
         tries = 0;
         for (const frame of frames.push(value)) {
+          // Whoever took the last one may want no more of what came with it.
+          if (signal.aborted) return;
           if (frame.id) last = frame.id;
           if (frame.data !== '[DONE]') take(JSON.parse(frame.data).ev);
         }

@@ -102,14 +102,35 @@ async function mend() {
 
 function read() {
   const stop = new AbortController();
-  const now = { stop, cut: false };
+  const now = { stop, of: name, cut: false };
   reading = now;
   const say = (cut) => {
     now.cut = cut;
     draw();
   };
   follow(name, thread.head, { signal: stop.signal, take, cut: () => say(true), back: () => say(false) })
-    .catch((error) => now === reading && complain(error));
+    .catch((error) => {
+      stop.abort();
+      if (now === reading) complain(error);
+    });
+}
+
+// Everything anew, as the server keeps it. What happens meanwhile is told by the next reader, which
+// begins where that ends.
+async function reload() {
+  const of = name;
+  reading?.stop.abort();
+  try {
+    await load();
+  } catch (error) {
+    if (of !== name) return;
+    // What follows is shown all the same.
+    mine = true;
+    complain(error);
+  }
+  if (of !== name) return;
+  reading?.stop.abort();
+  read();
 }
 
 const ENDS = ['run_finished', 'run_parked', 'run_failed', 'run_cancelled'];
@@ -117,7 +138,8 @@ const ENDS = ['run_finished', 'run_parked', 'run_failed', 'run_cancelled'];
 function take(ev) {
   if (ev.kind === 'run_started' && !mine && !ev.resumed) {
     // Somebody else began it, perhaps in another window: the server knows what was said.
-    load().catch(complain);
+    reload();
+    return;
   }
   thread.take(ev);
   if (ENDS.includes(ev.kind)) {
@@ -152,7 +174,6 @@ async function say(text, extra = {}) {
   if (!reading || reading.stop.signal.aborted || reading.of !== name) {
     reading?.stop.abort();
     read();
-    reading.of = name;
     inspector.show(name);
     for (const panel of panels) panel.thread?.(name);
     list();

@@ -282,3 +282,34 @@ test('the nodes of a picture lie apart, inside it, and every line is drawn', () 
     if (from !== to) assert.equal(places.get(from).y < places.get(to).y, !back, `${from} to ${to}`);
   }
 });
+
+test('a run that failed is told once, where it failed', () => {
+  const thread = new Thread();
+  const failed = { kind: 'status', code: 'failed', summary: 'no model' };
+  const load = (view) => thread.load({ head: 9, title: null, interrupts: [], ...view });
+  const told = () => thread.blocks.map(({ kind, text }) => [kind, text]);
+  load({ status: 'failed', error: 'no model', timeline: [{ kind: 'user_text', text: 'Plan' }, failed] });
+  assert.deepEqual(told(), [['user', 'Plan'], ['error', 'no model']]);
+  load({ status: 'idle', timeline: [{ kind: 'user_text', text: 'Plan' }, failed, { kind: 'user_text', text: 'Again' }] });
+  assert.deepEqual(told(), [['user', 'Plan'], ['error', 'no model'], ['user', 'Again']], 'and stays');
+});
+
+test('a question is asked only while the thread waits for it', () => {
+  const asked = { kind: 'confirm_request', id: 'q', state: 'open', prompt: {}, schema: {} };
+  for (const status of ['idle', 'failed', 'unfinished', 'running', 'sleeping', 'waiting']) {
+    const thread = new Thread();
+    thread.load({ head: 9, status, title: null, interrupts: [], timeline: [asked] });
+    assert.equal(thread.questions.size, status === 'waiting' ? 1 : 0, status);
+  }
+});
+
+test('who stops reading is told nothing more, not even what came at the same time', async () => {
+  globalThis.sessionStorage = { getItem: () => null, setItem() {} };
+  const frame = (seq) => `id: ${seq}\ndata: ${JSON.stringify({ ev: { kind: 'effect_done', seq } })}\n\n`;
+  globalThis.fetch = async () => new Response(frame(1) + frame(2));
+  const { follow } = await import('./api.js');
+  const [stop, taken] = [new AbortController(), []];
+  const take = (ev) => { taken.push(ev.seq); stop.abort(); };
+  await follow('desk', 0, { signal: stop.signal, take, cut() {}, back() {} });
+  assert.deepEqual(taken, [1]);
+});
