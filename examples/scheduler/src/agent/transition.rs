@@ -234,12 +234,12 @@ impl Agent {
     }
 
     /// The person changed something in place of answering: the plan or the schedule is asked about
-    /// anew, as it is then. A write that they did not agree to is not made.
+    /// anew, as it is then. A write that they did not agree to is not made, and the agent goes on
+    /// from what the person did.
     fn act_instead(&mut self, topic: Topic, reply: &Reply, call: Call) {
         self.run.announce = Some("resumed".into());
         if topic == Topic::Tool {
             self.refuse_wanted(reply);
-            self.run.by_hand = true;
         } else {
             self.run.asks_again = true;
         }

@@ -10,7 +10,10 @@ use scheduler::{
 };
 use serde_json::{Value, json};
 
-use crate::common::{FIRST, GYM, Scene, Stage, deps, ends, lies, look, plan, strict, task, week};
+use crate::common::{
+    FIRST, GYM, Scene, Stage, assert_paired, deps, ends, lies, look, place, plan, strict, task,
+    told, week,
+};
 
 fn call(name: &str, arguments: &Value) -> Call {
     serde_json::from_value(json!({ "name": name, "arguments": arguments })).expect("a call")
@@ -107,6 +110,36 @@ async fn a_suggested_schedule_is_asked_about_as_it_is_after_a_move() {
     let end = stage.reply(again.open(), &Reply::approve()).await;
     assert!(end.is_finished());
     assert_eq!(lies(end.agent(), GYM), [Slot::new(5, 3, 4)]);
+}
+
+#[tokio::test]
+async fn who_moves_an_item_while_a_write_asks_is_followed_by_the_rest_of_the_plan() {
+    let stage = Stage::new([
+        task(),
+        plan(["Place the first chapter", "Place the second"]),
+        place(FIRST, 1, 3),
+        place(FIRST, 2, 5),
+    ]);
+    let asked = stage.ask("Place the chapters").await;
+    let asked = stage.reply(asked.open(), &Reply::approve()).await;
+    assert_eq!(asked.card().topic, Topic::Tool);
+    let again = stage.reply(asked.open(), &moved()).await;
+    assert_eq!(again.tools(), [("move".to_owned(), ToolStatus::Ok)]);
+    assert_eq!(again.statuses(), ["resumed", "executing", "tool_confirm"]);
+    assert_eq!(again.card().topic, Topic::Tool);
+    let agent = again.agent();
+    assert_eq!(
+        (lies(agent, GYM), lies(agent, FIRST)),
+        (vec![Slot::new(5, 3, 4)], vec![])
+    );
+    assert_eq!((agent.plan.current, agent.plan.steps.len()), (0, 2));
+    assert_paired(agent);
+    // Whoever decides next knows what was refused, and what was done in its place.
+    let seen = told(stage.model.requests().last().expect("a request"));
+    assert!(
+        seen.contains("not executed, the user rejected it: Move the gym to Friday."),
+        "{seen}"
+    );
 }
 
 #[tokio::test]
