@@ -75,10 +75,14 @@ pub enum Write {
         /// The schedule.
         schedule: ScheduleState,
     },
-    /// A whole schedule, in the place of whatever the calendar had.
+    /// A whole schedule, in the place of whatever the calendar had. An item of the same class,
+    /// number and name as before keeps the place that it had, if that is free.
     Replace {
         /// The schedule.
         schedule: ScheduleState,
+        /// Whether only the items are new: then an entry of the calendar that was moved stays where
+        /// it lies, too.
+        only_items: bool,
     },
     /// What became of tasks since the writer has read the calendar.
     Changes {

@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 
 use crate::{
     calendar::{Calendar, Classes, Export, Intake, Lang, export, import, read_file, write_file},
-    schedule::{EventType, TaskStatus},
+    schedule::{EventType, ScheduleState, Task, TaskStatus},
     store::{Receipt, ScheduleStore, Write},
 };
 
@@ -66,8 +66,7 @@ impl Transfer {
             .with_state(Arc::new(self))
     }
 
-    /// The files as they are, with these in their place. Only when both fit each other does
-    /// anything change.
+    /// The files as they are, with these in their place. They have to fit each other.
     fn read(&self, brought: Brought) -> Result<(Intake, [Vec<u8>; 2]), Unusable> {
         let kept = |given: Option<String>, name: &str| match given {
             Some(text) => Ok(text.into_bytes()),
@@ -79,6 +78,30 @@ impl Transfer {
         let classes = Classes::parse(TASKS, &tasks).map_err(refused)?;
         let intake = import(&calendar, &classes, &TimeZone::system(), self.lang);
         Ok((intake.map_err(refused)?, [courses, tasks]))
+    }
+
+    async fn stored(&self) -> Result<ScheduleState, Unusable> {
+        let stored = self.store.read(&self.calendar).await.map_err(unreadable)?;
+        Ok(stored.map(|stored| stored.schedule).unwrap_or_default())
+    }
+
+    /// What is to be said of items that had a place before, and want one now.
+    fn lost(&self, before: &ScheduleState, after: &ScheduleState) -> Vec<String> {
+        let had_place = |task: &&Task| {
+            let mut known = before.tasks.iter();
+            known.any(|known| {
+                (&known.source_id, &known.name) == (&task.source_id, &task.name)
+                    && known.is_placed()
+            })
+        };
+        let pending = after.tasks.iter().filter(|task| !task.is_placed());
+        let lost = pending.filter(had_place).map(|Task { name, .. }| {
+            self.lang.pick(
+                format!("“{name}” lost its place, which is no longer free."),
+                format!("“{name}”原来的位置已不再空闲，需要重新安排。"),
+            )
+        });
+        lost.collect()
     }
 
     fn keep(&self, [courses, tasks]: &[Vec<u8>; 2]) -> Result<(), Unusable> {
@@ -99,6 +122,11 @@ async fn show(State(this): State<Arc<Transfer>>) -> Result<Json<serde_json::Valu
 }
 
 /// `PUT /calendar` with `{courses?, tasks?}`: another timetable, other things to do, or both.
+///
+/// What was agreed to stays: an item that is still of the same name and number in its class keeps
+/// its place, if that is still free; and so does an entry of the calendar that was moved, if no
+/// timetable is brought. The remarks name each item that lost its place. Only when all of it is
+/// stored do the files change.
 async fn replace(
     State(this): State<Arc<Transfer>>,
     body: Bytes,
@@ -114,35 +142,42 @@ async fn replace(
         ));
     }
     let _alone = this.writing.lock().await;
+    let only_items = brought.courses.is_none();
     let reading = this.clone();
-    let read = move || {
-        let (intake, files) = reading.read(brought)?;
-        reading.keep(&files)?;
-        Ok::<_, Unusable>(intake)
-    };
     // A file can be large, and its dates many.
-    let read = tokio::task::spawn_blocking(read).await;
-    let intake =
+    let read = tokio::task::spawn_blocking(move || reading.read(brought)).await;
+    let (intake, files) =
         read.map_err(|error| Unusable::new("the files cannot be read").because(error))??;
     let schedule = intake.state;
     let courses = schedule.tasks.iter();
     let courses = courses.filter(|task| task.event_type == EventType::Course);
-    let items = schedule.tasks.iter();
-    let items = items.filter(|task| task.status == TaskStatus::Pending);
-    let told = json!({
-        "courses": courses.count(),
-        "items": items.count(),
-        "remarks": intake.remarks.iter().map(|remark| remark.say(this.lang)).collect::<Vec<_>>(),
-    });
+    let courses = courses.count();
     // The same files may be brought again later, in the place of what became of them.
     let key = format!("replace-{}", Timestamp::now().as_nanosecond());
-    let write = Write::Replace { schedule };
+    let write = Write::Replace {
+        schedule,
+        only_items,
+    };
+    let before = this.stored().await?;
     let written = this.store.write(&this.calendar, &key, &write).await;
     match written.map_err(unreadable)? {
-        Receipt::Stored => Ok(Json(told)),
-        Receipt::Refused { issues } => Err(Unusable::new(issues.join("; "))),
-        other => Err(Unusable::new(format!("the store answered {other:?}"))),
+        Receipt::Stored => {}
+        Receipt::Refused { issues } => return Err(Unusable::new(issues.join("; "))),
+        other => return Err(Unusable::new(format!("the store answered {other:?}"))),
     }
+    let keeping = this.clone();
+    let kept = tokio::task::spawn_blocking(move || keeping.keep(&files)).await;
+    kept.map_err(|error| Unusable::new("the files cannot be kept").because(error))??;
+    let remarks = intake.remarks.iter().map(|remark| remark.say(this.lang));
+    let mut remarks: Vec<_> = remarks.collect();
+    let after = this.stored().await?;
+    remarks.extend(this.lost(&before, &after));
+    let items = after.tasks.iter();
+    let items = items.filter(|task| task.status == TaskStatus::Pending);
+    let items = items.count();
+    Ok(Json(
+        json!({ "courses": courses, "items": items, "remarks": remarks }),
+    ))
 }
 
 /// `GET /calendar.ics`: what was placed, for other calendar programs.

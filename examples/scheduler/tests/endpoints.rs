@@ -16,9 +16,10 @@ use fugato::{
 };
 use scheduler::{
     calendar::Lang,
+    schedule::{Change, ScheduleState, Slot, TaskStatus, differences},
     served::Served,
     service::Service,
-    store::{self, Note, NoteKind, ScheduleStore, Write},
+    store::{self, Calendar, Note, NoteKind, Receipt, ScheduleStore, ScheduleStoreError, Write},
     transfer::Transfer,
 };
 use serde_json::{Value, json};
@@ -116,6 +117,162 @@ async fn a_timetable_is_brought_and_the_schedule_taken_away() {
         ics.starts_with("BEGIN:VCALENDAR\r\n") && ics.ends_with("END:VCALENDAR\r\n"),
         "{ics}"
     );
+}
+
+impl Desk {
+    async fn schedule(&self) -> ScheduleState {
+        let stored = self.store.read("home").await.expect("a store");
+        stored.expect("a calendar").schedule
+    }
+
+    /// The write that gives tasks these places, as one who has read the calendar now would make it.
+    async fn placing(&self, places: &[(&str, Slot)]) -> Write {
+        let before = self.schedule().await;
+        let mut after = before.clone();
+        for (name, slot) in places {
+            let task = before.tasks.iter().find(|task| task.name == *name);
+            after.apply(&Change::Place {
+                task: task.expect("a task").state_id,
+                slots: vec![*slot],
+                host: None,
+                status: TaskStatus::Existing,
+            });
+        }
+        let changes = differences(&before, &after);
+        Write::Changes { changes }
+    }
+
+    async fn place(&self, places: &[(&str, Slot)]) {
+        let write = self.placing(places).await;
+        let written = self.store.write("home", "placed", &write).await;
+        assert_eq!(written.expect("a store"), Receipt::Stored);
+    }
+
+    async fn lie(&self) -> Vec<(String, Vec<Slot>)> {
+        let tasks = self.schedule().await.tasks.into_iter();
+        tasks.map(|task| (task.name, task.slots)).collect()
+    }
+}
+
+#[tokio::test]
+async fn consent_is_for_the_item_that_was_shown_and_not_for_another_in_its_place() {
+    let desk = desk().await;
+    let both = json!({ "courses": COURSES, "tasks": TASKS });
+    assert_eq!(desk.bring(both).await.0, StatusCode::OK);
+    // The person is asked about the first item, and brings other files before agreeing.
+    let asked = desk.placing(&[("One", Slot::new(2, 1, 2))]).await;
+    let other = TASKS.replace("\"One\", \"Two\"", "\"Another\", \"One\"");
+    assert_eq!(
+        desk.bring(json!({ "tasks": other })).await.0,
+        StatusCode::OK
+    );
+    let agreed = desk.store.write("home", "agreed", &asked).await;
+    let Receipt::Conflict(conflict) = agreed.expect("a store") else {
+        panic!("the consent was written");
+    };
+    assert_eq!(conflict.to_string(), "\"One\" is no longer in the calendar");
+    let pending = vec![];
+    assert_eq!(desk.lie().await[1], ("Another".to_owned(), pending));
+}
+
+/// A lecture on the first Monday, and a walk after it.
+fn week_of(lecture: &str) -> String {
+    let walk = "BEGIN:VEVENT\r\nUID:2\r\nDTSTAMP:20260101T000000Z\r\n\
+        DTSTART:20260302T140000Z\r\nDTEND:20260302T154000Z\r\nSUMMARY:Walk\r\n\
+        END:VEVENT\r\nEND:VCALENDAR\r\n";
+    let courses = COURSES.replace("20260302", lecture);
+    courses.replace("END:VCALENDAR\r\n", walk)
+}
+
+#[tokio::test]
+async fn what_was_agreed_to_outlives_an_import() {
+    let desk = desk().await;
+    let tasks = format!("embeddable = [\"Walk\"]\n{TASKS}");
+    let both = json!({ "courses": week_of("20260302"), "tasks": tasks });
+    assert_eq!(desk.bring(both).await.0, StatusCode::OK);
+    let lecture = desk.lie().await[0].1.clone();
+    let (one, two) = (
+        Slot::new(2, 1, 2),
+        Slot {
+            day: 3,
+            ..lecture[0]
+        },
+    );
+    let (walk, from) = (Slot::new(5, 1, 2), desk.lie().await[1].clone());
+    assert_eq!(from.0, "Walk");
+    desk.place(&[("One", one), ("Two", two), ("Walk", walk)])
+        .await;
+    let named = |name: &str, slots: &[Slot]| (name.to_owned(), slots.to_vec());
+    // Other things to do, and the same timetable: what is still there lies where it lay.
+    let three = tasks.replace("\"Two\"]", "\"Two\", \"Three\"]");
+    assert_eq!(
+        desk.bring(json!({ "tasks": three })).await.0,
+        StatusCode::OK
+    );
+    let lies = desk.lie().await;
+    assert_eq!(
+        lies[1..],
+        [
+            named("Walk", &[walk]),
+            named("One", &[one]),
+            named("Two", &[two]),
+            named("Three", &[])
+        ]
+    );
+    // Another timetable: who has to give way is named.
+    let moved = json!({ "courses": week_of("20260304") });
+    let (status, told) = desk.bring(moved).await;
+    assert_eq!(status, StatusCode::OK);
+    assert_eq!(
+        told["remarks"],
+        json!(["“Two” lost its place, which is no longer free."])
+    );
+    let mut lies = desk.lie().await;
+    lies.sort();
+    assert_eq!(
+        lies,
+        [
+            named("Logic", &[two]),
+            named("One", &[one]),
+            named("Three", &[]),
+            named("Two", &[]),
+            from,
+        ]
+    );
+}
+
+/// A store that takes nothing any more.
+struct Full(Arc<dyn ScheduleStore>);
+
+#[async_trait::async_trait]
+impl ScheduleStore for Full {
+    async fn read(&self, calendar: &str) -> Result<Option<Calendar>, ScheduleStoreError> {
+        self.0.read(calendar).await
+    }
+
+    async fn write(&self, _: &str, _: &str, _: &Write) -> Result<Receipt, ScheduleStoreError> {
+        let issues = vec!["it is full".to_owned()];
+        Ok(Receipt::Refused { issues })
+    }
+
+    async fn delete(&self, calendar: &str) -> Result<(), ScheduleStoreError> {
+        self.0.delete(calendar).await
+    }
+}
+
+#[tokio::test]
+async fn files_that_are_not_stored_are_not_kept() {
+    let mut desk = desk().await;
+    let both = json!({ "courses": COURSES, "tasks": TASKS });
+    assert_eq!(desk.bring(both).await.0, StatusCode::OK);
+    let full = Arc::new(Full(desk.store.clone()));
+    let transfer = Transfer::new(full, "home", desk.folder.path(), Lang::En);
+    desk.app = transfer.routes();
+    let other = json!({ "tasks": TASKS.replace("Two", "Three") }).to_string();
+    let (status, _) = desk.ask("PUT", "/calendar", other).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    let kept = std::fs::read_to_string(desk.folder.path().join("tasks.toml"));
+    assert_eq!(kept.expect("the file"), TASKS);
 }
 
 #[tokio::test]

@@ -4,7 +4,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::schedule::{
-    Change, Difference, Location, ScheduleState, Slot, Task, TaskStatus, differences,
+    Change, Difference, Location, ScheduleState, Slot, Source, Step, Task, TaskStatus, differences,
+    locate,
 };
 
 /// Why nothing was written: what changed since the writer has read the calendar.
@@ -80,6 +81,19 @@ pub enum Changed {
     },
 }
 
+impl Changed {
+    /// The task that it is about.
+    pub const fn task(&self) -> u32 {
+        match self {
+            Self::Gone { task, .. }
+            | Self::Elsewhere { task, .. }
+            | Self::Taken { task, .. }
+            | Self::NoHost { task, .. }
+            | Self::NoDay { task, .. } => *task,
+        }
+    }
+}
+
 struct At<'a>(Option<&'a Location>);
 
 impl fmt::Display for At<'_> {
@@ -135,14 +149,69 @@ pub(crate) fn carried_out(
     }
 }
 
+/// What takes the place of a calendar, with the places that were agreed to where they are free.
+pub(crate) fn carried_over(
+    stored: &ScheduleState,
+    new: &ScheduleState,
+    only_items: bool,
+) -> ScheduleState {
+    let tasks = new.tasks.iter();
+    let tasks = tasks.filter(|task| match task.source {
+        Source::TaskItem => true,
+        Source::Event => only_items && !task.locked,
+    });
+    let mut kept: Vec<_> = tasks
+        .filter_map(|task| kept_place(stored, new, task))
+        .collect();
+    loop {
+        match carried_out(new, &kept) {
+            Ok(after) => return after,
+            // Each time there is at least one less.
+            Err(Conflict { changed }) => {
+                kept.retain(|change| !changed.iter().any(|it| it.task() == change.task));
+            }
+        }
+    }
+}
+
+/// The change that brings a task to where it lay before, on the same dates.
+fn kept_place(stored: &ScheduleState, new: &ScheduleState, task: &Task) -> Option<Difference> {
+    let known = stored.tasks.iter().find(|known| {
+        (known.source, &known.source_id, &known.name) == (task.source, &task.source_id, &task.name)
+    })?;
+    let mut to = locate(stored, known)?;
+    for at in &mut to.sections {
+        let mut days = new.window.days.iter();
+        if let Some(day) = days.find(|day| !day.date.is_empty() && day.date == at.date) {
+            (at.day, at.week) = (day.day_index, day.week);
+        }
+    }
+    let step = match locate(new, task) {
+        None => Step::Place { to },
+        Some(from) if from != to => Step::Move { from, to },
+        Some(_) => return None,
+    };
+    Some(Difference {
+        task: task.state_id,
+        source: task.source,
+        source_id: task.source_id.clone(),
+        name: task.name.clone(),
+        event_type: task.event_type,
+        status: known.status,
+        step,
+    })
+}
+
 /// Whether a task lies elsewhere than the writer believes.
 fn stale(stored: &ScheduleState, change: &Difference) -> Option<Changed> {
     let (task, name) = (change.task, change.name.clone());
     let known = stored.task(task);
-    let Some(known) = known.filter(|known| known.source_id == change.source_id) else {
+    // An item is numbered by its place in its class: after an import another one may have the id.
+    let is_same = |known: &&Task| known.source_id == change.source_id && known.name == name;
+    let Some(known) = known.filter(is_same) else {
         return Some(Changed::Gone { task, name });
     };
-    let found = crate::schedule::locate(stored, known);
+    let found = locate(stored, known);
     let expected = change.step.from();
     (found.as_ref() != expected).then(|| Changed::Elsewhere {
         task,

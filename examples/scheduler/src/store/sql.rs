@@ -4,7 +4,7 @@ use fugato::graph::BoxError;
 
 use super::{
     Calendar, Note, Receipt, ScheduleStore, ScheduleStoreError, Write,
-    check::carried_out,
+    check::{carried_out, carried_over},
     class::resolved,
     database::{Database, Decided, Found, Statement},
     rows::{self, Cell, Rows, Table},
@@ -222,10 +222,14 @@ fn after(stored: &ScheduleState, write: &Write) -> Result<(ScheduleState, Receip
             let imported = imported(stored, schedule).map_err(|issue| refused(vec![issue]))?;
             Ok((imported, Receipt::Stored))
         }
-        Write::Replace { schedule } => {
+        Write::Replace {
+            schedule,
+            only_items,
+        } => {
             let nothing = ScheduleState::default();
             let replaced = imported(&nothing, schedule).map_err(|issue| refused(vec![issue]))?;
-            Ok((replaced, Receipt::Stored))
+            let kept = carried_over(stored, &replaced, *only_items);
+            Ok((kept, Receipt::Stored))
         }
         Write::Changes { changes } => {
             let after = carried_out(stored, changes);
