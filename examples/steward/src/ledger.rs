@@ -159,7 +159,8 @@ pub async fn open(address: &str) -> Result<Arc<dyn Ledger>, LedgerError> {
             let database = postgres::Postgres::new(address).map_err(|_| refused())?;
             Ok(Arc::new(sql::SqlLedger::over(database).await?))
         }
-        None if !address.is_empty() => {
+        // A list of settings as libpq knows it is no name of a file.
+        None if !address.is_empty() && !has_settings(address) => {
             let path = address.strip_prefix("sqlite:").unwrap_or(address);
             let database = sqlite::Sqlite::open(Path::new(path)).await;
             let database = database.map_err(LedgerError::Unavailable)?;
@@ -169,12 +170,41 @@ pub async fn open(address: &str) -> Result<Arc<dyn Ledger>, LedgerError> {
     }
 }
 
-/// An address as it may be shown.
+/// The settings by which libpq finds a server.
+const SETTINGS: [&str; 8] = [
+    "host", "hostaddr", "port", "user", "password", "passfile", "dbname", "service",
+];
+
+fn has_settings(address: &str) -> bool {
+    let names = address
+        .split('=')
+        .filter_map(|before| before.split_whitespace().next_back());
+    let names: Vec<_> = names.map(str::to_lowercase).collect();
+    address.contains('=') && names.iter().any(|name| SETTINGS.contains(&name.as_str()))
+}
+
+/// An address as it may be shown: neither of a person nor of a setting.
 fn without_password(address: &str) -> String {
-    match (address.split_once("://"), address.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://…@{rest}"),
-        _ => address.to_owned(),
+    if address.split_once("://").is_none() && has_settings(address) {
+        return "…=…".to_owned();
     }
+    let Some((scheme, rest)) = address.split_once("://") else {
+        return address.to_owned();
+    };
+    let (place, settings) = match rest.split_once('?') {
+        Some((place, settings)) => (place, Some(settings)),
+        None => (rest, None),
+    };
+    // Whether that is a setting or a password nobody can tell.
+    if settings.is_some_and(|settings| settings.contains('@')) {
+        return format!("{scheme}://…");
+    }
+    let place = match place.rsplit_once('@') {
+        Some((_, host)) => format!("…@{host}"),
+        None => place.to_owned(),
+    };
+    let settings = if settings.is_some() { "?…" } else { "" };
+    format!("{scheme}://{place}{settings}")
 }
 
 impl Documents {
@@ -206,5 +236,34 @@ impl Write {
             | Self::Link { employee, .. }
             | Self::Attach { employee, .. } => employee,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_address_that_is_refused_shows_no_password() {
+        let cases = [
+            ("mysql://ann:secret@host/db", "mysql://…@host/db"),
+            ("mysql://host/db?password=secret", "mysql://host/db?…"),
+            ("mysql://ann@host/db?password=se@secret", "mysql://…"),
+            ("mysql://ann:a?secret@host/db", "mysql://…"),
+            ("host=db password=secret", "…=…"),
+            ("password = secret", "…=…"),
+        ];
+        for (given, shown) in cases {
+            let Err(error) = open(given).await else {
+                panic!("{given:?} is no address")
+            };
+            let said = error.to_string();
+            assert!(!said.contains("secret"), "{said}");
+            assert!(
+                said.contains(shown) && said.contains("allowed are"),
+                "{said}"
+            );
+        }
+        assert!(!Path::new("host=db password=secret").exists());
     }
 }
