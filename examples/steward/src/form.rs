@@ -1,10 +1,13 @@
 //! Forms as data: which fields there are, which of them are required, and what fits into each.
+mod amount;
 mod value;
 
 use fugato::state::Schema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+pub(crate) use amount::{CURRENCIES, alone as amount_alone};
+pub(crate) use value::amount_value;
 pub use value::{amount_text, cents, day};
 
 /// The values of a form's fields, each in its canonical form.

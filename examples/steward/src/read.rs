@@ -7,11 +7,13 @@ use regex::Regex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::form::{FieldKind, Fields, Form, FormKind, Forms};
+use crate::form::{
+    CURRENCIES, FieldKind, Fields, Form, FormKind, Forms, amount_alone, amount_value,
+};
 
 pub use clause::{Clause, Goal};
 pub(crate) use clause::{SURE, UNSURE};
-pub use day::Days;
+pub use day::{Days, Toward};
 pub use reason::Reasons;
 
 /// Reads requests by rule.
@@ -90,7 +92,9 @@ const BEFORE_FILES: [&str; 10] = [
 impl Reader {
     /// The rules, with the vocabulary of `words.toml` and of the forms.
     pub fn new(forms: &Forms) -> Result<Self, RulesError> {
-        let number = r"(\d[\d,]*(?:\.\d{1,2})?)\s*(万)?";
+        // Everything that is written together, be it one amount or not.
+        let part = r"\d+(?:[.,]\d+)*(?:\s*[万千百k])?";
+        let number = format!(r"({part}(?:(?:\s*(?:[-–—~～至到]|\bto\b)\s*)?{part})*)");
         Ok(Self {
             words: toml::from_str(include_str!("../words.toml"))?,
             days: Days::new()?,
@@ -130,7 +134,7 @@ impl Reader {
     /// Everything that a text says about the fields of a form, in canonical form.
     pub fn facts(&self, form: &Form, text: &str, base: jiff::civil::Date) -> Fields {
         let unnamed = self.without_names(text);
-        let (days, rest) = self.days.read(&unnamed, base);
+        let (days, rest) = self.days.read(&unnamed, base, Toward::of(form.name));
         let mut fields = Fields::new();
         let mut put = |name: &str, value: Option<Value>| {
             if let Some(value) = value {
@@ -182,22 +186,20 @@ impl Reader {
         self.documents.replace_all(&text, " ").into_owned()
     }
 
+    /// The amount of a text, if it can be meant in one way only.
     fn amount(&self, text: &str) -> Option<Value> {
         let found = self
             .amounts
             .iter()
             .find_map(|pattern| pattern.captures(text))?;
-        let mut parts = found.iter().skip(1).flatten().map(|part| part.as_str());
-        let cents = crate::form::cents(&parts.next()?.replace(',', ""))?;
-        let times = if parts.next() == Some("万") {
-            10_000
-        } else {
-            1
-        };
-        let cents = cents.checked_mul(times)?;
-        serde_json::from_str(&format!("{}.{:02}", cents / 100, cents % 100))
-            .ok()
-            .map(whole)
+        let number = found.iter().skip(1).flatten().next()?;
+        let before = text.get(..number.start())?;
+        let after = text.get(number.end()..)?.to_lowercase();
+        if goes_on_before(before) || goes_on_after(&after) {
+            return None;
+        }
+        let cents = amount_alone(number.as_str()).filter(|cents| *cents > 0)?;
+        Some(amount_value(cents))
     }
 
     /// Where a trip goes: the city after a word such as `to`, or else the first one.
@@ -227,16 +229,23 @@ impl Reader {
     }
 }
 
-/// Whole amounts are whole numbers.
-fn whole(value: Value) -> Value {
-    match value.as_f64() {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "it was made of hundredths that fit"
-        )]
-        Some(number) if number.fract() == 0.0 => json!(number as i64),
-        _ => value,
+/// Whether what stands before a number belongs to it.
+fn goes_on_before(before: &str) -> bool {
+    before.ends_with(['-', '−', '十', '百', '千', '万', '亿', '.', ','])
+}
+
+/// Whether what stands after a number makes another one of it, or counts something else.
+fn goes_on_after(after: &str) -> bool {
+    const MORE: &str = "一二三四五六七八九十百千万亿两零半";
+    const COUNTED: &str = "人天次张个位份晚间件小分月日号年点%％";
+    const WORDS: [&str; 6] = ["thousand", "million", "hundred", "grand", "people", "hours"];
+    let rest = after.trim_start();
+    if CURRENCIES.iter().any(|word| rest.starts_with(word)) {
+        return false;
     }
+    let is_more =
+        |next: char| next.is_ascii_alphabetic() || MORE.contains(next) || COUNTED.contains(next);
+    after.chars().next().is_some_and(is_more) || WORDS.iter().any(|word| rest.starts_with(word))
 }
 
 fn bare_name(name: &str) -> &str {
@@ -295,4 +304,42 @@ pub(crate) fn named_kind(forms: &Forms, words: &Words, text: &str) -> Option<For
     let short = text.trim().chars().count() <= 12;
     let kind = clause::kind(words, text, false).map(|(kind, _)| kind);
     kind.filter(|kind| short && forms.get(*kind).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_amount_that_can_be_meant_in_two_ways_is_not_read() {
+        let forms = Forms::load().expect("the forms are data of this crate");
+        let reader = Reader::new(&forms).expect("the patterns are right");
+        let cases = [
+            ("预算1200元", Some(json!(1200))),
+            ("打车费86.5元", Some(json!(86.5))),
+            ("预算3千元", Some(json!(3000))),
+            ("预算5百元", Some(json!(500))),
+            ("预算1.2万", Some(json!(12_000))),
+            ("1.234万元", Some(json!(12_340))),
+            ("budget 3k", Some(json!(3000))),
+            ("budget 3k EUR", Some(json!(3000))),
+            ("€1,200.50 by train", Some(json!(1200.5))),
+            ("budget 1200, by train", Some(json!(1200))),
+            ("预算1200 天津", Some(json!(1200))),
+            ("86,50 EUR", None),
+            ("€1.200,50", None),
+            ("预算300-500", None),
+            ("300到500元", None),
+            ("-300元", None),
+            ("1万2千元", None),
+            ("三千5百元", None),
+            ("预算3千五百元", None),
+            ("budget 3m", None),
+            ("budget 2 million", None),
+            ("费用报销3张发票", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(reader.amount(text), expected, "{text}");
+        }
+    }
 }

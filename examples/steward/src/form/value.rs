@@ -2,7 +2,7 @@
 use jiff::civil::Date;
 use serde_json::{Value, json};
 
-use super::{Field, FieldKind};
+use super::{Field, FieldKind, amount};
 
 /// Whether a value says nothing, as models and pages leave fields open.
 pub(super) fn is_blank(value: &Value) -> bool {
@@ -26,7 +26,7 @@ pub(super) fn read(field: &Field, value: &Value) -> Result<Value, String> {
             Some(day) => Ok(json!(day.to_string())),
             None => Err("a day is allowed, such as 2026-03-02".into()),
         },
-        FieldKind::Amount => match amount(value) {
+        FieldKind::Amount => match amount_of(value) {
             Some(cents) if cents > 0 => Ok(amount_value(cents)),
             _ => Err("a positive amount with at most two decimals is allowed".into()),
         },
@@ -75,19 +75,10 @@ pub fn day(text: &str) -> Option<Date> {
 
 /// An amount in hundredths, from a number or from words such as `¥1,200.50`; none if it has more
 /// than two decimals or is none.
-fn amount(value: &Value) -> Option<i64> {
+fn amount_of(value: &Value) -> Option<i64> {
     match value {
         Value::Number(number) => cents(&number.to_string()),
-        Value::String(text) => {
-            let plain = |c: &char| c.is_ascii_digit() || *c == '.';
-            let rest: String = text.chars().filter(|c| *c != ',').collect();
-            let digits: String = rest
-                .chars()
-                .skip_while(|c| !plain(c))
-                .take_while(plain)
-                .collect();
-            cents(&digits)
-        }
+        Value::String(text) => amount::alone(text),
         _ => None,
     }
 }
@@ -110,7 +101,7 @@ pub fn cents(text: &str) -> Option<i64> {
 }
 
 /// The one JSON number that stands for an amount.
-fn amount_value(cents: i64) -> Value {
+pub(crate) fn amount_value(cents: i64) -> Value {
     if cents % 100 == 0 {
         return json!(cents / 100);
     }
@@ -121,7 +112,7 @@ fn amount_value(cents: i64) -> Value {
 
 /// An amount as people read it: `1200`, `12.50`.
 pub fn amount_text(value: &Value) -> String {
-    match amount(value) {
+    match amount_of(value) {
         Some(cents) if cents % 100 != 0 => format!("{}.{:02}", cents / 100, cents % 100),
         Some(cents) => (cents / 100).to_string(),
         None => String::new(),
@@ -141,13 +132,13 @@ mod tests {
             json!("1200.00元"),
         ] {
             assert_eq!(
-                amount(&given).map(amount_value),
+                amount_of(&given).map(amount_value),
                 Some(json!(1200)),
                 "{given}"
             );
         }
         assert_eq!(
-            amount(&json!("12.5 yuan")).map(amount_value),
+            amount_of(&json!("12.5 yuan")).map(amount_value),
             Some(json!(12.5))
         );
         assert_eq!(amount_text(&json!(12.5)), "12.50");
@@ -157,8 +148,15 @@ mod tests {
             json!([]),
             json!(-3),
             json!("9".repeat(40)),
+            json!("-300"),
+            json!("86,50"),
+            json!("300-500"),
         ] {
-            assert_eq!(amount(&wrong).filter(|cents| *cents > 0), None, "{wrong}");
+            assert_eq!(
+                amount_of(&wrong).filter(|cents| *cents > 0),
+                None,
+                "{wrong}"
+            );
         }
     }
 }

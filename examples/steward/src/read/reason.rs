@@ -57,7 +57,7 @@ impl Reasons {
                     r"(?i)(?:\btransport(?:ation)?\s*:?\s*(?:by\s+)?|\bby\s+)(?:{words})\b"
                 ))?,
                 Regex::new(
-                    r"(?i)(?:预算|预计金额|预计费用|预计|金额|目的地|日期|时间|附件|\bbudget|\bamount)(?:是|为)?\s*[:：]?\s*[¥￥\d][\d,.]*\s*(?:万?元|块|yuan)?",
+                    r"(?i)(?:预算|预计金额|预计费用|预计|金额|目的地|日期|时间|附件|\bbudget|\bamount)(?:是|为)?\s*[:：]?\s*[¥￥\d][\d,.]*\s*[万千百]?(?:k\b)?\s*(?:元|块|yuan)?",
                 )?,
             ],
         })
@@ -109,6 +109,7 @@ mod tests {
             ("high-speed round trip", Some("high-speed round trip")),
             ("train the sales team", Some("train the sales team")),
             ("验收项目预算1200元", Some("验收项目")),
+            ("验收项目预算3千元", Some("验收项目")),
             ("交通火车", None),
         ];
         for (given, expected) in cases {
