@@ -55,6 +55,11 @@ pub enum ClerkError {
     /// It cannot be used.
     #[error("{0}")]
     Unusable(String),
+    /// What waits here is for somebody else to answer.
+    #[error(
+        "what waits in this conversation is about somebody else's documents: only they can answer it"
+    )]
+    SomebodyElses,
     /// Another action waits for a person first.
     #[error("an action of this conversation waits for a person: confirm it, or cancel it")]
     Waiting {
@@ -158,6 +163,9 @@ impl Clerk {
         thread: &ThreadId,
         request: Request,
     ) -> Result<Value, ClerkError> {
+        if let Some(answer) = self.heard(runtime, thread, &request).await? {
+            return Ok(answer);
+        }
         let began = self.begin(runtime, thread, &request).await;
         let ended = match began {
             Err(error) => match error.kind {
@@ -166,14 +174,7 @@ impl Clerk {
                 }
                 // A crash has left a run: it goes on before another one begins.
                 RunErrorKind::Unfinished => {
-                    let recovered = self.path(runtime).recover(thread).await;
-                    self.stood_in(runtime, thread, recovered).await?;
-                    match self.begin(runtime, thread, &request).await {
-                        Err(error) if matches!(error.kind, RunErrorKind::Waiting { .. }) => {
-                            self.under_a_card(runtime, thread, &request).await?
-                        }
-                        ended => self.stood_in(runtime, thread, ended).await?,
-                    }
+                    return self.recovered(runtime, thread, &request).await;
                 }
                 RunErrorKind::FailedBefore { .. } => {
                     return self.again(runtime, thread, &request, error).await;
@@ -200,23 +201,26 @@ impl Clerk {
             let why = "\"client_trace_id\" must name the request: a repeat has the same";
             return Err(ClerkError::Unusable(why.to_owned()));
         }
+        let employee = request.employee.clone();
         let answer = self.request_on(runtime, thread, request).await?;
         let waits = answer
             .get("pending_interrupt")
             .is_some_and(|pending| !pending.is_null());
         match confirmation.filter(|_| waits) {
-            Some(confirmation) => self.confirm(runtime, thread, confirmation).await,
+            Some(said) => self.confirm(runtime, thread, &employee, said).await,
             None => Ok(answer),
         }
     }
 
-    /// A person has answered the question of an action.
+    /// This employee has answered the question of an action, which has to be about them.
     pub async fn confirm(
         &self,
         runtime: Runtime,
         thread: &ThreadId,
+        employee: &str,
         said: Confirmation,
     ) -> Result<Value, ClerkError> {
+        self.card(runtime, thread, employee).await?;
         let reply = if said.approved {
             Reply::approve()
         } else {
@@ -226,6 +230,89 @@ impl Clerk {
         let answers = Answers::none().approving(id, reply, said.digest)?;
         let ended = self.path(runtime).resume(thread, answers).await;
         Ok(self.answer(&self.stood_in(runtime, thread, ended).await?))
+    }
+
+    /// A crash has left a run: it goes on before another one begins. A card that it comes to was
+    /// not yet seen by anybody, so that no words of this request are about it.
+    async fn recovered(
+        &self,
+        runtime: Runtime,
+        thread: &ThreadId,
+        request: &Request,
+    ) -> Result<Value, ClerkError> {
+        let recovered = self.path(runtime).recover(thread).await;
+        self.stood_in(runtime, thread, recovered).await?;
+        if let Some(answer) = self.heard(runtime, thread, request).await? {
+            return Ok(answer);
+        }
+        let (state, pending) = self.card(runtime, thread, &request.employee).await?;
+        if let (Some(state), Some(card), true) = (state, pending.first(), is_said(request)) {
+            return Ok(json!(Response::of(&self.deps.desk, &state, Some(card))));
+        }
+        match self.begin(runtime, thread, request).await {
+            Err(error) if matches!(error.kind, RunErrorKind::Waiting { .. }) => {
+                Err(ClerkError::Waiting { pending })
+            }
+            ended => Ok(self.answer(&self.stood_in(runtime, thread, ended).await?)),
+        }
+    }
+
+    /// How a conversation stands in which this very request has answered a card before; none if
+    /// it has not. A repeat answers no other card.
+    async fn heard(
+        &self,
+        runtime: Runtime,
+        thread: &ThreadId,
+        request: &Request,
+    ) -> Result<Option<Value>, ClerkError> {
+        let Some(key) = request.key().filter(|_| is_said(request)) else {
+            return Ok(None);
+        };
+        let path = self.path(runtime);
+        let has_heard = |state: &Arc<Steward>| state.heard.contains(&key);
+        let Some(state) = path.state(thread).await?.filter(has_heard) else {
+            return Ok(None);
+        };
+        is_of(&state, &request.employee)?;
+        Ok(match path.standing(thread).await? {
+            Standing::Waiting(open) => {
+                Some(json!(Response::of(&self.deps.desk, &state, open.first())))
+            }
+            Standing::Idle => state.response.clone(),
+            Standing::Failed { .. } => Some(self.retried(runtime, thread).await?),
+            // What it has begun goes on first.
+            _ => None,
+        })
+    }
+
+    /// The state, and what waits in it, if that is about this employee.
+    async fn card(
+        &self,
+        runtime: Runtime,
+        thread: &ThreadId,
+        employee: &str,
+    ) -> Result<(Option<Arc<Steward>>, Vec<Interrupt>), ClerkError> {
+        let path = self.path(runtime);
+        let pending = match path.standing(thread).await? {
+            Standing::Waiting(open) => open,
+            _ => vec![],
+        };
+        let state = path.state(thread).await?;
+        if let (Some(state), false) = (&state, pending.is_empty()) {
+            is_of(state, employee)?;
+        }
+        Ok((state, pending))
+    }
+
+    /// What has failed is tried again.
+    async fn retried(&self, runtime: Runtime, thread: &ThreadId) -> Result<Value, ClerkError> {
+        let retried = match self.legacy.retry(thread).await {
+            Err(error) if matches!(error.kind, RunErrorKind::GraphChanged { .. }) => {
+                self.graph.retry(thread).await
+            }
+            retried => retried,
+        };
+        Ok(self.answer(&self.stood_in(runtime, thread, retried).await?))
     }
 
     async fn begin(
@@ -261,27 +348,22 @@ impl Clerk {
         thread: &ThreadId,
         request: &Request,
     ) -> Result<Ended<Steward>, ClerkError> {
-        let pending = match self.path(runtime).standing(thread).await? {
-            Standing::Waiting(open) => open,
-            _ => vec![],
-        };
-        let state = self.path(runtime).state(thread).await?;
+        let (state, pending) = self.card(runtime, thread, &request.employee).await?;
         let in_talk = state.is_some_and(|state| {
             state
                 .request
                 .as_ref()
                 .is_some_and(|request| request.kind == RequestKind::Chat)
         });
-        let is_said = matches!(
-            request.kind,
-            RequestKind::Chat | RequestKind::Plan | RequestKind::Decide
-        );
         // An action that was requested as it is takes a yes or a no, and no other words.
         let is_answer = in_talk || ShortAnswer::of(&request.message).is_some();
-        if !is_said || !is_answer || request.message.trim().is_empty() {
+        let [asked] = pending.as_slice() else {
+            return Err(ClerkError::Waiting { pending });
+        };
+        if !is_said(request) || !is_answer || request.message.trim().is_empty() {
             return Err(ClerkError::Waiting { pending });
         }
-        let answers = Answers::only(Reply::say(request.message.as_str()))?;
+        let answers = Answers::to(asked.id.clone(), Reply::of(request))?;
         let ended = self.path(runtime).resume(thread, answers).await;
         self.stood_in(runtime, thread, ended).await
     }
@@ -296,13 +378,7 @@ impl Clerk {
         error: RunError,
     ) -> Result<Value, ClerkError> {
         if let Standing::Failed { .. } = self.path(runtime).standing(thread).await? {
-            let retried = match self.legacy.retry(thread).await {
-                Err(error) if matches!(error.kind, RunErrorKind::GraphChanged { .. }) => {
-                    self.graph.retry(thread).await
-                }
-                retried => retried,
-            };
-            return Ok(self.answer(&self.stood_in(runtime, thread, retried).await?));
+            return self.retried(runtime, thread).await;
         }
         let state = self.path(runtime).state(thread).await?;
         let same =
@@ -325,6 +401,22 @@ impl Clerk {
         let pending = ended.interrupts().first();
         json!(Response::of(&self.deps.desk, ended.state(), pending))
     }
+}
+
+/// Whether it is words, and no action.
+fn is_said(request: &Request) -> bool {
+    matches!(
+        request.kind,
+        RequestKind::Chat | RequestKind::Plan | RequestKind::Decide
+    )
+}
+
+/// Nobody answers for somebody else.
+fn is_of(state: &Steward, employee: &str) -> Result<(), ClerkError> {
+    if state.employee == employee {
+        return Ok(());
+    }
+    Err(ClerkError::SomebodyElses)
 }
 
 impl std::fmt::Debug for Clerk {

@@ -23,5 +23,5 @@ mod thinking;
 pub use action::tool_words;
 pub use ask::Asked;
 pub use legacy::Sequence;
-pub use nodes::{Reply, ReplyAction};
+pub use nodes::{Beside, Reply, ReplyAction};
 pub use thinking::{Decision, Thinking, Thought};

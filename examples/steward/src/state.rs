@@ -36,6 +36,9 @@ pub struct Steward {
     pub steward_state: Plan,
     /// What was said.
     pub history: Vec<Message>,
+    /// The names of the requests that have answered a card, the newest last: a repeat of one
+    /// answers no other card.
+    pub heard: Vec<String>,
     /// What models were asked for this request.
     pub model_call_traces: Vec<CallTrace>,
     /// What the request means.

@@ -69,6 +69,7 @@ impl From<ClerkError> for HttpError {
                     .insert("pending_interrupt".into(), json!(pending.first()));
                 refused
             }
+            ClerkError::SomebodyElses => Self::new(StatusCode::FORBIDDEN, "forbidden", said),
             ClerkError::Run(error) => run(&error),
             _ => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "run_failed", said),
         }

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use crate::{
     action,
+    form::Fields,
     service::Desk,
-    state::{Approval, RequestKind, Steward, Update},
+    state::{Approval, Request, RequestKind, Steward, Update},
 };
 
 /// An answer to a card.
@@ -19,6 +20,26 @@ pub struct Reply {
     /// Why not, or what instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// The name of the request that says it: a repeat has the same, and answers nothing again.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub trace: String,
+    /// What came with the words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
+}
+
+/// What comes beside words.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Beside {
+    /// The day on which "tomorrow" is counted; the one before if it is empty.
+    pub base_date: String,
+    /// The names of files.
+    pub attachments: Vec<String>,
+    /// What the page has filled in.
+    pub context: Fields,
+    /// The language of answers; the one before if it is missing.
+    pub lang: Option<String>,
 }
 
 /// What an answer to a card means.
@@ -39,6 +60,8 @@ impl Reply {
         Self {
             action: ReplyAction::Approve,
             text: None,
+            trace: String::new(),
+            beside: None,
         }
     }
 
@@ -46,7 +69,7 @@ impl Reply {
     pub fn reject() -> Self {
         Self {
             action: ReplyAction::Reject,
-            text: None,
+            ..Self::approve()
         }
     }
 
@@ -55,7 +78,34 @@ impl Reply {
         Self {
             action: ReplyAction::Say,
             text: Some(text.into()),
+            ..Self::approve()
         }
+    }
+
+    /// What a request says, with its name and with what came beside it.
+    pub(crate) fn of(request: &Request) -> Self {
+        Self {
+            trace: request.key().unwrap_or_default(),
+            beside: Some(Beside {
+                base_date: request.base_date.clone(),
+                attachments: request.attachments.clone(),
+                context: request.context.clone(),
+                lang: request.lang.clone(),
+            }),
+            ..Self::say(request.message.as_str())
+        }
+    }
+
+    /// Whether files came with it that the card does not show.
+    fn brings_more(&self, state: &Steward) -> bool {
+        let shown = state
+            .next_step()
+            .and_then(|call| call.arguments.get("attachments")?.as_array());
+        let is_shown = |name: &String| {
+            shown.is_some_and(|shown| shown.iter().any(|it| it.as_str() == Some(name)))
+        };
+        let brought = self.beside.iter().flat_map(|beside| &beside.attachments);
+        is_chat(state) && !brought.into_iter().all(is_shown)
     }
 }
 
@@ -70,6 +120,12 @@ pub(crate) fn question(desk: &Desk, state: &Steward) -> Value {
 
 /// What an answer changes. What a person has agreed to is the very call that the card has shown.
 pub(crate) fn answered(state: &Steward, reply: &Reply) -> Vec<Update> {
+    let heard = Some(&reply.trace).filter(|trace| !trace.is_empty());
+    let heard = heard.map(|trace| Update::Heard(trace.clone()));
+    heard.into_iter().chain(meant(state, reply)).collect()
+}
+
+fn meant(state: &Steward, reply: &Reply) -> Vec<Update> {
     let words = reply
         .text
         .as_deref()
@@ -88,13 +144,20 @@ pub(crate) fn answered(state: &Steward, reply: &Reply) -> Vec<Update> {
         (ReplyAction::Reject | ReplyAction::Say, None) => vec![Update::Declined],
         (action, Some(words)) => match ShortAnswer::of(words) {
             // No model's reading of words is a consent: only the whole of them, by rule.
-            Some(ShortAnswer::Yes | ShortAnswer::Continue) if action == ReplyAction::Say => {
+            // Who sends files with it has not seen them on the card.
+            Some(ShortAnswer::Yes | ShortAnswer::Continue)
+                if action == ReplyAction::Say && !reply.brings_more(state) =>
+            {
                 agreed("words")
             }
             Some(ShortAnswer::No | ShortAnswer::Cancel) => vec![Update::Declined],
             // An action that somebody requested as it is cannot be changed by words.
             _ if !is_chat(state) => vec![Update::Declined],
-            _ => vec![Update::Said(words.to_owned())],
+            _ => {
+                let beside = reply.beside.clone().map(|it| Update::Beside(Box::new(it)));
+                let said = Update::Said(words.to_owned());
+                beside.into_iter().chain([said]).collect()
+            }
         },
     }
 }

@@ -54,7 +54,17 @@ impl NextStep {
         if desk.reader.words().next.is(words) {
             return Some(RuntimeDecision::Next);
         }
+        let given = situation.given(desk, task.form);
+        let files = given
+            .get("attachments")
+            .filter(|_| !situation.attachments.is_empty());
         match ShortAnswer::of(words) {
+            // Files are more than a yes.
+            Some(ShortAnswer::Yes | ShortAnswer::Continue)
+                if files.is_some_and(|files| task.fields.get("attachments") != Some(files)) =>
+            {
+                return self.supplement(task, situation);
+            }
             Some(ShortAnswer::Yes | ShortAnswer::Continue) => {
                 return Some(RuntimeDecision::Confirm);
             }

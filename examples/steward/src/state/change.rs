@@ -12,7 +12,7 @@ use super::{
     ActionResult, Approval, CallTrace, Flow, Intent, Request, Runtime, RuntimeDecision,
     SlotDecision, Source, Steward, Task, TaskStatus,
 };
-use crate::form::Fields;
+use crate::{form::Fields, nodes::Beside};
 
 /// What can change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,6 +59,10 @@ pub enum Update {
     Approved(Approval),
     /// A person does not agree, and perhaps says why.
     Declined,
+    /// A request of this name has answered a card.
+    Heard(String),
+    /// What came with words that answer a card.
+    Beside(Box<Beside>),
     /// A person says something else in place of an answer.
     Said(String),
     /// The action graph has left.
@@ -149,6 +153,8 @@ pub(super) fn apply(state: &mut Steward, update: Update) {
         Update::Drafted(fields) => state.steward_state.form = fields,
         Update::Approved(approval) => state.approval = Some(approval),
         Update::Declined => declined(state),
+        Update::Heard(trace) => heard(state, trace),
+        Update::Beside(beside) => beside_words(state, *beside),
         Update::Said(words) => {
             state.history.push(Message::user(words.as_str()));
             state.message = words;
@@ -192,10 +198,32 @@ fn requested(state: &mut Steward, request: Request) {
         employee: request.employee.clone(),
         steward_state: std::mem::take(&mut state.steward_state),
         history: std::mem::take(&mut state.history),
+        heard: std::mem::take(&mut state.heard),
         evidence: std::mem::take(&mut state.evidence),
         request: Some(request),
         ..Steward::default()
     };
+}
+
+/// More answers than any client still repeats.
+const REMEMBERED: usize = 64;
+
+fn heard(state: &mut Steward, trace: String) {
+    state.heard.retain(|known| *known != trace);
+    state.heard.push(trace);
+    let older = state.heard.len().saturating_sub(REMEMBERED);
+    state.heard.drain(..older);
+}
+
+/// What came with the words before is in their tasks.
+fn beside_words(state: &mut Steward, beside: Beside) {
+    if !beside.base_date.is_empty() {
+        state.base_date = beside.base_date;
+    }
+    if let Some(request) = &mut state.request {
+        (request.attachments, request.context) = (beside.attachments, beside.context);
+        request.lang = beside.lang.or(request.lang.take());
+    }
 }
 
 /// A request of its own puts aside what was open before.

@@ -48,6 +48,8 @@ pub(crate) struct Books {
     pub(crate) tried: Arc<Mutex<Vec<(String, Write, i64)>>>,
     pub(crate) lose: Arc<AtomicI64>,
     pub(crate) panics: Arc<AtomicI64>,
+    /// How many look-ups never come back.
+    pub(crate) hangs: Arc<AtomicI64>,
     pub(crate) now: Arc<AtomicI64>,
 }
 
@@ -55,6 +57,9 @@ pub(crate) struct Books {
 impl Ledger for Books {
     async fn documents(&self, employee: &str) -> Result<Documents, LedgerError> {
         assert!(!takes(&self.panics), "the program is wrong here");
+        if takes(&self.hangs) {
+            std::future::pending::<()>().await;
+        }
         self.tables.documents(employee).await
     }
 
@@ -117,6 +122,7 @@ impl Stage {
             tried: Arc::default(),
             lose: Arc::default(),
             panics: Arc::default(),
+            hangs: Arc::default(),
             now: Arc::new(AtomicI64::new(1_772_000_000_000)),
         };
         let model = model.map(|model| Arc::new(model) as Arc<dyn ChatModel>);

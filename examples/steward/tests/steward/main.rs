@@ -13,3 +13,4 @@ mod models;
 mod plans;
 mod property;
 mod tables;
+mod words;

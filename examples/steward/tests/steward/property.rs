@@ -8,7 +8,7 @@ use steward::{
     Reply,
     clerk::Confirmation,
     ledger::{DocumentStatus, Write},
-    state::{Runtime, Steward},
+    state::{Request, Runtime, Steward},
 };
 
 use crate::common::{CLAIM, Stage, TRIP, agreed, asked, of, thread, trip, wants};
@@ -17,6 +17,8 @@ use crate::common::{CLAIM, Stage, TRIP, agreed, asked, of, thread, trip, wants};
 #[derive(Debug, Clone)]
 enum Deed {
     Say(usize),
+    /// The same is said again under the same name: its answer was lost.
+    Again,
     Precheck(u8, u8),
     Request(u8, u8),
     /// A person agrees to what they see.
@@ -36,7 +38,8 @@ enum Deed {
 
 fn deeds() -> impl Strategy<Value = Vec<Deed>> {
     let deed = prop_oneof![
-        3 => (0usize..5).prop_map(Deed::Say),
+        3 => (0usize..6).prop_map(Deed::Say),
+        3 => Just(Deed::Again),
         3 => (0u8..2, 0u8..2).prop_map(|(trace, what)| Deed::Precheck(trace, what)),
         4 => (0u8..3, 0u8..2).prop_map(|(trace, what)| Deed::Request(trace, what)),
         4 => Just(Deed::Agree),
@@ -67,9 +70,13 @@ struct Witness {
     agreed: Vec<Value>,
     last: Option<(String, u8)>,
     runtime: Runtime,
+    words: Option<Request>,
+    said: usize,
 }
 
-const SAYS: [&str; 5] = [TRIP, CLAIM, "好的", "取消", "预算1500元"];
+/// A trip and a claim: one card comes after the other.
+const BOTH: &str = "申请出差：3月2日到3月5日去上海拜访客户，坐火车，预算1200元。报销打车费86.5元，日期2月20日，附件发票.pdf";
+const SAYS: [&str; 6] = [TRIP, CLAIM, BOTH, "好的", "取消", "预算1500元"];
 
 async fn happens(stage: &mut Stage, witness: &mut Witness, deed: Deed) {
     let runtime = witness.runtime;
@@ -79,8 +86,17 @@ async fn happens(stage: &mut Stage, witness: &mut Witness, deed: Deed) {
             if SAYS[nth] == "好的" {
                 witness.sees(stage).await;
             }
+            witness.said += 1;
             let request = asked(steward::state::RequestKind::Chat, SAYS[nth]);
+            let request = request.trace(format!("w{}", witness.said));
+            witness.words = Some(request.clone());
             drop(stage.clerk.request_on(runtime, &thread(), request).await);
+        }
+        // Whatever card there is by now, nobody has seen it.
+        Deed::Again => {
+            if let Some(request) = witness.words.clone() {
+                drop(stage.clerk.request_on(runtime, &thread(), request).await);
+            }
         }
         Deed::Precheck(trace, what) => {
             let request = wants(
@@ -110,7 +126,7 @@ async fn happens(stage: &mut Stage, witness: &mut Witness, deed: Deed) {
                     &json!({ "pending_interrupt": pending }),
                     reply == Reply::approve(),
                 );
-                drop(stage.clerk.confirm(runtime, &thread(), said).await);
+                drop(stage.clerk.confirm(runtime, &thread(), "ann", said).await);
             }
         }
         Deed::Forge(knows) => {
