@@ -33,7 +33,7 @@ impl App {
     /// it serves is [`Page::chat`], unless said otherwise.
     pub fn new(name: impl Into<String>, flags: Flags) -> Self {
         let name = name.into();
-        let belongings = Arc::new(Folders::new(flags.folder(&name)));
+        let belongings = Arc::new(Folders::among(flags.folder(&name)));
         Self {
             name,
             flags,
@@ -154,6 +154,7 @@ impl App {
                 let words = say.text.clone().unwrap_or_default();
                 self.speak_as_before(&agent, &words, screen).await?;
                 let talk = Talk::new(&agent, thread, self.again(" say"));
+                talk.refuse_silence(&say).await?;
                 talk.say(say, screen).await.map(drop)
             }
             Command::Serve {

@@ -17,7 +17,8 @@ use crate::told::Tell as _;
 /// - Each of them can be repeated after it was interrupted.
 #[async_trait]
 pub trait Belongings: Send + Sync {
-    /// Whether there is anything of this thread.
+    /// Whether there is anything that is of this thread and nobody else's. A thread without a log
+    /// is deleted only then.
     async fn exist(&self, thread: &ThreadId) -> Result<bool, BoxError>;
 
     /// Writes it into a folder, for the person to take along.
@@ -34,24 +35,40 @@ const _: Option<&dyn Belongings> = None;
 
 /// A folder for each thread, in one folder.
 #[derive(Debug, Clone)]
-pub struct Folders(PathBuf);
+pub struct Folders {
+    folder: PathBuf,
+    shared: bool,
+}
 
 impl Folders {
-    /// The folders in this one.
+    /// The folders in this one, which holds nothing else.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self(folder.into())
+        let folder = folder.into();
+        Self {
+            folder,
+            shared: false,
+        }
+    }
+
+    /// The folders in this one, which holds others, too: only the log of a thread tells which are
+    /// whose, so that without one none is a thread's.
+    pub(crate) fn among(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            shared: true,
+            ..Self::new(folder)
+        }
     }
 
     /// The folder of a thread.
     pub fn of(&self, thread: &ThreadId) -> PathBuf {
-        self.0.join(thread.as_str())
+        self.folder.join(thread.as_str())
     }
 }
 
 #[async_trait]
 impl Belongings for Folders {
     async fn exist(&self, thread: &ThreadId) -> Result<bool, BoxError> {
-        Ok(self.of(thread).exists())
+        Ok(!self.shared && self.of(thread).exists())
     }
 
     async fn export(&self, thread: &ThreadId, folder: &Path) -> Result<(), BoxError> {
@@ -99,6 +116,15 @@ fn copied(from: &Path, to: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn among_others_a_folder_alone_is_no_threads() {
+        let place = tempfile::tempdir().unwrap();
+        let name = ThreadId::new("files").unwrap();
+        std::fs::create_dir_all(place.path().join("files")).unwrap();
+        assert!(!Folders::among(place.path()).exist(&name).await.unwrap());
+        assert!(Folders::new(place.path()).exist(&name).await.unwrap());
+    }
 
     #[tokio::test]
     async fn a_folder_of_a_thread_is_copied_and_deleted_whole() {

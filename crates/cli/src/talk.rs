@@ -75,6 +75,21 @@ impl<'a, A: Agent> Talk<'a, A> {
         Ok(state)
     }
 
+    /// Refuses to say nothing where nothing is to go on with.
+    pub(crate) async fn refuse_silence(&self, say: &Say) -> Result<(), BoxError> {
+        if say.text.is_some() || say.first.is_some() || say.answer.is_some() {
+            return Ok(());
+        }
+        match self.agent.runner().standing(&self.thread).await? {
+            Standing::New | Standing::Idle => Err(Told::new(format!(
+                "there is nothing to say, and nothing to go on with; say what you want, as in: {} 'hello'",
+                self.again
+            ))
+            .into()),
+            _ => Ok(()),
+        }
+    }
+
     async fn work(&self, say: &mut Say, screen: &mut Screen) -> Result<Rest<A::State>, BoxError> {
         let runner = self.agent.runner();
         let mut ended = self.begin(say, screen).await?;
@@ -168,7 +183,6 @@ impl<'a, A: Agent> Talk<'a, A> {
         Ok(self.agent.runner().resume(&self.thread, answers))
     }
 
-    /// The thread waits; everything is stored.
     /// What comes of words under a card that the agent itself understands; none where it leaves
     /// them to the form of the card.
     pub(crate) async fn heard(
@@ -198,6 +212,7 @@ impl<'a, A: Agent> Talk<'a, A> {
         })
     }
 
+    /// The thread waits; everything is stored.
     fn park(&self, asked: &Interrupt, screen: &mut Screen) {
         let how = format!("{} --answer '{}'", self.again, reply::example(asked));
         let text = screen.lang.pick(

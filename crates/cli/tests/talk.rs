@@ -234,12 +234,19 @@ async fn threads_are_looked_at_copied_taken_along_and_removed() {
     assert!(!work.0.path().join("data/default").exists());
     assert!(!work.run(&["delete", "default", "--yes"]).await);
     assert_eq!(work.stands("other").await, asked);
+    // What has no log is no conversation, and may be what all of them share.
+    let shared = work.0.path().join("data/shared");
+    std::fs::create_dir(&shared).unwrap();
+    assert!(!work.run(&["delete", "shared", "--yes"]).await);
+    assert!(shared.exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_used_fails_and_begins_nothing() {
     let work = Work::new();
     assert!(!work.run(&["say", &"x".repeat(101)]).await);
+    assert_eq!(work.stands("default").await, (None, vec![]));
+    assert!(!work.run(&["say"]).await, "nothing is said");
     assert_eq!(work.stands("default").await, (None, vec![]));
     assert!(!work.run(&["--store", "ftp://host/x", "say", "hello"]).await);
     let missing = ["--base-url", "http://127.0.0.1:1", "--model", "m"];

@@ -2,7 +2,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use fugato::cli::{App, Command, Flags};
+use fugato::cli::{App, Command, Flags, Folders};
 use react::{Companion, Settings, tools};
 
 /// Talks, calculates, reads and writes files, and remembers what you ask it to.
@@ -38,7 +38,11 @@ async fn main() -> ExitCode {
         settings,
         command,
     } = Args::parse();
-    let app = App::new("react", flags).tool_words(tools::words);
+    // Beside the folders of files and notes, which all conversations share.
+    let own = Folders::new(flags.folder("react").join("conversations"));
+    let app = App::new("react", flags)
+        .tool_words(tools::words)
+        .belongings(own);
     app.run(command, async |open| {
         Companion::open(&settings, &open).await
     })

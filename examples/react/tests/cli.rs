@@ -69,6 +69,11 @@ fn one_thing_is_said_and_answered_and_can_be_looked_at() {
     );
     let threads = work.ok(&["threads"]);
     assert_eq!(threads, "default  finished  (17 + 25) * 2\n");
+    let silent = work.err(&["say"]);
+    assert!(
+        silent.contains("say what you want, as in: react say 'hello'"),
+        "{silent}"
+    );
     let other = Work::new();
     assert!(other.ok(&["graph"]).starts_with("flowchart"));
     assert!(
@@ -97,6 +102,35 @@ fn a_write_waits_until_the_person_agrees() {
     assert!(known.contains("我喝茶"), "{known}");
     let at_once = work.ok(&["--thread", "other", "say", "--yes", "write b.md: coffee"]);
     assert!(at_once.contains("b.md is written: 6 bytes"), "{at_once}");
+}
+
+#[test]
+fn deleting_leaves_what_all_conversations_share() {
+    let work = Work::new();
+    work.ok(&["say", "--yes", "write list.md: tea"]);
+    work.ok(&["say", "记住我喝茶"]);
+    let shared = ["files", "memory"];
+    for name in shared {
+        let told = work.err(&["delete", name, "--yes"]);
+        assert!(told.contains("nothing of a conversation"), "{told}");
+    }
+    // Not even a conversation of such a name takes them along.
+    for name in shared {
+        work.ok(&["--thread", name, "say", "1 + 1"]);
+        let deleted = work.ok(&["delete", name, "--yes"]);
+        assert_eq!(deleted, format!("deleted: {name}\n"));
+        assert!(work.0.path().join("react-data").join(name).is_dir());
+    }
+    let known = work.ok(&["--thread", "other", "say", "你记得喝茶吗"]);
+    assert!(known.contains("我喝茶"), "{known}");
+    // A deletion that was interrupted goes on, whether or not the log is still there.
+    let own = work.0.path().join("react-data/conversations/default");
+    for _ in 0..2 {
+        std::fs::create_dir_all(&own).unwrap();
+        work.ok(&["delete", "default", "--yes"]);
+        assert!(!own.exists());
+    }
+    assert_eq!(work.ok(&["threads"]), "other  finished  你记得喝茶吗\n");
 }
 
 #[test]
