@@ -115,7 +115,7 @@ impl Flags {
             flag("provider", "anthropic");
         }
         if let (Some(base_url), Some(model)) = (&self.base_url, &self.model) {
-            flag("base-url", base_url);
+            flag("base-url", &crate::without_password(base_url));
             flag("model", model);
         }
         if let Some(key_env) = &self.key_env {
@@ -145,6 +145,21 @@ pub fn thread_name(name: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_to_repeat_shows_no_secret() {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            flags: Flags,
+        }
+        let line = "x --store postgres://host/x?password=secret --base-url http://me:secret@host/v1?key=secret --model m";
+        let flags = <Line as clap::Parser>::parse_from(line.split(' ')).flags;
+        assert_eq!(
+            flags.again(THREAD),
+            " --store 'postgres://host/x?…' --base-url 'http://…@host/v1?…' --model 'm'"
+        );
+    }
 
     #[test]
     fn a_name_cannot_leave_its_folder() {

@@ -85,7 +85,8 @@ impl Server<'_> {
         let key = ApiKey::from_env(self.key_env.unwrap_or(default));
         match (key, self.key_env) {
             (None, Some(name)) => Err(Told::new(format!(
-                "the variable {name} is empty; it must hold the key of {server}"
+                "the variable {name} is empty; it must hold the key of {}",
+                crate::without_password(server)
             ))),
             (key, _) => Ok(key),
         }
@@ -125,6 +126,11 @@ mod tests {
         assert_eq!(
             model(missing).err().unwrap().to_string(),
             "the variable NO_SUCH_VARIABLE_HERE is empty; it must hold the key of http://127.0.0.1:1"
+        );
+        let secret = missing.replace("http://", "http://me:secret@");
+        assert_eq!(
+            model(&secret).err().unwrap().to_string(),
+            "the variable NO_SUCH_VARIABLE_HERE is empty; it must hold the key of http://…@127.0.0.1:1"
         );
     }
 }

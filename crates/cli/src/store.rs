@@ -120,11 +120,22 @@ fn allowed() -> String {
     allowed.join(", ")
 }
 
-/// An address as it can be shown.
+/// An address as it can be shown: what may be a secret, the user before the host and the query, is
+/// left out. A path is shown as it is.
 pub fn without_password(address: &str) -> String {
-    match (address.split_once("://"), address.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://…@{rest}"),
-        _ => address.to_owned(),
+    let Some((scheme, rest)) = address.split_once("://") else {
+        return address.to_owned();
+    };
+    // A password may hold whatever it likes, so the last `@` is what ends it.
+    let (user, place) = match rest.rsplit_once('@') {
+        // Here nobody can tell a user from a query.
+        Some((user, _)) if user.contains(['?', '#']) => return format!("{scheme}://…"),
+        Some((_, place)) => ("…@", place),
+        None => ("", rest),
+    };
+    match place.split_once(['?', '#']) {
+        Some((place, _)) => format!("{scheme}://{user}{place}?…"),
+        None => format!("{scheme}://{user}{place}"),
     }
 }
 
@@ -137,6 +148,23 @@ mod tests {
         let refused = open("ftp://me:secret@host/x", Path::new("."), true).await;
         let error = refused.err().unwrap().to_string();
         assert!(error.starts_with("--store ftp://…@host/x is no log: allowed are a path"));
+    }
+
+    #[test]
+    fn an_address_is_shown_without_its_secrets() {
+        for (address, shown) in [
+            ("deep/threads.db", "deep/threads.db"),
+            ("redis://host:1/0", "redis://host:1/0"),
+            ("mysql://me:se@cret@host/x", "mysql://…@host/x"),
+            ("postgres://host/x?password=secret", "postgres://host/x?…"),
+            ("postgres://host/x?password=se@cret", "postgres://…"),
+            (
+                "http://me:secret@host/v1?key=secret#a",
+                "http://…@host/v1?…",
+            ),
+        ] {
+            assert_eq!(without_password(address), shown);
+        }
     }
 
     #[tokio::test]
