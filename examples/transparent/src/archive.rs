@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeSet, HashMap},
     fs::{self, File, OpenOptions},
-    io::{self, BufRead as _, BufReader},
+    io::{self, BufRead as _, BufReader, Write as _},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -23,8 +23,9 @@ use tokio::sync::Notify;
 #[derive(Debug, Clone)]
 pub struct Archives {
     folder: PathBuf,
-    /// Up to where each archive is surely whole.
-    whole: Arc<tokio::sync::Mutex<HashMap<ThreadId, Seq>>>,
+    /// Up to where each archive is surely whole, as long as its file has this many bytes: others
+    /// may write and delete it, too.
+    whole: Arc<tokio::sync::Mutex<HashMap<ThreadId, (Seq, u64)>>>,
     due: Arc<Mutex<BTreeSet<ThreadId>>>,
     changed: Arc<Notify>,
 }
@@ -84,28 +85,40 @@ impl Archives {
         thread: &ThreadId,
     ) -> Result<usize, BoxError> {
         let mut whole = self.whole.lock().await;
-        let after = match whole.get(thread) {
-            Some(seq) => *seq,
-            None => self.mended(thread)?,
+        // What fails on the way leaves nothing that is trusted.
+        let (after, bytes) = match whole.remove(thread) {
+            Some(known) if self.bytes(thread)? == Some(known.1) => known,
+            _ => self.mended(thread)?,
         };
         let events = runner.events(thread, after);
         let events: Vec<Event> = events
             .filter(|event| std::future::ready(event.seq.is_some()))
             .collect()
             .await;
-        fs::create_dir_all(&self.folder)?;
-        let file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(self.path(thread))?;
-        let mut writer = ArchiveWriter::new(file);
         let (count, mut last) = (events.len(), after);
+        let mut writer = ArchiveWriter::new(vec![]);
         for event in events {
             last = event.seq.unwrap_or(last);
             writer.event(event)?;
         }
-        whole.insert(thread.clone(), last);
+        let lines = writer.into_inner();
+        fs::create_dir_all(&self.folder)?;
+        let mut file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(self.path(thread))?;
+        file.write_all(&lines)?;
+        whole.insert(thread.clone(), (last, bytes + lines.len() as u64));
         Ok(count)
+    }
+
+    /// How long the file of a conversation is; none if there is no file.
+    fn bytes(&self, thread: &ThreadId) -> io::Result<Option<u64>> {
+        match fs::metadata(self.path(thread)) {
+            Ok(found) => Ok(Some(found.len())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The same for all conversations of the store, if it can list them.
@@ -153,15 +166,16 @@ impl Archives {
     }
 
     /// Cuts off the last position of an archive, of which whoever died may have left out events or
-    /// half of a line, and says up to where it is whole.
-    fn mended(&self, thread: &ThreadId) -> io::Result<Seq> {
+    /// half of a line, and what two who wrote at once left behind it. Says up to where it is whole,
+    /// and how long it is then.
+    fn mended(&self, thread: &ThreadId) -> io::Result<(Seq, u64)> {
         let file = match OpenOptions::new()
             .read(true)
             .write(true)
             .open(self.path(thread))
         {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((0, 0)),
             Err(error) => return Err(error),
         };
         // Where each position begins; the last one is not trusted.
@@ -174,14 +188,14 @@ impl Archives {
                 Some(seq) if begins.last().is_none_or(|(last, _)| *last < seq) => {
                     begins.push((seq, at));
                 }
-                Some(_) => {}
-                None => break,
+                Some(seq) if begins.last().is_some_and(|(last, _)| *last == seq) => {}
+                _ => break,
             }
             at += line.len() as u64;
             line.clear();
         }
         let cut = begins.pop().map_or(0, |(_, at)| at);
         file.set_len(cut)?;
-        Ok(begins.last().map_or(0, |(seq, _)| *seq))
+        Ok((begins.last().map_or(0, |(seq, _)| *seq), cut))
     }
 }

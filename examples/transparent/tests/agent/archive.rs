@@ -65,6 +65,68 @@ async fn trn_11_whoever_dies_while_it_writes_leaves_nothing_out_and_nothing_twic
     Ok(())
 }
 
+#[tokio::test]
+async fn trn_11_an_archive_that_somebody_else_changed_is_mended() -> Done {
+    let stage = Stage::new(None);
+    let (archives, thread) = (&stage.deps.archives, &stage.thread);
+    let path = archives.path(thread);
+    let follow = async || archives.bring_up(&stage.runner, thread).await;
+    let whole = async || -> Result<bool, fugato::BoxError> {
+        let archive = archives.read(thread)?;
+        let there: Vec<Event> = archive.events().cloned().collect();
+        Ok(there == logged(&stage).await)
+    };
+    stage.say("hello").await;
+    follow().await?;
+
+    // Another process on the same folder has its own memory of how far the archive is.
+    let other = stage.restarted();
+    stage.say("hello again").await;
+    other.deps.archives.bring_up(&other.runner, thread).await?;
+    stage.say("and again").await;
+    follow().await?;
+    assert!(whole().await?, "two write");
+    other.deps.archives.bring_up(&other.runner, thread).await?;
+    assert!(whole().await?, "the other writes, too");
+
+    // Two wrote at the same time.
+    let twice = std::fs::read(&path)?;
+    let mut file = std::fs::OpenOptions::new().append(true).open(&path)?;
+    file.write_all(&twice)?;
+    stage.say("once more").await;
+    follow().await?;
+    assert!(whole().await?, "twice");
+
+    // It was cut, and it was deleted.
+    std::fs::File::options()
+        .write(true)
+        .open(&path)?
+        .set_len(9)?;
+    follow().await?;
+    assert!(whole().await?, "cut");
+    std::fs::remove_file(&path)?;
+    follow().await?;
+    assert!(whole().await?, "deleted");
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_11_an_archive_that_could_not_be_written_is_made_anew() -> Done {
+    let stage = Stage::new(None);
+    let (archives, thread) = (&stage.deps.archives, &stage.thread);
+    stage.say("hello").await;
+    archives.bring_up(&stage.runner, thread).await?;
+    let path = archives.path(thread);
+    let begun = std::fs::read(&path)?;
+    std::fs::remove_file(&path)?;
+    std::fs::create_dir(&path)?;
+    assert!(archives.bring_up(&stage.runner, thread).await.is_err());
+    std::fs::remove_dir(&path)?;
+    archives.bring_up(&stage.runner, thread).await?;
+    assert_eq!(std::fs::read(&path)?, begun);
+    Ok(())
+}
+
 #[test]
 fn every_thread_has_a_file_of_its_own() {
     let archives = transparent::archive::Archives::new("archives");
