@@ -1,10 +1,13 @@
 //! Times of jobs: cron expressions, and what people say in their place.
+mod said;
+
 use croner::{
     Cron,
     parser::{CronParser, Seconds, Year},
 };
 use fugato::state::Millis;
-use jiff::{SignedDuration, Timestamp, Zoned, tz::TimeZone};
+use jiff::{SignedDuration, Span, Timestamp, Zoned, tz::TimeZone};
+use said::{Said, Time};
 
 /// When a job is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +52,7 @@ fn parsed(schedule: &str) -> Result<Cron, croner::errors::CronError> {
 }
 
 /// The time that somebody's words name, said at this time in this zone: every day or on certain
-/// days, today, tomorrow or in a while.
+/// days, today, tomorrow or in a while. None if there is none, or more is said than is understood.
 pub fn of_words(text: &str, now: Millis, zone: &str) -> Option<When> {
     let zone = TimeZone::get(zone).unwrap_or_else(|_| TimeZone::system());
     let now = Timestamp::from_millisecond(now).ok()?;
@@ -57,36 +60,38 @@ pub fn of_words(text: &str, now: Millis, zone: &str) -> Option<When> {
 }
 
 fn at(text: &str, now: &Zoned) -> Option<When> {
-    let text = text.to_lowercase();
-    if let Some(wait) = wait(&text) {
-        let then = now.checked_add(wait).ok()?;
-        return Some(on(&then));
-    }
-    let (hour, minute) = clock(&text)?;
-    if let Some(days) = every(&text) {
-        let schedule = format!("{minute} {hour} * * {days}");
-        return Some(When {
-            schedule,
+    match said::read(&text.to_lowercase())? {
+        Said::In(seconds) => {
+            let wait = SignedDuration::from_secs(seconds);
+            Some(on(&now.checked_add(wait).ok()?))
+        }
+        // Midnight after a day of the week or month is none of cron's.
+        Said::Again(days, time) if time.next_day && days != "* * *" => None,
+        Said::Again(days, time) => Some(When {
+            schedule: format!("{} {} {days}", time.minute, time.hour),
             once: false,
-        });
+        }),
+        Said::Once(day, time) => once(day, time, now),
     }
-    let tomorrow = text.contains("明天") || text.contains("tomorrow");
-    let days = u8::from(tomorrow) + 2 * u8::from(text.contains("后天"));
-    let mut then = now
-        .checked_add(SignedDuration::from_hours(24 * i64::from(days)))
-        .ok()?;
-    then = then
+}
+
+/// The next such time, or that of the day that is named, if it is still to come.
+fn once(day: Option<i64>, time: Time, now: &Zoned) -> Option<When> {
+    let later = |then: &Zoned, days: i64| then.checked_add(Span::new().days(days)).ok();
+    let midday = later(now, day.unwrap_or(0) + i64::from(time.next_day))?;
+    let then = midday
         .with()
-        .hour(hour)
-        .minute(minute)
+        .hour(time.hour)
+        .minute(time.minute)
         .second(0)
         .subsec_nanosecond(0)
         .build()
         .ok()?;
-    if then <= *now {
-        then = then.checked_add(SignedDuration::from_hours(24)).ok()?;
+    match day {
+        _ if then > *now => Some(on(&then)),
+        Some(_) => None,
+        None => Some(on(&later(&then, 1)?)),
     }
-    Some(on(&then))
 }
 
 /// Once, to the second.
@@ -104,125 +109,6 @@ fn on(then: &Zoned) -> When {
         schedule,
         once: true,
     }
-}
-
-/// "in 10 minutes", 10分钟后.
-fn wait(text: &str) -> Option<SignedDuration> {
-    const UNITS: [(&str, i64); 10] = [
-        ("秒后", 1),
-        ("分钟后", 60),
-        ("小时后", 3600),
-        ("个小时后", 3600),
-        (" seconds", 1),
-        (" second", 1),
-        (" minutes", 60),
-        (" minute", 60),
-        (" hours", 3600),
-        (" hour", 3600),
-    ];
-    let (unit, seconds) = UNITS.into_iter().find(|(unit, _)| text.contains(unit))?;
-    let before = text.split(unit).next()?.trim_end();
-    if unit.starts_with(' ')
-        && !before
-            .trim_end_matches(|c: char| c.is_ascii_digit())
-            .trim_end()
-            .ends_with("in")
-    {
-        return None;
-    }
-    Some(SignedDuration::from_secs(
-        last_number(before)?.checked_mul(seconds)?,
-    ))
-}
-
-/// The days of the week of what comes again; none if it does not.
-fn every(text: &str) -> Option<&'static str> {
-    const DAYS: [(&str, &str); 9] = [
-        ("工作日/weekday", "1-5"),
-        ("每周一/every monday", "1"),
-        ("每周二/every tuesday", "2"),
-        ("每周三/every wednesday", "3"),
-        ("每周四/every thursday", "4"),
-        ("每周五/every friday", "5"),
-        ("每周六/every saturday", "6"),
-        ("每周日/每周天/every sunday", "0"),
-        ("每天/每日/every day/daily/every morning", "*"),
-    ];
-    let says = |names: &str| names.split('/').any(|name| text.contains(name));
-    let found = DAYS.into_iter().find(|(names, _)| says(names));
-    found.map(|(_, days)| days)
-}
-
-/// The time of day: 8:30, 8点半, 下午3点, 3 pm.
-fn clock(text: &str) -> Option<(i8, i8)> {
-    let colon = text
-        .split_once([':', '：'])
-        .and_then(|(before, after)| Some((last_number(before)?, first_number(after)?)));
-    let point = || {
-        let (before, after) = text.split_once(['点', '時'])?;
-        let minute = if after.starts_with('半') {
-            30
-        } else {
-            first_number(after).unwrap_or(0)
-        };
-        Some((last_number(before)?, minute))
-    };
-    let half = || {
-        let (before, _) = text
-            .split_once(" pm")
-            .or_else(|| text.split_once("pm"))
-            .or_else(|| text.split_once(" am"))
-            .or_else(|| text.split_once("am"))?;
-        Some((last_number(before)?, 0))
-    };
-    let (hour, minute) = colon.or_else(point).or_else(half)?;
-    let later = [
-        "下午",
-        "晚上",
-        "傍晚",
-        "pm",
-        "in the evening",
-        "in the afternoon",
-    ];
-    let later = hour < 12 && later.iter().any(|word| text.contains(word));
-    let hour = i8::try_from(hour + if later { 12 } else { 0 }).ok()?;
-    let minute = i8::try_from(minute).ok()?;
-    ((0..24).contains(&hour) && (0..60).contains(&minute)).then_some((hour, minute))
-}
-
-/// The number with which a text ends, also in Chinese up to 12.
-fn last_number(text: &str) -> Option<i64> {
-    const CHINESE: [(&str, i64); 13] = [
-        ("十二", 12),
-        ("十一", 11),
-        ("十", 10),
-        ("九", 9),
-        ("八", 8),
-        ("七", 7),
-        ("六", 6),
-        ("五", 5),
-        ("四", 4),
-        ("三", 3),
-        ("两", 2),
-        ("二", 2),
-        ("一", 1),
-    ];
-    let text = text.trim_end();
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_digit());
-    let number = text.get(digits.len()..).unwrap_or_default();
-    if number.is_empty() {
-        return CHINESE
-            .into_iter()
-            .find(|(word, _)| text.ends_with(word))
-            .map(|(_, number)| number);
-    }
-    number.parse().ok()
-}
-
-fn first_number(text: &str) -> Option<i64> {
-    let text = text.trim_start();
-    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    text.get(..text.len() - rest.len())?.parse().ok()
 }
 
 #[cfg(test)]
@@ -245,6 +131,34 @@ mod tests {
             ("remind me at 3 pm", "0 0 15 22 11 * 2026", true),
             ("10分钟后提醒我", "0 10 12 22 11 * 2026", true),
             ("remind me in 90 seconds", "30 1 12 22 11 * 2026", true),
+            ("remind me at 12 am", "0 0 0 23 11 * 2026", true),
+            (
+                "remind me tomorrow at 12:30 pm",
+                "0 30 12 23 11 * 2026",
+                true,
+            ),
+            ("晚上12点提醒我睡觉", "0 0 0 23 11 * 2026", true),
+            ("明天晚上12点提醒我", "0 0 0 24 11 * 2026", true),
+            ("每天晚上12点提醒我", "0 0 * * *", false),
+            ("中午1点提醒我", "0 0 13 22 11 * 2026", true),
+            ("每周一三五8点提醒我跑步", "0 8 * * 1,3,5", false),
+            ("每周一、周三和周日早上8点提醒我", "0 8 * * 1,3,0", false),
+            ("每周一到周五8点一刻提醒我", "15 8 * * 1,2,3,4,5", false),
+            ("每周一三点提醒我", "0 3 * * 1", false),
+            ("每周二十点提醒我", "0 10 * * 2", false),
+            ("每月1号8点提醒我交房租", "0 8 1 * *", false),
+            ("every weekend at 9:00", "0 9 * * 6,0", false),
+            ("每个周末9点提醒我", "0 9 * * 6,0", false),
+            ("every monday and friday at 9:00", "0 9 * * 1,5", false),
+            ("every evening at 9:30 write my diary", "30 21 * * *", false),
+            ("五点四十五分提醒我", "0 45 5 23 11 * 2026", true),
+            ("明早8点提醒我", "0 0 8 23 11 * 2026", true),
+            ("后天8点提醒我", "0 0 8 24 11 * 2026", true),
+            ("今天晚上8点提醒我明天带伞", "0 0 20 22 11 * 2026", true),
+            ("3个小时后提醒我", "0 0 15 22 11 * 2026", true),
+            ("一个半小时后提醒我", "0 30 13 22 11 * 2026", true),
+            ("1小时30分钟后提醒我", "0 30 13 22 11 * 2026", true),
+            ("半小时后提醒我", "0 30 12 22 11 * 2026", true),
         ] {
             let when = When {
                 schedule: schedule.into(),
@@ -259,6 +173,31 @@ mod tests {
             "in the hours",
             "：",
             "点",
+            // What is understood only in part.
+            "1.5小时后提醒我",
+            "3天后8点提醒我",
+            "每小时提醒我喝水",
+            "每两周周一8点提醒我",
+            "每周8点提醒我",
+            "每年1月1日8点提醒我",
+            "下周三8点提醒我",
+            "周三8点提醒我",
+            "12月25日8点提醒我",
+            "每周五晚上12点提醒我",
+            "晚上2点提醒我",
+            "今天8点提醒我",
+            "8点和20点提醒我",
+            "差5分8点提醒我",
+            "会议8点，提前10分钟提醒我",
+            "next friday at 9:00",
+            "on december 25 at 9:00",
+            "on the 5th at 9:00",
+            "every other day at 9:00",
+            "every day except sunday at 9:00",
+            "every 2 hours at 9:00",
+            "in 3 days at 9:00",
+            "10 minutes before 9:00",
+            "2026-12-25 9:00",
         ] {
             assert_eq!(at(text, &sunday_noon()), None, "{text}");
         }

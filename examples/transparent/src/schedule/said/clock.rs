@@ -1,0 +1,258 @@
+//! Times of day, and how long to wait.
+use super::{after, digit, number};
+
+/// A time of day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Time {
+    pub(crate) hour: i8,
+    pub(crate) minute: i8,
+    /// It is midnight at the end of the day that is named.
+    pub(crate) next_day: bool,
+}
+
+/// Which half or quarter of a day is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Am,
+    Pm,
+    Dawn,
+    Morning,
+    Noon,
+    Afternoon,
+    Evening,
+}
+
+const PARTS: [(&str, Part); 17] = [
+    ("凌晨", Part::Dawn),
+    ("早上", Part::Morning),
+    ("早晨", Part::Morning),
+    ("清晨", Part::Morning),
+    ("上午", Part::Morning),
+    ("今早", Part::Morning),
+    ("明早", Part::Morning),
+    ("每早", Part::Morning),
+    ("中午", Part::Noon),
+    ("下午", Part::Afternoon),
+    ("傍晚", Part::Afternoon),
+    ("晚", Part::Evening),
+    ("夜", Part::Evening),
+    ("afternoon", Part::Afternoon),
+    ("evening", Part::Evening),
+    ("night", Part::Evening),
+    ("morning", Part::Morning),
+];
+
+/// Where the only time of day stands, and which it is; none if there is none, or several.
+pub(super) fn find(text: &str) -> Option<(usize, Time)> {
+    let mut found = None;
+    let mut skip = 0;
+    for (at, _) in text.char_indices() {
+        if at < skip || !begins(text.get(..at)?, text.get(at..)?) {
+            continue;
+        }
+        let Some((hour, minute, rest)) = clock(text.get(at..)?) else {
+            continue;
+        };
+        skip = text.len() - rest.len();
+        if found.is_some() {
+            return None;
+        }
+        let (hour, next_day) = hour_of(part(text, at, rest), hour)?;
+        if !(0..60).contains(&minute) {
+            return None;
+        }
+        let (hour, minute) = (i8::try_from(hour).ok()?, i8::try_from(minute).ok()?);
+        let time = Time {
+            hour,
+            minute,
+            next_day,
+        };
+        found = Some((at, time));
+    }
+    found
+}
+
+/// Whether a number of its own begins between these: no part of another, and no day of a week.
+fn begins(before: &str, text: &str) -> bool {
+    let last = before.chars().next_back();
+    if text.starts_with(|c: char| c.is_ascii_digit()) {
+        return !last.is_some_and(|c| c.is_ascii_digit() || matches!(c, '.' | ':' | '：'));
+    }
+    let a_little =
+        text.starts_with("一点") && last.is_some_and(|c| "早快慢有多少好大小差".contains(c));
+    let of_week = last.is_some_and(|c| "周期拜".contains(c));
+    text.starts_with(|c| digit(c).is_some()) && !a_little && !of_week
+}
+
+/// The hour and minute with which a text begins, as they are said: 8:30, 8点半, 3 pm.
+fn clock(text: &str) -> Option<(i64, i64, &str)> {
+    let (hour, rest) = number(text)?;
+    if let Some(minutes) = after(rest, &[":", "："]) {
+        let (minute, rest) = number(minutes)?;
+        let exact = minutes.len() - rest.len() == 2 && !rest.starts_with([':', '：']);
+        return exact.then_some((hour, minute, rest));
+    }
+    if let Some(rest) = after(rest, &["点", "點", "時", "时"]) {
+        let (minute, rest) = minutes(rest)?;
+        return Some((hour, minute, rest));
+    }
+    let said = half(rest).is_some() || rest.trim_start().starts_with("o'clock");
+    said.then_some((hour, 0, rest))
+}
+
+/// The minutes behind 点.
+fn minutes(text: &str) -> Option<(i64, &str)> {
+    const NAMED: [(&str, i64); 4] = [("半", 30), ("一刻", 15), ("1刻", 15), ("三刻", 45)];
+    for (name, minute) in NAMED {
+        if let Some(rest) = text.strip_prefix(name) {
+            return Some((minute, rest));
+        }
+    }
+    if text.starts_with(['差', '过']) {
+        return None;
+    }
+    let Some((minute, rest)) = number(text) else {
+        return Some((0, text));
+    };
+    if let Some(rest) = rest.strip_prefix('分') {
+        return Some((minute, rest));
+    }
+    let said = text.get(..text.len() - rest.len())?.chars().count();
+    match (said, text.starts_with(|c: char| c.is_ascii_digit())) {
+        (2.., _) => Some((minute, rest)),
+        // A single digit may begin the next word, as in 8点一起吃饭; 8点5 is nothing.
+        (_, false) => Some((0, text)),
+        (_, true) => Some((i64::MAX, rest)),
+    }
+}
+
+/// Before or after noon, right behind a time.
+fn half(rest: &str) -> Option<Part> {
+    const HALVES: [(&str, Part); 4] = [
+        ("am", Part::Am),
+        ("a.m", Part::Am),
+        ("pm", Part::Pm),
+        ("p.m", Part::Pm),
+    ];
+    let rest = rest.trim_start();
+    HALVES.into_iter().find_map(|(name, part)| {
+        let rest = rest.strip_prefix(name)?;
+        (!rest.starts_with(|c: char| c.is_ascii_alphanumeric())).then_some(part)
+    })
+}
+
+/// The part of the day that is meant: as it stands right behind, right before, or elsewhere. In
+/// Chinese it is said before; what comes behind is of what is to be done.
+fn part(text: &str, at: usize, rest: &str) -> Option<Part> {
+    let before = text.get(..at)?;
+    let last = PARTS
+        .into_iter()
+        .filter_map(|(word, part)| Some((before.rfind(word)? + word.len(), part)))
+        .max_by_key(|(end, _)| *end)
+        .map(|(_, part)| part);
+    let english = || {
+        let tells = ["in the ", "at ", "to", "this ", "tomorrow "];
+        let mut words = PARTS.into_iter().filter(|(word, _)| word.is_ascii());
+        words.find_map(|(word, part)| {
+            let said = tells
+                .iter()
+                .any(|tell| rest.contains(&format!("{tell}{word}")));
+            said.then_some(part)
+        })
+    };
+    half(rest).or(last).or_else(english)
+}
+
+/// The hour that is meant, and whether it is midnight at the end of the day.
+fn hour_of(part: Option<Part>, hour: i64) -> Option<(i64, bool)> {
+    let hour = match (part, hour) {
+        (Some(Part::Evening), 0 | 12) => return Some((0, true)),
+        (None | Some(Part::Pm | Part::Afternoon), 12) => 12,
+        (Some(Part::Am | Part::Dawn), 12) => 0,
+        (None, 0..=23)
+        | (Some(Part::Am | Part::Morning), 0..=11)
+        | (Some(Part::Dawn), 0..=6)
+        | (Some(Part::Noon), 10..=13)
+        | (Some(Part::Pm | Part::Afternoon), 13..=23)
+        | (Some(Part::Evening), 17..=23) => hour,
+        (Some(Part::Pm | Part::Afternoon), 1..=11)
+        | (Some(Part::Noon), 1..=2)
+        | (Some(Part::Evening), 5..=11) => hour + 12,
+        _ => return None,
+    };
+    Some((hour, false))
+}
+
+/// Where it is said in how many seconds, and in how many: in 10 minutes, 一个半小时后.
+pub(super) fn wait(text: &str) -> Option<(usize, i64)> {
+    let chinese = text.char_indices().find_map(|(at, _)| {
+        let last = text.get(..at)?.chars().next_back();
+        let inside = last.is_some_and(|c| c.is_ascii_digit() || c == '.' || digit(c).is_some());
+        let seconds = amounts(text.get(at..)?)?;
+        (!inside).then_some((at, seconds))
+    });
+    chinese.or_else(|| {
+        let starts = text.match_indices("in ").map(|(at, _)| at);
+        let own = |at: &usize| {
+            let before = text.get(..*at).unwrap_or_default();
+            !before.ends_with(|c: char| c.is_alphanumeric())
+        };
+        starts
+            .filter(own)
+            .find_map(|at| Some((at, english_wait(text.get(at + 3..)?)?)))
+    })
+}
+
+/// 1小时30分钟后.
+fn amounts(text: &str) -> Option<i64> {
+    const UNITS: [(&[&str], i64); 3] = [
+        (&["秒钟", "秒"], 1),
+        (&["分钟", "分"], 60),
+        (&["小时", "钟头"], 3600),
+    ];
+    let (mut rest, mut sum) = (text, 0_i64);
+    loop {
+        let halves = match number(rest) {
+            Some((whole, behind)) => {
+                let behind = behind.strip_prefix('个').unwrap_or(behind);
+                let half = behind.strip_prefix('半');
+                rest = half.unwrap_or(behind);
+                whole
+                    .checked_mul(2)?
+                    .checked_add(i64::from(half.is_some()))?
+            }
+            None => {
+                rest = rest.strip_prefix('半')?;
+                rest = rest.strip_prefix('个').unwrap_or(rest);
+                1
+            }
+        };
+        let (behind, seconds) = UNITS
+            .into_iter()
+            .find_map(|(names, seconds)| Some((after(rest, names)?, seconds)))?;
+        sum = sum.checked_add(halves.checked_mul(seconds)? / 2)?;
+        if after(behind, &["后", "之后", "以后", "过后"]).is_some() {
+            return Some(sum);
+        }
+        rest = behind;
+    }
+}
+
+/// What comes behind "in": 10 minutes, and no more.
+fn english_wait(text: &str) -> Option<i64> {
+    let (count, rest) = number(text)?;
+    let rest = rest.strip_prefix(' ')?;
+    let end = rest.find(|c: char| !c.is_ascii_alphabetic());
+    let (unit, rest) = rest.split_at(end.unwrap_or(rest.len()));
+    let seconds = match unit {
+        "second" | "seconds" => 1,
+        "minute" | "minutes" => 60,
+        "hour" | "hours" => 3600,
+        _ => return None,
+    };
+    let more = rest.trim_start().strip_prefix("and ").unwrap_or_default();
+    if number(more).is_some() || more.starts_with("a half") {
+        return None;
+    }
+    count.checked_mul(seconds)
+}
