@@ -2,18 +2,42 @@
 use std::{fs, io, path::Path};
 
 use async_trait::async_trait;
-use fugato::{BoxError, cli::Belongings, state::ThreadId};
+use fugato::{
+    BoxError,
+    cli::{App, Belongings, Flags},
+    state::ThreadId,
+};
 
-use crate::archive::Archives;
+use crate::{
+    archive::Archives,
+    open::{archives, jobs},
+};
+
+/// What belongs to the conversations that these flags lead to.
+#[derive(Debug)]
+pub struct Kept {
+    archives: Archives,
+    app: App,
+}
+
+impl Kept {
+    /// What lies where these flags say.
+    pub fn new(flags: Flags) -> Self {
+        Self {
+            archives: archives(&flags.folder("transparent")),
+            app: App::new("transparent", flags),
+        }
+    }
+}
 
 #[async_trait]
-impl Belongings for Archives {
+impl Belongings for Kept {
     async fn exist(&self, thread: &ThreadId) -> Result<bool, BoxError> {
-        Ok(self.path(thread).exists())
+        Ok(self.archives.path(thread).exists())
     }
 
     async fn export(&self, thread: &ThreadId, folder: &Path) -> Result<(), BoxError> {
-        let path = self.path(thread);
+        let path = self.archives.path(thread);
         if path.exists() {
             fs::create_dir_all(folder)?;
             fs::copy(path, folder.join("archive.jsonl"))?;
@@ -21,13 +45,18 @@ impl Belongings for Archives {
         Ok(())
     }
 
-    /// A copy has a log of its own, from which its archive is made.
+    /// A copy has a log of its own, from which its archive is made. Its jobs are not copied: they
+    /// would be done twice.
     async fn copy(&self, _: &ThreadId, _: &ThreadId) -> Result<(), BoxError> {
         Ok(())
     }
 
     async fn delete(&self, thread: &ThreadId) -> Result<(), BoxError> {
-        match fs::remove_file(self.path(thread)) {
+        // Jobs are kept beside the logs; where there are none, there is no job either.
+        if let Ok(open) = self.app.open_to_read().await {
+            jobs(open.docs).delete_of(thread.as_str()).await?;
+        }
+        match fs::remove_file(self.archives.path(thread)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
             _ => Ok(()),
         }

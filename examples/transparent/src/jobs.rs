@@ -6,8 +6,8 @@ use fugato::{
     graph::digest,
     state::Millis,
     store::{
-        Doc, DocFilter, DocKey, DocStore, DocStoreExt as _, DocWrite, Namespace, Precondition,
-        StoreErrorKind,
+        DocFilter, DocKey, DocStore, DocStoreExt as _, DocWrite, Namespace, Precondition,
+        StoreErrorKind, Version,
     },
 };
 use jiff::tz::TimeZone;
@@ -196,16 +196,36 @@ impl Jobs {
         Ok(jobs)
     }
 
+    /// Removes the jobs that were made in this conversation.
+    pub async fn delete_of(&self, thread: &str) -> Result<(), NoJob> {
+        for job in self.all().await? {
+            if job.thread == thread {
+                self.docs.delete(&space()?, &name(&job.id)?).await?;
+                self.changed.notify_one();
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a job is there as it was read: nobody has cancelled or done it meanwhile.
+    pub async fn stands(&self, job: &Job) -> Result<bool, NoJob> {
+        Ok(self.found(job).await?.is_some())
+    }
+
+    /// The version of a job that is there as it was read.
+    async fn found(&self, job: &Job) -> Result<Option<Version>, NoJob> {
+        let there = self.docs.get(&space()?, &name(&job.id)?).await?;
+        let same = there.filter(|doc| Job::deserialize(&doc.value).ok().as_ref() == Some(job));
+        Ok(same.map(|doc| doc.version))
+    }
+
     /// A job was done: it is due the next time after now, or gone. What somebody else has changed
     /// or cancelled meanwhile stays so.
     pub async fn fired(&self, job: &Job) -> Result<(), NoJob> {
         let key = name(&job.id)?;
-        let Some(Doc { value, version, .. }) = self.docs.get(&space()?, &key).await? else {
+        let Some(version) = self.found(job).await? else {
             return Ok(());
         };
-        if Job::deserialize(value).ok().as_ref() != Some(job) {
-            return Ok(());
-        }
         let now = self.now().max(job.due);
         let due = schedule::next(&job.wish.schedule, now, &self.zone)?.filter(|_| !job.wish.once);
         let write = match due {

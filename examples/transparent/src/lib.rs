@@ -2,7 +2,7 @@
 
 pub mod agent;
 pub mod archive;
-mod belongings;
+pub mod belongings;
 pub mod clockwork;
 pub mod command;
 pub mod deps;

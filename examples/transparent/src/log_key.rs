@@ -2,6 +2,8 @@
 
 /// A job ran and failed.
 pub(crate) const A_JOB_FAILED: &str = "a job failed";
+/// A job could not be done yet; it is tried again.
+pub(crate) const A_JOB_WAITS: &str = "a job waits";
 /// A plugin does not run, and why.
 pub(crate) const A_PLUGIN_DOES_NOT_RUN: &str = "a plugin does not run";
 /// What happened could not be written to an archive yet.

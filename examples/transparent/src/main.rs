@@ -3,6 +3,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use fugato::cli::{App, Command, Flags};
+use transparent::belongings::Kept;
 
 /// Finds, remembers, reminds and calls tools, and shows every step of it.
 ///
@@ -20,7 +21,7 @@ struct Args {
 #[tokio::main]
 async fn main() -> ExitCode {
     let args = Args::parse();
-    let archives = transparent::open::archives(&args.flags.folder("transparent"));
-    let app = App::new("transparent", args.flags).belongings(archives);
+    let kept = Kept::new(args.flags.clone());
+    let app = App::new("transparent", args.flags).belongings(kept);
     app.run(args.command, transparent::open::open).await
 }

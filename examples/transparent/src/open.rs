@@ -56,7 +56,7 @@ pub async fn open(open: Opened) -> Result<Served, BoxError> {
     Ok(Served::new(runner, open.lang))
 }
 
-fn jobs(docs: Arc<dyn DocStore>) -> Jobs {
+pub(crate) fn jobs(docs: Arc<dyn DocStore>) -> Jobs {
     Jobs::new(docs, TimeZone::system(), Arc::new(now))
 }
 

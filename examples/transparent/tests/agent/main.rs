@@ -4,6 +4,7 @@ mod common;
 
 mod archive;
 mod crashes;
+mod due;
 mod jobs;
 mod memory;
 mod repair;

@@ -1,0 +1,247 @@
+//! Jobs whose time comes while something is in the way.
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use clap::Parser as _;
+use fugato::{
+    MemoryLog, Runner, RunnerOptions, StoreError, ThreadId,
+    cli::{App, Belongings as _, Flags, Lang},
+    graph::{RunErrorKind, Standing, machine::Fact},
+    state::Seq,
+    store::{Appended, Commit, Head, LeaseRequest, Leased, Record, StoreErrorKind, ThreadLog},
+};
+use jiff::tz::TimeZone;
+use transparent::{
+    agent::{Agent, Request, Update},
+    belongings::Kept,
+    clockwork::{Clockwork, thread_of},
+    graph::{budgets, graph},
+    jobs::{Job, Jobs, NoJob, Wish},
+};
+
+use crate::common::{Done, NOON, Stage};
+
+const HALF_PAST: &str = "30 12 * * *";
+const HALF_AN_HOUR: i64 = 30 * 60 * 1000;
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+fn clockwork(stage: &Stage, runner: &Runner<Agent>) -> Clockwork {
+    let deps = &stage.deps;
+    Clockwork::new(runner.clone(), deps.jobs.clone(), deps.archives.clone())
+}
+
+async fn made(stage: &Stage, key: &str, schedule: &str, task: &str) -> Result<Job, NoJob> {
+    let wish = Wish {
+        schedule: schedule.into(),
+        task: task.into(),
+        once: schedule != HALF_PAST,
+    };
+    Ok(stage.deps.jobs.create(key, "desk", Lang::En, wish).await?)
+}
+
+/// How many runs of a thread have begun.
+async fn begun(stage: &Stage, thread: &ThreadId) -> Result<usize, fugato::BoxError> {
+    let history = stage.runner.history(thread, 1, 1000).await?;
+    let begun = history
+        .iter()
+        .filter(|entry| matches!(entry.fact, Fact::Started { .. }));
+    Ok(begun.count())
+}
+
+/// A log that does not answer while it is down.
+#[derive(Clone, Default)]
+struct Flaky {
+    log: Arc<MemoryLog>,
+    down: Arc<AtomicBool>,
+    /// Begins to be down after a run has begun.
+    dies: Arc<AtomicBool>,
+}
+
+impl Flaky {
+    fn up(&self) -> Result<(), StoreError> {
+        if self.down.load(Ordering::SeqCst) {
+            return Err(StoreError::new(StoreErrorKind::Unavailable, "ask"));
+        }
+        Ok(())
+    }
+
+    fn runner(&self, stage: &Stage) -> Runner<Agent> {
+        let graph = graph(&stage.deps).expect("the wiring is checked");
+        let options = RunnerOptions::default().lease(Duration::from_millis(300));
+        Runner::on_log(graph, Arc::new(self.clone())).options(budgets(options))
+    }
+}
+
+#[async_trait]
+impl ThreadLog for Flaky {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+        self.up()?;
+        let done = self.log.append(thread, commit).await;
+        if self.dies.swap(false, Ordering::SeqCst) {
+            self.down.store(true, Ordering::SeqCst);
+        }
+        done
+    }
+
+    async fn read(
+        &self,
+        thread: &ThreadId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<(Seq, Record)>, StoreError> {
+        self.up()?;
+        self.log.read(thread, from, limit).await
+    }
+
+    async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
+        self.log.head(thread).await
+    }
+
+    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+        self.up()?;
+        self.log.lease(request).await
+    }
+}
+
+#[tokio::test]
+async fn trn_8_a_job_whose_store_is_down_is_done_when_it_is_back() -> Done {
+    let stage = Stage::new(None);
+    stage.say("hello").await;
+    let job = made(&stage, "k", "0 30 12 22 11 * 2026", "stretch").await?;
+    stage.clock.store(NOON + HALF_AN_HOUR, Ordering::SeqCst);
+    let log = Flaky {
+        log: stage.log.clone(),
+        ..Flaky::default()
+    };
+    let runner = log.runner(&stage);
+    log.down.store(true, Ordering::SeqCst);
+    let soon = clockwork(&stage, &runner).fire().await?;
+    assert!(soon <= Duration::from_secs(2), "{soon:?}");
+    assert_eq!(stage.deps.jobs.all().await?, [job.clone()]);
+    log.down.store(false, Ordering::SeqCst);
+    clockwork(&stage, &runner).fire().await?;
+    assert_eq!(begun(&stage, &ThreadId::new(thread_of(&job))?).await?, 1);
+    assert!(stage.deps.jobs.all().await?.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_8_a_job_that_nobody_answered_runs_again_the_next_day() -> Done {
+    let stage = Stage::new(None);
+    stage.say("hello").await;
+    let job = made(&stage, "k", HALF_PAST, "take a photo").await?;
+    let thread = ThreadId::new(thread_of(&job))?;
+    for day in 0..2 {
+        let time = NOON + HALF_AN_HOUR + day * DAY;
+        stage.clock.store(time, Ordering::SeqCst);
+        clockwork(&stage, &stage.runner).fire().await?;
+        let standing = stage.runner.standing(&thread).await?;
+        assert!(matches!(standing, Standing::Waiting(_)), "{standing:?}");
+        let agent = stage.runner.state(&thread).await?.ok_or("it ran")?;
+        assert_eq!(agent.turn.began_at, time);
+    }
+    assert_eq!(begun(&stage, &thread).await?, 2);
+    assert_eq!(stage.deps.jobs.all().await?[0].fired, 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_8_what_a_crash_left_of_an_earlier_time_is_ended_first() -> Done {
+    let stage = Stage::new(None);
+    stage.say("hello").await;
+    let job = made(&stage, "k", HALF_PAST, "stretch").await?;
+    let thread = ThreadId::new(thread_of(&job))?;
+    let log = Flaky {
+        log: stage.log.clone(),
+        ..Flaky::default()
+    };
+    log.dies.store(true, Ordering::SeqCst);
+    let earlier = Update::Asked(Request::of_job("job-of-yesterday", "drink"));
+    let died = log.runner(&stage).start(&thread, vec![earlier]).await;
+    let kind = died.err().map(|error| error.kind);
+    assert_eq!(kind, Some(RunErrorKind::Store(StoreErrorKind::Unavailable)));
+    let standing = stage.runner.standing(&thread).await?;
+    assert!(matches!(standing, Standing::Unfinished), "{standing:?}");
+
+    stage.clock.store(NOON + HALF_AN_HOUR, Ordering::SeqCst);
+    // The lease of whoever died ends after a while.
+    while stage.deps.jobs.all().await?[0].fired == 0 {
+        clockwork(&stage, &stage.runner).fire().await?;
+        tokio::task::yield_now().await;
+    }
+    let said = stage.runner.state(&thread).await?.ok_or("it ran")?;
+    let said = said.conversation.history.iter();
+    let said: Vec<&str> = said.map(|message| message.content.as_str()).collect();
+    assert_eq!((said.len(), said[0], said[2]), (4, "drink", "stretch"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_8_jobs_end_with_their_conversation() -> Done {
+    let stage = Stage::new(None);
+    stage.say("hello").await;
+    let job = made(&stage, "k", HALF_PAST, "stretch").await?;
+    let admin = stage.runner.admin().ok_or("the log has one")?;
+    admin.remove(&stage.thread).await?;
+    stage.clock.store(NOON + HALF_AN_HOUR, Ordering::SeqCst);
+    clockwork(&stage, &stage.runner).fire().await?;
+    let thread = ThreadId::new(thread_of(&job))?;
+    assert!(
+        stage.runner.state(&thread).await?.is_none(),
+        "it did not run"
+    );
+    assert!(stage.deps.jobs.all().await?.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_8_a_job_that_is_cancelled_while_another_runs_does_not_run() -> Done {
+    let stage = Stage::new(None);
+    stage.say("hello").await;
+    let job = made(&stage, "k", HALF_PAST, "stretch").await?;
+    let cancels = format!("cancel job {}", job.id);
+    made(&stage, "c", "0 20 12 22 11 * 2026", &cancels).await?;
+    stage.clock.store(NOON + HALF_AN_HOUR, Ordering::SeqCst);
+    clockwork(&stage, &stage.runner).fire().await?;
+    let thread = ThreadId::new(thread_of(&job))?;
+    assert!(
+        stage.runner.state(&thread).await?.is_none(),
+        "it did not run"
+    );
+    assert!(stage.deps.jobs.all().await?.is_empty());
+    Ok(())
+}
+
+#[derive(clap::Parser)]
+struct Args {
+    #[command(flatten)]
+    flags: Flags,
+}
+
+#[tokio::test]
+async fn trn_8_whoever_deletes_a_conversation_deletes_its_jobs_and_no_others() -> Done {
+    let folder = tempfile::tempdir()?;
+    let dir = folder.path().to_string_lossy();
+    let flags = Args::try_parse_from(["x", "--dir", &*dir])?.flags;
+    let docs = App::new("transparent", flags.clone()).open().await?.docs;
+    let jobs = Jobs::new(docs, TimeZone::UTC, Arc::new(|| NOON));
+    let wish = Wish {
+        schedule: HALF_PAST.into(),
+        task: "stretch".into(),
+        once: false,
+    };
+    jobs.create("k", "desk", Lang::En, wish.clone()).await?;
+    let other = jobs.create("o", "other", Lang::En, wish).await?;
+    let kept = Kept::new(flags);
+    for _ in 0..2 {
+        kept.delete(&ThreadId::new("desk")?).await?;
+        assert_eq!(jobs.all().await?, [other.clone()]);
+    }
+    Ok(())
+}
