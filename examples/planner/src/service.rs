@@ -180,11 +180,18 @@ impl Planner {
         text: &str,
     ) -> Result<Run<Session>, Unreplied> {
         // A crash has left it; what was begun comes first.
-        if let Standing::Unfinished = self.runner.standing(thread).await? {
-            self.runner.recover(thread).await?;
-        }
+        let recovered = match self.runner.standing(thread).await? {
+            Standing::Unfinished => Some(self.runner.recover(thread).await?),
+            _ => None,
+        };
         match self.heard(thread, text).await? {
-            Heard::Answer(answers) => return Ok(self.runner.resume(thread, answers)),
+            Heard::Answer(answers) => {
+                // Nobody has seen what it came to: these words cannot be the answer to it.
+                if let Some(ended) = recovered {
+                    return Err(Unreplied::Told(Reply::of(&ended).text));
+                }
+                return Ok(self.runner.resume(thread, answers));
+            }
             Heard::Told(told) => return Err(Unreplied::Told(told)),
             Heard::Instead => {
                 let why = "something else was asked for";

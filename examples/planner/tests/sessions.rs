@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use common::{START, Tested, World, reply, say, session, status};
 use fugato::{memory::ExecutionStatus, store::ThreadLog as _};
+use fugato_testkit::{Reply, Scripted};
 use planner::service::Planner;
 use serde_json::json;
 
@@ -112,6 +113,47 @@ async fn pln_t1_pln_t2_an_answer_finds_its_question_after_a_restart() -> Tested 
     let done = say(&world.planner()?, "yes").await?;
     assert!(done.starts_with("Done: order #1 is filled"), "{done}");
     Ok(())
+}
+
+/// What a crash has kept a person from seeing is shown to them before they answer it.
+#[test]
+fn pln_t2_words_after_a_crash_do_not_answer_a_question_that_nobody_has_seen() -> Tested {
+    let order = json!({ "symbol": "BTC-USDT", "side": "buy", "quantity": "0.25" });
+    let step = json!({ "type": "tool", "tool_name": "place_order", "tool_args": order });
+    for words in ["continue", "yes", "no"] {
+        let world = World::new()?;
+        let first = runtime()?;
+        first.block_on(async {
+            let model = Scripted::new([Reply::hang()]);
+            let planner = world.with(model.clone())?;
+            let saying = tokio::spawn(async move { say(&planner, "Buy 0.25 BTC").await });
+            while model.requests().is_empty() {
+                tokio::task::yield_now().await;
+            }
+            saying.abort();
+            Tested::Ok(())
+        })?;
+        // The process is gone, and its work with it.
+        drop(first);
+        world.wait(60_000);
+        runtime()?.block_on(async {
+            let planner = world.with(Scripted::new([Reply::text(
+                json!({ "goal": "", "steps": [step] }).to_string(),
+            )]))?;
+            let card = reply(&planner, words).await?;
+            assert!(card.text.starts_with("place_order: "), "{words}: {card:?}");
+            assert!(card.waiting.is_some(), "{words}: {card:?}");
+            assert_eq!(world.desk.trades(10).await?, [], "{words}");
+            Tested::Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
 }
 
 #[tokio::test]
