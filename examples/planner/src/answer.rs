@@ -165,7 +165,7 @@ fn offer(offer: &Offer) -> String {
     )
 }
 
-fn order(order: &Order) -> String {
+pub(crate) fn order(order: &Order) -> String {
     let Order {
         id,
         symbol,

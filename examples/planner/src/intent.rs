@@ -3,7 +3,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{amount::Amount, desk::Side};
+use crate::{
+    desk::Side,
+    figures::{Figures, ends_in, figures},
+};
 
 /// Something that a message can be about, and that changes outside of the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -43,10 +46,8 @@ pub enum Wish {
     Order {
         /// Whether to buy or to sell.
         side: Side,
-        /// How much.
-        quantity: Option<Amount>,
-        /// At which price.
-        price: Option<Amount>,
+        /// How much, and at which price.
+        figures: Figures,
     },
     /// To give an order up, with its number.
     Cancellation(Option<i64>),
@@ -130,11 +131,16 @@ pub fn topics(message: &str) -> BTreeSet<Topic> {
 pub fn wish(message: &str) -> Wish {
     let words = words(message);
     let any = |all: &[&str]| all.iter().any(|word| mentions(message, &words, word));
-    if any(&["cancel", "withdraw", "取消", "撤"]) && any(Topic::Orders.words()) {
-        let mut digits = message.split(|c: char| !c.is_ascii_digit());
-        return Wish::Cancellation(digits.find_map(|number| number.parse().ok()));
+    if any(CANCELLING) && (any(Topic::Orders.words()) || order_number(message).is_some()) {
+        if asks(message) || is_denied(message, CANCELLING) {
+            return Wish::Told;
+        }
+        return Wish::Cancellation(order_number(message));
     }
     if any(Topic::Traders.words()) && any(MAKING) && !is_ability(message) {
+        if is_denied(message, MAKING) {
+            return Wish::Told;
+        }
         return Wish::Trader(named(message));
     }
     let side = match (any(&["buy", "买"]), any(&["sell", "卖"])) {
@@ -142,17 +148,15 @@ pub fn wish(message: &str) -> Wish {
         (false, true) => Side::Sell,
         _ => return Wish::Told,
     };
-    if is_question(message) {
+    if asks(message) || is_denied(message, TRADING) {
         return Wish::Told;
     }
-    let (quantity, price) = numbers(message);
-    Wish::Order {
-        side,
-        quantity,
-        price,
-    }
+    let figures = figures(message, side);
+    Wish::Order { side, figures }
 }
 
+const CANCELLING: &[&str] = &["cancel", "withdraw", "取消", "撤"];
+const TRADING: &[&str] = &["buy", "sell", "买", "卖"];
 const MAKING: &[&str] = &[
     "create",
     "make",
@@ -183,6 +187,81 @@ fn is_ability(message: &str) -> bool {
 
 fn is_question(message: &str) -> bool {
     message.trim_end().ends_with(['?', '？', '吗', '么', '呢'])
+}
+
+/// Whether somebody wants to know something: by its end, or by its first word.
+fn asks(message: &str) -> bool {
+    const FIRST: [&str; 16] = [
+        "did", "do", "does", "have", "has", "had", "is", "are", "was", "were", "why", "when",
+        "how", "what", "which", "should",
+    ];
+    let words = words(message);
+    let first = words.split_whitespace().next();
+    is_question(message) || first.is_some_and(|word| FIRST.contains(&word))
+}
+
+/// Whether one of these is what is not to be done, or what was not done.
+fn is_denied(message: &str, verbs: &[&str]) -> bool {
+    const NOT: [&str; 14] = [
+        "不", "别", "没", "勿", "未", "不要", "没有", "不想", "不用", "不必", "不能", "不会",
+        "不再", "别再",
+    ];
+    let lower = message.to_lowercase().replace('’', "'");
+    let denies = |before: &str| {
+        let before = before.trim_end();
+        let before = before.trim_end_matches("帮我").trim_end_matches("给我");
+        NOT.iter().any(|not| before.ends_with(not)) || says_not(before)
+    };
+    let mut clauses = lower.split([',', ';', '!', '，', '；', '！', '。', '\n']);
+    clauses.any(|clause| {
+        let verbs = verbs.iter().flat_map(|verb| clause.match_indices(verb));
+        let mut before = verbs.filter_map(|(at, _)| clause.get(..at));
+        before.any(denies)
+    })
+}
+
+/// Whether there is a "not", and not one of "not below 3".
+fn says_not(before: &str) -> bool {
+    const NOT: [&str; 5] = ["not", "never", "dont", "cannot", "without"];
+    const BOUND: [&str; 7] = ["below", "above", "under", "over", "less", "more", "only"];
+    let words: Vec<&str> = before.split_whitespace().collect();
+    let mut pairs = words.iter().zip(words.iter().skip(1).chain([&""]));
+    pairs.any(|(word, next)| {
+        let is_not = NOT.contains(word) || word.ends_with("n't");
+        is_not && !BOUND.contains(next)
+    })
+}
+
+/// The number of an order: the only one directly after a word for an order or for a number.
+pub fn order_number(message: &str) -> Option<i64> {
+    const BEFORE: [&str; 10] = [
+        "order", "#", "no.", "number", "id", "订单", "挂单", "委托", "编号", "号",
+    ];
+    let lower = message.to_lowercase();
+    let (mut found, mut at) = (BTreeSet::new(), 0);
+    while let Some(from) = lower.get(at..).and_then(|rest| rest.find(is_digit)) {
+        let (before, rest) = lower.split_at(at + from);
+        let end = rest.find(|c| !is_digit(c)).unwrap_or(rest.len());
+        let (digits, after) = rest.split_at(end);
+        at = lower.len() - after.len();
+        let goes_on = after.trim_start_matches(['.', ',']);
+        let is_whole = !goes_on.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '%');
+        let before = before.trim_end_matches(|c: char| c.is_whitespace() || ":：".contains(c));
+        if is_whole && BEFORE.iter().any(|word| ends_in(before, word).is_some()) {
+            found.insert(digits.parse().ok()?);
+        }
+    }
+    found.pop_first().filter(|_| found.is_empty())
+}
+
+/// The number that an answer to "which order" names.
+pub fn answered_number(reply: &str) -> Option<i64> {
+    let alone = reply.trim_matches(|c: char| c.is_whitespace() || "#.。号".contains(c));
+    order_number(reply).or_else(|| alone.parse().ok().filter(|number| *number >= 0))
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
 }
 
 /// The words of a message in lower case, with one space between them and around all.
@@ -251,39 +330,9 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '-' | '_')
 }
 
-/// How much, and at which price: a number after one of the words for a price is one.
-pub fn numbers(message: &str) -> (Option<Amount>, Option<Amount>) {
-    const PRICE: [&str; 8] = ["at", "@", "limit", "price", "价格", "限价", "价", "以"];
-    let lower = message.to_lowercase();
-    let (mut quantity, mut price) = (None, None);
-    let mut rest = lower.as_str();
-    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
-        let (before, from) = rest.split_at(at);
-        let end = from.find(|c: char| !(c.is_ascii_digit() || c == '.'));
-        let (number, after) = from.split_at(end.unwrap_or(from.len()));
-        let before = before.trim_end();
-        let is_price = PRICE.iter().any(|word| {
-            let head = before.strip_suffix(word);
-            // "what 5" does not end in "at".
-            let inner = |head: &str| head.ends_with(|c: char| c.is_ascii_alphabetic());
-            head.is_some_and(|head| !word.is_ascii() || *word == "@" || !inner(head))
-        });
-        if let Ok(amount) = number.trim_end_matches('.').parse::<Amount>() {
-            let place = if is_price { &mut price } else { &mut quantity };
-            place.get_or_insert(amount);
-        }
-        rest = after;
-    }
-    (quantity, price)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn amount(text: &str) -> Amount {
-        text.parse().expect("an amount")
-    }
 
     #[test]
     fn pln_21_what_a_message_is_about() {
@@ -311,12 +360,13 @@ mod tests {
     #[test]
     fn what_a_message_wants() {
         let order = |side, quantity: Option<&str>, price: Option<&str>| {
-            let (quantity, price) = (quantity.map(amount), price.map(amount));
-            Wish::Order {
-                side,
-                quantity,
-                price,
-            }
+            let amount = |text: &str| text.parse().expect("an amount");
+            let figures = Figures {
+                quantity: quantity.map(amount),
+                price: price.map(amount),
+                is_unclear: false,
+            };
+            Wish::Order { side, figures }
         };
         let cases = [
             ("Which traders are there?", Wish::Told),
@@ -342,7 +392,30 @@ mod tests {
             ("买一点 BTC", order(Side::Buy, None, None)),
             ("Should I buy BTC?", Wish::Told),
             ("cancel order 7", Wish::Cancellation(Some(7))),
+            ("Cancel my 2 BTC order #7.", Wish::Cancellation(Some(7))),
+            ("cancel my 2 BTC order", Wish::Cancellation(None)),
+            ("cancel orders 7 and 8", Wish::Cancellation(None)),
+            ("cancel order 7 and order 8", Wish::Cancellation(None)),
+            ("cancel order 0.5", Wish::Cancellation(None)),
             ("撤销订单", Wish::Cancellation(None)),
+            ("取消编号：12 的挂单", Wish::Cancellation(Some(12))),
+            ("Did you cancel order 7?", Wish::Told),
+            ("did you cancel order 7", Wish::Told),
+            ("don't cancel order 7", Wish::Told),
+            ("Please do not yet cancel order 7", Wish::Told),
+            ("不要取消订单 7", Wish::Told),
+            ("订单 7 撤了吗", Wish::Told),
+            ("Don’t sell 1 ETH", Wish::Told),
+            ("先别卖 1 ETH", Wish::Told),
+            ("do not create a trader", Wish::Told),
+            (
+                "Don't worry, sell 1 ETH",
+                order(Side::Sell, Some("1"), None),
+            ),
+            (
+                "以不低于 4000 卖 1 ETH",
+                order(Side::Sell, Some("1"), Some("4000")),
+            ),
         ];
         for (message, expected) in cases {
             assert_eq!(wish(message), expected, "{message}");

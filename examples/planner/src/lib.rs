@@ -6,6 +6,7 @@ pub mod command;
 pub mod context;
 pub mod desk;
 pub mod facts;
+pub mod figures;
 pub mod graph;
 pub mod intent;
 mod nodes;

@@ -7,10 +7,10 @@ use fugato::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    amount::Amount,
     answer::{Offer, help, told, verb},
     desk::{Config, Side, Trader},
     facts,
+    figures::{Figures, figures},
     intent::{self, Topic, Wish, mentioned},
     session::Session,
     tools,
@@ -87,11 +87,7 @@ fn plan(session: &Session) -> Vec<StepDraft> {
     let call = match intent::wish(session.goal()) {
         Wish::Told => return tell(session),
         Wish::Trader(name) => trader(session, name),
-        Wish::Order {
-            side,
-            quantity,
-            price,
-        } => order(session, side, (quantity, price)),
+        Wish::Order { side, figures } => order(session, side, figures),
         Wish::Cancellation(number) => cancellation(session, number),
     };
     match call {
@@ -126,12 +122,23 @@ fn ask(missing: &str, question: String) -> StepDraft {
     }
 }
 
-/// What was answered to a question for this.
+/// What was answered last to a question for this.
 fn replied<'a>(session: &'a Session, missing: &str) -> Option<&'a str> {
-    let steps = session.work.steps.iter().rev();
-    let mut asked = steps.filter(|step| step.draft.missing.iter().any(|one| one == missing));
-    let reply = asked.find(|step| step.status == StepStatus::Completed)?;
-    Some(reply.output_summary.as_str())
+    replies(session, &[missing]).next_back()
+}
+
+/// What was answered to questions for these.
+fn replies<'a>(session: &'a Session, missing: &[&str]) -> impl DoubleEndedIterator<Item = &'a str> {
+    let steps = session.work.steps.iter();
+    let asks = |step: &&Step| {
+        step.draft
+            .missing
+            .iter()
+            .any(|one| missing.contains(&&**one))
+    };
+    let asked = steps.filter(asks);
+    let answered = asked.filter(|step| step.status == StepStatus::Completed);
+    answered.map(|step| step.output_summary.as_str())
 }
 
 fn trader(session: &Session, name: Option<String>) -> Call {
@@ -204,7 +211,7 @@ fn chosen(
     }
 }
 
-fn order(session: &Session, side: Side, said: (Option<Amount>, Option<Amount>)) -> Call {
+fn order(session: &Session, side: Side, said: Figures) -> Call {
     let lang = Lang::of(session.goal());
     let offers: Vec<Offer> = session.seen(facts::PRICES).unwrap_or_default();
     let traded = |text: &str| {
@@ -227,8 +234,22 @@ fn order(session: &Session, side: Side, said: (Option<Amount>, Option<Amount>)) 
         };
         return Err(ask("symbol", question).into());
     };
-    let reply = replied(session, "quantity").map(intent::numbers);
-    let Some(quantity) = reply.and_then(|(quantity, _)| quantity).or(said.0) else {
+    let Figures {
+        quantity,
+        price,
+        is_unclear,
+    } = replies(session, &["symbol", "quantity", "figures"])
+        .map(|reply| figures(reply, side))
+        .fold(said, Figures::then);
+    if is_unclear {
+        let question = lang.pick(
+            "I can read these numbers in more than one way. How much, and at which price? Such as \
+             \"0.5 at 70000\", or \"0.5\" to take the price that is there.",
+            "这些数字有不止一种读法。数量是多少，价格是多少？例如“0.5，价格 70000”，只说“0.5”就按市价。",
+        );
+        return Err(ask("figures", question.to_owned()).into());
+    }
+    let Some(quantity) = quantity else {
         let question = match lang {
             Lang::En => format!("How much {symbol} shall I {}?", verb(side)),
             Lang::Zh => format!("{symbol} 的数量是多少？"),
@@ -236,17 +257,14 @@ fn order(session: &Session, side: Side, said: (Option<Amount>, Option<Amount>)) 
         return Err(ask("quantity", question).into());
     };
     let mut arguments = json!({ "symbol": symbol, "side": side, "quantity": quantity });
-    if let (Some(price), Some(arguments)) = (said.1, arguments.as_object_mut()) {
+    if let (Some(price), Some(arguments)) = (price, arguments.as_object_mut()) {
         arguments.insert("price".into(), json!(price));
     }
     Ok(("place_order", object(arguments)))
 }
 
 fn cancellation(session: &Session, number: Option<i64>) -> Call {
-    let reply = replied(session, "order").and_then(|reply| {
-        let mut digits = reply.split(|c: char| !c.is_ascii_digit());
-        digits.find_map(|number| number.parse().ok())
-    });
+    let reply = replied(session, "order").and_then(intent::answered_number);
     let Some(order) = reply.or(number) else {
         let lang = Lang::of(session.goal());
         let question = lang.pick("Which order, by its number?", "哪一个订单？请说编号。");

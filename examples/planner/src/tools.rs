@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     amount::Amount,
-    answer::verb,
+    answer::{self, verb},
     desk::{Desk, DeskError, NewOrder, NewTrader, Order, Side},
     facts,
     session::{Session, SessionUpdate, referred},
@@ -268,7 +268,7 @@ impl GatePolicy<Session> for Deeds {
             Some(step) => Verdict::Block(format!("this was done already: {}", step.output_summary)),
             None => Verdict::NeedConfirm(ConfirmCard {
                 title: call.spec.name.clone(),
-                summary: shown(&call.call.arguments),
+                summary: cancelled(session, call.call).unwrap_or_else(|| shown(call.call)),
                 call: call.call.clone(),
             }),
         }
@@ -333,18 +333,34 @@ fn before(session: &Session, call: &ToolCall, is_such: impl Fn(&ToolCall) -> boo
     used.filter(is_such).count()
 }
 
-/// All of what somebody agrees to.
-fn shown(arguments: &Value) -> String {
-    let argument = |(name, value): (&String, &Value)| match value.as_str() {
-        Some("") => None,
-        Some(text) => Some(format!("{name} {text}")),
-        None => Some(format!("{name} {value}")),
+/// What an order is whose number somebody gives, as far as it was looked up.
+fn cancelled(session: &Session, call: &ToolCall) -> Option<String> {
+    let number = call.arguments.get("order").and_then(Value::as_i64);
+    let number = number.filter(|_| call.name == "cancel_order")?;
+    let open: Vec<Order> = session.seen(facts::ORDERS)?;
+    let found = open.iter().find(|order| order.id == number);
+    Some(found.map_or_else(
+        || format!("order #{number}, which is not open"),
+        |order| format!("order {}", answer::order(order)),
+    ))
+}
+
+/// All of what somebody agrees to; also that they name no price.
+fn shown(call: &ToolCall) -> String {
+    let argument = |(name, value): (&String, &Value)| match value {
+        Value::Null => None,
+        Value::String(text) if text.is_empty() => None,
+        Value::String(text) => Some(format!("{name} {text}")),
+        other => Some(format!("{name} {other}")),
     };
-    let arguments = arguments.as_object().into_iter().flatten();
-    arguments
-        .filter_map(argument)
-        .collect::<Vec<_>>()
-        .join(", ")
+    let arguments = call.arguments.as_object().into_iter().flatten();
+    let has_price = call
+        .arguments
+        .get("price")
+        .is_some_and(|price| !price.is_null());
+    let market = (call.name == "place_order" && !has_price).then(|| "price: market".to_owned());
+    let all = arguments.filter_map(argument).chain(market);
+    all.collect::<Vec<_>>().join(", ")
 }
 
 /// The tools as they are now: a digest of each, by name.

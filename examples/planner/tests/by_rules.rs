@@ -139,3 +139,54 @@ async fn pln_t3_a_choice_that_is_gone_meanwhile_is_not_believed() -> Tested {
     assert_eq!(world.desk.traders().await?, []);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_price_is_never_lost_and_a_card_says_where_there_is_none() -> Tested {
+    let world = World::new()?;
+    let planner = world.planner()?;
+    let said: [&[&str]; 4] = [
+        &["sell 0.5 BTC for 70k"],
+        &["sell BTC", "0.5 at 70,000"],
+        &["sell something", "BTC at least 70000", "0.5"],
+        &["sell 0,5 BTC at 64 000", "很多", "0.5 at 70000"],
+    ];
+    for words in said {
+        let mut told = String::new();
+        for word in words {
+            told = say(&planner, word).await?;
+        }
+        let card = "place_order: price 70000, quantity 0.5, side sell, symbol BTC-USDT? (yes / no)";
+        assert_eq!(told, card, "{words:?}");
+    }
+    let asked = say(&planner, "sell 0,5 BTC").await?;
+    assert!(asked.contains("more than one way"), "{asked}");
+    let card = say(&planner, "0.5").await?;
+    let expected =
+        "place_order: quantity 0.5, side sell, symbol BTC-USDT, price: market? (yes / no)";
+    assert_eq!(card, expected);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_card_of_a_cancellation_says_what_the_order_is() -> Tested {
+    let world = World::new()?;
+    let planner = world.planner()?;
+    say(&planner, "buy 2 BTC at 10000").await?;
+    say(&planner, "yes").await?;
+    let asked = say(&planner, "cancel my 2 BTC order").await?;
+    assert_eq!(asked, "Which order, by its number?");
+    let again = say(&planner, "the one of 2 BTC").await?;
+    assert_eq!(again, asked);
+    let card = say(&planner, "#1").await?;
+    let expected = "cancel_order: order #1 buy 0/2 BTC-USDT @ 10000? (yes / no)";
+    assert_eq!(card, expected);
+    let told = reply(&planner, "Did you cancel order 1?").await?;
+    assert!(told.waiting.is_none(), "{told:?}");
+    let card = say(&planner, "cancel order 7").await?;
+    assert_eq!(
+        card,
+        "cancel_order: order #7, which is not open? (yes / no)"
+    );
+    assert_eq!(world.desk.open_orders().await?.len(), 1);
+    Ok(())
+}
