@@ -32,6 +32,12 @@ pub fn context(session: &Session) -> String {
             .collect(),
     );
     section("Resumed", resumed(session));
+    let done = session.done.iter();
+    section(
+        "Done already, before this try: not to be done again",
+        done.map(|done| format!("{} {}: {}", done.name, done.arguments, done.result))
+            .collect(),
+    );
     section("What \"it\" may stand for", references(session));
     let turn = |(by, text): (Speaker, String)| match by {
         Speaker::User => format!("person: {text}"),

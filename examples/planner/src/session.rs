@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fugato::{
     agent::{
-        Embeds, React, ReactUpdate,
+        Embeds, React, ReactUpdate, ToolUse,
         compact::Layered,
-        plan::{Work, WorkUpdate},
+        plan::{StepKind, StepStatus, Work, WorkUpdate},
         preflight::Informed,
     },
     memory::{
-        ExecutionUpdate, History, HistoryUpdate, PreferenceUpdate, Preferences, Reference,
-        Snapshot, Speaker, TaskState, TaskUpdate, Turn,
+        ExecutionStatus, ExecutionUpdate, History, HistoryUpdate, PreferenceUpdate, Preferences,
+        Reference, Snapshot, Speaker, TaskState, TaskUpdate, Turn,
     },
-    state::{Millis, State},
+    state::{Millis, State, ToolStatus},
 };
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,9 @@ pub struct Session {
     pub unsaved: Vec<UserUpdate>,
     /// How far the present work is: plan, observations, references, and the newest look at the world.
     pub work: Work,
+    /// What was written by work that did not end well, or is tried again: it is not done again
+    /// without the person being told.
+    pub done: Vec<ToolUse>,
     /// The loop of model and tools that takes over where there is no plan.
     pub rescue: React,
     /// The tools that the plan was made for, with a digest of each.
@@ -181,6 +184,42 @@ impl Session {
         turns.map(|turn| (turn.by, self.turn(turn))).collect()
     }
 
+    /// What the present work has written, whoever decided it.
+    pub fn written(&self) -> Vec<ToolUse> {
+        let steps = self.work.steps.iter();
+        let ended = steps.filter(|step| step.status == StepStatus::Completed);
+        let tools = ended.filter(|step| step.draft.kind == StepKind::Tool);
+        let mut written: Vec<ToolUse> = tools
+            .map(|step| {
+                let call = step.call();
+                ToolUse::new(call.name, call.arguments, &step.output_summary)
+            })
+            .collect();
+        for used in &self.rescue.run.uses {
+            // The loop is given the receipt of what the plan has done.
+            let is_new = written.iter().all(|one| one.result != used.result);
+            if used.status == ToolStatus::Ok && is_new {
+                written.push(used.clone());
+            }
+        }
+        written.retain(|used| !tools::is_read(&used.name));
+        written
+    }
+
+    /// Before the work gives way to other work, what it has written is put on record, until some
+    /// later work ends well and is not tried again.
+    fn keep_done(&mut self) {
+        let run = &self.rescue.run;
+        let is_rescued = !run.final_reply.is_empty() && run.stop_reason.is_none();
+        let is_over = is_rescued || self.work.status() == ExecutionStatus::Completed;
+        if is_over && self.message.course != Course::Again {
+            self.done.clear();
+            return;
+        }
+        let written = self.written();
+        self.done.extend(written);
+    }
+
     fn deliver(&mut self, at: Millis, live: bool) {
         let (by, text) = (Speaker::Assistant, self.reply.clone());
         self.history
@@ -201,8 +240,11 @@ impl Session {
     }
 
     fn work(&mut self, update: WorkUpdate) {
-        let references = std::mem::take(&mut self.work.execution.references);
         let is_new = matches!(update, WorkUpdate::Requested { .. });
+        if is_new {
+            self.keep_done();
+        }
+        let references = std::mem::take(&mut self.work.execution.references);
         // Whoever was waited for comes back to another world.
         let waited = matches!(update, WorkUpdate::Replied { .. } | WorkUpdate::Confirmed);
         if waited {
@@ -226,6 +268,7 @@ impl Session {
         self.history.apply(HistoryUpdate::Cleared);
         self.told.clear();
         self.work = Work::default();
+        self.done.clear();
         self.rescue = React::default();
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use fugato::{
     agent::{
-        Toolbox,
+        ToolUse, Toolbox,
         plan::{Step, StepStatus},
         preflight::FactSource as _,
     },
@@ -268,7 +268,7 @@ impl GatePolicy<Session> for Deeds {
             Some(step) => Verdict::Block(format!("this was done already: {}", step.output_summary)),
             None => Verdict::NeedConfirm(ConfirmCard {
                 title: call.spec.name.clone(),
-                summary: cancelled(session, call.call).unwrap_or_else(|| shown(call.call)),
+                summary: self.summary(session, call.call),
                 call: call.call.clone(),
             }),
         }
@@ -276,6 +276,19 @@ impl GatePolicy<Session> for Deeds {
 }
 
 impl Deeds {
+    /// What would be done, and that it was done before.
+    fn summary(&self, session: &Session, call: &ToolCall) -> String {
+        let summary = cancelled(session, call).unwrap_or_else(|| shown(call));
+        let is_same = |done: &&ToolUse| {
+            let one = ToolCall::new("", &done.name, done.arguments.clone());
+            one.name == call.name && self.deed(&one) == self.deed(call)
+        };
+        let done = session.done.iter().rev().find(is_same);
+        done.map_or(summary.clone(), |done| {
+            format!("done already: {}; again? {summary}", done.result)
+        })
+    }
+
     /// The name of an action in its thread: the request, the tool, its arguments, and how many of
     /// the same came before it. The planner and the loop that takes over name an action the same.
     fn key(&self, session: &Session, call: &ToolCall) -> String {

@@ -234,6 +234,37 @@ async fn pln_14_pln_t6_a_planner_that_takes_too_long_has_a_message_and_loses_not
     Ok(())
 }
 
+/// The model is late after the order was placed: when it looks at the plan again, or answers.
+#[tokio::test(start_paused = true)]
+async fn pln_t6_what_was_done_before_it_took_too_long_is_told_and_not_done_again_unseen() -> Tested
+{
+    let order_again = || plan(&[order(), respond()]);
+    for replies in [vec![Reply::hang()], vec![finish(), Reply::hang()]] {
+        let world = World::new()?;
+        let replies = [order_again()].into_iter().chain(replies);
+        let model = Scripted::new(replies.chain([order_again()]));
+        let planner = world.with(model.clone())?;
+        reply(&planner, "Buy 0.25 BTC").await?;
+        let late = say(&planner, "yes").await?;
+        let done = "order #1 is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5";
+        let expected = format!("Done: {done}\nThis took longer than I may wait.");
+        assert!(late.starts_with(&expected), "{late}");
+        let card = reply(&planner, "try again").await?;
+        let told = model.requests().last().map(text_of).unwrap_or_default();
+        assert!(
+            told.contains("# Done already") && told.contains(done),
+            "{told}"
+        );
+        let again = format!("place_order: done already: {done}; again? quantity 0.25");
+        assert!(card.text.starts_with(&again), "{card:?}");
+        assert_eq!(world.desk.trades(10).await?.len(), 1);
+        say(&planner, "cancel").await?;
+        say(&planner, "/clear").await?;
+        assert_eq!(session(&planner).await?.done, []);
+    }
+    Ok(())
+}
+
 #[tokio::test]
 async fn pln_15_pln_w9_the_loop_that_takes_over_inherits_what_the_plan_has_done() -> Tested {
     for written in ["0.25", "0.250"] {

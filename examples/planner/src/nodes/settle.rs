@@ -22,18 +22,17 @@ impl Node<Session> for Rescue {
     async fn run(&self, cx: Context<Session>) -> Result<Outcome<SessionUpdate>, BoxError> {
         let work = &cx.state().work;
         let mut told = work.execution.goal.clone();
-        let done = work
-            .steps
-            .iter()
-            .filter(|step| !step.output_summary.is_empty());
-        let done: Vec<String> = done
-            .map(|step| {
-                format!(
-                    "- {} {}: {}",
-                    step.id, step.draft.tool_name, step.output_summary
-                )
-            })
-            .collect();
+        let before = cx.state().done.iter();
+        let before = before.map(|done| format!("- {}: {}", done.name, done.result));
+        let steps = work.steps.iter();
+        let steps = steps.filter(|step| !step.output_summary.is_empty());
+        let steps = steps.map(|step| {
+            format!(
+                "- {} {}: {}",
+                step.id, step.draft.tool_name, step.output_summary
+            )
+        });
+        let done: Vec<String> = before.chain(steps).collect();
         if !done.is_empty() {
             told.push_str("\n\nThis was done already, and is not to be done again:\n");
             told.push_str(&done.join("\n"));
@@ -83,6 +82,11 @@ fn rescue(session: &Session) -> (String, bool) {
         .flatten();
     match sure {
         Some(text) => (text, false),
+        // It was stopped before it could say what it had done.
+        None if session.rescue.run.stop_reason.is_some() => {
+            let why = session.rescue.run.final_reply.clone();
+            (after_what_was_done(session, why), false)
+        }
         None => (session.rescue.run.final_reply.clone(), true),
     }
 }
@@ -91,7 +95,7 @@ fn spoken() -> Step {
     Step::new("answer", StepDraft::of(StepKind::Respond, ""))
 }
 
-/// Why there is no answer, in words that help.
+/// Why there is no answer, in words that help, after what was done nevertheless.
 fn unfinished(session: &Session) -> String {
     let lang = Lang::of(&session.message.text);
     let work = &session.work;
@@ -100,7 +104,7 @@ fn unfinished(session: &Session) -> String {
         .as_ref()
         .unwrap_or(&work.execution.error);
     let late = work.timed_out || why.contains("no end within");
-    match (lang, late) {
+    let why = match (lang, late) {
         (Lang::En, true) => {
             "This took longer than I may wait. Nothing is lost: say \"try again\" and I go on."
                 .into()
@@ -110,5 +114,13 @@ fn unfinished(session: &Session) -> String {
             "I could not finish this: {why}. Nothing is lost: say \"try again\" to have me try once more."
         ),
         (Lang::Zh, false) => format!("没能做完：{why}。已有的进度都在：说“再试一次”我就重试。"),
-    }
+    };
+    after_what_was_done(session, why)
+}
+
+fn after_what_was_done(session: &Session, why: String) -> String {
+    let lang = Lang::of(&session.message.text);
+    let written = session.written().into_iter();
+    let done = written.map(|used| format!("{}{}", lang.pick("Done: ", "完成："), used.result));
+    done.chain([why]).collect::<Vec<_>>().join("\n")
 }
