@@ -124,7 +124,8 @@ pub fn decide(agent: &Agent) -> Decision {
         });
         return end;
     }
-    if !agent.run.optimize_only && !has_tools(agent) {
+    // A model may have put them away before it had nothing more to say.
+    if !has_tools(agent) {
         let Value::Object(arguments) = json!({ "domain": "schedule", "packs": NEEDED }) else {
             return Decision::of(ActionKind::Done);
         };
@@ -213,4 +214,20 @@ pub fn infeasible(agent: &Agent) -> String {
         format!("Not everything fits: {gap} sections are missing. Shall I (1) extend the window, (2) relax constraints, (3) reduce the scope, or (4) accept the risk and close?"),
         format!("排不下：还差 {gap} 节。要（1）延长时间窗，（2）放宽限制，（3）缩小范围，还是（4）接受风险并结束？"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_that_were_put_away_are_taken_out_again() {
+        let mut agent = Agent {
+            schedule: Some(std::sync::Arc::default()),
+            ..Agent::default()
+        };
+        agent.run.optimize_only = true;
+        let called = decide(&agent).tool_call.unwrap();
+        assert_eq!(called.name, "context_tools_add");
+    }
 }
