@@ -41,7 +41,7 @@ fn number(text: &str) -> Option<(i64, &str)> {
     while !digits.is_empty() {
         let value = match *digits.as_slice() {
             [one] => Some(one),
-            [0, one] | [10, one] if one < 10 => Some(digits.first()? + one),
+            [ten @ (0 | 10), one] if one < 10 => Some(ten + one),
             [tens, 10] if (1..10).contains(&tens) => Some(tens * 10),
             [tens, 10, one] if (1..10).contains(&tens) && one < 10 => Some(tens * 10 + one),
             _ => None,
