@@ -212,20 +212,17 @@ fn amounts(text: &str) -> Option<i64> {
     ];
     let (mut rest, mut sum) = (text, 0_i64);
     loop {
-        let halves = match number(rest) {
-            Some((whole, behind)) => {
-                let behind = behind.strip_prefix('个').unwrap_or(behind);
-                let half = behind.strip_prefix('半');
-                rest = half.unwrap_or(behind);
-                whole
-                    .checked_mul(2)?
-                    .checked_add(i64::from(half.is_some()))?
-            }
-            None => {
-                rest = rest.strip_prefix('半')?;
-                rest = rest.strip_prefix('个').unwrap_or(rest);
-                1
-            }
+        let halves = if let Some((whole, behind)) = number(rest) {
+            let behind = behind.strip_prefix('个').unwrap_or(behind);
+            let half = behind.strip_prefix('半');
+            rest = half.unwrap_or(behind);
+            whole
+                .checked_mul(2)?
+                .checked_add(i64::from(half.is_some()))?
+        } else {
+            rest = rest.strip_prefix('半')?;
+            rest = rest.strip_prefix('个').unwrap_or(rest);
+            1
         };
         let (behind, seconds) = UNITS
             .into_iter()

@@ -169,7 +169,7 @@ fn weekday(text: &str) -> Option<i64> {
 /// The days behind "every", and the words without them; no days if nothing comes again.
 fn every<'a>(words: &[&'a str]) -> Option<(Option<String>, Vec<&'a str>)> {
     let known = |word: &&str| matches!(*word, "every" | "each" | "daily" | "everyday" | "weekdays");
-    let Some(at) = words.iter().position(|word| known(&word)) else {
+    let Some(at) = words.iter().position(known) else {
         return Some((None, words.to_vec()));
     };
     let (before, rest) = words.split_at(at);
@@ -286,7 +286,7 @@ fn is_unclear_in_english(words: &[&str]) -> bool {
         ["on" | "next" | "this", day] => WEEK.iter().any(|known| known.get(..3) == day.get(..3)),
         [a, b] => {
             let month = |word: &&str| MONTHS.iter().any(|month| word.starts_with(month));
-            month(&a) && is_number(&b) || is_number(&a) && month(&b)
+            month(a) && is_number(b) || is_number(a) && month(b)
         }
         _ => false,
     };
