@@ -102,7 +102,10 @@ async fn shows_the_ranking(stage: &Stage) {
     let (asked, told) = (scene.told("rag_query"), scene.told("rag_result"));
     let told = told.first().expect("it searched");
     let asked = asked.first().and_then(|query| query.get("query"));
-    assert_eq!((asked, told.get("text_alone")), (Some(&json!("tea")), None));
+    assert_eq!(
+        (asked, told.get("text_alone")),
+        (Some(&json!("tea")), Some(&Value::Null))
+    );
     let found = scores(told);
     // 0.7 · vector + 0.3 · text, each from 0 for the worst to 1 for the best that matches.
     let expected = [
