@@ -11,6 +11,7 @@ use crate::{Caller, Item};
 /// # Contract
 /// - `runner` is the same each time.
 /// - `input` and `answer` do nothing to the outside world: whether the run begins is not yet known.
+/// - What `answer` refuses leaves the thread as it is, whatever else was answered with it.
 /// - What cannot be used is an [`Unusable`], whose message says what is allowed.
 #[async_trait]
 #[diagnostic::on_unimplemented(
@@ -37,10 +38,20 @@ pub trait Agent: Send + Sync + 'static {
         Ok(Heard::Request)
     }
 
-    /// The value that answers an open question. Protocols have approvals and rejections beside
-    /// values; unless said otherwise these are `true` and `false`. Who does not want to answer says
-    /// `null`, or `false` where the question does not allow that.
-    fn answer(&self, asked: &Interrupt, answered: Answered) -> Result<Value, Unusable> {
+    /// The value that answers an open question of a thread. Protocols have approvals and rejections
+    /// beside values; unless said otherwise these are `true` and `false`. Who does not want to answer
+    /// says `null`, or `false` where the question does not allow that.
+    ///
+    /// Whoever may come in may answer, unless the agent refuses with [`Unusable::forbidden`]: whose
+    /// question it is, the state of the thread knows. Every door asks here, and hands the thread
+    /// nothing that was not asked about.
+    async fn answer(
+        &self,
+        _thread: &ThreadId,
+        _caller: &Caller,
+        asked: &Interrupt,
+        answered: Answered,
+    ) -> Result<Value, Unusable> {
         let fits = |value: &Value| asked.question.schema.check(value).is_ok();
         let refused = Value::Bool(false);
         if answered.reply == Reply::Cancel && !fits(&Value::Null) && fits(&refused) {
@@ -117,6 +128,7 @@ impl Said {
 pub struct Unusable {
     message: String,
     pub(crate) code: &'static str,
+    pub(crate) forbidden: bool,
     source: Option<BoxError>,
 }
 
@@ -126,7 +138,17 @@ impl Unusable {
         Self {
             message: message.into(),
             code: "unusable",
+            forbidden: false,
             source: None,
+        }
+    }
+
+    /// Says that it is not for this caller to say it, and who may: 403 with the code `forbidden`.
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self {
+            code: "forbidden",
+            forbidden: true,
+            ..Self::new(message)
         }
     }
 

@@ -2,11 +2,12 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use axum::http::StatusCode;
 use fugato_graph::{
-    Answers, Ended, Events, Graph, HistoryEntry, Run, RunError, Runner, Standing, Worker,
-    machine::Fact,
+    AnswerError, Answers, Ended, Events, Graph, HistoryEntry, Run, RunError, Runner, Standing,
+    Worker, machine::Fact,
 };
-use fugato_state::{Interrupt, Seq, State, ThreadId};
+use fugato_state::{Interrupt, InterruptId, Seq, State, ThreadId};
 use fugato_store::{Head, ThreadAdmin, ThreadLog};
 use fugato_stream::{Answered, Event};
 use futures::{
@@ -17,8 +18,8 @@ use futures::{
 use serde_json::{Value, json};
 
 use crate::{
-    Agent, Heard, Item, Said,
-    error::Served,
+    Agent, Caller, Heard, Item, Said,
+    error::{ApiError, Served},
     timeline::{Timeline, Told},
 };
 
@@ -47,7 +48,12 @@ pub(crate) trait DynAgent: Send + Sync {
     fn log(&self) -> &dyn ThreadLog;
     fn admin(&self) -> Option<&dyn ThreadAdmin>;
     async fn start(&self, thread: &ThreadId, key: Option<String>, said: Said) -> Served<Begun>;
-    async fn resume(&self, thread: &ThreadId, answers: Vec<Answered>) -> Served<Begun>;
+    async fn resume(
+        &self,
+        thread: &ThreadId,
+        caller: &Caller,
+        answers: Vec<Answered>,
+    ) -> Served<Begun>;
     fn recover(&self, thread: &ThreadId) -> Begun;
     fn retry(&self, thread: &ThreadId) -> Begun;
     async fn cancel(&self, thread: &ThreadId, by: &str, why: &str) -> Result<(), RunError>;
@@ -128,13 +134,30 @@ impl<A: Agent> DynAgent for Erased<A> {
         }))
     }
 
-    async fn resume(&self, thread: &ThreadId, answers: Vec<Answered>) -> Served<Begun> {
-        let open = match self.runner().standing(thread).await? {
-            Standing::Waiting(open) => open,
-            _ => vec![],
-        };
-        let answers = self.answers(&open, answers)?;
-        Ok(begun(self.runner().resume(thread, answers)))
+    async fn resume(
+        &self,
+        thread: &ThreadId,
+        caller: &Caller,
+        answers: Vec<Answered>,
+    ) -> Served<Begun> {
+        let open = self.runner().interrupts(thread).await?;
+        if open.is_empty() && self.runner().is_live(thread) {
+            let message = "a run of the thread is under way, and asks nothing";
+            let busy = ApiError::new(StatusCode::CONFLICT, "busy", message);
+            return Err(busy.retry_after(Duration::from_secs(1)));
+        }
+        let mut judged = Answers::none();
+        for answered in answers {
+            let asked = asked(&open, answered.id.as_ref()).map_err(RunError::from)?;
+            let (id, digest) = (asked.id.clone(), answered.digest.clone());
+            let value = self.0.answer(thread, caller, asked, answered).await?;
+            let more = match digest {
+                Some(digest) => judged.approving(id, value, digest),
+                None => judged.and(id, value),
+            };
+            judged = more.map_err(RunError::from)?;
+        }
+        Ok(begun(self.runner().resume(thread, judged)))
     }
 
     fn recover(&self, thread: &ThreadId) -> Begun {
@@ -237,30 +260,26 @@ impl<A: Agent> Erased<A> {
             .tells(&changes.unwrap_or_default())
             .unwrap_or_default()
     }
+}
 
-    /// What was answered, as the thread's questions want it. Whether they are open is for the
-    /// thread to say.
-    fn answers(&self, open: &[Interrupt], answered: Vec<Answered>) -> Served<Answers> {
-        let mut answers = Answers::none();
-        for answered in answered {
-            let (id, digest) = (answered.id.clone(), answered.digest.clone());
-            let asked = match (&id, open) {
-                (Some(id), open) => open.iter().find(|asked| asked.id == *id),
-                (None, [only]) => Some(only),
-                (None, _) => None,
-            };
-            let value = match asked {
-                Some(asked) => self.0.answer(asked, answered)?,
-                None => answered.reply.into_value(),
-            };
-            let more = match (id, digest) {
-                (Some(id), Some(digest)) => answers.approving(id, value, digest),
-                (Some(id), None) => answers.and(id, value),
-                (None, _) => Answers::only(value),
-            };
-            answers = more.map_err(RunError::from)?;
+/// The question that is answered. What is not open now is refused here: it could be asked before
+/// the thread is, and then nobody would have said who may answer it.
+fn asked<'a>(
+    open: &'a [Interrupt],
+    id: Option<&InterruptId>,
+) -> Result<&'a Interrupt, AnswerError> {
+    let ids = || open.iter().map(|asked| asked.id.clone()).collect();
+    match (id, open) {
+        (_, []) => Err(AnswerError::NothingAsked),
+        (None, [only]) => Ok(only),
+        (None, _) => Err(AnswerError::Bare { open: ids() }),
+        (Some(id), open) => {
+            let asked = open.iter().find(|asked| asked.id == *id);
+            asked.ok_or_else(|| AnswerError::Unknown {
+                id: id.clone(),
+                open: ids(),
+            })
         }
-        Ok(answers)
     }
 }
 

@@ -146,12 +146,16 @@ impl From<Denied> for ApiError {
 impl From<Unusable> for ApiError {
     fn from(unusable: Unusable) -> Self {
         tracing::debug!(error = %chain(&unusable), "{}", crate::log_key::A_REQUEST_CANNOT_BE_USED);
-        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        let status = if unusable.forbidden {
+            StatusCode::FORBIDDEN
+        } else {
+            StatusCode::UNPROCESSABLE_ENTITY
+        };
         Self::new(status, unusable.code, unusable.to_string())
     }
 }
 
-/// For handlers of one's own, beside the agent: 422 with the message.
+/// For handlers of one's own, beside the agent: 422 with the message, or 403.
 impl IntoResponse for Unusable {
     fn into_response(self) -> Response {
         ApiError::from(self).into_response()

@@ -123,7 +123,7 @@ impl Office {
         let (agent, thread) = (&self.agent, &to.thread);
         match wish {
             Wish::Start { key, said } => agent.start(thread, key, *said).await,
-            Wish::Resume(answers) => agent.resume(thread, answers).await,
+            Wish::Resume(answers) => agent.resume(thread, &to.caller, answers).await,
             Wish::Recover => Ok(agent.recover(thread)),
             Wish::Retry => Ok(agent.retry(thread)),
         }

@@ -57,7 +57,7 @@ impl<A: Agent> Talk<'_, A> {
                 .pick("is no answer here; allowed:", "不是这里的回答，可以是：");
             Told::new(format!("{said:?} {told} {how}"))
         })?;
-        insist(screen, async || self.answer(asked, answered.clone())).await
+        insist(screen, async || self.answer(asked, answered.clone()).await).await
     }
 
     /// What is open when the thread is taken up.

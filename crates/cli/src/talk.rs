@@ -100,7 +100,7 @@ impl<'a, A: Agent> Talk<'a, A> {
                 self.park(asked, screen);
                 return Ok(Rest::Parked);
             };
-            let run = self.answer(asked, answered)?;
+            let run = self.answer(asked, answered).await?;
             ended = Some(follow(screen, run).await?);
             (say.answer, say.text) = (None, None);
         }
@@ -169,13 +169,15 @@ impl<'a, A: Agent> Talk<'a, A> {
         Ok(self.agent.runner().start(&self.thread, input))
     }
 
-    pub(crate) fn answer(
+    pub(crate) async fn answer(
         &self,
         asked: &Interrupt,
         answered: Answered,
     ) -> Result<Run<A::State>, BoxError> {
         let digest = answered.digest.clone();
-        let (id, value) = (asked.id.clone(), self.agent.answer(asked, answered)?);
+        let (id, caller) = (asked.id.clone(), Caller::default());
+        let value = self.agent.answer(&self.thread, &caller, asked, answered);
+        let value = value.await?;
         let answers = match digest {
             Some(digest) => Answers::none().approving(id, value, digest)?,
             None => Answers::to(id, value)?,

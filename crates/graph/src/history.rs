@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
-use fugato_state::{Millis, RunId, Seq, State, ThreadId};
+use fugato_state::{Interrupt, Millis, RunId, Seq, State, ThreadId};
 use fugato_store::{Commit, Expect, Head, Snapshot, StoreError, StoreErrorKind};
 
 use crate::{
     RunError, RunErrorKind, Runner, codec,
     machine::{Fact, Phase, Todo},
-    open::open,
+    open::{Opened, open},
     scope::Sub,
     snapshot,
 };
@@ -94,13 +94,9 @@ impl<S: State> Runner<S> {
 
     /// The questions that are open in a thread, and whether its run is unfinished.
     pub async fn standing(&self, thread: &ThreadId) -> Result<Standing, RunError> {
-        let Some(head) = self.shop.log.head(thread).await? else {
+        let Some(opened) = self.opened(thread).await? else {
             return Ok(Standing::New);
         };
-        let shop = &self.shop;
-        let snapshots = shop.snapshots.as_deref();
-        let mut opened = open(&shop.graph, &*shop.log, snapshots, thread, head.seq).await?;
-        Sub::reflect(&mut opened.scope);
         let machine = &opened.scope.machine;
         Ok(match (machine.phase(), machine.todo()) {
             (Phase::Running, Todo::Park) => {
@@ -113,6 +109,24 @@ impl<S: State> Runner<S> {
             },
             _ => Standing::Idle,
         })
+    }
+
+    /// The questions that are open in a thread, also while other tasks of its run have work to do.
+    pub async fn interrupts(&self, thread: &ThreadId) -> Result<Vec<Interrupt>, RunError> {
+        let opened = self.opened(thread).await?;
+        let running = opened.filter(|it| *it.scope.machine.phase() == Phase::Running);
+        Ok(running.map_or(vec![], |it| crate::answer::interrupts(&it.scope)))
+    }
+
+    async fn opened(&self, thread: &ThreadId) -> Result<Option<Opened<S>>, RunError> {
+        let shop = &self.shop;
+        let Some(head) = shop.log.head(thread).await? else {
+            return Ok(None);
+        };
+        let snapshots = shop.snapshots.as_deref();
+        let mut opened = open(&shop.graph, &*shop.log, snapshots, thread, head.seq).await?;
+        Sub::reflect(&mut opened.scope);
+        Ok(Some(opened))
     }
 
     /// Begins a new thread as a copy of another, at one of its checkpoints. Open questions of the
@@ -232,7 +246,7 @@ pub enum Standing {
     /// It does not exist.
     New,
     /// It waits for answers.
-    Waiting(Vec<fugato_state::Interrupt>),
+    Waiting(Vec<Interrupt>),
     /// A failed task waits for its next try.
     Sleeping {
         /// When that is, in milliseconds of the store's clock.

@@ -2,10 +2,10 @@
 //! page shows.
 use async_trait::async_trait;
 use fugato::{
-    axum::{Item, Said, Unusable, timeline, title},
+    axum::{Caller, Item, Said, Unusable, timeline, title},
     graph::Runner,
     prompt::is_correction,
-    state::{ConversationUpdate, Interrupt, Message},
+    state::{ConversationUpdate, Interrupt, Message, ThreadId},
     stream::{Answered, Reply as Answer},
 };
 use serde::Deserialize;
@@ -146,7 +146,13 @@ impl fugato::axum::Agent for Served {
         Ok(vec![self.service.input(request)])
     }
 
-    fn answer(&self, _: &Interrupt, answered: Answered) -> Result<Value, Unusable> {
+    async fn answer(
+        &self,
+        _: &ThreadId,
+        _: &Caller,
+        _: &Interrupt,
+        answered: Answered,
+    ) -> Result<Value, Unusable> {
         let Answered { reply, reason, .. } = answered;
         let reply = match reply {
             // Its schema says what is wrong with it.

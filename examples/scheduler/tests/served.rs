@@ -7,10 +7,11 @@ use common::{GYM, Stage, deps, ends, look, plan, task, week};
 use fugato::{
     axum::{Agent as _, Caller, Said, Unusable},
     graph::RunnerOptions,
-    state::Interrupt,
+    state::{Interrupt, ThreadId},
     store::MemoryLog,
     stream::Resume,
 };
+use futures::FutureExt as _;
 use jiff::{Timestamp, civil::date, tz::TimeZone};
 use scheduler::{
     agent::{Reply, Request, Update},
@@ -176,9 +177,13 @@ async fn sch_23_answers_of_all_protocols_become_replies() {
     let question =
         json!({ "id": "q", "task": "interrupt#1", "key": "answer", "prompt": {}, "schema": {} });
     let asked: Interrupt = serde_json::from_value(question).expect("a question");
+    let thread = ThreadId::new("home").expect("a name");
     let reply = |resume: Resume| {
         let answered = resume.answers.into_iter().next().expect("an answer");
-        let value = served.answer(&asked, answered).expect("an answer");
+        let caller = Caller::default();
+        let value = served.answer(&thread, &caller, &asked, answered);
+        let value = value.now_or_never().expect("it waits for nothing");
+        let value = value.expect("an answer");
         serde_json::from_value::<Reply>(value).expect("a reply")
     };
     let openai = |text: &str, action: &str| {

@@ -3,7 +3,7 @@ use async_trait::async_trait;
 use fugato::{
     axum::{Caller, Item, Said, Unusable},
     graph::Runner,
-    state::{Interrupt, Message, Role},
+    state::{Interrupt, Message, Role, ThreadId},
     stream::{Answered, Reply as Answer},
 };
 use serde::Deserialize;
@@ -66,7 +66,13 @@ impl fugato::axum::Agent for Served {
         Ok(vec![Update::Requested(Box::new(request))])
     }
 
-    fn answer(&self, _: &Interrupt, answered: Answered) -> Result<Value, Unusable> {
+    async fn answer(
+        &self,
+        _: &ThreadId,
+        _: &Caller,
+        _: &Interrupt,
+        answered: Answered,
+    ) -> Result<Value, Unusable> {
         let Answered { reply, reason, .. } = answered;
         let reply = match reply {
             // Its schema says what is wrong with it.

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// An answer to a question in each protocol.
-fn answers(thread: &str, id: &str) -> [(&'static str, String, Value); 5] {
+pub(crate) fn answers(thread: &str, id: &str) -> [(&'static str, String, Value); 5] {
     let answers = json!({ "answers": { id: true } });
     let said = json!([{ "role": "user", "content": "" }]);
     let resume = json!({ "interaction_id": id, "type": "confirm", "action": "approve" });

@@ -1,5 +1,7 @@
 //! The endpoints, asked without a network where none is needed.
 #[cfg(test)]
+mod colleague;
+#[cfg(test)]
 mod documented;
 #[cfg(test)]
 mod ending;

@@ -1,7 +1,7 @@
 //! Clients on a real connection.
 use std::{net::SocketAddr, time::Duration};
 
-use fugato_axum::{AgentRoutes, serve};
+use fugato_axum::{Agent, AgentRoutes, serve};
 use fugato_stream::Event;
 use serde_json::Value;
 use tokio::{
@@ -10,8 +10,6 @@ use tokio::{
     sync::oneshot,
     task::JoinHandle,
 };
-
-use crate::office::Clerk;
 
 /// Nothing here takes long; a test that hangs should say where.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -24,7 +22,7 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    pub(crate) async fn open(routes: AgentRoutes<Clerk>) -> Self {
+    pub(crate) async fn open(routes: AgentRoutes<impl Agent>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
