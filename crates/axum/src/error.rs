@@ -220,7 +220,10 @@ fn store_error(kind: &StoreErrorKind, error: &RunError) -> ApiError {
         }
         StoreErrorKind::Unavailable | StoreErrorKind::Full => {
             tracing::error!(error = %chain(error), "{}", crate::log_key::THE_STORE_IS_NOT_THERE);
-            let message = "the store does not answer";
+            let message = match kind {
+                StoreErrorKind::Full => "the store has no room left; nothing of this was stored",
+                _ => "the store does not answer",
+            };
             ApiError::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "store_unavailable",
@@ -251,4 +254,30 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         cause = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_store_is_told_apart_from_one_that_is_away() {
+        let told = |kind| {
+            let error = ApiError::from(StoreError::new(kind, "append"));
+            (error.status, error.kind, error.message)
+        };
+        let (unavailable, kind) = (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable");
+        assert_eq!(
+            told(StoreErrorKind::Full),
+            (
+                unavailable,
+                kind,
+                "the store has no room left; nothing of this was stored".to_owned()
+            )
+        );
+        assert_eq!(
+            told(StoreErrorKind::Unavailable),
+            (unavailable, kind, "the store does not answer".to_owned())
+        );
+    }
 }

@@ -112,7 +112,7 @@ impl App {
     ) -> ExitCode {
         let mut screen = self.screen();
         let watched = async {
-            observe::begin(&self.flags)?;
+            observe::begin(&self.flags, !at_once)?;
             work(&mut screen).await
         };
         let done = tokio::select! {

@@ -72,7 +72,7 @@ pub struct Flags {
     pub backup_key_env: Option<String>,
 
     /// Writes what happens inside to standard error: a level, or as in
-    /// `info,fugato_graph=debug`
+    /// `info,fugato_graph=debug` [default: off; warn for `serve`]
     #[arg(long, global = true, value_name = "FILTER")]
     pub trace: Option<String>,
 }
