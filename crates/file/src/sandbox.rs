@@ -43,6 +43,12 @@ pub enum SandboxError {
         /// The path.
         path: String,
     },
+    /// It is a folder, or something that never ends or never begins, such as a pipe.
+    #[error("{path:?} is no file")]
+    NoFile {
+        /// The path.
+        path: String,
+    },
     /// It is no text.
     #[error("{path:?} is no text in UTF-8")]
     NotText {
@@ -90,6 +96,7 @@ impl Sandbox {
     /// The beginning of a file, at most this many bytes.
     pub fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, SandboxError> {
         let inside = relative(path)?;
+        self.is_file(path, &inside)?;
         let mut bytes = vec![];
         let file = self.dir.open(&inside);
         file.and_then(|file| file.take(most).read_to_end(&mut bytes))
@@ -100,8 +107,23 @@ impl Sandbox {
     /// Writes a file, in the place of what is there; the folder that it lies in must exist.
     pub fn write(&self, path: &str, bytes: &[u8]) -> Result<(), SandboxError> {
         let inside = relative(path)?;
+        match self.is_file(path, &inside) {
+            Ok(()) | Err(SandboxError::Missing { .. }) => {}
+            Err(refused) => return Err(refused),
+        }
         let written = self.dir.write(&inside, bytes);
         written.map_err(|error| failed(path, error))
+    }
+
+    /// Looks before it is opened: a pipe would be opened for as long as nobody is at its other end.
+    fn is_file(&self, path: &str, inside: &Path) -> Result<(), SandboxError> {
+        let found = self.dir.metadata(inside);
+        let found = found.map_err(|error| failed(path, error))?;
+        if found.is_file() {
+            return Ok(());
+        }
+        let path = path.to_owned();
+        Err(SandboxError::NoFile { path })
     }
 
     /// A folder within, and its path as it is shown.
@@ -188,5 +210,27 @@ mod tests {
             assert!(sandbox.folder("up").is_err());
         }
         assert!(Sandbox::open(place.path().join("none")).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn trn_w3_a_pipe_is_no_file_and_nobody_waits_for_its_other_end() {
+        let place = tempfile::tempdir().unwrap();
+        let pipe = place.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        fs::create_dir(place.path().join("folder")).unwrap();
+        let sandbox = Sandbox::open(place.path()).unwrap();
+        for path in ["pipe", "folder"] {
+            let read = sandbox.read(path, 99).unwrap_err();
+            assert!(matches!(read, SandboxError::NoFile { .. }), "{read:?}");
+            let written = sandbox.write(path, b"x").unwrap_err();
+            assert!(
+                matches!(written, SandboxError::NoFile { .. }),
+                "{written:?}"
+            );
+        }
+        sandbox.write("new", b"x").unwrap();
+        assert_eq!(sandbox.read("new", 99).unwrap(), b"x");
     }
 }

@@ -124,7 +124,7 @@ async fn what_cannot_be_listed_or_read_says_what_can() {
             "read_file",
             json!({ "path": "music" }),
             ToolStatus::Failed,
-            "cannot be read",
+            "is no file",
         ),
     ];
     for (tool, arguments, status, told) in cases {
