@@ -134,6 +134,10 @@ impl Journal {
                 .hub
                 .send_all(sight::events(fact, at, shared, Some(seq)));
         }
+        // Who came while it was stored may have read the log just before.
+        if !heard && shared.hub.is_heard() {
+            shared.hub.skip(first);
+        }
         Ok(())
     }
 

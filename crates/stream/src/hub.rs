@@ -22,6 +22,8 @@ use crate::{Event, EventKind, Text};
 ///   but remember the text of open blocks and calls.
 /// - **merged**: when a reader lags, deltas of one block, or of the arguments of one call, become
 ///   one delta. Blocks stay apart.
+/// - **skipped**: what was made for nobody, and stored while the first reader came, that reader is
+///   told to read from the log.
 /// - **lagging**: when a reader lags further, durable events are dropped and it is told from where
 ///   to read the log; what is neither durable nor a delta is dropped.
 /// - **late readers**: a reader that comes late first gets the open blocks with their text so far,
@@ -136,6 +138,19 @@ impl Hub {
             ring.push(events.clone());
         }
         last.push(events);
+    }
+
+    /// Tells every reader that durable events from this position on were not sent, because nobody
+    /// read when they would have been made. They are in the log.
+    pub fn skip(&self, from: Seq) {
+        let inner = lock(&self.inner);
+        for relay in inner.relays.iter().filter_map(Weak::upgrade) {
+            relay.skip(from);
+        }
+        for ring in &inner.readers {
+            lock(&ring.queue).lagged.get_or_insert(from);
+            ring.waker.wake();
+        }
     }
 
     /// Says that no more events will come. Readers get what is queued, and then the end.
@@ -433,6 +448,18 @@ mod tests {
             origin: None,
             kind,
         }
+    }
+
+    #[test]
+    fn what_was_skipped_is_told_to_the_readers_of_all_hubs() {
+        let (hub, line) = <(Arc<Hub>, Arc<Hub>)>::default();
+        hub.relay(&line);
+        let readers = [hub.subscribe(), line.subscribe()];
+        hub.skip(3);
+        hub.skip(5);
+        let told = |reader: Subscription| reader.take(1).collect::<Vec<_>>().now_or_never();
+        let lagged = Some(vec![Heard::Lagged { from: 3 }]);
+        assert_eq!(readers.map(told), [lagged.clone(), lagged]);
     }
 
     fn delta(text: &str) -> Event {

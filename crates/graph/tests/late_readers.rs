@@ -1,0 +1,107 @@
+//! A reader who comes while something is being stored.
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+use async_trait::async_trait;
+use fugato_graph::{Context, END, Graph, Runner};
+use fugato_state::{Seq, State, ThreadId};
+use fugato_store::{
+    Appended, Commit, Head, LeaseRequest, Leased, MemoryLog, Record, StoreError, ThreadLog,
+};
+use futures::StreamExt as _;
+use tokio::sync::Notify;
+
+#[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
+struct Steps(u32);
+
+impl State for Steps {
+    type Update = u32;
+
+    fn apply(&mut self, steps: u32) {
+        self.0 += steps;
+    }
+}
+
+/// A log whose second append takes until it is let go on.
+#[derive(Default)]
+struct Slow {
+    log: MemoryLog,
+    appends: AtomicU32,
+    entered: Notify,
+    leave: Notify,
+}
+
+#[async_trait]
+impl ThreadLog for Slow {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+        if self.appends.fetch_add(1, Ordering::Relaxed) == 1 {
+            self.entered.notify_one();
+            self.leave.notified().await;
+        }
+        self.log.append(thread, commit).await
+    }
+
+    async fn read(
+        &self,
+        thread: &ThreadId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<(Seq, Record)>, StoreError> {
+        self.log.read(thread, from, limit).await
+    }
+
+    async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
+        self.log.head(thread).await
+    }
+
+    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+        self.log.lease(request).await
+    }
+}
+
+#[tokio::test]
+async fn k22_who_comes_while_it_is_stored_misses_nothing() {
+    let graph = Graph::<Steps>::starting_at("a")
+        .node("a", async |_: Context<Steps>| 1)
+        .node("b", async |_: Context<Steps>| 1)
+        .node("c", async |_: Context<Steps>| 1)
+        .edge("a", "b")
+        .edge("b", "c")
+        .edge("c", END)
+        .build()
+        .expect("the wiring is sound");
+    let log = Arc::new(Slow::default());
+    let runner = Runner::on_log(graph, log.clone());
+    let thread = ThreadId::new("t").expect("the name keeps the rules");
+    drop(runner.start(&thread, ()));
+    log.entered.notified().await;
+    let readers = [runner.events(&thread, 0), runner.follow(&thread, 0)];
+    let mut seen = vec![];
+    for mut reader in readers {
+        // The log is read now, while the second step is on its way into it.
+        let first = reader.next().await.expect("the run began");
+        seen.push((reader, vec![first.seq.expect("it is durable")]));
+    }
+    log.leave.notify_one();
+    let end = log_head(&runner, &thread).await;
+    for (mut reader, mut seqs) in seen {
+        while seqs.last() < Some(&end) {
+            let event = reader.next().await.expect("the run goes on");
+            seqs.extend(event.seq);
+        }
+        seqs.dedup();
+        let all: Vec<Seq> = (2..=end).collect();
+        assert_eq!(seqs, all);
+    }
+}
+
+/// The last position, once the run has ended.
+async fn log_head(runner: &Runner<Steps>, thread: &ThreadId) -> Seq {
+    while runner.is_live(thread) {
+        tokio::task::yield_now().await;
+    }
+    let head = runner.log().head(thread).await.expect("a readable log");
+    head.expect("it is there").seq
+}
