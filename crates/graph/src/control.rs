@@ -20,6 +20,8 @@ pub(crate) struct Control {
     until: AtomicI64,
     /// Until when the lease must last because an action is under way.
     floor: AtomicI64,
+    /// Held while more time is asked for: who asks for less must not come after who asks for more.
+    pub(crate) asking: tokio::sync::Mutex<()>,
     /// The store's clock at some moment of this machine's.
     clock: OnceLock<(Millis, Instant)>,
 }

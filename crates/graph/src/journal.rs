@@ -87,6 +87,7 @@ impl Journal {
 
     /// Asks for more time.
     pub(crate) async fn renew(&self, ttl: Millis, control: &Control) -> Result<(), RunError> {
+        let _asking = control.asking.lock().await;
         let renewal = LeaseRequest::Renew {
             thread: self.thread.clone(),
             fence: self.fence,

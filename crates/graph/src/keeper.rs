@@ -90,6 +90,7 @@ async fn renew(
     control: Arc<Control>,
 ) {
     // The lease outlasts what is under way: renewing must not shorten it.
+    let _asking = control.asking.lock().await;
     let ttl = ttl.max(control.rest());
     let renewal = LeaseRequest::Renew {
         thread: thread.clone(),

