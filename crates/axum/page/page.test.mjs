@@ -144,6 +144,14 @@ test('everything that an agent tells of itself is shown, and nothing twice', () 
   assert.deepEqual(thread.blocks.map(({ kind, text, name }) => [kind, text ?? name]), [
     ['user', 'find the plan'], ['status', 'I look.'], ['note', 'planning'], ['user', 'and now the draft'], ['status', 'time for tea'],
   ]);
+  // Opened again it shows the same.
+  thread.load({ head: 6, status: 'idle', interrupts: [], timeline: [
+    { kind: 'user_text', text: 'find the plan' }, { kind: 'note', name: 'thinking', data: { content: 'I look.' } },
+    { kind: 'note', name: 'planning', data: { steps: [] } }, { kind: 'business_card', card: 'notification', data: { text: 'time for tea' } },
+  ] });
+  assert.deepEqual(thread.blocks.map(({ kind, text, name, card }) => [kind, text ?? name ?? card]), [
+    ['user', 'find the plan'], ['status', 'I look.'], ['note', 'planning'], ['status', 'time for tea'],
+  ]);
 });
 
 test('sch_125_a_switch_closes_reasoning_and_keeps_how_long_it_took', () => {

@@ -61,9 +61,9 @@ export class Thread {
         this.asked.set(item.id, item);
         if (item.state !== 'open') this.settle(item.id, item.state, item.answer);
         break;
-      case 'business_card': case 'schedule_completed':
-        this.add({ kind: 'card', card: item.card ?? item.kind, data: item.data ?? {} });
-        break;
+      case 'business_card': FOLDS.card(this, item); break;
+      case 'schedule_completed': this.add({ kind: 'card', card: item.kind, data: item.data ?? {} }); break;
+      case 'note': FOLDS.custom(this, item); break;
       case 'status':
         if (item.code === 'failed') this.add({ kind: 'error', text: item.summary });
         else this.say(item.code, item.summary);

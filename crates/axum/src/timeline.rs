@@ -71,6 +71,13 @@ pub enum Item {
         #[serde(flatten)]
         data: Value,
     },
+    /// What an agent tells of its work in words of its own, such as a plan.
+    Note {
+        /// What it is.
+        name: String,
+        /// Its content.
+        data: Value,
+    },
     /// What came of something, in a line.
     Status {
         /// A stable code.
@@ -79,6 +86,16 @@ pub enum Item {
         summary: String,
     },
 }
+
+/// Notes that have an item of their own already, or are only for who looks into a run.
+const QUIET: [&str; 6] = [
+    "context_compaction",
+    "final",
+    "model_call",
+    "schedule_preview",
+    "usage",
+    "user_input",
+];
 
 /// A question, and what became of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -177,6 +194,10 @@ impl Item {
             EventKind::Status { code, summary } => Self::Status {
                 code: code.clone(),
                 summary: summary.clone(),
+            },
+            EventKind::Custom { name, data } if !QUIET.contains(&name.as_str()) => Self::Note {
+                name: name.clone(),
+                data: data.clone(),
             },
             _ => return None,
         })
