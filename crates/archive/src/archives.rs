@@ -1,0 +1,227 @@
+use std::{
+    collections::{BTreeSet, HashMap},
+    fs::{self, File},
+    io::{self, BufReader},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use fugato_graph::Runner;
+use fugato_memory::{Archive, ArchiveError, ArchiveWriter};
+use fugato_state::{State, ThreadId};
+use fugato_store::{StoreError, ThreadFilter};
+use fugato_stream::Event;
+use futures::StreamExt as _;
+use tokio::{sync::Notify, time::sleep};
+
+use crate::{
+    Watching,
+    folder::{Folder, Whole},
+    log_key,
+};
+
+/// How soon it looks again at a thread that was not at rest.
+const SOON: Duration = Duration::from_millis(200);
+/// How often a file is written anew that somebody else writes at the same time.
+const TRIES: usize = 3;
+
+/// The archives of all threads. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Archives {
+    folder: Folder,
+    /// Up to where each archive is surely whole, as long as its file has this many bytes: others
+    /// may write and delete it, too.
+    whole: Arc<tokio::sync::Mutex<HashMap<ThreadId, Whole>>>,
+    due: Arc<Mutex<BTreeSet<ThreadId>>>,
+    changed: Arc<Notify>,
+}
+
+/// An archive could not be brought up to date.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArchiveBehind {
+    /// Its file.
+    #[error("the file of the archive cannot be read or written")]
+    File(#[from] io::Error),
+    /// An event.
+    #[error("an event cannot be written to the archive")]
+    Event(#[from] ArchiveError),
+    /// Somebody else writes it.
+    #[error("somebody else writes the archive at the same time")]
+    Contended,
+    /// The store cannot say which threads there are.
+    #[error("the threads cannot be listed")]
+    Store(#[from] StoreError),
+}
+
+impl Archives {
+    /// The archives in a folder, which is made with the first.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: Folder(folder.into()),
+            whole: Arc::default(),
+            due: Arc::default(),
+            changed: Arc::default(),
+        }
+    }
+
+    /// A store that tells these archives of every thread that is written.
+    pub fn watching<T>(&self, store: T) -> Watching<T> {
+        Watching::new(store, self.clone())
+    }
+
+    /// The file of a thread.
+    pub fn path(&self, thread: &ThreadId) -> PathBuf {
+        self.folder.path(thread)
+    }
+
+    /// What the archive of a thread holds.
+    pub fn read(&self, thread: &ThreadId) -> Result<Archive, ArchiveError> {
+        Archive::read(BufReader::new(File::open(self.path(thread))?))
+    }
+
+    /// Copies the archive of a thread to a file, if there is one.
+    pub fn copy(&self, thread: &ThreadId, to: &Path) -> io::Result<()> {
+        self.if_there(fs::copy(self.path(thread), to).map(drop))
+    }
+
+    /// Deletes the archive of a thread, if there is one.
+    pub fn delete(&self, thread: &ThreadId) -> io::Result<()> {
+        self.if_there(fs::remove_file(self.path(thread)))
+    }
+
+    #[expect(clippy::unused_self, reason = "it reads as what it is about")]
+    fn if_there(&self, done: io::Result<()>) -> io::Result<()> {
+        match done {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Something was written to a thread: its archive is to follow.
+    pub fn follow(&self, thread: &ThreadId) {
+        self.due().insert(thread.clone());
+        self.changed.notify_one();
+    }
+
+    /// Follows until `stop` is ready. Archives that a process before has left behind are brought up
+    /// to date first.
+    pub async fn run_until<S: State>(&self, runner: &Runner<S>, stop: impl Future<Output = ()>) {
+        tokio::pin!(stop);
+        let begun = async {
+            if let Err(error) = self.bring_up_all(runner).await {
+                tracing::warn!(%error, "{}", log_key::AN_ARCHIVE_IS_BEHIND);
+            }
+        };
+        tokio::select! {
+            () = &mut stop => return,
+            () = begun => {}
+        }
+        loop {
+            let next = async {
+                if self.bring_up_due(runner).await {
+                    self.changed.notified().await;
+                } else {
+                    sleep(SOON).await;
+                }
+            };
+            tokio::select! {
+                () = &mut stop => break,
+                () = next => {}
+            }
+        }
+        // What has just come to rest is not left to the next process.
+        self.bring_up_due(runner).await;
+    }
+
+    /// Writes what happened in a thread and is not in its archive. Returns how many events that
+    /// were.
+    pub async fn bring_up<S: State>(
+        &self,
+        runner: &Runner<S>,
+        thread: &ThreadId,
+    ) -> Result<usize, ArchiveBehind> {
+        let mut known = self.whole.lock().await;
+        for _ in 0..TRIES {
+            // What fails on the way leaves nothing that is trusted.
+            let whole = match known.remove(thread) {
+                Some(whole) if self.folder.bytes(thread)? == Some(whole.bytes) => whole,
+                _ => self.folder.whole(thread)?,
+            };
+            let events = runner.events(thread, whole.seq);
+            let events: Vec<Event> = events
+                .filter(|event| std::future::ready(event.seq.is_some()))
+                .collect()
+                .await;
+            let (count, mut seq) = (events.len(), whole.seq);
+            let mut writer = ArchiveWriter::new(vec![]);
+            for event in events {
+                seq = event.seq.unwrap_or(seq);
+                writer.event(event)?;
+            }
+            let lines = writer.into_inner();
+            if lines.is_empty() {
+                // Nothing is cut off for which the log has nothing to put in its place.
+                known.extend((whole.seq > 0).then(|| (thread.clone(), whole)));
+                return Ok(0);
+            }
+            self.folder.write(thread, whole, &lines)?;
+            let bytes = whole.bytes + lines.len() as u64;
+            if self.folder.bytes(thread)? == Some(bytes) {
+                known.insert(thread.clone(), Whole { seq, bytes });
+                return Ok(count);
+            }
+        }
+        Err(ArchiveBehind::Contended)
+    }
+
+    /// The same for all threads of the store, if it can list them. One that cannot be written keeps
+    /// no other from being written.
+    pub async fn bring_up_all<S: State>(&self, runner: &Runner<S>) -> Result<(), ArchiveBehind> {
+        let Some(admin) = runner.admin() else {
+            return Ok(());
+        };
+        let mut filter = ThreadFilter::default();
+        loop {
+            let page = admin.list(filter.clone()).await?;
+            let Some(last) = page.last() else {
+                return Ok(());
+            };
+            filter.after = Some(last.thread.clone());
+            for entry in page {
+                self.try_to_bring_up(runner, entry.thread).await;
+            }
+        }
+    }
+
+    /// The same for those that are to follow and are at rest. False if some are not.
+    pub async fn bring_up_due<S: State>(&self, runner: &Runner<S>) -> bool {
+        let due = std::mem::take(&mut *self.due());
+        let mut all = true;
+        for thread in due {
+            all &= self.try_to_bring_up(runner, thread).await;
+        }
+        all
+    }
+
+    /// Brings up a thread if it is at rest; else, and if that fails, it is due again.
+    async fn try_to_bring_up<S: State>(&self, runner: &Runner<S>, thread: ThreadId) -> bool {
+        let done = !runner.is_live(&thread)
+            && match self.bring_up(runner, &thread).await {
+                Ok(_) => true,
+                Err(error) => {
+                    tracing::warn!(%thread, %error, "{}", log_key::AN_ARCHIVE_IS_BEHIND);
+                    false
+                }
+            };
+        if !done {
+            self.due().insert(thread);
+        }
+        done
+    }
+
+    fn due(&self) -> MutexGuard<'_, BTreeSet<ThreadId>> {
+        self.due.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,148 @@
+//! The files of the archives.
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead as _, BufReader, Write as _},
+    path::PathBuf,
+};
+
+use fugato_state::{Seq, ThreadId};
+use serde_json::Value;
+
+/// Where an archive is whole, and how long it is up to there, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Whole {
+    pub(crate) seq: Seq,
+    pub(crate) bytes: u64,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn path(&self, thread: &ThreadId) -> PathBuf {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        let mut name = String::new();
+        for c in thread.as_str().chars() {
+            if plain(c) {
+                name.push(c);
+            } else {
+                let mut bytes = [0; 4];
+                let escaped = c
+                    .encode_utf8(&mut bytes)
+                    .bytes()
+                    .map(|byte| format!("%{byte:02x}"));
+                name.extend(escaped);
+            }
+        }
+        self.0.join(format!("{name}.jsonl"))
+    }
+
+    /// How long the file of a thread is; none if there is no file.
+    pub(crate) fn bytes(&self, thread: &ThreadId) -> io::Result<Option<u64>> {
+        match fs::metadata(self.path(thread)) {
+            Ok(found) => Ok(Some(found.len())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Up to where a file can be trusted: not its last position, of which whoever died may have
+    /// left out events or half of a line, and not what two who wrote at once left behind it.
+    pub(crate) fn whole(&self, thread: &ThreadId) -> io::Result<Whole> {
+        let file = match File::open(self.path(thread)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Whole::default()),
+            Err(error) => return Err(error),
+        };
+        // Where the last position begins, and the one before it.
+        let (mut last, mut before): (Option<Whole>, Seq) = (None, 0);
+        let (mut at, mut line) = (0, vec![]);
+        let mut reader = BufReader::new(file);
+        while reader.read_until(b'\n', &mut line)? > 0 {
+            let Some(seq) = position(&line) else { break };
+            match last {
+                Some(last) if last.seq == seq => {}
+                Some(last) if last.seq > seq => break,
+                _ => {
+                    before = last.map_or(0, |last| last.seq);
+                    last = Some(Whole { seq, bytes: at });
+                }
+            }
+            at += line.len() as u64;
+            line.clear();
+        }
+        let bytes = last.map_or(0, |last| last.bytes);
+        Ok(Whole { seq: before, bytes })
+    }
+
+    /// Writes lines behind what is whole. What else stands there is cut off.
+    pub(crate) fn write(&self, thread: &ThreadId, whole: Whole, lines: &[u8]) -> io::Result<()> {
+        fs::create_dir_all(&self.0)?;
+        let mut file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(self.path(thread))?;
+        if file.metadata()?.len() != whole.bytes {
+            file.set_len(whole.bytes)?;
+        }
+        file.write_all(lines)
+    }
+}
+
+/// The position of the event on a line that was written to its end.
+fn position(line: &[u8]) -> Option<Seq> {
+    if line.last() != Some(&b'\n') {
+        return None;
+    }
+    let line: Value = serde_json::from_slice(line).ok()?;
+    line.pointer("/event/seq")?.as_u64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_thread_has_a_file_of_its_own() {
+        let folder = Folder("archives".into());
+        let name = |thread: &str| {
+            let path = folder.path(&ThreadId::new(thread).unwrap());
+            path.file_name().unwrap().to_string_lossy().into_owned()
+        };
+        assert_eq!(name("desk-1_a"), "desk-1_a.jsonl");
+        assert_eq!(name("ada/desk.1"), "ada%2fdesk%2e1.jsonl");
+        assert_eq!(name("ada%2fdesk"), "ada%252fdesk.jsonl");
+        assert_eq!(name("书"), "%e4%b9%a6.jsonl");
+    }
+
+    #[test]
+    fn trn_11_the_last_position_and_what_follows_it_are_not_trusted() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder(dir.path().to_owned());
+        let thread = ThreadId::new("desk").unwrap();
+        let line = |seq: u64| format!("{{\"event\":{{\"seq\":{seq}}}}}\n");
+        let whole = |lines: &[String]| {
+            fs::write(folder.path(&thread), lines.concat()).unwrap();
+            let whole = folder.whole(&thread).unwrap();
+            (whole.seq, whole.bytes / line(1).len() as u64)
+        };
+        assert_eq!(whole(&[]), (0, 0));
+        assert_eq!(whole(&[line(1)]), (0, 0));
+        assert_eq!(whole(&[line(1), line(2), line(2)]), (1, 1));
+        assert_eq!(
+            whole(&[line(1), line(3), line(4), line(4)[..9].into()]),
+            (3, 2)
+        );
+        // Of a line without its end it is not known whether more was to come.
+        assert_eq!(whole(&[line(1), line(2), line(3).trim().into()]), (1, 1));
+        // Two wrote the same.
+        assert_eq!(
+            whole(&[line(1), line(2), line(3), line(2), line(3)]),
+            (2, 2)
+        );
+        assert_eq!(
+            whole(&[line(1), line(2), "no JSON\n".into(), line(3)]),
+            (1, 1)
+        );
+    }
+}

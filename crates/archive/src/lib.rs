@@ -1,0 +1,9 @@
+#![doc = include_str!("../README.md")]
+
+mod archives;
+mod folder;
+mod log_key;
+mod watching;
+
+pub use archives::{ArchiveBehind, Archives};
+pub use watching::Watching;

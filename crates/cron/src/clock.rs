@@ -1,0 +1,61 @@
+use std::{
+    fmt,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use fugato_state::Millis;
+use jiff::{Timestamp, tz::TimeZone};
+
+/// What time it is, and in which zone times are meant. Cheap to clone.
+#[derive(Clone)]
+pub struct Clock {
+    zone: TimeZone,
+    now: Arc<dyn Fn() -> Millis + Send + Sync>,
+}
+
+impl Clock {
+    /// A zone, and a function that says the time in milliseconds since the Unix epoch.
+    pub fn new(zone: TimeZone, now: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
+        let now = Arc::new(now);
+        Self { zone, now }
+    }
+
+    /// The clock of this machine.
+    pub fn system() -> Self {
+        Self::new(TimeZone::system(), || {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH);
+            Millis::try_from(since.unwrap_or_default().as_millis()).unwrap_or(Millis::MAX)
+        })
+    }
+
+    /// The time, in milliseconds since the Unix epoch.
+    pub fn now(&self) -> Millis {
+        (self.now)()
+    }
+
+    /// The zone.
+    pub fn zone(&self) -> &TimeZone {
+        &self.zone
+    }
+
+    /// The name of the zone; empty if it has none.
+    pub fn zone_name(&self) -> &str {
+        self.zone.iana_name().unwrap_or_default()
+    }
+
+    /// A time as people read it: `2026-11-22 12:30:00`.
+    pub fn shown(&self, time: Millis) -> String {
+        let time = Timestamp::from_millisecond(time).unwrap_or_default();
+        let local = time.to_zoned(self.zone.clone());
+        local.strftime("%Y-%m-%d %H:%M:%S").to_string()
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Clock")
+            .field("zone", &self.zone)
+            .finish_non_exhaustive()
+    }
+}

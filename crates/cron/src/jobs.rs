@@ -1,0 +1,339 @@
+use std::{fmt, sync::Arc};
+
+use fugato_graph::{BoxError, digest};
+use fugato_state::{Millis, ThreadId};
+use fugato_store::{
+    DocEntry, DocFilter, DocKey, DocStore, DocStoreExt as _, DocWrite, Namespace, Precondition,
+    StoreError, StoreErrorKind, Version,
+};
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use crate::{BadSchedule, CatchUp, Clock, Job, Schedule, Wish, log_key};
+
+/// All jobs of a store. Cheap to clone.
+#[derive(Clone)]
+pub struct Jobs {
+    docs: Arc<dyn DocStore>,
+    clock: Clock,
+    changed: Arc<Notify>,
+}
+
+/// A job cannot be made, read or changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoJob {
+    /// Its schedule cannot be used.
+    #[error(transparent)]
+    Schedule(#[from] BadSchedule),
+    /// Its time never comes.
+    #[error("{0:?} is never due again")]
+    Never(String),
+    /// There is nothing to do.
+    #[error("the job has nothing to do; say what in \"task\"")]
+    Nothing,
+    /// There can be no thread beside its conversation.
+    #[error(
+        "no job can be done beside {thread:?}: names of threads have at most {} bytes",
+        ThreadId::MAX_BYTES
+    )]
+    Place {
+        /// The conversation.
+        thread: String,
+    },
+    /// Under this key another job was made.
+    #[error("under the key {key:?} another job was made: {id}")]
+    KeyTaken {
+        /// The key.
+        key: String,
+        /// The other job.
+        id: String,
+    },
+    /// The store.
+    #[error("the jobs cannot be stored")]
+    Store(#[from] StoreError),
+    /// What was stored cannot be read.
+    #[error("the job {id} cannot be read")]
+    Unreadable {
+        /// The job.
+        id: String,
+        /// Why.
+        source: BoxError,
+    },
+}
+
+/// The version of a stored job.
+///
+/// - 1: the first.
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    v: u32,
+    #[serde(flatten)]
+    job: Job,
+}
+
+/// What is to be done of a job at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Turn {
+    /// The time that is done; none if all that have passed are left out.
+    pub(crate) time: Option<Millis>,
+    /// When it is due after that; none if never.
+    pub(crate) next: Option<Millis>,
+}
+
+impl Jobs {
+    /// The jobs of this store, in the time of this clock.
+    pub fn new(docs: Arc<dyn DocStore>, clock: Clock) -> Self {
+        let changed = Arc::default();
+        Self {
+            docs,
+            clock,
+            changed,
+        }
+    }
+
+    /// What time it is for them.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Ready when a job was made or cancelled here.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Makes a job of a conversation. Under the same key it is made once, and is returned again.
+    pub async fn create(&self, key: &str, thread: &str, wish: Wish) -> Result<Job, NoJob> {
+        if wish.task.trim().is_empty() {
+            return Err(NoJob::Nothing);
+        }
+        let due = Schedule::parse(&wish.schedule, self.clock.zone())?.next(self.clock.now());
+        let due = due.ok_or_else(|| NoJob::Never(wish.schedule.clone()))?;
+        let letters = digest(key.as_bytes());
+        let letters = letters.chars().filter(char::is_ascii_alphanumeric).take(8);
+        let job = Job {
+            id: format!("job-{}", letters.collect::<String>()),
+            thread: thread.to_owned(),
+            wish,
+            zone: self.clock.zone_name().to_owned(),
+            due,
+            fired: 0,
+        };
+        if ThreadId::new(job.place()).is_err() {
+            let thread = thread.to_owned();
+            return Err(NoJob::Place { thread });
+        }
+        let (space, name) = (space()?, name(&job.id)?);
+        let value = value(&job)?;
+        match self
+            .docs
+            .put_if(&space, &name, value, Precondition::Absent)
+            .await
+        {
+            Ok(_) => {
+                self.changed.notify_one();
+                Ok(job)
+            }
+            Err(error) if matches!(error.kind, StoreErrorKind::Changed { .. }) => {
+                let there = self.docs.get(&space, &name).await?;
+                let Some(there) = there else { return Ok(job) };
+                let there = read(&job.id, there.value)?;
+                if (&there.thread, &there.wish) == (&job.thread, &job.wish) {
+                    return Ok(there);
+                }
+                let (key, id) = (key.to_owned(), there.id);
+                Err(NoJob::KeyTaken { key, id })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The jobs of whoever owns this conversation, the next one first.
+    pub async fn list(&self, thread: &str) -> Result<Vec<Job>, NoJob> {
+        let mut jobs = self.all().await?;
+        jobs.retain(|job| owner(&job.thread) == owner(thread));
+        Ok(jobs)
+    }
+
+    /// Cancels a job of whoever owns this conversation. False if there is none of this name.
+    pub async fn cancel(&self, thread: &str, id: &str) -> Result<bool, NoJob> {
+        let there = self.list(thread).await?.iter().any(|job| job.id == id);
+        if there {
+            self.docs.delete(&space()?, &name(id)?).await?;
+            self.changed.notify_one();
+        }
+        Ok(there)
+    }
+
+    /// Cancels the jobs that were made in this conversation, which is deleted.
+    pub async fn delete_of(&self, thread: &str) -> Result<(), NoJob> {
+        for job in self.all().await? {
+            if job.thread == thread {
+                self.docs.delete(&space()?, &name(&job.id)?).await?;
+                self.changed.notify_one();
+            }
+        }
+        Ok(())
+    }
+
+    /// All jobs, the next one first. One that cannot be read is an error.
+    pub async fn all(&self) -> Result<Vec<Job>, NoJob> {
+        let jobs: Result<Vec<Job>, NoJob> = self.entries().await?.into_iter().collect();
+        Ok(in_order(jobs?))
+    }
+
+    /// Those that can be read, the next one first: one that cannot be read keeps no other from
+    /// being done.
+    pub(crate) async fn readable(&self) -> Result<Vec<Job>, NoJob> {
+        let told = |job: Result<Job, NoJob>| match job {
+            Ok(job) => Some(job),
+            Err(error) => {
+                tracing::warn!(%error, "{}", log_key::JOBS_CANNOT_BE_READ);
+                None
+            }
+        };
+        Ok(in_order(
+            self.entries().await?.into_iter().filter_map(told).collect(),
+        ))
+    }
+
+    async fn entries(&self) -> Result<Vec<Result<Job, NoJob>>, NoJob> {
+        let mut jobs = vec![];
+        let mut filter = DocFilter::default().values();
+        loop {
+            let page: Vec<DocEntry> = self.docs.list(&space()?, filter.clone()).await?;
+            let Some(last) = page.last().map(|entry| entry.key.clone()) else {
+                return Ok(jobs);
+            };
+            let read = page
+                .into_iter()
+                .map(|entry| read(entry.key.as_str(), entry.value.unwrap_or_default()));
+            jobs.extend(read);
+            filter = filter.after(last);
+        }
+    }
+
+    /// Whether a job is there as it was read: nobody has cancelled or done it meanwhile.
+    pub(crate) async fn stands(&self, job: &Job) -> Result<bool, NoJob> {
+        Ok(self.found(job).await?.is_some())
+    }
+
+    /// The version of a job that is there as it was read.
+    async fn found(&self, job: &Job) -> Result<Option<Version>, NoJob> {
+        let there = self.docs.get(&space()?, &name(&job.id)?).await?;
+        let same = there.filter(|doc| {
+            let there = Job::deserialize(&doc.value);
+            there.is_ok_and(|there| there == *job)
+        });
+        Ok(same.map(|doc| doc.version))
+    }
+
+    /// What is to be done of a job now that its time has come.
+    pub(crate) fn turn(&self, job: &Job) -> Result<Turn, BadSchedule> {
+        let zone = match job.zone.as_str() {
+            "" => self.clock.zone().clone(),
+            name => TimeZone::get(name).unwrap_or_else(|_| self.clock.zone().clone()),
+        };
+        let schedule = Schedule::parse(&job.wish.schedule, &zone)?;
+        let now = self.clock.now().max(job.due);
+        let last = || schedule.last(now).unwrap_or(job.due).max(job.due);
+        let (time, after) = match job.wish.catch_up {
+            CatchUp::Once => (Some(job.due), now),
+            CatchUp::Each { .. } if job.wish.once => (Some(job.due), now),
+            CatchUp::Each { most } => {
+                let earlier = |time: &Millis| schedule.last(time - 1).filter(|at| *at >= job.due);
+                let newest =
+                    std::iter::successors(Some(last()), earlier).take(most.max(1) as usize);
+                let oldest = newest.last().unwrap_or(job.due);
+                (Some(oldest), oldest)
+            }
+            CatchUp::Within { seconds } => {
+                let time = if job.wish.once { job.due } else { last() };
+                let is_near = now - time <= Millis::from(seconds) * 1000;
+                (is_near.then_some(time), now)
+            }
+        };
+        let next = schedule.next(after).filter(|_| !job.wish.once);
+        Ok(Turn { time, next })
+    }
+
+    /// A job was done, or left out: it is due at another time, or gone. What somebody else has
+    /// changed or cancelled meanwhile stays so.
+    pub(crate) async fn moved(&self, job: &Job, turn: Turn) -> Result<(), NoJob> {
+        let key = name(&job.id)?;
+        let Some(version) = self.found(job).await? else {
+            return Ok(());
+        };
+        let write = match turn.next {
+            None => DocWrite::delete(&space()?, &key),
+            Some(due) => {
+                let fired = job.fired + u64::from(turn.time.is_some());
+                let next = Job {
+                    due,
+                    fired,
+                    ..job.clone()
+                };
+                DocWrite::put(&space()?, &key, value(&next)?)
+            }
+        };
+        let write = write.only_if(Precondition::Version(version));
+        match self.docs.write_one(write).await {
+            Err(error) if !matches!(error.kind, StoreErrorKind::Changed { .. }) => {
+                Err(error.into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn in_order(mut jobs: Vec<Job>) -> Vec<Job> {
+    jobs.sort_by(|a, b| (a.due, &a.id).cmp(&(b.due, &b.id)));
+    jobs
+}
+
+fn value(job: &Job) -> Result<Value, NoJob> {
+    let (v, job) = (VERSION, job.clone());
+    let id = job.id.clone();
+    serde_json::to_value(Stored { v, job }).map_err(|error| unreadable(&id, error))
+}
+
+fn read(id: &str, value: Value) -> Result<Job, NoJob> {
+    let stored: Stored = serde_json::from_value(value).map_err(|error| unreadable(id, error))?;
+    if stored.v == VERSION {
+        return Ok(stored.job);
+    }
+    let why = format!("its version is {}, and {VERSION} is known", stored.v);
+    Err(unreadable(id, why))
+}
+
+fn unreadable(id: &str, why: impl Into<BoxError>) -> NoJob {
+    NoJob::Unreadable {
+        id: id.to_owned(),
+        source: why.into(),
+    }
+}
+
+fn space() -> Result<Namespace, NoJob> {
+    Namespace::new(["jobs"]).map_err(|error| unreadable("", error))
+}
+
+fn name(id: &str) -> Result<DocKey, NoJob> {
+    DocKey::new(id).map_err(|error| unreadable(id, error))
+}
+
+/// Whose a conversation is: what stands before its first slash.
+fn owner(thread: &str) -> &str {
+    thread.split_once('/').map_or("", |(owner, _)| owner)
+}
+
+impl fmt::Debug for Jobs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Jobs")
+            .field("clock", &self.clock)
+            .finish_non_exhaustive()
+    }
+}

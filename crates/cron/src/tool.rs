@@ -1,0 +1,215 @@
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use fugato_tool::{EffectClass, NoArguments, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{Job, Jobs, NoJob, Wish};
+
+/// The tool that makes a job.
+pub const CREATE: &str = "create_cron_job";
+
+/// The tools by which a model makes, lists and cancels jobs.
+pub struct JobTools<S> {
+    jobs: Jobs,
+    maker: Arc<dyn Fn(&S) -> Maker + Send + Sync>,
+}
+
+/// Who makes a job, read from the state of an agent.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Maker {
+    /// The conversation.
+    pub thread: String,
+    /// What is kept with the job.
+    pub extra: Value,
+}
+
+impl Maker {
+    /// A conversation.
+    pub fn new(thread: impl Into<String>) -> Self {
+        let (thread, extra) = (thread.into(), Value::Null);
+        Self { thread, extra }
+    }
+
+    /// Keeps this with the jobs that it makes.
+    #[must_use]
+    pub fn extra(mut self, extra: Value) -> Self {
+        self.extra = extra;
+        self
+    }
+}
+
+impl<S: Sync> JobTools<S> {
+    /// The tools for these jobs.
+    pub fn new(jobs: Jobs, maker: impl Fn(&S) -> Maker + Send + Sync + 'static) -> Self {
+        let maker = Arc::new(maker);
+        Self { jobs, maker }
+    }
+
+    /// Makes a job: `create_cron_job`.
+    pub fn create<U>(&self) -> impl Tool<S, U, Input = CreateArgs> + use<S, U> {
+        Create(self.clone())
+    }
+
+    /// Lists jobs: `list_cron_jobs`.
+    pub fn list<U>(&self) -> impl Tool<S, U, Input = NoArguments> + use<S, U> {
+        List(self.clone())
+    }
+
+    /// Cancels a job: `cancel_cron_job`.
+    pub fn cancel<U>(&self) -> impl Tool<S, U, Input = CancelArgs> + use<S, U> {
+        Cancel(self.clone())
+    }
+
+    fn line(&self, job: &Job) -> String {
+        let again = if job.wish.once {
+            "once"
+        } else {
+            job.wish.schedule.as_str()
+        };
+        let due = self.jobs.clock().shown(job.due);
+        format!("{} ({due}, {again}): {}", job.id, job.wish.task)
+    }
+}
+
+struct Create<S>(JobTools<S>);
+struct List<S>(JobTools<S>);
+struct Cancel<S>(JobTools<S>);
+
+/// What is to be done, and when.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateArgs {
+    /// A cron expression of five fields: minute, hour, day of the month, month, day of the week.
+    pub schedule: String,
+    /// What is to be done then, in the words of the person.
+    pub task: String,
+    /// Whether it is done only once.
+    #[serde(default)]
+    pub once: bool,
+}
+
+/// Which job.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CancelArgs {
+    /// Its name, as `list_cron_jobs` tells it.
+    pub id: String,
+}
+
+impl From<NoJob> for ToolFailure {
+    fn from(error: NoJob) -> Self {
+        let failure = Self::failed(error.to_string());
+        match error {
+            NoJob::Store(_) | NoJob::Unreadable { .. } => failure.because(error).in_doubt(),
+            _ => failure,
+        }
+    }
+}
+
+#[async_trait]
+impl<S: Sync, U> Tool<S, U> for Create<S> {
+    type Input = CreateArgs;
+
+    fn spec(&self) -> ToolSpec {
+        let text =
+            "Does something at a time, once or again and again, such as reminding the person.";
+        ToolSpec::write(CREATE, text)
+            // Under its key it is made once.
+            .effect(EffectClass::Keyed)
+            .argument_alias("cron", "schedule")
+            .argument_alias("expression", "schedule")
+            .argument_alias("message", "task")
+            .preview(["schedule", "task"])
+    }
+
+    async fn call(
+        &self,
+        cx: ToolContext<'_, S>,
+        args: CreateArgs,
+    ) -> Result<ToolOutput<U>, ToolFailure> {
+        let Self(tools) = self;
+        let Maker { thread, extra } = (tools.maker)(cx.state()?);
+        let key = cx.key().unwrap_or(cx.call_id());
+        let wish = Wish::new(args.schedule, args.task).only_once(args.once);
+        let job = tools.jobs.create(key, &thread, wish.extra(extra)).await?;
+        let data = json!({ "job": job });
+        Ok(ToolOutput::new(tools.line(&job)).summary(job.id).data(data))
+    }
+}
+
+#[async_trait]
+impl<S: Sync, U> Tool<S, U> for List<S> {
+    type Input = NoArguments;
+
+    fn spec(&self) -> ToolSpec {
+        let text = "Lists the jobs that are still to be done.";
+        ToolSpec::read("list_cron_jobs", text).effect(EffectClass::Idempotent)
+    }
+
+    async fn call(
+        &self,
+        cx: ToolContext<'_, S>,
+        _: NoArguments,
+    ) -> Result<ToolOutput<U>, ToolFailure> {
+        let Self(tools) = self;
+        let jobs = tools.jobs.list(&(tools.maker)(cx.state()?).thread).await?;
+        let lines: Vec<String> = jobs
+            .iter()
+            .map(|job| format!("- {}", tools.line(job)))
+            .collect();
+        let text = if lines.is_empty() {
+            "there are no jobs".to_owned()
+        } else {
+            lines.join("\n")
+        };
+        Ok(ToolOutput::new(text).data(json!({ "jobs": jobs })))
+    }
+}
+
+#[async_trait]
+impl<S: Sync, U> Tool<S, U> for Cancel<S> {
+    type Input = CancelArgs;
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::write("cancel_cron_job", "Cancels a job.")
+            .effect(EffectClass::Idempotent)
+            .preview(["id"])
+    }
+
+    async fn call(
+        &self,
+        cx: ToolContext<'_, S>,
+        args: CancelArgs,
+    ) -> Result<ToolOutput<U>, ToolFailure> {
+        let Self(tools) = self;
+        let thread = (tools.maker)(cx.state()?).thread;
+        if tools.jobs.cancel(&thread, &args.id).await? {
+            return Ok(ToolOutput::new(format!("{} is cancelled", args.id)));
+        }
+        let id = args.id;
+        Err(ToolFailure::failed(format!(
+            "there is no job {id:?}; list_cron_jobs tells which there are"
+        )))
+    }
+}
+
+impl<S> Clone for JobTools<S> {
+    fn clone(&self) -> Self {
+        Self {
+            jobs: self.jobs.clone(),
+            maker: self.maker.clone(),
+        }
+    }
+}
+
+impl<S> fmt::Debug for JobTools<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobTools")
+            .field("jobs", &self.jobs)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,225 @@
+//! Jobs fire once at each of their times, whatever dies and however many look after them.
+mod world;
+
+use std::time::Duration;
+
+use fugato_cron::{CatchUp, NoJob, Schedule, Wish};
+use fugato_state::Millis;
+use fugato_store::{DocKey, DocStoreExt as _, Namespace};
+use jiff::tz::TimeZone;
+use proptest::prelude::*;
+use serde_json::json;
+use world::{Done, MINUTE, NOON, Process, World};
+
+const MINUTES: Duration = Duration::from_secs(60);
+
+/// What happens to the processes of an agent.
+#[derive(Debug, Clone)]
+enum Act {
+    /// Nobody is there for so many minutes.
+    Away(u32),
+    /// So many processes look after the jobs for so many minutes. The first of them dies of one of
+    /// its writes, before or after it was stored, if this says so.
+    Work(u8, u32, Option<(i64, bool)>),
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let dies = prop::option::of((1_i64..12, any::<bool>()));
+    let act = prop_oneof![
+        (1_u32..200).prop_map(Act::Away),
+        (1_u8..3, 1_u32..60, dies).prop_map(|(n, minutes, dies)| Act::Work(n, minutes, dies)),
+    ];
+    prop::collection::vec(act, 1..8)
+}
+
+fn catch_ups() -> impl Strategy<Value = CatchUp> {
+    prop_oneof![
+        Just(CatchUp::Once),
+        (1_u32..2000).prop_map(|most| CatchUp::Each { most }),
+        (0_u32..3600).prop_map(|seconds| CatchUp::Within { seconds }),
+    ]
+}
+
+async fn work(world: &World, processes: u8, minutes: u32, dies: Option<(i64, bool)>) {
+    let first = world.process(dies);
+    let others: Vec<Process> = (1..processes).map(|_| world.process(None)).collect();
+    let works: Vec<_> = std::iter::once(&first)
+        .chain(&others)
+        .map(|process| {
+            let clockwork = process.clockwork();
+            let over = tokio::time::sleep(MINUTES * minutes);
+            tokio::spawn(async move { clockwork.run_until(over).await })
+        })
+        .collect();
+    for work in works {
+        work.await.expect("it does not panic");
+    }
+}
+
+/// The times of a schedule after one and up to another.
+fn times(schedule: &str, after: Millis, until: Millis) -> Vec<Millis> {
+    let schedule = Schedule::parse(schedule, &TimeZone::UTC).expect("it is one");
+    let next = |time: &Millis| schedule.next(*time).filter(|time| *time <= until);
+    std::iter::successors(next(&after), next).collect()
+}
+
+async fn holds(acts: Vec<Act>, schedule: &str, catch_up: CatchUp) -> Done {
+    let world = World::new().await?;
+    let wish = Wish::new(schedule, "stretch").catch_up(catch_up);
+    let job = world.process(None).jobs.create("k", "desk", wish).await?;
+    for act in acts {
+        match act {
+            Act::Away(minutes) => tokio::time::sleep(MINUTES * minutes).await,
+            Act::Work(processes, minutes, dies) => work(&world, processes, minutes, dies).await,
+        }
+    }
+    // Half a minute to make up for what was missed and to wait for leases of the dead; what is due
+    // from then on is done in time.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let back = world.clock.now();
+    work(&world, 1, 120, None).await;
+    let now = world.clock.now();
+    let (done, begun) = world.done(&job.place()).await?;
+    let for_times: Vec<Millis> = done.iter().map(|(time, _)| *time).collect();
+    let told = format!("{done:?}");
+    assert_eq!(begun, done.len(), "each run did it once: {told}");
+    assert!(
+        for_times.is_sorted_by(|a, b| a < b),
+        "no time twice: {told}"
+    );
+    let all = times(schedule, NOON, now - 1000);
+    assert!(
+        for_times
+            .iter()
+            .all(|time| times(schedule, NOON, now).contains(time)),
+        "{told}"
+    );
+    let since = |time: &&Millis| **time > back + MINUTE && **time < now - 1000;
+    let late: Vec<_> = for_times.iter().filter(since).collect();
+    assert_eq!(late, all.iter().filter(since).collect::<Vec<_>>(), "{told}");
+    match catch_up {
+        // Each time of these two hours and of all before.
+        CatchUp::Each { most: 1000.. } => {
+            let before = |time: &&Millis| **time < now - 1000;
+            let done: Vec<_> = for_times.iter().filter(before).collect();
+            assert_eq!(done, all.iter().collect::<Vec<_>>());
+        }
+        CatchUp::Within { seconds } => {
+            let most = Millis::from(seconds) * 1000 + 10_000;
+            assert!(done.iter().all(|(time, at)| at - time <= most), "{told}");
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn trn_8_each_time_of_a_job_is_done_once_whatever_dies(
+        acts in acts(),
+        schedule in prop::sample::select(vec!["*/10 * * * *", "7 */2 * * *", "*/30 */5 * * * *"]),
+        catch_up in catch_ups(),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()?;
+        runtime.block_on(holds(acts, schedule, catch_up)).expect("the world holds");
+    }
+}
+
+/// What a job did after nobody was there for so many minutes, for each of its times as minutes
+/// after noon.
+async fn caught_up(wish: Wish, away: u32) -> Done<Vec<Millis>> {
+    let world = World::new().await?;
+    let process = world.process(None);
+    let job = process.jobs.create("k", "desk", wish).await?;
+    tokio::time::sleep(MINUTES * away).await;
+    while process.clockwork().fire().await? == Duration::ZERO {}
+    let (done, _) = world.done(&job.place()).await?;
+    Ok(done
+        .iter()
+        .map(|(time, _)| (time - NOON) / MINUTE)
+        .collect())
+}
+
+#[tokio::test(start_paused = true)]
+async fn trn_8_times_that_nobody_was_there_for() -> Done {
+    let often = |catch_up| Wish::new("*/10 * * * *", "stretch").catch_up(catch_up);
+    let each = |most| often(CatchUp::Each { most });
+    let within = |seconds| often(CatchUp::Within { seconds });
+    assert_eq!(caught_up(often(CatchUp::Once), 45).await?, [10]);
+    assert_eq!(caught_up(each(1000), 45).await?, [10, 20, 30, 40]);
+    assert_eq!(caught_up(each(3), 45).await?, [20, 30, 40]);
+    assert_eq!(caught_up(each(0), 45).await?, [40]);
+    assert_eq!(caught_up(within(360), 45).await?, [40]);
+    assert_eq!(caught_up(within(240), 45).await?, Vec::<Millis>::new());
+    let once = |catch_up| often(catch_up).once();
+    assert_eq!(caught_up(once(CatchUp::Each { most: 9 }), 45).await?, [10]);
+    assert_eq!(
+        caught_up(once(CatchUp::Within { seconds: 60 }), 45).await?,
+        Vec::<Millis>::new()
+    );
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn trn_8_a_key_makes_one_job_and_owners_see_their_own() -> Done {
+    let world = World::new().await?;
+    let jobs = world.process(None).jobs;
+    let wish = || Wish::new("30 12 * * *", "stretch").extra(json!({ "lang": "en" }));
+    let job = jobs.create("k", "ada/desk", wish()).await?;
+    assert_eq!(jobs.create("k", "ada/desk", wish()).await?, job);
+    let other = jobs.create("k", "ada/desk", wish().once()).await;
+    assert!(
+        matches!(&other, Err(NoJob::KeyTaken { id, .. }) if *id == job.id),
+        "{other:?}"
+    );
+    assert_eq!(jobs.list("ada/other").await?, std::slice::from_ref(&job));
+    assert!(jobs.list("bob/desk").await?.is_empty() && !jobs.cancel("bob/desk", &job.id).await?);
+    assert!(jobs.cancel("ada/other", &job.id).await? && jobs.all().await?.is_empty());
+    let long = "x".repeat(195);
+    let refused = jobs
+        .create("l", &long, wish())
+        .await
+        .err()
+        .ok_or("no room")?;
+    assert!(refused.to_string().contains("200 bytes"), "{refused}");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn trn_8_a_job_that_cannot_be_read_keeps_no_other_from_being_done() -> Done {
+    let world = World::new().await?;
+    let process = world.process(None);
+    let space = Namespace::new(["jobs"])?;
+    // As the first version wrote it, with a schedule that was never one.
+    let stored = json!({
+        "v": 1, "id": "job-0", "thread": "desk", "wish": { "schedule": "soon", "task": "x" },
+        "zone": "UTC", "due": NOON, "fired": 3,
+    });
+    world
+        .docs()
+        .put(&space, &DocKey::new("job-0")?, stored)
+        .await?;
+    world
+        .docs()
+        .put(&space, &DocKey::new("job-1")?, json!({ "v": 7 }))
+        .await?;
+    let wish = Wish::new("*/10 * * * *", "stretch");
+    let job = process.jobs.create("k", "desk", wish).await?;
+    tokio::time::sleep(MINUTES * 10).await;
+    process.clockwork().fire().await?;
+    assert_eq!(world.done(&job.place()).await?.1, 1);
+    let told = process.jobs.all().await.err().ok_or("one cannot be read")?;
+    assert_eq!(told.to_string(), "the job job-1 cannot be read");
+    world.docs().delete(&space, &DocKey::new("job-1")?).await?;
+    let all = process.jobs.all().await?;
+    assert_eq!(
+        (all[0].id.as_str(), all[0].fired, all[0].wish.catch_up),
+        ("job-0", 3, CatchUp::Once)
+    );
+    Ok(())
+}
