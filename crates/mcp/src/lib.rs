@@ -12,6 +12,8 @@ mod listing;
 mod log_key;
 mod name;
 mod options;
+#[cfg(feature = "plugin")]
+pub mod plugin;
 mod program;
 mod question;
 mod serve;

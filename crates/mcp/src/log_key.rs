@@ -1,5 +1,8 @@
 //! What the log lines of this crate are found by. `docs/log-keys.md` lists them.
 
+/// A plugin does not run, and why.
+#[cfg(feature = "plugin")]
+pub(crate) const A_PLUGIN_DOES_NOT_RUN: &str = "a plugin does not run";
 /// A tool of a server is left out, and why.
 pub(crate) const A_TOOL_CANNOT_BE_USED: &str = "a tool cannot be used";
 /// A question of a server is cancelled.

@@ -36,7 +36,8 @@ const INHERITED: [&str; 10] = [
 /// writes to its standard error goes to `tracing`.
 ///
 /// It is not locked in: a program that must not reach files or networks has to be started in
-/// something that keeps it from them, such as a container, whose command is then the program here.
+/// something that keeps it from them, such as a container, whose command is then the program here,
+/// or as a plugin, with the feature `plugin`.
 ///
 /// ```
 /// use fugato_mcp::Program;

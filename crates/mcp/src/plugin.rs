@@ -1,0 +1,292 @@
+//! Plugins: programs of others in folders of their own, with a manifest, what they were granted,
+//! and a lock around them.
+mod entry;
+#[cfg(target_os = "linux")]
+mod kernel;
+mod lock;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use fugato_tool::{Manifest, ManifestError, Permission};
+use serde_json::Value;
+
+pub use lock::{Unlockable, locked};
+
+use crate::{McpError, McpOptions, McpServer, McpTool, Program, log_key};
+use entry::{Entry, NoPython};
+use lock::Lock;
+
+/// How long a plugin may take to start.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a call of it may be silent.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// The plugins of a folder: what each may do, and how it is locked in.
+///
+/// A plugin is a folder with a `manifest.json` and any executable, `main.py` included, that speaks
+/// MCP on its standard input and output.
+#[derive(Debug, Clone)]
+pub struct Plugins {
+    folder: PathBuf,
+    granted: BTreeMap<String, BTreeSet<Permission>>,
+    start: BTreeSet<String>,
+    root: Option<PathBuf>,
+    memory: Option<PathBuf>,
+    readable: Vec<PathBuf>,
+    unlocked: BTreeSet<String>,
+    wrap: Vec<String>,
+    launcher: Option<PathBuf>,
+}
+
+/// The plugins that run, and those that do not.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Loaded {
+    /// Their tools.
+    pub tools: Vec<McpTool>,
+    /// The names of those that a person has to agree to.
+    pub dangerous: BTreeSet<String>,
+    /// The plugins that do not run, by name, and why.
+    pub refused: Vec<(String, PluginRefused)>,
+}
+
+/// A plugin does not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PluginRefused {
+    /// Its manifest cannot be found.
+    #[error("its manifest.json cannot be read")]
+    NoManifest(#[source] io::Error),
+    /// Its manifest cannot be used.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// It calls itself otherwise than its folder.
+    #[error("its folder is called {folder:?}, and its manifest {manifest:?}")]
+    OtherName {
+        /// The name of the folder.
+        folder: String,
+        /// The name in the manifest.
+        manifest: String,
+    },
+    /// It wants more than it was granted.
+    #[error("it wants {}, and was not granted that", names(missing))]
+    Ungranted {
+        /// What it was not granted.
+        missing: Vec<Permission>,
+    },
+    /// There is no Python to run it.
+    #[error(transparent)]
+    NoPython(#[from] NoPython),
+    /// Nothing here can lock it in.
+    #[error("it cannot be locked in here, and nobody has said that it may run unlocked")]
+    Unlockable(#[from] Unlockable),
+    /// It does not start, or does not speak MCP.
+    #[error(transparent)]
+    Server(#[from] McpError),
+}
+
+fn names(permissions: &[Permission]) -> String {
+    serde_json::to_string(permissions).unwrap_or_default()
+}
+
+impl Plugins {
+    /// The plugins in the folders of this folder. None was granted anything.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+            granted: BTreeMap::new(),
+            start: BTreeSet::new(),
+            root: None,
+            memory: None,
+            readable: vec![],
+            unlocked: BTreeSet::new(),
+            wrap: vec![],
+            launcher: None,
+        }
+    }
+
+    /// What each may do, by its name. One that wants more does not run.
+    #[must_use]
+    pub fn granted(mut self, granted: BTreeMap<String, BTreeSet<Permission>>) -> Self {
+        self.granted = granted;
+        self
+    }
+
+    /// Starts these, too, although they do not start by themselves.
+    #[must_use]
+    pub fn start(mut self, names: impl IntoIterator<Item = String>) -> Self {
+        self.start.extend(names);
+        self
+    }
+
+    /// The folder in which those with `write-file` may read and write: `PLUGIN_ROOT`.
+    #[must_use]
+    pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
+        self.root = Some(root.into());
+        self
+    }
+
+    /// The folder in which those with `read-memory` may read: `PLUGIN_MEMORY`.
+    #[must_use]
+    pub fn memory(mut self, memory: impl Into<PathBuf>) -> Self {
+        self.memory = Some(memory.into());
+        self
+    }
+
+    /// Lets all of them read these places, too, such as where their interpreter lies.
+    #[must_use]
+    pub fn readable(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.readable.extend(places);
+        self
+    }
+
+    /// Runs these although nothing locks them in: they can reach what this process can.
+    #[must_use]
+    pub fn unlocked(mut self, names: impl IntoIterator<Item = String>) -> Self {
+        self.unlocked.extend(names);
+        self
+    }
+
+    /// Puts a command before the program of each, such as a container. It takes the place of our
+    /// lock.
+    #[must_use]
+    pub fn wrapped(mut self, command: impl IntoIterator<Item = String>) -> Self {
+        self.wrap = command.into_iter().collect();
+        self
+    }
+
+    /// The program that locks plugins in: one whose `main` begins with [`locked`]. It is this one
+    /// unless another is said.
+    #[must_use]
+    pub fn launcher(mut self, program: impl Into<PathBuf>) -> Self {
+        self.launcher = Some(program.into());
+        self
+    }
+
+    /// Starts them. One that cannot be used is left out, and spoils none of the others.
+    pub async fn load(&self) -> Loaded {
+        let mut loaded = Loaded::default();
+        for folder in self.folders() {
+            let name = folder.file_name().unwrap_or_default();
+            let name = name.to_string_lossy().into_owned();
+            match self.plugin(&folder, &name).await {
+                Ok(None) => {}
+                Ok(Some((tools, dangerous))) => {
+                    let names = tools.iter().map(|tool| tool.name().to_owned());
+                    loaded.dangerous.extend(names.filter(|_| dangerous));
+                    loaded.tools.extend(tools);
+                }
+                Err(why) => {
+                    let told = told(&why);
+                    tracing::warn!(
+                        plugin = name,
+                        why = told,
+                        "{}",
+                        log_key::A_PLUGIN_DOES_NOT_RUN
+                    );
+                    loaded.refused.push((name, why));
+                }
+            }
+        }
+        loaded
+    }
+
+    fn folders(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut folders: Vec<_> = entries
+            .map(|entry| entry.path())
+            .filter(|path| path.is_dir())
+            .collect();
+        folders.sort();
+        folders
+    }
+
+    /// The tools of a plugin, and whether a person has to agree to them; none if it is not to run.
+    async fn plugin(
+        &self,
+        folder: &Path,
+        name: &str,
+    ) -> Result<Option<(Vec<McpTool>, bool)>, PluginRefused> {
+        let text = fs::read_to_string(folder.join("manifest.json"));
+        let manifest = Manifest::read(&text.map_err(PluginRefused::NoManifest)?)?;
+        if manifest.name != name {
+            let (folder, manifest) = (name.to_owned(), manifest.name);
+            return Err(PluginRefused::OtherName { folder, manifest });
+        }
+        if !manifest.auto_start && !self.start.contains(name) {
+            return Ok(None);
+        }
+        let granted = self.granted.get(name).cloned().unwrap_or_default();
+        let missing = manifest.ungranted(&granted);
+        if !missing.is_empty() {
+            return Err(PluginRefused::Ungranted { missing });
+        }
+        let mut options = McpOptions::new()
+            .only(manifest.provides.clone())
+            .connect_timeout(PATIENCE)
+            .timeout(SILENCE);
+        if manifest.dangerous {
+            options = options.distrust_hints();
+        }
+        let program = self.program(folder, &manifest).await?;
+        let tools = McpServer::stdio(name, program, options).tools().await?;
+        Ok(Some((tools.into_iter().collect(), manifest.dangerous)))
+    }
+
+    /// How a plugin is started: in its own folder, with nothing of our environment but what
+    /// programs need to run, and told of places only that it may use.
+    async fn program(&self, folder: &Path, manifest: &Manifest) -> Result<Program, PluginRefused> {
+        let folder = absolute(folder);
+        let entry = Entry::find(&folder, &manifest.entry).await?;
+        let may = |permission| manifest.permissions.contains(&permission);
+        let root = self.root.as_deref().filter(|_| may(Permission::WriteFile));
+        let memory = self
+            .memory
+            .as_deref()
+            .filter(|_| may(Permission::ReadMemory));
+        let (root, memory) = (root.map(absolute), memory.map(absolute));
+        let free = !self.wrap.is_empty() || self.unlocked.contains(&manifest.name);
+        let mut words = if free {
+            self.wrap.clone()
+        } else {
+            let mut lock = Lock {
+                reads: [entry.reads(), self.readable.clone(), vec![folder.clone()]].concat(),
+                writes: root.iter().cloned().collect(),
+                runs: entry.runs(),
+                network: may(Permission::NetworkCall),
+                commands: may(Permission::ExecuteCommand),
+                listens: may(Permission::ListenMic),
+            };
+            lock.reads.extend(memory.clone());
+            lock.words(self.launcher.as_deref())?
+        };
+        words.extend(entry.words());
+        let config = Value::Object(manifest.config.clone()).to_string();
+        let mut words = words.into_iter();
+        let mut program = Program::new(words.next().unwrap_or_default())
+            .args(words)
+            .dir(folder)
+            .env("PLUGIN_CONFIG", config);
+        for (name, place) in [("PLUGIN_ROOT", root), ("PLUGIN_MEMORY", memory)] {
+            if let Some(place) = place {
+                program = program.env(name, place);
+            }
+        }
+        Ok(program)
+    }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// An error with its causes.
+fn told(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
