@@ -17,7 +17,7 @@ pub struct Package {
 }
 
 /// The arrows between the crates: a crate may need these, and no other crate of ours.
-const ARROWS: [(&str, &[&str]); 22] = [
+const ARROWS: [(&str, &[&str]); 24] = [
     ("fugato-state", &[]),
     ("fugato-store", &["state"]),
     ("fugato-stream", &["state"]),
@@ -52,6 +52,11 @@ const ARROWS: [(&str, &[&str]); 22] = [
             "sqlite",
         ],
     ),
+    (
+        "fugato-archive",
+        &["state", "store", "stream", "memory", "graph"],
+    ),
+    ("fugato-cron", &["state", "store", "tool", "graph"]),
     ("fugato-file", &["tool"]),
     ("fugato-web", &["tool"]),
     ("fugato-mcp", &["state", "stream", "tool"]),
@@ -73,8 +78,10 @@ const ARROWS: [(&str, &[&str]); 22] = [
             "graph",
             "agent",
             "anthropic",
+            "archive",
             "axum",
             "cli",
+            "cron",
             "mcp",
             "openai",
             "mysql",

@@ -3,10 +3,14 @@
 pub use fugato_agent as agent;
 #[cfg(feature = "anthropic")]
 pub use fugato_anthropic as anthropic;
+#[cfg(feature = "archive")]
+pub use fugato_archive as archive;
 #[cfg(feature = "axum")]
 pub use fugato_axum as axum;
 #[cfg(feature = "cli")]
 pub use fugato_cli as cli;
+#[cfg(feature = "cron")]
+pub use fugato_cron as cron;
 #[cfg(feature = "file")]
 pub use fugato_file as file;
 pub use fugato_graph as graph;

@@ -1,17 +1,15 @@
 //! What belongs to a conversation beside its log: its archive, and the jobs that were made in it.
-use std::{fs, io, path::Path};
+use std::{fs, path::Path};
 
 use async_trait::async_trait;
 use fugato::{
     BoxError,
+    archive::Archives,
     cli::{App, Belongings, Flags},
     state::ThreadId,
 };
 
-use crate::{
-    archive::Archives,
-    open::{archives, jobs},
-};
+use crate::open::{archives, jobs};
 
 /// What belongs to the conversations that these flags lead to.
 #[derive(Debug)]
@@ -37,12 +35,10 @@ impl Belongings for Kept {
     }
 
     async fn export(&self, thread: &ThreadId, folder: &Path) -> Result<(), BoxError> {
-        let path = self.archives.path(thread);
-        if path.exists() {
+        if self.archives.path(thread).exists() {
             fs::create_dir_all(folder)?;
-            fs::copy(path, folder.join("archive.jsonl"))?;
         }
-        Ok(())
+        Ok(self.archives.copy(thread, &folder.join("archive.jsonl"))?)
     }
 
     /// A copy has a log of its own, from which its archive is made. Its jobs are not copied: they
@@ -56,9 +52,6 @@ impl Belongings for Kept {
         if let Ok(open) = self.app.open_to_read().await {
             jobs(open.docs).delete_of(thread.as_str()).await?;
         }
-        match fs::remove_file(self.archives.path(thread)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
-            _ => Ok(()),
-        }
+        Ok(self.archives.delete(thread)?)
     }
 }

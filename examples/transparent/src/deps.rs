@@ -6,19 +6,14 @@ use fugato::{
         Corrections, OnFailure, Toolbox,
         trace::{ModelCall, Watched},
     },
+    cron::Jobs,
     llm::ChatModel,
+    mcp::plugin::Loaded,
     tool::RegistryError,
     web::{Allowed, BadSearchUrl, HttpWeb, Web},
 };
 
-use crate::{
-    agent::Agent,
-    archive::Archives,
-    desk::Desk,
-    jobs::Jobs,
-    plugin::{self, Loaded},
-    tools,
-};
+use crate::{agent::Agent, desk::Desk, tools};
 
 /// What the nodes need from outside.
 #[derive(Clone)]
@@ -35,8 +30,6 @@ pub struct Deps {
     pub jobs: Jobs,
     /// The tools.
     pub toolbox: Toolbox<Agent>,
-    /// What follows the log.
-    pub archives: Archives,
     /// How long a turn may go on.
     pub limits: Limits,
 }
@@ -87,7 +80,7 @@ pub enum DepsError {
 impl Deps {
     /// What lies in this folder, with the plugins that run there.
     pub async fn open(desk: Desk, jobs: Jobs) -> Result<Self, DepsError> {
-        let plugins = plugin::load(&desk).await;
+        let plugins = desk.plugins().load().await;
         let settings = &desk.settings.web;
         let web: Option<Arc<dyn Web>> = match settings.search.trim() {
             "" => None,
@@ -111,7 +104,6 @@ impl Deps {
             model: None,
             on_failure: OnFailure::default(),
             corrections: Corrections::default(),
-            archives: Archives::new(desk.dir().join("archives")),
             desk,
             jobs,
             toolbox,

@@ -7,6 +7,7 @@ use std::{
 
 use fugato::{
     file::{Sandbox, SandboxError},
+    mcp::plugin::Plugins,
     memory::{Embedder, Fusion, HybridSearch, Notebook},
     prompt::TemplateFolder,
     sqlite::SqliteSearch,
@@ -20,7 +21,7 @@ const SAMPLE: [(&str, &str); 9] = [
     ("SOUL.md", include_str!("../sample/SOUL.md")),
     ("USER.md", include_str!("../sample/USER.md")),
     ("tool.md", include_str!("../sample/tool.md")),
-    ("MEMORY.md", include_str!("../sample/MEMORY.md")),
+    ("notes/MEMORY.md", include_str!("../sample/MEMORY.md")),
     ("config.toml", include_str!("../sample/config.toml")),
     (
         "files/Documents/plan_v1.md",
@@ -39,6 +40,9 @@ const SAMPLE: [(&str, &str); 9] = [
         include_str!("../plugins/words/main.py"),
     ),
 ];
+
+/// Where what lasts is written down.
+const NOTES: &str = "notes";
 
 /// The folder of the agent. What people write is the source, and the index is derived.
 #[derive(Clone)]
@@ -101,7 +105,7 @@ impl Desk {
         }
         Ok(Self {
             templates: TemplateFolder::new(&dir),
-            notebook: Notebook::new(&dir),
+            notebook: Notebook::new(dir.join(NOTES)),
             sandbox: Sandbox::open(root)?,
             search,
             settings,
@@ -114,6 +118,19 @@ impl Desk {
     pub fn embedded_by(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.search = self.search.embedded_by(embedder);
         self
+    }
+
+    /// The programs of `plugins/`, and what each may reach.
+    pub fn plugins(&self) -> Plugins {
+        let settings = self.settings.plugins.clone();
+        Plugins::new(self.dir.join("plugins"))
+            .granted(settings.granted)
+            .start(settings.start)
+            .root(self.sandbox.root())
+            .memory(self.dir.join(NOTES))
+            .readable(settings.readable)
+            .unlocked(settings.unlocked)
+            .wrapped(settings.wrap)
     }
 
     /// Where it lies.

@@ -1,20 +1,16 @@
 #![doc = include_str!("../README.md")]
 
 pub mod agent;
-pub mod archive;
 pub mod belongings;
-pub mod clockwork;
 pub mod command;
 pub mod deps;
 pub mod desk;
 pub mod graph;
 pub mod intent;
-pub mod jobs;
 mod log_key;
 pub mod nodes;
 pub mod open;
 pub mod plan;
-pub mod plugin;
 pub mod prompts;
 pub mod rules;
 pub mod schedule;

@@ -2,7 +2,10 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use fugato::cli::{App, Command, Flags};
+use fugato::{
+    cli::{App, Command, Flags},
+    mcp::plugin,
+};
 use transparent::belongings::Kept;
 
 /// Finds, remembers, reminds and calls tools, and shows every step of it.
@@ -18,8 +21,13 @@ struct Args {
     command: Option<Command>,
 }
 
+fn main() -> ExitCode {
+    // A plugin is this program, which locks itself in and becomes the plugin.
+    plugin::locked().unwrap_or_else(run)
+}
+
 #[tokio::main]
-async fn main() -> ExitCode {
+async fn run() -> ExitCode {
     let args = Args::parse();
     let kept = Kept::new(args.flags.clone());
     let app = App::new("transparent", args.flags).belongings(kept);

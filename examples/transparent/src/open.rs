@@ -1,27 +1,22 @@
 //! The agent put together from what the command line names.
-use std::{
-    path::Path,
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::{path::Path, sync::Arc};
 
 use fugato::{
-    BoxError,
+    BoxError, Runner,
+    archive::Archives,
     cli::Opened,
+    cron::{Clock, Clockwork, Job, Jobs},
     llm::{ChatModel, CircuitBreaker},
-    state::Millis,
+    mcp::plugin::Loaded,
     store::DocStore,
 };
-use jiff::tz::TimeZone;
+use serde::Deserialize as _;
 
 use crate::{
-    archive::Archives,
-    clockwork::Clockwork,
+    agent::{Agent, Lang, Request, Update},
     deps::Deps,
     desk::Desk,
     graph::{budgets, graph},
-    jobs::Jobs,
-    plugin::Loaded,
     served::Served,
 };
 
@@ -30,38 +25,47 @@ pub fn archives(dir: &Path) -> Archives {
     Archives::new(dir.join("archives"))
 }
 
+/// The jobs of a store, in the time of this machine.
+pub fn jobs(docs: Arc<dyn DocStore>) -> Jobs {
+    Jobs::new(docs, Clock::system())
+}
+
+/// What does these jobs.
+pub fn clockwork(runner: Runner<Agent>, jobs: Jobs) -> Clockwork<Agent> {
+    Clockwork::new(runner, jobs, |job: &Job, _| {
+        let lang = job.wish.extra.get("lang").map(Lang::deserialize);
+        vec![Update::Asked(Request {
+            lang: lang.and_then(Result::ok),
+            ..Request::of_job(&job.id, &job.wish.task)
+        })]
+    })
+}
+
 /// What lies in a folder, with its plugins, and with jobs in this store.
 pub async fn deps(dir: &Path, docs: Arc<dyn DocStore>) -> Result<Deps, BoxError> {
-    let desk = Desk::open(dir)?;
-    Ok(Deps::open(desk, jobs(docs)).await?)
+    Ok(Deps::open(Desk::open(dir)?, jobs(docs)).await?)
 }
 
 /// The agent over what was opened. Unless the command only reads, jobs fire and archives follow
 /// for as long as the process lives.
-pub async fn open(open: Opened) -> Result<Served, BoxError> {
+pub async fn open(mut open: Opened) -> Result<Served, BoxError> {
     let deps = if open.reads {
-        let desk = Desk::open(&open.dir)?;
-        Deps::with(desk, jobs(open.docs.clone()), Loaded::default(), None)?
+        let (desk, jobs) = (Desk::open(&open.dir)?, jobs(open.docs.clone()));
+        Deps::with(desk, jobs, Loaded::default(), None)?
     } else {
         deps(&open.dir, open.docs.clone()).await?
     };
     // A model that keeps failing is left alone for a while, and rules go on at once.
     let guarded = |model| Arc::new(CircuitBreaker::new(model)) as Arc<dyn ChatModel>;
     let deps = deps.model(open.model.clone().map(guarded));
+    let archives = archives(&open.dir);
+    open.store = Arc::new(archives.watching(open.store.clone()));
     let runner = open.runner(graph(&deps)?).options(budgets(open.options()));
     if !open.reads {
-        let clockwork = Clockwork::new(runner.clone(), deps.jobs, deps.archives);
+        let clockwork = clockwork(runner.clone(), deps.jobs);
         tokio::spawn(async move { clockwork.run_until(std::future::pending()).await });
+        let own = runner.clone();
+        tokio::spawn(async move { archives.run_until(&own, std::future::pending()).await });
     }
     Ok(Served::new(runner, open.lang))
-}
-
-pub(crate) fn jobs(docs: Arc<dyn DocStore>) -> Jobs {
-    Jobs::new(docs, TimeZone::system(), Arc::new(now))
-}
-
-/// Milliseconds since the Unix epoch.
-fn now() -> Millis {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    Millis::try_from(since.unwrap_or_default().as_millis()).unwrap_or(Millis::MAX)
 }

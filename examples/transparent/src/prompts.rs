@@ -55,7 +55,7 @@ fn profile(stage: &str) -> Profile {
 
 fn builder(deps: &Deps, agent: &Agent) -> Result<PromptBuilder<Agent>, BoxError> {
     let templates = &deps.desk.templates;
-    let today = deps.jobs.shown(agent.turn.began_at);
+    let today = deps.jobs.clock().shown(agent.turn.began_at);
     let tools = deps.toolbox.catalogue(agent, Detail::Full);
     let known = [
         ("name", NAME),

@@ -1,10 +1,6 @@
-//! Times of jobs: cron expressions, and what people say in their place.
+//! Times as people say them, as cron expressions.
 mod said;
 
-use croner::{
-    Cron,
-    parser::{CronParser, Seconds, Year},
-};
 use fugato::state::Millis;
 use jiff::{SignedDuration, Span, Timestamp, Zoned, tz::TimeZone};
 use said::{Said, Time};
@@ -17,38 +13,6 @@ pub struct When {
     pub schedule: String,
     /// Whether it is due only once.
     pub once: bool,
-}
-
-/// A cron expression cannot be used; the text says what can.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{schedule:?} is no schedule: {why}; five fields are one, such as \"30 8 * * 1-5\" for 8:30 from Monday to Friday"
-)]
-pub struct BadSchedule {
-    /// What was given.
-    pub schedule: String,
-    /// What is wrong.
-    pub why: String,
-}
-
-/// The next time after a time, in milliseconds since the Unix epoch; none if there is none.
-pub fn next(schedule: &str, after: Millis, zone: &TimeZone) -> Result<Option<Millis>, BadSchedule> {
-    let bad = |why: String| BadSchedule {
-        schedule: schedule.to_owned(),
-        why,
-    };
-    let cron = parsed(schedule).map_err(|error| bad(error.to_string()))?;
-    let after = Timestamp::from_millisecond(after).map_err(|error| bad(error.to_string()))?;
-    let found = cron.find_next_occurrence(&after.to_zoned(zone.clone()), false);
-    Ok(found.ok().map(|next| next.timestamp().as_millisecond()))
-}
-
-fn parsed(schedule: &str) -> Result<Cron, croner::errors::CronError> {
-    let parser = CronParser::builder()
-        .seconds(Seconds::Optional)
-        .year(Year::Optional)
-        .build();
-    parser.parse(schedule)
 }
 
 /// The time that somebody's words name, said at this time in this zone: every day or on certain
@@ -201,20 +165,5 @@ mod tests {
         ] {
             assert_eq!(at(text, &sunday_noon()), None, "{text}");
         }
-    }
-
-    #[test]
-    fn trn_8_the_next_time_of_a_schedule() {
-        let now = sunday_noon().timestamp().as_millisecond();
-        let minute = 60_000;
-        let zone = TimeZone::UTC;
-        assert_eq!(next("10 12 * * *", now, &zone), Ok(Some(now + 10 * minute)));
-        assert_eq!(
-            next("30 1 12 22 11 * 2026", now, &zone),
-            Ok(Some(now + 90_000))
-        );
-        assert_eq!(next("0 0 0 1 1 * 2020", now, &zone), Ok(None));
-        let bad = next("every day", now, &zone).unwrap_err();
-        assert!(bad.to_string().contains("five fields are one"), "{bad}");
     }
 }

@@ -3,10 +3,9 @@
 use async_trait::async_trait;
 use fugato::{
     Runner,
-    axum::{Agent as AgentServed, Item, Said, Unusable},
+    axum::{Agent as AgentServed, Item, Said, Unusable, timeline, title},
     cli::Lang,
-    state::{Message, Role},
-    tool::clip,
+    state::Message,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -61,56 +60,19 @@ impl AgentServed for Served {
     }
 
     fn title(&self, agent: &Agent) -> Option<String> {
-        const LONGEST: usize = 40;
-        let first = agent
-            .conversation
-            .history
-            .iter()
-            .find(|message| message.role == Role::User)?;
-        Some(clip(&first.content, LONGEST))
+        title(&agent.conversation.history)
+    }
+
+    fn tells(&self, changes: &[Update]) -> Option<Vec<Item>> {
+        let said = changes.iter().filter_map(|change| match change {
+            Update::Asked(request) => Some(Message::user(&request.text)),
+            Update::Answered { text } => Some(Message::assistant(text)),
+            _ => None,
+        });
+        Some(timeline(&said.collect::<Vec<_>>()))
     }
 
     fn timeline(&self, agent: &Agent) -> Vec<Item> {
-        let words = |message: &Message| message.content.clone();
-        let said = agent
-            .conversation
-            .history
-            .iter()
-            .filter_map(|message| match message.role {
-                Role::User => Some(Item::UserText {
-                    text: words(message),
-                }),
-                Role::Assistant => Some(Item::AssistantText {
-                    text: words(message),
-                    reasoning_content: None,
-                }),
-                Role::System | Role::Tool => None,
-            });
-        let mut said: Vec<Item> = said.collect();
-        // The calls of the newest turn stand before its answer.
-        let answered = agent
-            .conversation
-            .history
-            .last()
-            .is_some_and(|message| message.role == Role::Assistant);
-        let at = said.len() - usize::from(answered && !said.is_empty());
-        let calls = agent.turn.uses.iter().flat_map(|made| {
-            let call = made.call.clone();
-            let result = Item::ToolResult {
-                call: call.id.clone(),
-                name: None,
-                status: Some(made.status),
-                summary: Some(clip(&made.text, 48)),
-                result: Some(made.text.clone().into()),
-            };
-            let called = Item::ToolCall {
-                call: call.id,
-                name: call.name,
-                arguments: call.arguments,
-            };
-            [called, result]
-        });
-        said.splice(at..at, calls);
-        said
+        timeline(&agent.conversation.history)
     }
 }

@@ -1,6 +1,9 @@
 //! What a person may set, in `config.toml`. Everything has a default, and what is not known is an
 //! error that names what is.
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
 use fugato::{llm::ApiKey, openai::OpenAiEmbedder, tool::Permission};
 use serde::{Deserialize, Serialize};
@@ -102,7 +105,11 @@ pub struct Plugins {
     pub start: BTreeSet<String>,
     /// What each may do. One that wants more does not run.
     pub granted: BTreeMap<String, BTreeSet<Permission>>,
-    /// What is put before the program of each, such as a container that locks it in.
+    /// Where all of them may read, beside the programs of the system and their own folder.
+    pub readable: Vec<PathBuf>,
+    /// Those that run although nothing locks them in.
+    pub unlocked: BTreeSet<String>,
+    /// What is put before the program of each in the place of our lock, such as a container.
     pub wrap: Vec<String>,
 }
 

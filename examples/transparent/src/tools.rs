@@ -1,5 +1,4 @@
 //! The tools of the agent, and under which conditions they are called.
-mod jobs;
 mod notify;
 mod photo;
 
@@ -7,20 +6,20 @@ use std::sync::Arc;
 
 use fugato::{
     agent::Toolbox,
+    cron::{CREATE, JobTools, Jobs, Maker},
     file::{ListFiles, ReadFile},
+    mcp::plugin::Loaded,
     tool::{GateChain, GatePolicy as _, GatedCall, Registry, ToolLists, Verdict},
     web::{Web, WebSearch},
 };
+use serde_json::json;
 
 use crate::{
     agent::{Agent, Update},
     command::Command,
     desk::Desk,
-    jobs::Jobs,
-    plugin::Loaded,
 };
 
-pub use jobs::{CancelArgs, CreateArgs, ListArgs};
 pub use notify::{NOTIFICATION, NOTIFY, NotifyArgs};
 pub use photo::PhotoArgs;
 
@@ -37,13 +36,16 @@ pub fn toolbox(
         spec.also_called("web_search")
             .argument_alias("keywords", "query")
     });
+    let jobs = JobTools::new(jobs.clone(), |agent: &Agent| {
+        Maker::new(&agent.thread).extra(json!({ "lang": agent.lang }))
+    });
     let registry = Registry::<Agent, Update>::builder()
         .tool(search)
         .tool(ListFiles::new(desk.sandbox.clone()))
         .tool(ReadFile::new(desk.sandbox.clone()))
-        .tool(jobs::Create(jobs.clone()))
-        .tool(jobs::List(jobs.clone()))
-        .tool(jobs::Cancel(jobs.clone()))
+        .tool(jobs.create())
+        .tool(jobs.list())
+        .tool(jobs.cancel())
         .tool(photo::TakePhoto::new(
             Command::new(&settings.photo.command),
             desk.sandbox.clone(),
@@ -68,7 +70,7 @@ pub fn toolbox(
 
 /// Jobs that make jobs would never end.
 fn one_job_makes_no_other(call: &GatedCall<'_>, agent: &Agent) -> Verdict {
-    if agent.turn.request.job.is_some() && call.spec.name == jobs::CREATE {
+    if agent.turn.request.job.is_some() && call.spec.name == CREATE {
         return Verdict::Block(
             "a job makes no other job; do its task, and notify the person".into(),
         );

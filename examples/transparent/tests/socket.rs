@@ -5,7 +5,10 @@ mod common;
 use fugato::axum::AgentRoutes;
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async, tungstenite::Message};
 use transparent::served::Served;
 
@@ -190,5 +193,53 @@ async fn trn_w4_trn_13_who_comes_back_misses_nothing_and_an_interrupt_is_answere
     say(&mut socket, &json!({ "event": "answer", "data": answer })).await?;
     let end = until(&mut socket, "final_answer").await?;
     assert!(names(&end).contains(&"tool_result"), "{:?}", names(&end));
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_16_trn_14_a_page_that_is_opened_again_shows_everything() -> Done {
+    let stage = Stage::new(None);
+    let address = server(&stage).await?;
+    stage.say(WISH).await;
+    let asked = stage.say("take a photo").await.asked();
+    stage.answer(&asked, json!(false)).await;
+    let (_, rest) = address.split_once("//").ok_or("a URL")?;
+    let (host, _) = rest.split_once('/').ok_or("a path")?;
+    let mut page = TcpStream::connect(host).await?;
+    let request =
+        format!("GET /threads/desk HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    page.write_all(request.as_bytes()).await?;
+    let mut answer = String::new();
+    page.read_to_string(&mut answer).await?;
+    let (_, body) = answer.split_once("\r\n\r\n").ok_or("a body")?;
+    let shown: Value = serde_json::from_str(body)?;
+    let items = shown["timeline"].as_array().ok_or("a timeline")?.iter();
+    let shown: Vec<&str> = items
+        .filter_map(|item| item.get("name").or_else(|| item.get("kind"))?.as_str())
+        .collect();
+    let first = [
+        "user_text",
+        "task_analysis",
+        "planning",
+        "thinking",
+        "rag_query",
+        "rag_result",
+        "thinking",
+        "list_files",
+        "list_files",
+        "thinking",
+        "assistant_text",
+    ];
+    let second = [
+        "user_text",
+        "task_analysis",
+        "thinking",
+        "take_photo",
+        "confirm_request",
+        "take_photo",
+        "thinking",
+        "assistant_text",
+    ];
+    assert_eq!(shown, [&first[..], &second[..]].concat());
     Ok(())
 }

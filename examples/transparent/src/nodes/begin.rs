@@ -15,16 +15,16 @@ pub struct Begin(pub Deps);
 #[async_trait]
 impl Node<Agent> for Begin {
     async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
-        self.0.archives.follow(cx.thread());
         let request = &cx.state().turn.request;
         let told = note(
             "user_input",
             json!({ "content": request.text, "job": request.job }),
         );
+        let clock = self.0.jobs.clock();
         let began = Update::Began {
             thread: cx.thread().as_str().to_owned(),
-            at: self.0.jobs.now(),
-            zone: self.0.jobs.zone(),
+            at: clock.now(),
+            zone: clock.zone_name().to_owned(),
             policy: self.0.desk.settings.compaction.clone(),
         };
         Ok(Outcome::done([began]).note(told))

@@ -25,10 +25,9 @@ const NOTICED: &str = "Noticed";
 #[async_trait]
 impl Node<Agent> for Keep {
     async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
-        self.0.archives.follow(cx.thread());
         let agent = cx.state();
         let turn = &agent.turn;
-        let when = self.0.jobs.shown(turn.began_at);
+        let when = self.0.jobs.clock().shown(turn.began_at);
         let (day, time) = when.split_once(' ').unwrap_or((&when, ""));
         // The thread and how much was said in it make the line one of a kind, so that it can be
         // looked for.

@@ -22,7 +22,7 @@ async fn logged(stage: &Stage) -> Vec<Event> {
 #[tokio::test]
 async fn trn_16_trn_t7_an_archive_replays_to_the_events_that_were_shown() -> Done {
     let stage = Stage::new(None);
-    let archives = &stage.deps.archives;
+    let archives = &stage.archives;
     let mut shown = stage.say(WISH).await.events;
     let asked = stage.say("take a photo").await;
     let question = asked.asked();
@@ -45,8 +45,8 @@ async fn trn_11_whoever_dies_while_it_writes_leaves_nothing_out_and_nothing_twic
     let stage = Stage::new(None);
     stage.say(WISH).await;
     let thread = &stage.thread;
-    stage.deps.archives.bring_up(&stage.runner, thread).await?;
-    let path = stage.deps.archives.path(thread);
+    stage.archives.bring_up(&stage.runner, thread).await?;
+    let path = stage.archives.path(thread);
     let whole = std::fs::read(&path)?;
     let mut runner = TestRunner::new(Config::default());
     let strategy = 0..whole.len();
@@ -59,7 +59,7 @@ async fn trn_11_whoever_dies_while_it_writes_leaves_nothing_out_and_nothing_twic
         file.write_all(whole.get(..cut).unwrap_or_default())?;
         // Another process goes on.
         let again = stage.restarted();
-        again.deps.archives.bring_up_all(&again.runner).await?;
+        again.archives.bring_up_all(&again.runner).await?;
         assert_eq!(std::fs::read(&path)?, whole, "cut at {cut}");
     }
     Ok(())
@@ -68,7 +68,7 @@ async fn trn_11_whoever_dies_while_it_writes_leaves_nothing_out_and_nothing_twic
 #[tokio::test]
 async fn trn_11_an_archive_that_somebody_else_changed_is_mended() -> Done {
     let stage = Stage::new(None);
-    let (archives, thread) = (&stage.deps.archives, &stage.thread);
+    let (archives, thread) = (&stage.archives, &stage.thread);
     let path = archives.path(thread);
     let follow = async || archives.bring_up(&stage.runner, thread).await;
     let whole = async || -> Result<bool, fugato::BoxError> {
@@ -82,11 +82,11 @@ async fn trn_11_an_archive_that_somebody_else_changed_is_mended() -> Done {
     // Another process on the same folder has its own memory of how far the archive is.
     let other = stage.restarted();
     stage.say("hello again").await;
-    other.deps.archives.bring_up(&other.runner, thread).await?;
+    other.archives.bring_up(&other.runner, thread).await?;
     stage.say("and again").await;
     follow().await?;
     assert!(whole().await?, "two write");
-    other.deps.archives.bring_up(&other.runner, thread).await?;
+    other.archives.bring_up(&other.runner, thread).await?;
     assert!(whole().await?, "the other writes, too");
 
     // Two wrote at the same time.
@@ -113,7 +113,7 @@ async fn trn_11_an_archive_that_somebody_else_changed_is_mended() -> Done {
 #[tokio::test]
 async fn trn_11_an_archive_that_could_not_be_written_is_made_anew() -> Done {
     let stage = Stage::new(None);
-    let (archives, thread) = (&stage.deps.archives, &stage.thread);
+    let (archives, thread) = (&stage.archives, &stage.thread);
     stage.say("hello").await;
     archives.bring_up(&stage.runner, thread).await?;
     let path = archives.path(thread);
@@ -125,20 +125,4 @@ async fn trn_11_an_archive_that_could_not_be_written_is_made_anew() -> Done {
     archives.bring_up(&stage.runner, thread).await?;
     assert_eq!(std::fs::read(&path)?, begun);
     Ok(())
-}
-
-#[test]
-fn every_thread_has_a_file_of_its_own() {
-    let archives = transparent::archive::Archives::new("archives");
-    let name = |thread: &str| {
-        let thread = fugato::ThreadId::new(thread).expect("a name");
-        archives
-            .path(&thread)
-            .file_name()
-            .expect("a file")
-            .to_string_lossy()
-            .into_owned()
-    };
-    assert_eq!(name("desk-1_a"), "desk-1_a.jsonl");
-    assert_eq!(name("ada/desk.1"), "ada%2fdesk%2e1.jsonl");
 }

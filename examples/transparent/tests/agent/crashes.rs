@@ -64,7 +64,7 @@ fn simulation(stage: Stage, text: &'static str) -> CrashSim<Agent> {
         )
     };
     CrashSim::new(move |_| {
-        match std::fs::remove_dir_all(stage.dir().join("memory")) {
+        match std::fs::remove_dir_all(stage.dir().join("notes/memory")) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(BoxError::from(error));
             }

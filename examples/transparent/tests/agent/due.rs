@@ -11,7 +11,8 @@ use async_trait::async_trait;
 use clap::Parser as _;
 use fugato::{
     MemoryLog, Runner, RunnerOptions, StoreError, ThreadId,
-    cli::{App, Belongings as _, Flags, Lang},
+    cli::{App, Belongings as _, Flags},
+    cron::{Clock, Clockwork, Job, Jobs, NoJob, Wish},
     graph::{RunErrorKind, Standing, machine::Fact},
     state::Seq,
     store::{Appended, Commit, Head, LeaseRequest, Leased, Record, StoreErrorKind, ThreadLog},
@@ -20,9 +21,8 @@ use jiff::tz::TimeZone;
 use transparent::{
     agent::{Agent, Request, Update},
     belongings::Kept,
-    clockwork::{Clockwork, thread_of},
     graph::{budgets, graph},
-    jobs::{Job, Jobs, NoJob, Wish},
+    open::clockwork as works,
 };
 
 use crate::common::{Done, NOON, Stage};
@@ -31,18 +31,13 @@ const HALF_PAST: &str = "30 12 * * *";
 const HALF_AN_HOUR: i64 = 30 * 60 * 1000;
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-fn clockwork(stage: &Stage, runner: &Runner<Agent>) -> Clockwork {
-    let deps = &stage.deps;
-    Clockwork::new(runner.clone(), deps.jobs.clone(), deps.archives.clone())
+fn clockwork(stage: &Stage, runner: &Runner<Agent>) -> Clockwork<Agent> {
+    works(runner.clone(), stage.deps.jobs.clone())
 }
 
 async fn made(stage: &Stage, key: &str, schedule: &str, task: &str) -> Result<Job, NoJob> {
-    let wish = Wish {
-        schedule: schedule.into(),
-        task: task.into(),
-        once: schedule != HALF_PAST,
-    };
-    stage.deps.jobs.create(key, "desk", Lang::En, wish).await
+    let wish = Wish::new(schedule, task).only_once(schedule != HALF_PAST);
+    stage.deps.jobs.create(key, "desk", wish).await
 }
 
 /// How many runs of a thread have begun.
@@ -126,7 +121,7 @@ async fn trn_8_a_job_whose_store_is_down_is_done_when_it_is_back() -> Done {
     assert_eq!(stage.deps.jobs.all().await?, std::slice::from_ref(&job));
     log.down.store(false, Ordering::SeqCst);
     clockwork(&stage, &runner).fire().await?;
-    assert_eq!(begun(&stage, &ThreadId::new(thread_of(&job))?).await?, 1);
+    assert_eq!(begun(&stage, &ThreadId::new(job.place())?).await?, 1);
     assert!(stage.deps.jobs.all().await?.is_empty());
     Ok(())
 }
@@ -136,7 +131,7 @@ async fn trn_8_a_job_that_nobody_answered_runs_again_the_next_day() -> Done {
     let stage = Stage::new(None);
     stage.say("hello").await;
     let job = made(&stage, "k", HALF_PAST, "take a photo").await?;
-    let thread = ThreadId::new(thread_of(&job))?;
+    let thread = ThreadId::new(job.place())?;
     for day in 0..2 {
         let time = NOON + HALF_AN_HOUR + day * DAY;
         stage.clock.store(time, Ordering::SeqCst);
@@ -156,7 +151,7 @@ async fn trn_8_what_a_crash_left_of_an_earlier_time_is_ended_first() -> Done {
     let stage = Stage::new(None);
     stage.say("hello").await;
     let job = made(&stage, "k", HALF_PAST, "stretch").await?;
-    let thread = ThreadId::new(thread_of(&job))?;
+    let thread = ThreadId::new(job.place())?;
     let log = Flaky {
         log: stage.log.clone(),
         ..Flaky::default()
@@ -191,7 +186,7 @@ async fn trn_8_jobs_end_with_their_conversation() -> Done {
     admin.remove(&stage.thread).await?;
     stage.clock.store(NOON + HALF_AN_HOUR, Ordering::SeqCst);
     clockwork(&stage, &stage.runner).fire().await?;
-    let thread = ThreadId::new(thread_of(&job))?;
+    let thread = ThreadId::new(job.place())?;
     assert!(
         stage.runner.state(&thread).await?.is_none(),
         "it did not run"
@@ -209,7 +204,7 @@ async fn trn_8_a_job_that_is_cancelled_while_another_runs_does_not_run() -> Done
     made(&stage, "c", "0 20 12 22 11 * 2026", &cancels).await?;
     stage.clock.store(NOON + HALF_AN_HOUR, Ordering::SeqCst);
     clockwork(&stage, &stage.runner).fire().await?;
-    let thread = ThreadId::new(thread_of(&job))?;
+    let thread = ThreadId::new(job.place())?;
     assert!(
         stage.runner.state(&thread).await?.is_none(),
         "it did not run"
@@ -230,14 +225,10 @@ async fn trn_8_whoever_deletes_a_conversation_deletes_its_jobs_and_no_others() -
     let dir = folder.path().to_string_lossy();
     let flags = Args::try_parse_from(["x", "--dir", &*dir])?.flags;
     let docs = App::new("transparent", flags.clone()).open().await?.docs;
-    let jobs = Jobs::new(docs, TimeZone::UTC, Arc::new(|| NOON));
-    let wish = Wish {
-        schedule: HALF_PAST.into(),
-        task: "stretch".into(),
-        once: false,
-    };
-    jobs.create("k", "desk", Lang::En, wish.clone()).await?;
-    let other = jobs.create("o", "other", Lang::En, wish).await?;
+    let jobs = Jobs::new(docs, Clock::new(TimeZone::UTC, || NOON));
+    let wish = Wish::new(HALF_PAST, "stretch");
+    jobs.create("k", "desk", wish.clone()).await?;
+    let other = jobs.create("o", "other", wish).await?;
     let kept = Kept::new(flags);
     for _ in 0..2 {
         kept.delete(&ThreadId::new("desk")?).await?;

@@ -3,23 +3,18 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use fugato::{
     EventKind, ThreadId,
+    cron::{Clock, Clockwork, Job, Jobs, Wish},
     graph::machine::Fact,
     store::{DocKey, DocStoreExt as _, Namespace},
 };
+use jiff::tz::TimeZone;
 use serde_json::json;
-use transparent::{
-    clockwork::{Clockwork, thread_of},
-    jobs::Job,
-};
+use transparent::{agent::Agent, open::clockwork as works};
 
 use crate::common::{Done, NOON, Stage};
 
-fn clockwork(stage: &Stage) -> Clockwork {
-    Clockwork::new(
-        stage.runner.clone(),
-        stage.deps.jobs.clone(),
-        stage.deps.archives.clone(),
-    )
+fn clockwork(stage: &Stage) -> Clockwork<Agent> {
+    works(stage.runner.clone(), stage.deps.jobs.clone())
 }
 
 async fn jobs(stage: &Stage) -> Vec<Job> {
@@ -46,15 +41,10 @@ async fn trn_8_a_job_fires_in_a_thread_of_its_own_and_survives_the_process() -> 
     );
 
     // Under the same key it is the same job.
-    let (wish, lang) = (made[0].wish.clone(), made[0].lang);
+    let wish = made[0].wish.clone();
     let twice = [
-        stage
-            .deps
-            .jobs
-            .create("k", "desk", lang, wish.clone())
-            .await?
-            .id,
-        stage.deps.jobs.create("k", "desk", lang, wish).await?.id,
+        stage.deps.jobs.create("k", "desk", wish.clone()).await?.id,
+        stage.deps.jobs.create("k", "desk", wish).await?.id,
     ];
     assert_eq!(twice[0], twice[1]);
     assert!(stage.deps.jobs.cancel("desk", &twice[0]).await?);
@@ -65,7 +55,7 @@ async fn trn_8_a_job_fires_in_a_thread_of_its_own_and_survives_the_process() -> 
     again.clock.store(NOON + half_an_hour + 5, Ordering::SeqCst);
     clockwork(&again).fire().await?;
     clockwork(&again).fire().await?;
-    let thread = ThreadId::new(thread_of(&made[0]))?;
+    let thread = ThreadId::new(made[0].place())?;
     let agent = again.runner.state(&thread).await?.ok_or("it ran")?;
     assert_eq!(agent.turn.request.job.as_ref(), Some(&made[0].id));
     assert!(agent.turn.answer.contains("喝水"), "{}", agent.turn.answer);
@@ -101,7 +91,7 @@ async fn trn_8_a_notification_of_a_job_needs_no_second_consent_and_one_job_makes
     let made = jobs(&stage).await;
     stage.clock.store(made[0].due, Ordering::SeqCst);
     clockwork(&stage).fire().await?;
-    let thread = ThreadId::new(thread_of(&made[0]))?;
+    let thread = ThreadId::new(made[0].place())?;
     let agent = stage.runner.state(&thread).await?.ok_or("it ran")?;
     let made: Vec<_> = agent
         .turn
@@ -120,20 +110,20 @@ async fn trn_8_a_job_does_what_it_says_and_who_dies_in_between_does_it_once() ->
     let stage = Stage::new(None);
     agreed(&stage, "每天12:30提醒我帮我找出上周写的项目计划书").await;
     let job = jobs(&stage).await.remove(0);
+    let (space, name) = (Namespace::new(["jobs"])?, DocKey::new(&*job.id)?);
+    let stored = stage
+        .docs
+        .get(&space, &name)
+        .await?
+        .ok_or("it is there")?
+        .value;
     stage.clock.store(job.due, Ordering::SeqCst);
     clockwork(&stage).fire().await?;
     // The process died before it wrote down that the job was done: the job is as it was.
     stage.deps.jobs.cancel("desk", &job.id).await?;
-    stage
-        .docs
-        .put(
-            &Namespace::new(["jobs"])?,
-            &DocKey::new(&*job.id)?,
-            json!(job),
-        )
-        .await?;
+    stage.docs.put(&space, &name, stored).await?;
     clockwork(&stage.restarted()).fire().await?;
-    let thread = ThreadId::new(thread_of(&job))?;
+    let thread = ThreadId::new(job.place())?;
     let agent = stage.runner.state(&thread).await?.ok_or("it ran")?;
     assert_eq!(
         agent.conversation.history.len(),
@@ -195,28 +185,21 @@ async fn trn_8_the_clockwork_wakes_by_itself() -> Done {
     let begun = tokio::time::Instant::now();
     let docs = stage.docs.clone();
     // A clock that goes with tokio's.
-    let clock = move || NOON + i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX);
-    let jobs =
-        transparent::jobs::Jobs::new(docs, jiff::tz::TimeZone::UTC, std::sync::Arc::new(clock));
-    let wish = transparent::jobs::Wish {
-        schedule: "*/10 * * * *".into(),
-        task: "stretch".into(),
-        once: false,
-    };
-    let clockwork = Clockwork::new(
-        stage.runner.clone(),
-        jobs.clone(),
-        stage.deps.archives.clone(),
+    let clock = Clock::new(TimeZone::UTC, move || {
+        NOON + i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX)
+    });
+    let jobs = Jobs::new(docs, clock);
+    let wish = Wish::new("*/10 * * * *", "stretch");
+    let job = jobs.create("k", "desk", wish).await?;
+    let clockwork = works(stage.runner.clone(), jobs.clone());
+    let over = || tokio::time::sleep(Duration::from_secs(25 * 60));
+    tokio::join!(
+        clockwork.run_until(over()),
+        stage.archives.run_until(&stage.runner, over())
     );
-    let job = jobs
-        .create("k", "desk", fugato::cli::Lang::En, wish)
-        .await?;
-    clockwork
-        .run_until(tokio::time::sleep(Duration::from_mins(25)))
-        .await;
     assert_eq!(jobs.all().await?[0].fired, 2);
-    let thread = ThreadId::new(thread_of(&job))?;
-    let archive = stage.deps.archives.read(&thread)?;
+    let thread = ThreadId::new(job.place())?;
+    let archive = stage.archives.read(&thread)?;
     let cards = archive.events().filter(
         |event| matches!(&event.kind, EventKind::Card { data, .. } if data["text"] == "stretch"),
     );

@@ -97,7 +97,7 @@ async fn trn_7_trn_c8_trn_t4_the_numbers_of_the_ranking() {
 }
 
 async fn shows_the_ranking(stage: &Stage) {
-    stage.write("MEMORY.md", NOTES);
+    stage.write("notes/MEMORY.md", NOTES);
     let scene = stage.say("do you remember my tea?").await;
     let (asked, told) = (scene.told("rag_query"), scene.told("rag_result"));
     let told = told.first().expect("it searched");
@@ -119,7 +119,7 @@ async fn shows_the_ranking(stage: &Stage) {
 #[tokio::test]
 async fn trn_t5_without_an_embedder_text_alone_answers() {
     let stage = Stage::new(None);
-    stage.write("MEMORY.md", NOTES);
+    stage.write("notes/MEMORY.md", NOTES);
     let scene = stage.say("do you remember the door code?").await;
     let found = scores(&scene.told("rag_result")[0]);
     assert_eq!(found, [("MEMORY.md#Memory/Other~1".to_owned(), 0.3)]);
@@ -137,8 +137,8 @@ async fn trn_w6_trn_c7_the_notes_are_the_source_and_the_index_is_one_file_that_f
     let scene = stage.say("还记得门牌号吗").await;
     assert!(scene.answer().contains("1207"), "{}", scene.answer());
     // A person edits the notes while the agent runs.
-    let notes = std::fs::read_to_string(stage.dir().join("MEMORY.md")).expect("notes");
-    stage.write("MEMORY.md", &notes.replace("1207", "1408"));
+    let notes = std::fs::read_to_string(stage.dir().join("notes/MEMORY.md")).expect("notes");
+    stage.write("notes/MEMORY.md", &notes.replace("1207", "1408"));
     let edited = stage.say("还记得门牌号吗").await;
     let memories = edited.told("rag_result")[0].to_string();
     assert!(memories.contains("1408"), "{memories}");
@@ -155,13 +155,13 @@ async fn trn_11_turns_are_logged_by_day_and_what_matters_is_kept() {
     let stage = Stage::new(None);
     stage.say("你好").await;
     stage.say("我决定用蓝色的封面").await;
-    let kept = std::fs::read_to_string(stage.dir().join("MEMORY.md")).expect("notes");
+    let kept = std::fs::read_to_string(stage.dir().join("notes/MEMORY.md")).expect("notes");
     assert!(
         kept.contains("## Noticed\n\n- 我决定用蓝色的封面"),
         "{kept}"
     );
     assert!(!kept.contains("你好"), "{kept}");
-    let day = std::fs::read_dir(stage.dir().join("memory"))
+    let day = std::fs::read_dir(stage.dir().join("notes/memory"))
         .expect("a folder")
         .next();
     let day = std::fs::read_to_string(day.expect("a day").expect("a day").path()).expect("a log");

@@ -11,7 +11,10 @@ use std::{
 
 use fugato::{
     Answers, BoxError, Ended, EventKind, Interrupt, MemoryLog, RunError, Runner, ThreadId,
+    archive::Archives,
+    cron::{Clock, Jobs},
     llm::ChatModel,
+    mcp::plugin::Loaded,
     store::{DocStore, MemoryDocs},
     stream::Event,
 };
@@ -24,8 +27,7 @@ use transparent::{
     deps::Deps,
     desk::Desk,
     graph::{budgets, graph},
-    jobs::Jobs,
-    plugin::Loaded,
+    open::archives,
 };
 
 /// Noon on Sunday, 22 November 2026.
@@ -40,6 +42,7 @@ pub(crate) struct Stage {
     pub(crate) thread: ThreadId,
     pub(crate) clock: Arc<AtomicI64>,
     pub(crate) docs: Arc<dyn DocStore>,
+    pub(crate) archives: Archives,
     pub(crate) log: Arc<MemoryLog>,
 }
 
@@ -80,14 +83,13 @@ impl Stage {
         log: Arc<MemoryLog>,
     ) -> Self {
         let time = clock.clone();
-        let jobs = Jobs::new(
-            docs.clone(),
-            TimeZone::UTC,
-            Arc::new(move || time.load(Ordering::SeqCst)),
-        );
+        let time = Clock::new(TimeZone::UTC, move || time.load(Ordering::SeqCst));
+        let jobs = Jobs::new(docs.clone(), time);
         let deps = Deps::with(desk, jobs, Loaded::default(), None).expect("the tools fit together");
         let deps = deps.model(model);
-        let runner = Runner::new(graph(&deps).expect("the wiring is checked"), log.clone());
+        let archives = archives(folder.path());
+        let store = Arc::new(archives.watching(log.clone()));
+        let runner = Runner::new(graph(&deps).expect("the wiring is checked"), store);
         let runner = runner.options(budgets(fugato::RunnerOptions::default()));
         let thread = ThreadId::new("desk").expect("a short name");
         Self {
@@ -97,6 +99,7 @@ impl Stage {
             thread,
             clock,
             docs,
+            archives,
             log,
         }
     }

@@ -1,9 +1,13 @@
 //! Plugins: programs of their own over standard input and output, with what they may do.
+#[path = "../common/mod.rs"]
 mod common;
+mod failing;
+#[cfg(target_os = "linux")]
+mod locked;
 
 use fugato::{ToolCall, tool::ToolContext};
 use serde_json::json;
-use transparent::{deps::Deps, desk::Desk, plugin};
+use transparent::{deps::Deps, desk::Desk};
 
 use common::{Done, Stage};
 
@@ -14,7 +18,8 @@ fn desk(stage: &Stage) -> Desk {
 #[tokio::test]
 async fn trn_8_the_plugin_of_the_sample_is_a_tool_like_any_other() -> Done {
     let stage = Stage::new(None);
-    let deps = Deps::open(desk(&stage), stage.deps.jobs.clone()).await?;
+    let loaded = locked::loaded(&stage).await;
+    let deps = Deps::with(desk(&stage), stage.deps.jobs.clone(), loaded, None)?;
     let registry = deps.toolbox.registry();
     let spec = registry.spec("words_count").ok_or("the plugin runs")?;
     assert_eq!(spec.access, fugato::tool::Access::Read);
@@ -64,7 +69,7 @@ async fn trn_8_trn_w3_a_plugin_runs_only_with_what_it_was_granted() -> Done {
         "config.toml",
         "[plugins.granted]\ncareful = [\"read-memory\"]\ngreedy = [\"network-call\"]\n",
     );
-    let loaded = plugin::load(&desk(&stage)).await;
+    let loaded = locked::loaded(&stage).await;
     let tools: Vec<_> = loaded
         .tools
         .iter()
@@ -77,11 +82,9 @@ async fn trn_8_trn_w3_a_plugin_runs_only_with_what_it_was_granted() -> Done {
         .map(|(name, _)| name.as_str())
         .collect();
     assert_eq!(refused, ["absent", "greedy", "liar"]);
-    let why = &loaded.refused.get(1).ok_or("it was refused")?.1;
-    assert!(
-        why.contains(r#"it wants ["write-file"]"#) && why.contains("[plugins.granted] greedy"),
-        "{why}"
-    );
+    let why = loaded.refused.get(1).map(|(_, why)| why.to_string());
+    let expected = r#"it wants ["write-file"], and was not granted that"#;
+    assert_eq!(why.as_deref(), Some(expected));
     // What is dangerous waits for a person.
     assert_eq!(
         loaded.dangerous.iter().collect::<Vec<_>>(),

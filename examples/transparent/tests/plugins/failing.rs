@@ -1,0 +1,67 @@
+//! Plugins that fail amid a call: honestly told, and no end of the others.
+use serde_json::json;
+
+use crate::{
+    common::{Done, Stage, finish, use_tool},
+    locked::{loaded, probe, registry, tried},
+};
+use transparent::{deps::Deps, graph::graph};
+
+#[tokio::test]
+async fn trn_9_a_plugin_that_dies_amid_a_call_is_told_and_started_again() -> Done {
+    let stage = Stage::new(None);
+    probe(&stage, &[], "unlocked = [\"probe\"]");
+    let registry = registry(loaded(&stage).await)?;
+    let told = tried(&registry, "die", "").await;
+    assert!(
+        told.contains("stopped before it answered; it is not known whether"),
+        "{told}"
+    );
+    assert_eq!(tried(&registry, "variable", "PATH").await, "done");
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_9_what_a_plugin_says_too_much_is_cut_and_what_is_no_answer_is_left_out() -> Done {
+    let stage = Stage::new(None);
+    probe(&stage, &[], "unlocked = [\"probe\"]");
+    let registry = registry(loaded(&stage).await)?;
+    let told = tried(&registry, "flood", "").await;
+    assert!(
+        told.len() < 25_000 && told.starts_with("xxxx"),
+        "{} characters",
+        told.len()
+    );
+    assert_eq!(tried(&registry, "garbage", "").await, "done");
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_9_trn_t3_a_turn_whose_plugin_dies_ends_with_an_honest_answer() -> Done {
+    let call = |what: &str| use_tool("probe_try", &json!({ "what": what }));
+    let mended = json!({ "params": { "what": "variable", "with": "PATH" } }).to_string();
+    let model = fugato_testkit::Scripted::new([
+        json!({ "intent": "execute", "complexity": 0.3 }).to_string(),
+        call("die"),
+        mended,
+        finish(),
+        "It died once, and then it worked.".to_owned(),
+    ]);
+    let mut stage = Stage::new(None);
+    probe(&stage, &[], "unlocked = [\"probe\"]");
+    let loaded = loaded(&stage).await;
+    let deps = Deps::with(crate::desk(&stage), stage.deps.jobs.clone(), loaded, None)?;
+    let deps = deps.model(Some(std::sync::Arc::new(model)));
+    stage.runner = fugato::Runner::new(graph(&deps)?, stage.log.clone());
+    let mut scene = stage.say("try it").await;
+    while let Ok(ended) = &scene.end
+        && let Some(asked) = ended.interrupts().first().cloned()
+    {
+        scene = stage.answer(&asked, json!(true)).await;
+    }
+    assert_eq!(scene.answer(), "It died once, and then it worked.");
+    let uses = stage.state().await.turn.uses;
+    let ended: Vec<_> = uses.iter().map(|made| json!(made.status)).collect();
+    assert_eq!(ended, ["failed", "ok"]);
+    Ok(())
+}
