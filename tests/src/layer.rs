@@ -17,7 +17,7 @@ pub struct Package {
 }
 
 /// The arrows between the crates: a crate may need these, and no other crate of ours.
-const ARROWS: [(&str, &[&str]); 24] = [
+const ARROWS: [(&str, &[&str]); 25] = [
     ("fugato-state", &[]),
     ("fugato-store", &["state"]),
     ("fugato-stream", &["state"]),
@@ -56,6 +56,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
         "fugato-archive",
         &["state", "store", "stream", "memory", "graph"],
     ),
+    ("fugato-command", &["tool"]),
     ("fugato-cron", &["state", "store", "tool", "graph"]),
     ("fugato-file", &["tool"]),
     ("fugato-web", &["tool"]),
@@ -81,6 +82,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
             "archive",
             "axum",
             "cli",
+            "command",
             "cron",
             "mcp",
             "openai",

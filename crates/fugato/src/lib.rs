@@ -9,6 +9,8 @@ pub use fugato_archive as archive;
 pub use fugato_axum as axum;
 #[cfg(feature = "cli")]
 pub use fugato_cli as cli;
+#[cfg(feature = "command")]
+pub use fugato_command as command;
 #[cfg(feature = "cron")]
 pub use fugato_cron as cron;
 #[cfg(feature = "file")]

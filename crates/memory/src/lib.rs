@@ -5,6 +5,7 @@ mod compaction;
 mod digest;
 mod docs;
 mod embed;
+mod extract;
 mod hybrid;
 mod importance;
 mod layer;

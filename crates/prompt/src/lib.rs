@@ -22,7 +22,7 @@ pub use history::{
 };
 pub use rules::Rules;
 pub use stage::{Resume, Stage};
-pub use template::{Template, TemplateError, TemplateFolder};
+pub use template::{Template, TemplateError, TemplateFolder, ValueTemplate, value_text};
 pub use trust::Trust;
 pub use wording::Wording;
 pub use work::Work;

@@ -1,9 +1,13 @@
 //! Texts that people write in files: who the agent is, whom it serves, which tools it has.
 mod folder;
+mod value;
 
 use std::{collections::BTreeSet, io};
 
-pub use folder::TemplateFolder;
+pub use self::{
+    folder::TemplateFolder,
+    value::{ValueTemplate, value_text},
+};
 
 /// A text with places to fill in, each written `{{name}}`.
 ///

@@ -2,7 +2,6 @@
 
 pub mod agent;
 pub mod belongings;
-pub mod command;
 pub mod deps;
 pub mod desk;
 pub mod graph;

@@ -1,9 +1,7 @@
 //! Plans: steps that guide a turn, and references to what earlier steps have found.
-use std::collections::BTreeSet;
-
 use fugato::{
     llm::{Contract, Objections},
-    prompt::{Template, one_of},
+    prompt::{ValueTemplate, one_of, value_text},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -91,27 +89,9 @@ impl Step {
         }
     }
 
-    fn references(&self) -> BTreeSet<String> {
-        let mut texts = vec![];
-        for value in self.params.values() {
-            strings(value, &mut texts);
-        }
-        texts.push(&self.query);
-        let templates = texts.into_iter().map(|text| Template::new("step", text));
-        let places = templates.flat_map(|template| {
-            let places: Vec<String> = template.places().into_iter().map(str::to_owned).collect();
-            places
-        });
-        places.collect()
-    }
-}
-
-fn strings<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
-    match value {
-        Value::String(text) => texts.push(text),
-        Value::Array(items) => items.iter().for_each(|item| strings(item, texts)),
-        Value::Object(fields) => fields.values().for_each(|field| strings(field, texts)),
-        _ => {}
+    fn template(&self) -> ValueTemplate {
+        let value = json!({ "query": self.query, "params": self.params });
+        ValueTemplate::new("step", value)
     }
 }
 
@@ -168,7 +148,7 @@ fn check(plan: &Plan, tools: &[String], objections: &mut Objections) {
             _ => {}
         }
         let before = plan.steps.get(..at).unwrap_or_default();
-        for name in step.references() {
+        for name in step.template().places() {
             match Slot::of(&name) {
                 None => {
                     let known = Slot::ALL.map(Slot::name);
@@ -271,67 +251,31 @@ pub struct Missing {
 /// A step with its references filled in. One that is a whole value keeps its type; within a text
 /// it is text.
 pub fn filled(step: &Step, turn: &Turn) -> Result<Step, Missing> {
-    let mut known = vec![];
-    for name in step.references() {
+    let template = step.template();
+    let missing = |missing: &str| Missing {
+        step: step.title(),
+        missing: missing.to_owned(),
+    };
+    let value = |name: String| {
         let value = Slot::of(&name).and_then(|slot| slot.value(turn));
-        let missing = || Missing {
-            step: step.title(),
-            missing: name.clone(),
-        };
-        let value = value.ok_or_else(missing)?;
-        known.push((name, value));
-    }
-    let fill = |value: &Value| filled_value(value, &known);
-    let query = fill(&json!(step.query));
-    let params = step
-        .params
-        .iter()
-        .map(|(name, value)| (name.clone(), fill(value)));
+        value
+            .ok_or_else(|| missing(&name))
+            .map(|value| (name, value))
+    };
+    let known: Vec<_> = template
+        .places()
+        .into_iter()
+        .map(value)
+        .collect::<Result<_, _>>()?;
+    let filled = template.fill(&known);
+    let mut filled = filled.expect("every place was looked up");
+    let params = match filled.get_mut("params").map(Value::take) {
+        Some(Value::Object(params)) => params,
+        _ => Map::new(),
+    };
     Ok(Step {
-        query: as_text(&query),
-        params: params.collect(),
+        query: filled.get("query").map(value_text).unwrap_or_default(),
+        params,
         ..step.clone()
     })
 }
-
-fn filled_value(value: &Value, known: &[(String, Value)]) -> Value {
-    match value {
-        Value::String(text) => {
-            let whole = text
-                .trim()
-                .strip_prefix("{{")
-                .and_then(|rest| rest.strip_suffix("}}"));
-            let whole = whole.and_then(|name| known.iter().find(|(known, _)| known == name.trim()));
-            if let Some((_, value)) = whole {
-                return value.clone();
-            }
-            let texts: Vec<_> = known
-                .iter()
-                .map(|(name, value)| (name, as_text(value)))
-                .collect();
-            let texts = texts.iter().map(|(name, text)| (name, text.as_str()));
-            // Every place was looked up before.
-            let filled = Template::new("step", text).fill(texts);
-            Value::String(filled.unwrap_or_else(|_| text.clone()))
-        }
-        Value::Array(items) => items.iter().map(|item| filled_value(item, known)).collect(),
-        Value::Object(fields) => {
-            let fields = fields
-                .iter()
-                .map(|(name, field)| (name.clone(), filled_value(field, known)));
-            Value::Object(fields.collect())
-        }
-        other => other.clone(),
-    }
-}
-
-fn as_text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(as_text).collect::<Vec<_>>().join(" "),
-        other => other.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests;

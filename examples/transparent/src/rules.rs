@@ -279,34 +279,3 @@ pub fn worth_keeping(turn: &Turn) -> Option<&str> {
     let kept = told && !asks && !asked && turn.request.job.is_none() && importance(text) >= MATTERS;
     kept.then_some(text)
 }
-
-/// What older messages came to, without a model: the lines that matter.
-pub fn summary(messages: &[fugato::state::Message], known: &str, most: usize) -> String {
-    const LEAST: f32 = 0.3;
-    let mut lines: Vec<String> = known.lines().map(str::to_owned).collect();
-    for message in messages {
-        let matters = importance(&message.content);
-        let line = fugato::tool::clip(&message.content, 200);
-        if matters >= LEAST && !line.is_empty() && !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    // What is older gives way, and what matters more does not.
-    while lines
-        .iter()
-        .map(|line| line.chars().count() + 1)
-        .sum::<usize>()
-        > most
-    {
-        let least = lines
-            .iter()
-            .enumerate()
-            .min_by(|(_, a), (_, b)| importance(a).total_cmp(&importance(b)));
-        let Some((at, _)) = least else { break };
-        lines.remove(at);
-    }
-    lines.join("\n")
-}
-
-#[cfg(test)]
-mod tests;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use fugato::{
     agent::Toolbox,
+    command::Command,
     cron::{CREATE, JobTools, Jobs, Maker},
     file::{ListFiles, ReadFile},
     mcp::plugin::Loaded,
@@ -16,7 +17,6 @@ use serde_json::json;
 
 use crate::{
     agent::{Agent, Update},
-    command::Command,
     desk::Desk,
 };
 

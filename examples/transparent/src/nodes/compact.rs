@@ -10,8 +10,10 @@ use serde_json::json;
 use crate::{
     agent::{Agent, Update},
     deps::Deps,
-    rules,
 };
+
+/// How much a line matters at least that is kept without a model.
+const LEAST: f32 = 0.3;
 
 /// Sums up what was said long ago: by the model, or else by the lines that matter.
 #[derive(Debug)]
@@ -35,7 +37,7 @@ impl Node<Agent> for Compacting {
             let Some(due) = policy.due(part.history, part.done, tokens) else {
                 return Ok(Outcome::done([]));
             };
-            let mut summary = rules::summary(&due.messages, &due.known, due.most_characters);
+            let mut summary = due.extract(LEAST);
             if summary.is_empty() {
                 let nothing = agent
                     .lang

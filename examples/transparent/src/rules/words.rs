@@ -148,3 +148,20 @@ fn after(text: &str, verbs: &[&str]) -> String {
         trimmed.to_owned()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trn_8_a_reminder_is_about_what_comes_after_its_time() {
+        for (text, about) in [
+            ("remind me every day at 9:05 to stretch", "stretch"),
+            ("Remind me to call Ada at 15:30", "call Ada at 15:30"),
+            ("明天下午3点提醒我开会。", "开会"),
+            ("提醒", "提醒"),
+        ] {
+            assert_eq!(task(text), about);
+        }
+    }
+}

@@ -1,12 +1,12 @@
 use async_trait::async_trait;
-use fugato::tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
+use fugato::{
+    command::Command,
+    tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec},
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{
-    agent::{Agent, Update},
-    command::Command,
-};
+use crate::agent::{Agent, Update};
 
 /// The tool.
 pub const NOTIFY: &str = "notify";

@@ -1,5 +1,6 @@
 use async_trait::async_trait;
 use fugato::{
+    command::Command,
     file::Sandbox,
     tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec},
 };
@@ -7,10 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{
-    agent::{Agent, Update},
-    command::Command,
-};
+use crate::agent::{Agent, Update};
 
 /// Takes a photo by a command.
 pub(super) struct TakePhoto {

@@ -1,15 +1,21 @@
 //! Archives follow the log, and replay to the same events.
-use std::io::Write as _;
+use std::{io::Write as _, sync::Arc, time::Duration};
 
-use fugato::stream::Event;
+use fugato::{MemoryLog, graph::Standing, stream::Event};
+use fugato_testkit::VirtualClock;
 use futures::StreamExt as _;
 use proptest::{
-    strategy::{Strategy as _, ValueTree as _},
+    prelude::{Just, ProptestConfig, any, prop, prop_oneof, proptest},
+    strategy::{Strategy, ValueTree as _},
     test_runner::{Config, TestRunner},
 };
 use serde_json::json;
+use transparent::agent::{Request, Update};
 
-use crate::common::{Done, Stage, WISH};
+use crate::{
+    common::{Done, NOON, Scene, Stage, WISH},
+    flaky::Flaky,
+};
 
 async fn logged(stage: &Stage) -> Vec<Event> {
     let events = stage.runner.events(&stage.thread, 0);
@@ -124,5 +130,140 @@ async fn trn_11_an_archive_that_could_not_be_written_is_made_anew() -> Done {
     std::fs::remove_dir(&path)?;
     archives.bring_up(&stage.runner, thread).await?;
     assert_eq!(std::fs::read(&path)?, begun);
+    Ok(())
+}
+
+/// What happens to a conversation and its archive.
+#[derive(Debug, Clone)]
+enum Act {
+    /// It goes its way, and tools may fail in it and be mended.
+    Say(&'static str),
+    /// A person is asked, and answers.
+    Asked(bool),
+    /// A person is asked, and somebody cancels it.
+    Cancelled,
+    /// The process dies after so many appends, and another goes on.
+    Dies(&'static str, i64),
+    /// The archive follows, in this process or in another one.
+    Follow(bool),
+    /// Somebody cuts the file off after so many hundredths of it.
+    Cut(u64),
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let words = || {
+        prop::sample::select(vec![
+            "hello",
+            WISH,
+            "read missing.md",
+            "find x in ~/Docs/plan_v1.md",
+        ])
+    };
+    let act = prop_oneof![
+        words().prop_map(Act::Say),
+        any::<bool>().prop_map(Act::Asked),
+        Just(Act::Cancelled),
+        (words(), 1_i64..12).prop_map(|(text, appends)| Act::Dies(text, appends)),
+        any::<bool>().prop_map(Act::Follow),
+        (0_u64..100).prop_map(Act::Cut),
+    ];
+    prop::collection::vec(act, 1..7)
+}
+
+/// Does it, and adds what was shown meanwhile.
+async fn act(stage: &Stage, act: Act, shown: &mut Vec<Event>) -> Done {
+    let path = stage.archives.path(&stage.thread);
+    match act {
+        Act::Say(text) => shown.extend(stage.say(text).await.events),
+        Act::Asked(answer) => {
+            let scene = stage.say("take a photo").await;
+            let question = scene.asked();
+            shown.extend(scene.events);
+            shown.extend(stage.answer(&question, json!(answer)).await.events);
+        }
+        Act::Cancelled => {
+            shown.extend(stage.say("take a photo").await.events);
+            let why = "it is no longer wanted";
+            stage.runner.cancel(&stage.thread, "ada", why).await?;
+        }
+        Act::Dies(text, appends) => {
+            let log = Flaky::over(stage);
+            log.dies_after(appends);
+            let said = vec![Update::Asked(Request::new(text))];
+            let died = log.runner(stage).start(&stage.thread, said);
+            shown.extend(Scene::of(died).await.events);
+            // The lease of whoever died ends after a while.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            if matches!(
+                stage.runner.standing(&stage.thread).await?,
+                Standing::Unfinished
+            ) {
+                shown.extend(Scene::of(stage.runner.recover(&stage.thread)).await.events);
+            }
+        }
+        Act::Follow(here) if here => {
+            stage.archives.bring_up_due(&stage.runner).await;
+        }
+        Act::Follow(_) => {
+            let other = stage.restarted();
+            other.archives.bring_up_all(&other.runner).await?;
+        }
+        Act::Cut(hundredths) => {
+            if let Ok(file) = std::fs::OpenOptions::new().write(true).open(&path) {
+                let length = file.metadata()?.len();
+                file.set_len(length * hundredths / 100)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn replays(acts: Vec<Act>) -> Done {
+    let clock = VirtualClock::start(NOON);
+    let time = clock.store();
+    let log = Arc::new(MemoryLog::with_clock(move || time.now()));
+    let stage = Stage::on(log, None, |desk| desk);
+    let mut shown = vec![];
+    for step in acts {
+        act(&stage, step, &mut shown).await?;
+    }
+    act(&stage, Act::Say("hello"), &mut shown).await?;
+    assert!(
+        stage.archives.bring_up_due(&stage.runner).await,
+        "it follows"
+    );
+    let archive = stage.archives.read(&stage.thread)?;
+    let replayed: Vec<Event> = archive.events().cloned().collect();
+    assert_eq!(replayed, logged(&stage).await);
+    for event in shown.iter().filter(|event| event.seq.is_some()) {
+        assert!(replayed.contains(event), "{event:?} was shown");
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn trn_16_trn_t7_an_archive_replays_whatever_happened(acts in acts()) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build()?;
+        runtime.block_on(replays(acts)).expect("it replays");
+    }
+}
+
+#[tokio::test]
+async fn trn_11_what_was_cancelled_is_archived_without_being_told_of() -> Done {
+    let stage = Stage::new(None);
+    let asked = stage.say("take a photo").await;
+    asked.asked();
+    stage.archives.bring_up_due(&stage.runner).await;
+    stage.runner.cancel(&stage.thread, "ada", "enough").await?;
+    stage.archives.bring_up_due(&stage.runner).await;
+    let archive = stage.archives.read(&stage.thread)?;
+    let replayed: Vec<Event> = archive.events().cloned().collect();
+    assert_eq!(replayed, logged(&stage).await);
     Ok(())
 }

@@ -1,31 +1,25 @@
 //! Jobs whose time comes while something is in the way.
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::atomic::Ordering, time::Duration};
 
-use async_trait::async_trait;
 use clap::Parser as _;
 use fugato::{
-    MemoryLog, Runner, RunnerOptions, StoreError, ThreadId,
+    Runner, ThreadId,
     cli::{App, Belongings as _, Flags},
     cron::{Clock, Clockwork, Job, Jobs, NoJob, Wish},
     graph::{RunErrorKind, Standing, machine::Fact},
-    state::Seq,
-    store::{Appended, Commit, Head, LeaseRequest, Leased, Record, StoreErrorKind, ThreadLog},
+    store::StoreErrorKind,
 };
 use jiff::tz::TimeZone;
 use transparent::{
     agent::{Agent, Request, Update},
     belongings::Kept,
-    graph::{budgets, graph},
     open::clockwork as works,
 };
 
-use crate::common::{Done, NOON, Stage};
+use crate::{
+    common::{Done, NOON, Stage},
+    flaky::Flaky,
+};
 
 const HALF_PAST: &str = "30 12 * * *";
 const HALF_AN_HOUR: i64 = 30 * 60 * 1000;
@@ -49,71 +43,13 @@ async fn begun(stage: &Stage, thread: &ThreadId) -> Result<usize, fugato::BoxErr
     Ok(begun.count())
 }
 
-/// A log that does not answer while it is down.
-#[derive(Clone, Default)]
-struct Flaky {
-    log: Arc<MemoryLog>,
-    down: Arc<AtomicBool>,
-    /// Begins to be down after a run has begun.
-    dies: Arc<AtomicBool>,
-}
-
-impl Flaky {
-    fn up(&self) -> Result<(), StoreError> {
-        if self.down.load(Ordering::SeqCst) {
-            return Err(StoreError::new(StoreErrorKind::Unavailable, "ask"));
-        }
-        Ok(())
-    }
-
-    fn runner(&self, stage: &Stage) -> Runner<Agent> {
-        let graph = graph(&stage.deps).expect("the wiring is checked");
-        let options = RunnerOptions::default().lease(Duration::from_millis(300));
-        Runner::on_log(graph, Arc::new(self.clone())).options(budgets(options))
-    }
-}
-
-#[async_trait]
-impl ThreadLog for Flaky {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
-        self.up()?;
-        let done = self.log.append(thread, commit).await;
-        if self.dies.swap(false, Ordering::SeqCst) {
-            self.down.store(true, Ordering::SeqCst);
-        }
-        done
-    }
-
-    async fn read(
-        &self,
-        thread: &ThreadId,
-        from: Seq,
-        limit: usize,
-    ) -> Result<Vec<(Seq, Record)>, StoreError> {
-        self.up()?;
-        self.log.read(thread, from, limit).await
-    }
-
-    async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
-        self.log.head(thread).await
-    }
-
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
-        self.up()?;
-        self.log.lease(request).await
-    }
-}
-
 #[tokio::test]
 async fn trn_8_a_job_whose_store_is_down_is_done_when_it_is_back() -> Done {
     let stage = Stage::new(None);
     stage.say("hello").await;
     let job = made(&stage, "k", "0 30 12 22 11 * 2026", "stretch").await?;
     stage.clock.store(NOON + HALF_AN_HOUR, Ordering::SeqCst);
-    let log = Flaky {
-        log: stage.log.clone(),
-        ..Flaky::default()
-    };
+    let log = Flaky::over(&stage);
     let runner = log.runner(&stage);
     log.down.store(true, Ordering::SeqCst);
     let soon = clockwork(&stage, &runner).fire().await?;
@@ -152,11 +88,8 @@ async fn trn_8_what_a_crash_left_of_an_earlier_time_is_ended_first() -> Done {
     stage.say("hello").await;
     let job = made(&stage, "k", HALF_PAST, "stretch").await?;
     let thread = ThreadId::new(job.place())?;
-    let log = Flaky {
-        log: stage.log.clone(),
-        ..Flaky::default()
-    };
-    log.dies.store(true, Ordering::SeqCst);
+    let log = Flaky::over(&stage);
+    log.dies_after(1);
     let earlier = Update::Asked(Request::of_job("job-of-yesterday", "drink"));
     let died = log.runner(&stage).start(&thread, vec![earlier]).await;
     let kind = died.err().map(|error| error.kind);

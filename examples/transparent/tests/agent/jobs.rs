@@ -192,7 +192,7 @@ async fn trn_8_the_clockwork_wakes_by_itself() -> Done {
     let wish = Wish::new("*/10 * * * *", "stretch");
     let job = jobs.create("k", "desk", wish).await?;
     let clockwork = works(stage.runner.clone(), jobs.clone());
-    let over = || tokio::time::sleep(Duration::from_secs(25 * 60));
+    let over = || tokio::time::sleep(Duration::from_mins(25));
     tokio::join!(
         clockwork.run_until(over()),
         stage.archives.run_until(&stage.runner, over())

@@ -67,11 +67,20 @@ impl Stage {
         model: Option<Arc<dyn ChatModel>>,
         adjust: impl FnOnce(Desk) -> Desk,
     ) -> Self {
+        Self::on(Arc::default(), model, adjust)
+    }
+
+    /// A stage on this log.
+    pub(crate) fn on(
+        log: Arc<MemoryLog>,
+        model: Option<Arc<dyn ChatModel>>,
+        adjust: impl FnOnce(Desk) -> Desk,
+    ) -> Self {
         let folder = Arc::new(tempfile::tempdir().expect("a folder"));
         let desk = adjust(Desk::open(folder.path()).expect("a new folder gets the sample"));
         let clock = Arc::new(AtomicI64::new(NOON));
         let docs: Arc<dyn DocStore> = Arc::new(MemoryDocs::default());
-        Self::over(folder, desk, model, clock, docs, Arc::default())
+        Self::over(folder, desk, model, clock, docs, log)
     }
 
     fn over(
@@ -148,7 +157,7 @@ impl Stage {
 }
 
 impl Scene {
-    async fn of(run: fugato::graph::Run<Agent>) -> Self {
+    pub(crate) async fn of(run: fugato::graph::Run<Agent>) -> Self {
         let (events, end) = run.split();
         let events = events.collect().await;
         let end = end.await;

@@ -1,6 +1,12 @@
-use super::*;
-use crate::agent::{Request, Update};
-use fugato::state::{Message, State as _, ToolCall};
+//! What decides without a model.
+use fugato::state::{State as _, ToolCall};
+use serde_json::{Value, json};
+use transparent::{
+    agent::{Agent, Request, Turn, Update, Wanted},
+    intent::IntentKind,
+    plan::Step,
+    rules::{intent, repair, steps, worth_keeping},
+};
 
 fn asked(text: &str) -> Agent {
     let mut agent = Agent::default();
@@ -47,18 +53,6 @@ fn trn_15_the_reference_wish_becomes_a_search_and_a_listing() {
         steps(&agent.turn).get(1),
         Some(&Step::tool("list_files", wanted))
     );
-}
-
-#[test]
-fn trn_8_a_reminder_is_about_what_comes_after_its_time() {
-    for (text, task) in [
-        ("remind me every day at 9:05 to stretch", "stretch"),
-        ("Remind me to call Ada at 15:30", "call Ada at 15:30"),
-        ("明天下午3点提醒我开会。", "开会"),
-        ("提醒", "提醒"),
-    ] {
-        assert_eq!(words::task(text), task);
-    }
 }
 
 fn failed(name: &str, arguments: Value, cause: &str) -> Wanted {
@@ -110,26 +104,6 @@ fn trn_9_arguments_are_mended_by_rule() {
             )
         ),
         None
-    );
-}
-
-#[test]
-fn trn_4_without_a_model_a_summary_keeps_what_matters() {
-    let said = [
-        "你好",
-        "请记住我对花生过敏",
-        "今天下雨了，路上有点堵，晚了一会儿才到公司。",
-        "谢谢",
-    ];
-    let messages = said.map(Message::user);
-    assert_eq!(
-        summary(&messages, "", 400),
-        "请记住我对花生过敏\n今天下雨了，路上有点堵，晚了一会儿才到公司。"
-    );
-    assert_eq!(summary(&messages, "", 20), "请记住我对花生过敏");
-    assert_eq!(
-        summary(&messages[1..2], "I never eat nuts.", 400),
-        "I never eat nuts.\n请记住我对花生过敏"
     );
 }
 

@@ -1,6 +1,8 @@
 //! The protocol of envelopes over a WebSocket, through the server: every event, in its order, also
 //! after the connection was lost.
+#[path = "../common/mod.rs"]
 mod common;
+mod servers;
 
 use fugato::axum::AgentRoutes;
 use futures::{SinkExt as _, StreamExt as _};

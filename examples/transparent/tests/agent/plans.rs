@@ -1,9 +1,10 @@
+//! Plans: what is refused before anything is executed, and what references become.
 use fugato::state::{State as _, ToolStatus};
-
-use super::*;
-use crate::{
-    agent::{Agent, Move, Request, Update},
+use serde_json::{Map, Value, json};
+use transparent::{
+    agent::{Agent, Move, Request, Turn, Update},
     intent::{Intent, IntentKind, Params},
+    plan::{Step, contract, filled},
 };
 
 fn tools() -> Vec<String> {

@@ -1,0 +1,5 @@
+#![doc = include_str!("../README.md")]
+
+mod command;
+
+pub use command::Command;
