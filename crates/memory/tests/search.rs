@@ -190,6 +190,41 @@ fn trn_t5_without_a_vector_text_alone_answers() -> Result<(), StoreError> {
     Ok(())
 }
 
+/// The numbers of a whole search, worked out by hand.
+///
+/// There are three texts of 3, 2 and 1 terms, 2 on average, and two of them have `tea`: its rarity is
+/// ln(1 + 1.5 / 2.5) = 0.470004. BM25 gives the first, which has it twice,
+/// 0.470004 · 2 · 2.2 / (2 + 1.2 · (0.25 + 0.75 · 3 / 2)) = 0.566580, and the second
+/// 0.470004 · 2.2 / (1 + 1.2) = 0.470004. From 0 to 1 these are 1 and 0; the cosines 1, 0.8 and 0.6
+/// are 1, 0.5 and 0.
+#[test]
+fn trn_7_trn_t4_the_numbers_of_a_hybrid_search_by_hand() -> Result<(), StoreError> {
+    let index = MemoryIndex::default();
+    let entries = [
+        IndexEntry::new("often", "tea tea milk").vector(vec![0.6, 0.8]),
+        IndexEntry::new("near", "tea bread").vector(vec![2.0, 0.0]),
+        IndexEntry::new("rain", "rain").vector(vec![0.8, 0.6]),
+    ];
+    block_on(index.update(IndexUpdate::put(entries)))?;
+    let query = SearchQuery::new("tea").near(vec![3.0, 0.0]);
+    let hits = block_on(index.search(&query.fused_by(Fusion::WEIGHTS)))?;
+    let told = |score: f64| (score * 1e6).round() / 1e6;
+    let told: Vec<_> = hits
+        .iter()
+        .map(|hit| {
+            let scores = (hit.text_score.map(told), hit.vector_score.map(told));
+            (hit.id.as_str(), scores, told(hit.score))
+        })
+        .collect();
+    let expected = [
+        ("near", (Some(0.470_004), Some(1.0)), 0.7),
+        ("rain", (None, Some(0.8)), 0.35),
+        ("often", (Some(0.566_58), Some(0.6)), 0.3),
+    ];
+    assert_eq!(told, expected);
+    Ok(())
+}
+
 #[test]
 fn only_what_is_wanted_is_found() -> Result<(), StoreError> {
     let index = MemoryIndex::default();

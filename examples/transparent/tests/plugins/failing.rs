@@ -22,6 +22,18 @@ async fn trn_9_a_plugin_that_dies_amid_a_call_is_told_and_started_again() -> Don
 }
 
 #[tokio::test]
+async fn trn_9_a_plugin_that_hangs_is_given_up() -> Done {
+    let stage = Stage::new(None);
+    probe(&stage, &[], "unlocked = [\"probe\"]");
+    let registry = registry(loaded(&stage).await)?;
+    // It runs; now its silence takes no time.
+    tokio::time::pause();
+    let told = tried(&registry, "hang", "").await;
+    assert!(told.contains("did not answer within 60s"), "{told}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn trn_9_what_a_plugin_says_too_much_is_cut_and_what_is_no_answer_is_left_out() -> Done {
     let stage = Stage::new(None);
     probe(&stage, &[], "unlocked = [\"probe\"]");
