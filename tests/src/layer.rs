@@ -17,7 +17,7 @@ pub struct Package {
 }
 
 /// The arrows between the crates: a crate may need these, and no other crate of ours.
-const ARROWS: [(&str, &[&str]); 25] = [
+const ARROWS: [(&str, &[&str]); 26] = [
     ("fugato-state", &[]),
     ("fugato-store", &["state"]),
     ("fugato-stream", &["state"]),
@@ -60,6 +60,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
     ("fugato-cron", &["state", "store", "tool", "graph"]),
     ("fugato-file", &["tool"]),
     ("fugato-web", &["tool"]),
+    ("fugato-words", &[]),
     ("fugato-mcp", &["state", "stream", "tool"]),
     ("fugato-openai", &["state", "llm", "memory"]),
     ("fugato-mysql", &["state", "store"]),
@@ -92,6 +93,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
             "sqlite",
             "file",
             "web",
+            "words",
         ],
     ),
     (

@@ -37,6 +37,8 @@ pub use fugato_stream as stream;
 pub use fugato_tool as tool;
 #[cfg(feature = "web")]
 pub use fugato_web as web;
+#[cfg(feature = "words")]
+pub use fugato_words as words;
 
 // What nearly every agent names. The rest is one segment away, in the module of its crate, where
 // two crates may use the same word.

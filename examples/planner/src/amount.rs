@@ -1,6 +1,7 @@
 //! Amounts of assets, and prices.
 use std::{fmt, str::FromStr};
 
+use fugato::words::decimal;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use thiserror::Error;
 
@@ -87,14 +88,10 @@ impl FromStr for Amount {
         let no_amount = || NoAmount {
             text: text.to_owned(),
         };
-        let (whole, places) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
-        let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        let fits = !whole.is_empty() && whole.len() <= DIGITS && places.len() <= PLACES;
-        if !fits || !digits(whole) || !digits(places) {
-            return Err(no_amount());
-        }
-        let millionths = format!("{whole}{places:0<PLACES$}");
-        millionths.parse().map(Self).map_err(|_| no_amount())
+        let whole = text.trim().split('.').next().unwrap_or_default();
+        let fits = whole.len() <= DIGITS;
+        let millionths = decimal(text.trim(), PLACES).filter(|_| fits);
+        millionths.map(Self).ok_or_else(no_amount)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Times as people say them, as cron expressions.
-mod said;
-
-use fugato::state::Millis;
+use fugato::{
+    state::Millis,
+    words::{Repeat, Said, Time, said},
+};
 use jiff::{SignedDuration, Span, Timestamp, Zoned, tz::TimeZone};
-use said::{Said, Time};
 
 /// When a job is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,19 +24,36 @@ pub fn of_words(text: &str, now: Millis, zone: &str) -> Option<When> {
 }
 
 fn at(text: &str, now: &Zoned) -> Option<When> {
-    match said::read(&text.to_lowercase())? {
+    match said(text)? {
         Said::In(seconds) => {
             let wait = SignedDuration::from_secs(seconds);
             Some(on(&now.checked_add(wait).ok()?))
         }
         // Midnight after a day of the week or month is none of cron's.
-        Said::Again(days, time) if time.next_day && days != "* * *" => None,
+        Said::Again(days, time) if time.next_day && days != Repeat::Daily => None,
         Said::Again(days, time) => Some(When {
-            schedule: format!("{} {} {days}", time.minute, time.hour),
+            schedule: format!("{} {} {}", time.minute, time.hour, fields(&days)?),
             once: false,
         }),
         Said::Once(day, time) => once(day, time, now),
+        _ => None,
     }
+}
+
+/// The days of the month, the months and the days of the week, as cron writes them.
+fn fields(days: &Repeat) -> Option<String> {
+    Some(match days {
+        Repeat::Daily => "* * *".to_owned(),
+        days if *days == Repeat::workdays() => "* * 1-5".to_owned(),
+        Repeat::Weekdays(days) => {
+            let days = days
+                .iter()
+                .map(|day| day.to_sunday_zero_offset().to_string());
+            format!("* * {}", days.collect::<Vec<_>>().join(","))
+        }
+        Repeat::Monthly(day) => format!("{day} * *"),
+        _ => return None,
+    })
 }
 
 /// The next such time, or that of the day that is named, if it is still to come.
@@ -107,7 +124,7 @@ mod tests {
             ("中午1点提醒我", "0 0 13 22 11 * 2026", true),
             ("每周一三五8点提醒我跑步", "0 8 * * 1,3,5", false),
             ("每周一、周三和周日早上8点提醒我", "0 8 * * 1,3,0", false),
-            ("每周一到周五8点一刻提醒我", "15 8 * * 1,2,3,4,5", false),
+            ("每周一到周五8点一刻提醒我", "15 8 * * 1-5", false),
             ("每周一三点提醒我", "0 3 * * 1", false),
             ("每周二十点提醒我", "0 10 * * 2", false),
             ("每月1号8点提醒我交房租", "0 8 1 * *", false),

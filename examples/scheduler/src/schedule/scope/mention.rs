@@ -4,6 +4,9 @@
 //! lines.
 use std::collections::BTreeSet;
 
+use fugato::words::{self, WEEK_SIGNS, near_day, weekday, weekday_sign};
+use jiff::civil::Weekday;
+
 /// Days that a text names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mention {
@@ -29,17 +32,6 @@ pub(super) struct Spoken {
     pub(super) is_target: bool,
 }
 
-const FROM_TODAY: &[(&str, i32)] = &[
-    ("day after tomorrow", 2),
-    ("大后天", 3),
-    ("后天", 2),
-    ("明天", 1),
-    ("明日", 1),
-    ("tomorrow", 1),
-    ("今天", 0),
-    ("今日", 0),
-    ("today", 0),
-];
 const WEEKS: &[(&str, i32)] = &[
     ("the week after next", 2),
     ("week after next", 2),
@@ -72,24 +64,6 @@ const GROUPS: &[(&str, &[u8])] = &[
     ("workday", &[1, 2, 3, 4, 5]),
     ("工作日", &[1, 2, 3, 4, 5]),
 ];
-const NAMES: &[(&str, u8)] = &[
-    ("monday", 1),
-    ("tuesday", 2),
-    ("wednesday", 3),
-    ("thursday", 4),
-    ("friday", 5),
-    ("saturday", 6),
-    ("sunday", 7),
-    ("mon", 1),
-    ("tues", 2),
-    ("tue", 2),
-    ("wed", 3),
-    ("thurs", 4),
-    ("thur", 4),
-    ("thu", 4),
-    ("fri", 5),
-];
-const WEEK_PREFIXES: &[&str] = &["周", "星期", "礼拜"];
 const TO: &[&str] = &[
     "到", "至", "-", "–", "—", "~", "～", "to", "through", "until",
 ];
@@ -150,10 +124,17 @@ fn mention<'t>(rest: &'t str, before: &str) -> Option<(Mention, &'t str)> {
         return None;
     }
     ordinal(rest)
-        .or_else(|| phrase(rest, FROM_TODAY).map(|(days, t)| (Mention::FromToday(days), t)))
+        .or_else(|| from_today(rest))
         .or_else(|| week(rest))
         .or_else(|| group(rest))
         .or_else(|| names(rest, before))
+}
+
+/// What was is no place for anything.
+fn from_today(rest: &str) -> Option<(Mention, &str)> {
+    let (days, rest) = near_day(rest)?;
+    let days = i32::try_from(days).ok().filter(|days| *days >= 0)?;
+    Some((Mention::FromToday(days), rest))
 }
 
 /// `第3天`, `第3天到第5天`, `第2周`, `day 3`, `days 3-5`, `week 2`, `weeks 2-3`.
@@ -192,9 +173,7 @@ fn unit(tail: &str) -> Option<(Range, &str)> {
         return Some((Mention::Days, tail));
     }
     let tail = tail.strip_prefix('个').unwrap_or(tail);
-    let tail = WEEK_PREFIXES
-        .iter()
-        .find_map(|word| tail.strip_prefix(word))?;
+    let tail = WEEK_SIGNS.iter().find_map(|word| tail.strip_prefix(word))?;
     Some((Mention::Weeks, tail))
 }
 
@@ -218,7 +197,7 @@ fn week(rest: &str) -> Option<(Mention, &str)> {
     let (weeks, tail) = phrase(rest, WEEKS)?;
     // "下周三" is a week and a day: the sign for week serves both.
     let used = rest.strip_suffix(tail)?;
-    let shared = WEEK_PREFIXES.iter().find(|word| used.ends_with(**word));
+    let shared = WEEK_SIGNS.iter().find(|word| used.ends_with(**word));
     if let Some(word) = shared
         && tail.chars().next().and_then(weekday_digit).is_some()
     {
@@ -266,26 +245,16 @@ fn names<'t>(rest: &'t str, before: &str) -> Option<(Mention, &'t str)> {
 
 fn name<'t>(rest: &'t str, before: &str) -> Option<(u8, &'t str)> {
     // "一周一次" is once a week, not Monday.
-    let counts = before
-        .chars()
-        .next_back()
-        .is_some_and(|c| digit(c).is_some() || c == '两');
-    let prefix = WEEK_PREFIXES
-        .iter()
-        .find_map(|word| rest.strip_prefix(word));
+    let last = before.chars().next_back();
+    let counts = last.is_some_and(|c| c.is_ascii_digit() || words::digit(c).is_some());
+    let prefix = WEEK_SIGNS.iter().find_map(|word| rest.strip_prefix(word));
     if let Some(tail) = prefix
         && !counts
     {
         return bare_digit(tail);
     }
-    let word = NAMES.iter().find(|(word, _)| begins_with_word(rest, word));
-    if let Some((word, day)) = word {
-        return Some((*day, rest.get(word.len()..)?));
-    }
-    let plural = NAMES
-        .iter()
-        .find(|(word, _)| word.ends_with("day") && begins_with_word(rest, &format!("{word}s")));
-    plural.and_then(|(word, day)| Some((*day, rest.get(word.len() + 1..)?)))
+    let (day, tail) = weekday(rest)?;
+    Some((number_of(day), tail))
 }
 
 fn bare_digit(rest: &str) -> Option<(u8, &str)> {
@@ -294,12 +263,16 @@ fn bare_digit(rest: &str) -> Option<(u8, &str)> {
 }
 
 fn weekday_digit(c: char) -> Option<u8> {
-    match c {
-        '日' | '天' => Some(7),
-        '一'..='鿿' => digit(c).filter(|digit| (1..=6).contains(digit)),
-        '1'..='7' => digit(c),
-        _ => None,
-    }
+    let digit = c.to_digit(10).filter(|digit| (1..=7).contains(digit));
+    let signed = || weekday_sign(c).map(number_of);
+    digit
+        .and_then(|digit| u8::try_from(digit).ok())
+        .or_else(signed)
+}
+
+/// Monday is 1.
+fn number_of(day: Weekday) -> u8 {
+    day.to_monday_one_offset().unsigned_abs()
 }
 
 fn phrase<'t, T: Copy>(rest: &'t str, phrases: &[(&str, T)]) -> Option<(T, &'t str)> {
@@ -318,30 +291,6 @@ fn begins_with_word(rest: &str, word: &str) -> bool {
 
 /// A number in digits or in Chinese up to 99.
 fn number(rest: &str) -> Option<(i32, &str)> {
-    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    if digits > 0 {
-        return Some((rest.get(..digits)?.parse().ok()?, rest.get(digits..)?));
-    }
-    let (mut tens, mut ones, mut used) = (None, 0, 0);
-    for c in rest.chars() {
-        match (c, digit(c)) {
-            ('十', _) if tens.is_none() => {
-                tens = Some(if used == 0 { 1 } else { ones });
-                ones = 0;
-            }
-            (_, Some(digit)) if ones == 0 => ones = i32::from(digit),
-            _ => break,
-        }
-        used += c.len_utf8();
-    }
-    (used > 0).then(|| Some((tens.unwrap_or(0) * 10 + ones, rest.get(used..)?)))?
-}
-
-fn digit(c: char) -> Option<u8> {
-    let numerals = ['一', '二', '三', '四', '五', '六', '七', '八', '九'];
-    let position = numerals.iter().position(|numeral| *numeral == c);
-    let value = position
-        .map(|position| position + 1)
-        .or(c.to_digit(10).map(|d| d as usize));
-    value.and_then(|value| u8::try_from(value).ok())
+    let (number, rest) = words::number(rest)?;
+    Some((number.try_into().ok()?, rest))
 }

@@ -1,13 +1,27 @@
 //! Times of day, and how long to wait.
-use super::{after, digit, number};
+use crate::number::{digit, is_digit, number};
 
 /// A time of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Time {
-    pub(crate) hour: i8,
-    pub(crate) minute: i8,
+#[non_exhaustive]
+pub struct Time {
+    /// From 0 to 23.
+    pub hour: i8,
+    /// From 0 to 59.
+    pub minute: i8,
     /// It is midnight at the end of the day that is named.
-    pub(crate) next_day: bool,
+    pub next_day: bool,
+}
+
+impl Time {
+    /// A time of the day that is named.
+    pub fn new(hour: i8, minute: i8) -> Self {
+        Self {
+            hour,
+            minute,
+            next_day: false,
+        }
+    }
 }
 
 /// Which half or quarter of a day is meant.
@@ -43,7 +57,7 @@ const PARTS: [(&str, Part); 17] = [
 ];
 
 /// Where the only time of day stands, and which it is; none if there is none, or several.
-pub(super) fn find(text: &str) -> Option<(usize, Time)> {
+pub(crate) fn find(text: &str) -> Option<(usize, Time)> {
     let mut found = None;
     let mut skip = 0;
     for (at, _) in text.char_indices() {
@@ -61,13 +75,8 @@ pub(super) fn find(text: &str) -> Option<(usize, Time)> {
         if !(0..60).contains(&minute) {
             return None;
         }
-        let (hour, minute) = (i8::try_from(hour).ok()?, i8::try_from(minute).ok()?);
-        let time = Time {
-            hour,
-            minute,
-            next_day,
-        };
-        found = Some((at, time));
+        let time = Time::new(hour.try_into().ok()?, minute.try_into().ok()?);
+        found = Some((at, Time { next_day, ..time }));
     }
     found
 }
@@ -184,10 +193,10 @@ fn hour_of(part: Option<Part>, hour: i64) -> Option<(i64, bool)> {
 }
 
 /// Where it is said in how many seconds, and in how many: in 10 minutes, 一个半小时后.
-pub(super) fn wait(text: &str) -> Option<(usize, i64)> {
+pub(crate) fn wait(text: &str) -> Option<(usize, i64)> {
     let chinese = text.char_indices().find_map(|(at, _)| {
         let last = text.get(..at)?.chars().next_back();
-        let inside = last.is_some_and(|c| c.is_ascii_digit() || c == '.' || digit(c).is_some());
+        let inside = last.is_some_and(|c| c == '.' || is_digit(c));
         let seconds = amounts(text.get(at..)?)?;
         (!inside).then_some((at, seconds))
     });
@@ -252,4 +261,9 @@ fn english_wait(text: &str) -> Option<i64> {
         return None;
     }
     count.checked_mul(seconds)
+}
+
+/// What comes after the first of these with which a text begins.
+fn after<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
+    words.iter().find_map(|word| text.strip_prefix(word))
 }

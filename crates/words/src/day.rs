@@ -1,0 +1,358 @@
+//! Days, and how long something lasts.
+use jiff::{
+    ToSpan as _,
+    civil::{Date, Weekday},
+};
+
+use crate::{
+    name::{month, near_day, week, weekday, weekday_sign},
+    number::{is_digit, number},
+    text::{after, is_inside},
+};
+
+/// Where a day lies of which the year or the week is not said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Toward {
+    /// Ahead, as what is planned.
+    Ahead,
+    /// Back, as what is reported.
+    Back,
+}
+
+/// The days of a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Dated {
+    /// The days, in the order of the text. How long something lasts makes the last day of it.
+    pub days: Vec<Date>,
+    /// The text without them.
+    pub rest: String,
+}
+
+/// Reads the days of a text. One that can be meant in two ways stays in the text.
+pub fn days(text: &str, today: Date, toward: Toward) -> Dated {
+    let mut reader = Reader {
+        today,
+        toward,
+        seen: vec![],
+    };
+    // The bytes of both stand at the same places.
+    let lower = text.to_ascii_lowercase();
+    let (mut rest, mut end) = (String::new(), 0);
+    for (at, _) in lower.char_indices() {
+        let (Some((before, here)), true) = (lower.split_at_checked(at), at >= end) else {
+            continue;
+        };
+        let gap = before.get(end..).unwrap_or_default();
+        if let Some(behind) = reader.read(before, gap, here) {
+            rest.push_str(text.get(end..at).unwrap_or_default());
+            rest.push(' ');
+            end = lower.len() - behind.len();
+        }
+    }
+    rest.push_str(text.get(end..).unwrap_or_default());
+    let (lasts, rest) = lasts(&rest);
+    let mut days: Vec<Date> = reader.seen.into_iter().map(|(day, _)| day).collect();
+    if let (Some(lasts), [start]) = (lasts, days.as_slice()) {
+        days.extend(start.checked_add((lasts - 1).days()));
+    }
+    Dated { days, rest }
+}
+
+struct Reader {
+    today: Date,
+    toward: Toward,
+    /// Each day, and whether it is but the name of one of a week.
+    seen: Vec<(Date, bool)>,
+}
+
+impl Reader {
+    /// Reads the day with which `here` begins; what comes after it, if there is one.
+    fn read<'a>(&mut self, before: &str, gap: &str, here: &'a str) -> Option<&'a str> {
+        let last = self.seen.last().map(|(day, _)| *day);
+        let (day, named, rest) = self
+            .date(before, here)
+            .or_else(|| self.near(before, here))
+            .map(|(day, rest)| (day, false, rest))
+            .or_else(|| range_end(last?, gap, here).map(|(day, rest)| (day, false, rest)))
+            .or_else(|| self.week(before, here))?;
+        let beside = gap
+            .trim_matches([' ', ',', '，', '(', '（', ')', '）'])
+            .is_empty();
+        match self.seen.last_mut() {
+            // The name of a day beside its date. If they are of two days, nobody knows which.
+            Some(last) if beside && (last.1 || named) && last.0.weekday() == day.weekday() => {
+                *last = if named { *last } else { (day, false) };
+            }
+            Some(last) if beside && last.1 != named => {
+                self.seen.pop();
+            }
+            _ => self.seen.push((day, named)),
+        }
+        Some(rest)
+    }
+
+    /// 2026-03-02, 2026年3月2日, 3月2日, `March 2nd, 2026`, `2 March`.
+    fn date<'a>(&self, before: &str, here: &'a str) -> Option<(Date, &'a str)> {
+        if before.ends_with(is_digit) {
+            return None;
+        }
+        if let Some(found) = full(here) {
+            return Some(found);
+        }
+        if let Some((month, day, rest)) = chinese(here) {
+            return Some((self.without_year(month, day)?, rest));
+        }
+        let (month, day, rest) = english(here).filter(|_| !is_inside(before))?;
+        match year(rest) {
+            Some((year, rest)) => Some((Date::new(year, month, day).ok()?, rest)),
+            None => Some((self.without_year(month, day)?, rest)),
+        }
+    }
+
+    /// The day of the year in which it lies in this direction. The end of something lies after its
+    /// beginning.
+    fn without_year(&self, month: i8, day: i8) -> Option<Date> {
+        let from = self.seen.last().map_or(self.today, |(day, _)| *day);
+        let year = from.year();
+        let mut days = [year - 1, year, year + 1]
+            .into_iter()
+            .filter_map(|year| Date::new(year, month, day).ok());
+        match self.toward {
+            Toward::Ahead => days.find(|day| *day >= from),
+            Toward::Back => days.rfind(|day| *day <= from),
+        }
+    }
+
+    /// 明天, 3天后, `in 3 days`, `3 days ago`.
+    fn near<'a>(&self, before: &str, here: &'a str) -> Option<(Date, &'a str)> {
+        let within = before.ends_with(is_digit) || is_inside(before);
+        let (days, rest) = match near_day(here) {
+            // 然后天 and the like are the ends of other words.
+            Some((days, rest)) if !before.ends_with(['以', '之', '然', '今', '最', '随', '先']) => {
+                (days, rest)
+            }
+            Some(_) => return None,
+            None => counted(here)?,
+        };
+        let day = self.today.checked_add(days.days()).ok()?;
+        (!within).then_some((day, rest))
+    }
+
+    /// 下周三, 周三, `last Friday`, `Friday`; and whether it is but the name.
+    fn week<'a>(&self, before: &str, here: &'a str) -> Option<(Date, bool, &'a str)> {
+        const WHICH: [(&str, i64); 6] = [
+            ("上上", -2),
+            ("上", -1),
+            ("下下", 2),
+            ("下", 1),
+            ("这", 0),
+            ("本", 0),
+        ];
+        // 每周三 is more than one, and so are three weeks.
+        let head = before.trim_end_matches('个');
+        if head.ends_with(['每', '几', '第']) || head.ends_with(is_digit) || is_inside(head) {
+            return None;
+        }
+        let told = ["last ", "next ", "this ", "上", "下", "这", "本"];
+        let told = || told.iter().any(|word| head.ends_with(word));
+        let mut words = ["last ", "next ", "this "].into_iter();
+        let word = words.find_map(|word| Some((word, here.strip_prefix(word)?.trim_start())));
+        if let Some((day, rest)) = weekday(word.map_or(here, |(_, rest)| rest)) {
+            let day = self.english(day, word.map_or("", |(word, _)| word))?;
+            let named = word.is_none();
+            return (!named || !told()).then_some((day, named, rest));
+        }
+        let which = WHICH.into_iter().find_map(|(word, weeks)| {
+            let rest = here.strip_prefix(word)?;
+            Some((weeks, rest.strip_prefix('个').unwrap_or(rest)))
+        });
+        let mut behind = week(which.map_or(here, |(_, rest)| rest))?.chars();
+        let day = weekday_sign(behind.next()?)?;
+        let rest = behind.as_str();
+        // 周三天 may be three days of a week.
+        if rest.starts_with('天') && !rest.starts_with("天气") {
+            return None;
+        }
+        let day = match which {
+            Some((weeks, _)) => self.of_week(day, weeks)?,
+            None => self.named(day).filter(|day| {
+                let is_seen = !self.seen.is_empty();
+                is_seen || self.of_week(day.weekday(), 0) == Some(*day)
+            })?,
+        };
+        let named = which.is_none();
+        (!named || !told()).then_some((day, named, rest))
+    }
+
+    /// The last one there was or the next one there is, if that is in the last or next week.
+    fn english(&self, day: Weekday, word: &str) -> Option<Date> {
+        let ahead = i64::from(self.today.weekday().until(day));
+        let days = match word {
+            "this " => return self.of_week(day, 0).filter(|day| self.lies_there(*day)),
+            "last " => ahead - 7,
+            "next " if ahead == 0 => 7,
+            "next " => ahead,
+            _ => return self.named(day),
+        };
+        let found = self.today.checked_add(days.days()).ok()?;
+        let week = if word == "last " { -1 } else { 1 };
+        (self.of_week(day, week) == Some(found)).then_some(found)
+    }
+
+    /// The one after the day that was read last, or else the nearest one in this direction.
+    fn named(&self, day: Weekday) -> Option<Date> {
+        if let Some((last, _)) = self.seen.last() {
+            return last
+                .checked_add(i64::from(last.weekday().until(day)).days())
+                .ok();
+        }
+        let ahead = i64::from(self.today.weekday().until(day));
+        let days = match self.toward {
+            Toward::Ahead => ahead,
+            Toward::Back => ahead - 7,
+        };
+        // Today has a name of its own.
+        (ahead != 0).then(|| self.today.checked_add(days.days()).ok())?
+    }
+
+    fn lies_there(&self, day: Date) -> bool {
+        match self.toward {
+            Toward::Ahead => day >= self.today,
+            Toward::Back => day <= self.today,
+        }
+    }
+
+    /// A day of the week that is so many weeks from this one.
+    fn of_week(&self, day: Weekday, weeks: i64) -> Option<Date> {
+        let monday = i64::from(self.today.weekday().to_monday_zero_offset());
+        let ahead = 7 * weeks + i64::from(day.to_monday_zero_offset()) - monday;
+        self.today.checked_add(ahead.days()).ok()
+    }
+}
+
+/// 2026-03-02, 2026年3月2日.
+fn full(here: &str) -> Option<(Date, &str)> {
+    let (year, rest) = digits(here, 4).filter(|(year, _)| *year >= 1000)?;
+    let rest = rest.trim_start().strip_prefix(['-', '/', '.', '年'])?;
+    let (month, rest) = number(rest.trim_start())?;
+    let rest = rest.trim_start().strip_prefix(['-', '/', '.', '月'])?;
+    let (day, rest) = number(rest.trim_start())?;
+    let (month, day) = (i8::try_from(month).ok()?, i8::try_from(day).ok()?);
+    Some((
+        Date::new(year, month, day).ok()?,
+        of_day(rest).unwrap_or(rest),
+    ))
+}
+
+/// 3月2日, 三月二号, 3月2.
+fn chinese(here: &str) -> Option<(i8, i8, &str)> {
+    let (month, rest) = number(here)?;
+    let (day, rest) = number(rest.trim_start().strip_prefix('月')?.trim_start())?;
+    let counts =
+        rest.starts_with(|c: char| is_digit(c) || "人天次张个位份晚间件小分年点%".contains(c));
+    let rest = of_day(rest).or((!counts).then_some(rest))?;
+    Some((month.try_into().ok()?, day.try_into().ok()?, rest))
+}
+
+/// `March 2nd`, `2nd of March`.
+fn english(here: &str) -> Option<(i8, i8, &str)> {
+    if let Some((month, rest)) = month(here) {
+        let (day, rest) = ordinal(rest.strip_prefix(' ')?.trim_start())?;
+        return Some((month, day, rest));
+    }
+    let (day, rest) = ordinal(here)?;
+    let rest = rest.strip_prefix(' ')?.trim_start();
+    let (month, rest) = month(rest.strip_prefix("of ").unwrap_or(rest))?;
+    Some((month, day, rest))
+}
+
+/// `2`, `2nd`.
+fn ordinal(text: &str) -> Option<(i8, &str)> {
+    let (day, rest) = digits(text, 2)?;
+    let rest = after(rest, &["st", "nd", "rd", "th"]).unwrap_or(rest);
+    let goes_on = rest.starts_with(|c: char| c.is_alphanumeric());
+    (!goes_on).then_some((day.try_into().ok()?, rest))
+}
+
+/// A year behind a day.
+fn year(rest: &str) -> Option<(i16, &str)> {
+    let rest = rest.strip_prefix(',').unwrap_or(rest).strip_prefix(' ')?;
+    let (year, rest) = digits(rest.trim_start(), 4)?;
+    (year >= 1000 && !rest.starts_with(|c: char| c.is_alphanumeric())).then_some((year, rest))
+}
+
+/// 日 or 号 behind a number.
+fn of_day(rest: &str) -> Option<&str> {
+    rest.trim_start().strip_prefix(['日', '号'])
+}
+
+fn digits(text: &str, most: usize) -> Option<(i16, &str)> {
+    let (number, rest) = number(text).filter(|_| text.starts_with(|c: char| c.is_ascii_digit()))?;
+    (text.len() - rest.len() <= most).then_some((number.try_into().ok()?, rest))
+}
+
+/// 至5日, `- 5`: the day of the month that was named before, and of no other.
+fn range_end<'a>(last: Date, gap: &str, here: &'a str) -> Option<(Date, &'a str)> {
+    let rest = after(here, &["到", "至", "-", "–", "~", "～", "to", "until"])?.trim_start();
+    let (day, behind) = digits(rest, 2)?;
+    let at_once = || {
+        let (_, behind) = ordinal(rest).filter(|_| gap.trim().is_empty())?;
+        // It may begin a date of its own.
+        english(rest).is_none().then_some(behind)
+    };
+    let behind = of_day(behind).or_else(at_once)?;
+    let day = Date::new(last.year(), last.month(), day.try_into().ok()?).ok()?;
+    Some((day, behind))
+}
+
+/// 3天后, 3天前, `in 3 days`, `3 days ago`, in days from now.
+fn counted(here: &str) -> Option<(i64, &str)> {
+    let ahead = here.strip_prefix("in ").map(str::trim_start);
+    let (count, rest) = number(ahead.unwrap_or(here))?;
+    let count = i64::from(i16::try_from(count).ok()?);
+    let rest = rest.trim_start();
+    let english = after(rest, &["days", "day"]);
+    match (ahead, english) {
+        (Some(_), Some(rest)) => Some((count, rest)),
+        (None, Some(rest)) => Some((-count, after(rest.trim_start(), &["ago"])?)),
+        (Some(_), None) => None,
+        (None, None) => {
+            let rest = rest.strip_prefix('天')?;
+            let later = after(rest, &["后", "之后", "以后"]).map(|rest| (count, rest));
+            later.or_else(|| Some((-count, after(rest, &["前", "之前", "以前"])?)))
+        }
+    }
+}
+
+/// How many days something lasts, if that is said once, and the text without it.
+fn lasts(text: &str) -> (Option<i64>, String) {
+    let lower = text.to_ascii_lowercase();
+    let (mut rest, mut end, mut found) = (String::new(), 0, vec![]);
+    for (at, _) in lower.char_indices() {
+        let (Some((before, here)), true) = (lower.split_at_checked(at), at >= end) else {
+            continue;
+        };
+        let within = before.ends_with(|c| is_digit(c) || "每第.".contains(c)) || is_inside(before);
+        let read = number(here).filter(|_| !within).and_then(|(count, rest)| {
+            let rest = rest.trim_start();
+            Some((count, after(rest, &["天", "days", "day"])?))
+        });
+        if let Some((count, behind)) = read {
+            found.extend((1..=99).contains(&count).then_some(count));
+            rest.push_str(text.get(end..at).unwrap_or_default());
+            rest.push(' ');
+            end = lower.len() - behind.len();
+        }
+    }
+    rest.push_str(text.get(end..).unwrap_or_default());
+    found.dedup();
+    let lasts = match *found {
+        [count] => Some(count),
+        _ => None,
+    };
+    (lasts, rest)
+}
+
+#[cfg(test)]
+mod tests;

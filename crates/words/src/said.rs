@@ -1,0 +1,70 @@
+//! Times as people say them. What is understood only in part is not understood.
+mod repeat;
+
+use crate::{
+    clock::{self, Time},
+    name::near_day,
+};
+
+pub use repeat::Repeat;
+
+/// What is said of a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Said {
+    /// In so many seconds.
+    In(i64),
+    /// At this time, on the day that is so many days away if one is named.
+    Once(Option<i64>, Time),
+    /// At this time, on these days.
+    Again(Repeat, Time),
+}
+
+/// Reads when something shall be done: every day or on certain days, today, tomorrow or in a while.
+/// None if no time is said, or more than one, or more than is understood.
+pub fn said(text: &str) -> Option<Said> {
+    let text = &text.to_lowercase();
+    let (wait, clock) = (clock::wait(text), clock::find(text));
+    if let Some((at, seconds)) = wait {
+        let first = clock.is_none_or(|(clock, _)| at < clock);
+        return first.then_some(Said::In(seconds));
+    }
+    let (at, time) = clock?;
+    Some(match repeat::read(text, at).ok()? {
+        Some(days) => Said::Again(days, time),
+        None => Said::Once(day(text, at), time),
+    })
+}
+
+/// The day that is named before the time, or else behind it.
+fn day(text: &str, clock: usize) -> Option<i64> {
+    // Parts of a day that name it.
+    const PARTS: [(&str, i64); 9] = [
+        ("明早", 1),
+        ("明晚", 1),
+        ("明晨", 1),
+        ("今早", 0),
+        ("今晚", 0),
+        ("tonight", 0),
+        ("this morning", 0),
+        ("this afternoon", 0),
+        ("this evening", 0),
+    ];
+    let (mut before, mut end) = (None, 0);
+    for (at, _) in text.char_indices().filter(|(at, _)| *at != clock) {
+        let Some(here) = text.get(at..).filter(|_| at >= end) else {
+            continue;
+        };
+        let mut parts = PARTS.into_iter();
+        let part = || parts.find_map(|(word, days)| Some((days, here.strip_prefix(word)?)));
+        let Some((days, rest)) = near_day(here).or_else(part) else {
+            continue;
+        };
+        end = text.len() - rest.len();
+        if end > clock {
+            return before.or(Some(days));
+        }
+        before = Some(days);
+    }
+    before
+}

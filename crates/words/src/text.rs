@@ -1,0 +1,36 @@
+//! Words in a text of two languages.
+
+/// Whether a text is Chinese.
+pub fn is_chinese(text: &str) -> bool {
+    text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c))
+}
+
+/// Whether a text has a word: where the word is of Latin letters, not within another. An ending
+/// such as a plural is no other word. Both are compared as they are.
+pub fn has_word(text: &str, word: &str) -> bool {
+    let latin = |c: char| c.is_ascii_alphanumeric();
+    text.match_indices(word).any(|(at, _)| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + word.len()..).unwrap_or_default();
+        let ending: String = after.chars().take_while(|c| latin(*c)).collect();
+        !word.chars().next().is_some_and(latin)
+            || !before.is_some_and(latin)
+                && matches!(ending.as_str(), "" | "s" | "d" | "ed" | "ment" | "ing")
+    })
+}
+
+/// What comes after the first of these words with which a text begins. A Latin word has to end
+/// there.
+pub(crate) fn after<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
+    words.iter().find_map(|word| {
+        let rest = text.strip_prefix(word)?;
+        let latin = word.ends_with(|c: char| c.is_ascii_alphabetic());
+        let goes_on = latin && rest.starts_with(|c: char| c.is_ascii_alphanumeric());
+        (!goes_on).then_some(rest)
+    })
+}
+
+/// Whether a text ends within a Latin word or a number, so that no other begins behind it.
+pub(crate) fn is_inside(before: &str) -> bool {
+    before.ends_with(|c: char| c.is_ascii_alphanumeric())
+}
