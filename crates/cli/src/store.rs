@@ -41,7 +41,17 @@ pub(crate) async fn open(
     folder: &Path,
     new: bool,
 ) -> Result<Option<Store>, BoxError> {
+    let refused = || {
+        Told::new(format!(
+            "--store {} is no log: allowed are {}",
+            without_password(address),
+            allowed()
+        ))
+    };
     let Some((scheme, _)) = address.split_once("://") else {
+        if has_settings(address) {
+            return Err(refused().into());
+        }
         let path = Path::new(address.strip_prefix("sqlite:").unwrap_or(address));
         if !new && !path.exists() {
             return Ok(None);
@@ -49,12 +59,7 @@ pub(crate) async fn open(
         return Store::in_file(path).map(Some);
     };
     match connect(scheme, address, folder).await {
-        None => Err(Told::new(format!(
-            "--store {} is no log: allowed are {}",
-            without_password(address),
-            allowed()
-        ))
-        .into()),
+        None => Err(refused().into()),
         Some(store) => {
             let store = store.tell(|| format!("--store {}", without_password(address)))?;
             Ok(Some(store))
@@ -121,10 +126,16 @@ fn allowed() -> String {
 }
 
 /// An address as it can be shown: what may be a secret, the user before the host and the query, is
-/// left out. A path is shown as it is.
+/// left out, and so is a list of settings as libpq knows it. A path is shown as it is, and nothing
+/// else without `://` is.
 pub fn without_password(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else {
-        return address.to_owned();
+        let shown = if has_settings(address) {
+            "…=…"
+        } else {
+            address
+        };
+        return shown.to_owned();
     };
     // A password may hold whatever it likes, so the last `@` is what ends it.
     let (user, place) = match rest.rsplit_once('@') {
@@ -139,21 +150,45 @@ pub fn without_password(address: &str) -> String {
     }
 }
 
+/// The settings by which libpq finds a server.
+const SETTINGS: [&str; 8] = [
+    "host", "hostaddr", "port", "user", "password", "passfile", "dbname", "service",
+];
+
+fn has_settings(address: &str) -> bool {
+    let mut names = address
+        .rsplit_once('=')
+        .into_iter()
+        .flat_map(|(names, _)| names.split('='))
+        .filter_map(|before| before.split_whitespace().next_back());
+    names.any(|name| SETTINGS.contains(&name.to_lowercase().as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[tokio::test]
     async fn what_is_no_log_is_refused_without_its_password() {
-        let refused = open("ftp://me:secret@host/x", Path::new("."), true).await;
-        let error = refused.err().unwrap().to_string();
-        assert!(error.starts_with("--store ftp://…@host/x is no log: allowed are a path"));
+        for (address, shown) in [
+            ("ftp://me:secret@host/x", "ftp://…@host/x"),
+            ("host=db password=secret", "…=…"),
+        ] {
+            let refused = open(address, Path::new("."), true).await;
+            let error = refused.err().unwrap().to_string();
+            let expected = format!("--store {shown} is no log: allowed are a path");
+            assert!(error.starts_with(&expected), "{error}");
+            assert!(!Path::new(address).exists());
+        }
     }
 
     #[test]
     fn an_address_is_shown_without_its_secrets() {
         for (address, shown) in [
             ("deep/threads.db", "deep/threads.db"),
+            ("a=b/threads.db", "a=b/threads.db"),
+            ("host=db password=secret", "…=…"),
+            ("dbname = x password = secret", "…=…"),
             ("redis://host:1/0", "redis://host:1/0"),
             ("mysql://me:se@cret@host/x", "mysql://…@host/x"),
             ("postgres://host/x?password=secret", "postgres://host/x?…"),

@@ -5,7 +5,11 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, Error};
+use fugato_store::{Cell, Found, Statement};
+use rusqlite::{
+    Connection, Error, Row, TransactionBehavior, params_from_iter,
+    types::{Value, ValueRef},
+};
 
 /// How long another process may write.
 const BUSY: Duration = Duration::from_secs(10);
@@ -76,6 +80,86 @@ impl SqliteTables {
             },
         }
     }
+
+    /// Reads, as everything was at one moment.
+    ///
+    /// # Errors
+    /// Why it cannot be read; a value that is neither a whole number nor text is such a reason.
+    pub async fn read(&self, queries: Vec<Statement>) -> Result<Vec<Found>, Error> {
+        self.with(move |connection| found(&*connection.transaction()?, &queries))
+            .await
+    }
+
+    /// Reads, decides and writes in one transaction, one writer after the other, those of other
+    /// processes too. `first` is carried out before anything is read. To refuse, or to write
+    /// nothing, takes everything back.
+    ///
+    /// # Errors
+    /// Why nothing was written. The error inside is the one of `decide`.
+    pub async fn write<T, E>(
+        &self,
+        first: Vec<Statement>,
+        queries: Vec<Statement>,
+        decide: impl FnOnce(Vec<Found>) -> Result<(Vec<Statement>, T), E> + Send + 'static,
+    ) -> Result<Result<T, E>, Error>
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+    {
+        self.with(move |connection| {
+            // Nothing changes between reading and writing.
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            carry_out(&transaction, &first)?;
+            let (statements, answer) = match decide(found(&transaction, &queries)?) {
+                Ok(decided) => decided,
+                Err(refused) => return Ok(Err(refused)),
+            };
+            if !statements.is_empty() {
+                carry_out(&transaction, &statements)?;
+                transaction.commit()?;
+            }
+            Ok(Ok(answer))
+        })
+        .await
+    }
+}
+
+fn carry_out(connection: &Connection, statements: &[Statement]) -> Result<(), Error> {
+    for statement in statements {
+        let mut prepared = connection.prepare_cached(&statement.sql)?;
+        let mut rows = prepared.query(params_from_iter(statement.values.iter().map(value)))?;
+        while rows.next()?.is_some() {}
+    }
+    Ok(())
+}
+
+fn found(connection: &Connection, queries: &[Statement]) -> Result<Vec<Found>, Error> {
+    let rows = |query: &Statement| {
+        let mut prepared = connection.prepare_cached(&query.sql)?;
+        let columns = prepared.column_count();
+        let values = params_from_iter(query.values.iter().map(value));
+        let cells = |row: &Row<'_>| (0..columns).map(|at| cell(row, at)).collect();
+        prepared.query_map(values, cells)?.collect()
+    };
+    queries.iter().map(rows).collect()
+}
+
+fn value(cell: &Cell) -> Value {
+    match cell {
+        Cell::Null => Value::Null,
+        Cell::Int(number) => Value::Integer(*number),
+        Cell::Text(text) => Value::Text(text.clone()),
+    }
+}
+
+fn cell(row: &Row<'_>, at: usize) -> Result<Cell, Error> {
+    Ok(match row.get_ref(at)? {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(number) => Cell::Int(number),
+        // Bytes that are no text are refused here.
+        _ => Cell::Text(row.get(at)?),
+    })
 }
 
 #[cfg(test)]
@@ -103,6 +187,43 @@ mod tests {
             connection.query_row("SELECT count(*) FROM numbers", [], |row| row.get(0))
         };
         assert_eq!(tables.with::<i64, Error>(count).await?, 1);
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn what_is_decided_is_written_whole_or_not_at_all() -> Result<(), Error> {
+        let tables = SqliteTables::in_memory()?;
+        let make = Statement::new("CREATE TABLE kept (n INTEGER UNIQUE, word TEXT)", []);
+        let made = |_| Ok::<_, Error>((vec![make], ()));
+        tables.write(vec![], vec![], made).await??;
+        let all = || vec![Statement::new("SELECT n, word FROM kept ORDER BY n", [])];
+        let insert = |n: i64, word: Cell| {
+            Statement::new("INSERT INTO kept (n, word) VALUES (?, ?)", [n.into(), word])
+        };
+
+        let (first, more) = (insert(1, "one".into()), insert(2, Cell::Null));
+        let seen = tables.write(vec![first.clone()], all(), |found| {
+            Ok::<_, &str>((vec![more], found))
+        });
+        let one = vec![Cell::Int(1), Cell::from("one")];
+        assert_eq!(seen.await?, Ok(vec![vec![one.clone()]]));
+        let both = vec![vec![one, vec![Cell::Int(2), Cell::Null]]];
+        assert_eq!(tables.read(all()).await?, both);
+
+        // What is refused, what writes nothing, and what cannot be written leave nothing behind.
+        let third = || vec![insert(3, Cell::Null)];
+        let refused = |_| Err::<(_, ()), _>("no");
+        assert_eq!(tables.write(third(), vec![], refused).await?, Err("no"));
+        let nothing = |_| Ok::<_, &str>((vec![], ()));
+        assert_eq!(tables.write(third(), vec![], nothing).await?, Ok(()));
+        let again = move |_| Ok::<_, &str>((vec![first], ()));
+        assert!(tables.write(third(), vec![], again).await.is_err());
+        assert_eq!(tables.read(all()).await?, both);
+
+        for odd in ["x'00'", "1.5"] {
+            let query = Statement::new(format!("SELECT {odd}"), []);
+            assert!(tables.read(vec![query]).await.is_err(), "{odd}");
+        }
         Ok(())
     }
 }

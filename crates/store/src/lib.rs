@@ -7,6 +7,7 @@ mod forward;
 mod lease;
 mod log;
 mod memory;
+mod statement;
 
 pub use commit::{Appended, Commit, Expect, Head, Record, Snapshot, Status};
 pub use doc::{
@@ -17,3 +18,4 @@ pub use error::{StoreError, StoreErrorKind};
 pub use lease::{Fence, Lease, LeaseRequest, Leased, Signal};
 pub use log::{Snapshots, ThreadAdmin, ThreadFilter, ThreadLog, ThreadStore, ThreadSummary};
 pub use memory::MemoryLog;
+pub use statement::{Cell, Found, Statement};

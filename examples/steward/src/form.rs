@@ -1,14 +1,11 @@
 //! Forms as data: which fields there are, which of them are required, and what fits into each.
-mod amount;
 mod value;
 
-use fugato::state::Schema;
+use fugato::{state::Schema, words::has_word};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-pub(crate) use amount::{CURRENCIES, alone as amount_alone};
-pub(crate) use value::amount_value;
-pub use value::{amount_text, cents, day};
+pub use value::{amount_text, amount_value, cents, day};
 
 /// The values of a form's fields, each in its canonical form.
 pub type Fields = Map<String, Value>;
@@ -240,7 +237,7 @@ impl Field {
         let text = text.to_lowercase();
         let found = self.words.iter().flat_map(|choice| {
             let words = choice.words.iter().map(|word| word.to_lowercase());
-            let words = words.filter(|word| crate::read::contains_word(&text, word));
+            let words = words.filter(|word| has_word(&text, word));
             words.map(move |word| (word.chars().count(), choice.means.as_str()))
         });
         // Of words of the same length the first of the form counts.

@@ -4,10 +4,10 @@ mod postgres;
 mod sql;
 mod sqlite;
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use fugato::BoxError;
+use fugato::{BoxError, cli::without_password, sqlite::SqliteTables};
 use serde::{Deserialize, Serialize};
 
 use crate::form::{Fields, FormKind};
@@ -159,52 +159,19 @@ pub async fn open(address: &str) -> Result<Arc<dyn Ledger>, LedgerError> {
             let database = postgres::Postgres::new(address).map_err(|_| refused())?;
             Ok(Arc::new(sql::SqlLedger::over(database).await?))
         }
-        // A list of settings as libpq knows it is no name of a file.
-        None if !address.is_empty() && !has_settings(address) => {
-            let path = address.strip_prefix("sqlite:").unwrap_or(address);
-            let database = sqlite::Sqlite::open(Path::new(path)).await;
-            let database = database.map_err(LedgerError::Unavailable)?;
-            Ok(Arc::new(sql::SqlLedger::over(database).await?))
+        // What has something to hide, such as a list of settings, is no name of a file.
+        None if !address.is_empty() && without_password(address) == address => {
+            let path = address
+                .strip_prefix("sqlite:")
+                .unwrap_or(address)
+                .to_owned();
+            let opened =
+                async { Ok(tokio::task::spawn_blocking(|| SqliteTables::open(path)).await??) };
+            let tables = opened.await.map_err(LedgerError::Unavailable)?;
+            Ok(Arc::new(sql::SqlLedger::over(tables).await?))
         }
         _ => Err(refused()),
     }
-}
-
-/// The settings by which libpq finds a server.
-const SETTINGS: [&str; 8] = [
-    "host", "hostaddr", "port", "user", "password", "passfile", "dbname", "service",
-];
-
-fn has_settings(address: &str) -> bool {
-    let names = address
-        .split('=')
-        .filter_map(|before| before.split_whitespace().next_back());
-    let names: Vec<_> = names.map(str::to_lowercase).collect();
-    address.contains('=') && names.iter().any(|name| SETTINGS.contains(&name.as_str()))
-}
-
-/// An address as it may be shown: neither of a person nor of a setting.
-fn without_password(address: &str) -> String {
-    if address.split_once("://").is_none() && has_settings(address) {
-        return "…=…".to_owned();
-    }
-    let Some((scheme, rest)) = address.split_once("://") else {
-        return address.to_owned();
-    };
-    let (place, settings) = match rest.split_once('?') {
-        Some((place, settings)) => (place, Some(settings)),
-        None => (rest, None),
-    };
-    // Whether that is a setting or a password nobody can tell.
-    if settings.is_some_and(|settings| settings.contains('@')) {
-        return format!("{scheme}://…");
-    }
-    let place = match place.rsplit_once('@') {
-        Some((_, host)) => format!("…@{host}"),
-        None => place.to_owned(),
-    };
-    let settings = if settings.is_some() { "?…" } else { "" };
-    format!("{scheme}://{place}{settings}")
 }
 
 impl Documents {
@@ -264,6 +231,6 @@ mod tests {
                 "{said}"
             );
         }
-        assert!(!Path::new("host=db password=secret").exists());
+        assert!(!std::path::Path::new("host=db password=secret").exists());
     }
 }

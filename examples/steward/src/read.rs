@@ -1,30 +1,25 @@
 //! What the rules read in a request: kinds, days, amounts, cities, files, in Chinese and English.
 mod clause;
-mod day;
 mod reason;
 
+use fugato::words::{Toward, days, has_word, money_in};
 use regex::Regex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::form::{
-    CURRENCIES, FieldKind, Fields, Form, FormKind, Forms, amount_alone, amount_value,
-};
+use crate::form::{FieldKind, Fields, Form, FormKind, Forms, amount_value};
 
 pub use clause::{Clause, Goal};
 pub(crate) use clause::{SURE, UNSURE};
-pub use day::{Days, Toward};
 pub use reason::Reasons;
 
 /// Reads requests by rule.
 #[derive(Debug)]
 pub struct Reader {
     words: Words,
-    days: Days,
     reasons: Reasons,
     files: Regex,
     documents: Regex,
-    amounts: [Regex; 2],
     elsewhere: [Regex; 2],
 }
 
@@ -35,6 +30,7 @@ pub(crate) struct Words {
     pub(crate) kinds: Kinds,
     pub(crate) either: List,
     pub(crate) next: List,
+    amount: List,
     city: Vec<City>,
 }
 
@@ -92,23 +88,11 @@ const BEFORE_FILES: [&str; 10] = [
 impl Reader {
     /// The rules, with the vocabulary of `words.toml` and of the forms.
     pub fn new(forms: &Forms) -> Result<Self, RulesError> {
-        // Everything that is written together, be it one amount or not.
-        let part = r"\d+(?:[.,]\d+)*(?:\s*[万千百k])?";
-        let number = format!(r"({part}(?:(?:\s*(?:[-–—~～至到]|\bto\b)\s*)?{part})*)");
         Ok(Self {
             words: toml::from_str(include_str!("../words.toml"))?,
-            days: Days::new()?,
             reasons: Reasons::new(forms)?,
             files: Regex::new(&format!(r"(?i)[\p{{L}}\p{{N}}_\-().]+\.(?:{EXTENSIONS})\b"))?,
             documents: Regex::new(r"\b([ARar])-(\d{1,9})\b")?,
-            amounts: [
-                Regex::new(&format!(
-                    r"(?i)(?:[¥￥€$]|rmb|cny|eur)\s*{number}|{number}\s*(?:元|块|yuan|rmb|cny|eur|usd|dollar)"
-                ))?,
-                Regex::new(&format!(
-                    r"(?i)(?:预算|金额|费用|预计|花了|大约|amount|budget|about|cost|costs|spent|paid|fare)[^\d，,。;；]{{0,8}}{number}"
-                ))?,
-            ],
             elsewhere: [
                 Regex::new(
                     r"(?:去|到|赴|前往)(\p{Han}{2,4}?)(?:出差|开会|拜访|参加|见|做|的|，|,|。|$)",
@@ -122,10 +106,6 @@ impl Reader {
         &self.words
     }
 
-    pub(crate) fn days(&self) -> &Days {
-        &self.days
-    }
-
     /// A reason without facts of other fields; none if nothing is left.
     pub fn cleaned(&self, reason: &str) -> Option<String> {
         self.reasons.cleaned(reason)
@@ -134,7 +114,9 @@ impl Reader {
     /// Everything that a text says about the fields of a form, in canonical form.
     pub fn facts(&self, form: &Form, text: &str, base: jiff::civil::Date) -> Fields {
         let unnamed = self.without_names(text);
-        let (days, rest) = self.days.read(&unnamed, base, Toward::of(form.name));
+        let dated = days(&unnamed, base, toward(form.name));
+        let (days, rest) = (dated.days, dated.rest);
+        let labels: Vec<&str> = self.words.amount.words.iter().map(String::as_str).collect();
         let mut fields = Fields::new();
         let mut put = |name: &str, value: Option<Value>| {
             if let Some(value) = value {
@@ -145,7 +127,7 @@ impl Reader {
             let value = match (field.kind, field.name.as_str()) {
                 (FieldKind::Day, "end_date") => days.get(1).map(|day| json!(day.to_string())),
                 (FieldKind::Day, _) => days.first().map(|day| json!(day.to_string())),
-                (FieldKind::Amount, _) => self.amount(&rest),
+                (FieldKind::Amount, _) => money_in(&rest, &labels).map(amount_value),
                 (FieldKind::Choice, _) => field.chosen(&unnamed).map(|means| json!(means)),
                 (FieldKind::Files, _) => Some(self.files(text))
                     .filter(|it| !it.is_empty())
@@ -186,22 +168,6 @@ impl Reader {
         self.documents.replace_all(&text, " ").into_owned()
     }
 
-    /// The amount of a text, if it can be meant in one way only.
-    fn amount(&self, text: &str) -> Option<Value> {
-        let found = self
-            .amounts
-            .iter()
-            .find_map(|pattern| pattern.captures(text))?;
-        let number = found.iter().skip(1).flatten().next()?;
-        let before = text.get(..number.start())?;
-        let after = text.get(number.end()..)?.to_lowercase();
-        if goes_on_before(before) || goes_on_after(&after) {
-            return None;
-        }
-        let cents = amount_alone(number.as_str()).filter(|cents| *cents > 0)?;
-        Some(amount_value(cents))
-    }
-
     /// Where a trip goes: the city after a word such as `to`, or else the first one.
     fn city(&self, text: &str) -> Option<String> {
         let lower = text.to_lowercase();
@@ -229,23 +195,12 @@ impl Reader {
     }
 }
 
-/// Whether what stands before a number belongs to it.
-fn goes_on_before(before: &str) -> bool {
-    before.ends_with(['-', '−', '十', '百', '千', '万', '亿', '.', ','])
-}
-
-/// Whether what stands after a number makes another one of it, or counts something else.
-fn goes_on_after(after: &str) -> bool {
-    const MORE: &str = "一二三四五六七八九十百千万亿两零半";
-    const COUNTED: &str = "人天次张个位份晚间件小分月日号年点%％";
-    const WORDS: [&str; 6] = ["thousand", "million", "hundred", "grand", "people", "hours"];
-    let rest = after.trim_start();
-    if CURRENCIES.iter().any(|word| rest.starts_with(word)) {
-        return false;
+/// Nobody applies for what was, or claims what will be.
+fn toward(form: FormKind) -> Toward {
+    match form {
+        FormKind::Application => Toward::Ahead,
+        _ => Toward::Back,
     }
-    let is_more =
-        |next: char| next.is_ascii_alphabetic() || MORE.contains(next) || COUNTED.contains(next);
-    after.chars().next().is_some_and(is_more) || WORDS.iter().any(|word| rest.starts_with(word))
 }
 
 fn bare_name(name: &str) -> &str {
@@ -277,26 +232,7 @@ pub(crate) fn any_in(words: &[String], text: &str) -> bool {
     let text = text.to_lowercase();
     words
         .iter()
-        .any(|word| contains_word(&text, &word.to_lowercase()))
-}
-
-/// Whether a text has a word: where the word is of Latin letters, not within another. An ending
-/// such as a plural is no other word.
-pub(crate) fn contains_word(text: &str, word: &str) -> bool {
-    let latin = |c: char| c.is_ascii_alphanumeric();
-    text.match_indices(word).any(|(at, _)| {
-        let before = text.get(..at).and_then(|before| before.chars().next_back());
-        let after = text.get(at + word.len()..).unwrap_or_default();
-        let ending: String = after.chars().take_while(|c| latin(*c)).collect();
-        !word.chars().next().is_some_and(latin)
-            || !before.is_some_and(latin)
-                && matches!(ending.as_str(), "" | "s" | "d" | "ed" | "ment" | "ing")
-    })
-}
-
-/// Whether a text is Chinese.
-pub fn is_chinese(text: &str) -> bool {
-    text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c))
+        .any(|word| has_word(&text, &word.to_lowercase()))
 }
 
 /// The form whose name a short text is.
@@ -304,42 +240,4 @@ pub(crate) fn named_kind(forms: &Forms, words: &Words, text: &str) -> Option<For
     let short = text.trim().chars().count() <= 12;
     let kind = clause::kind(words, text, false).map(|(kind, _)| kind);
     kind.filter(|kind| short && forms.get(*kind).is_some())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_amount_that_can_be_meant_in_two_ways_is_not_read() {
-        let forms = Forms::load().expect("the forms are data of this crate");
-        let reader = Reader::new(&forms).expect("the patterns are right");
-        let cases = [
-            ("预算1200元", Some(json!(1200))),
-            ("打车费86.5元", Some(json!(86.5))),
-            ("预算3千元", Some(json!(3000))),
-            ("预算5百元", Some(json!(500))),
-            ("预算1.2万", Some(json!(12_000))),
-            ("1.234万元", Some(json!(12_340))),
-            ("budget 3k", Some(json!(3000))),
-            ("budget 3k EUR", Some(json!(3000))),
-            ("€1,200.50 by train", Some(json!(1200.5))),
-            ("budget 1200, by train", Some(json!(1200))),
-            ("预算1200 天津", Some(json!(1200))),
-            ("86,50 EUR", None),
-            ("€1.200,50", None),
-            ("预算300-500", None),
-            ("300到500元", None),
-            ("-300元", None),
-            ("1万2千元", None),
-            ("三千5百元", None),
-            ("预算3千五百元", None),
-            ("budget 3m", None),
-            ("budget 2 million", None),
-            ("费用报销3张发票", None),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(reader.amount(text), expected, "{text}");
-        }
-    }
 }

@@ -1,28 +1,12 @@
 //! What the store needs of a database.
 use std::future::Future;
 
-use fugato::graph::BoxError;
+use fugato::{
+    BoxError,
+    store::{Found, Statement},
+};
 
-use super::{ScheduleStoreError, rows::Cell};
-
-/// A statement in the words that all databases share, with `?` for each value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Statement {
-    pub(crate) sql: String,
-    pub(crate) values: Vec<Cell>,
-}
-
-impl Statement {
-    pub(crate) fn new(sql: impl Into<String>, values: impl IntoIterator<Item = Cell>) -> Self {
-        Self {
-            sql: sql.into(),
-            values: values.into_iter().collect(),
-        }
-    }
-}
-
-/// The rows that a query found.
-pub(crate) type Found = Vec<Vec<Cell>>;
+use super::ScheduleStoreError;
 
 /// What shall be written after what was read, and the answer. To write nothing takes everything
 /// back.

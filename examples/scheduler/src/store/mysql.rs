@@ -1,15 +1,17 @@
 //! Calendars in a MySQL or MariaDB database.
 use std::{future::Future, time::Duration};
 
-use fugato::graph::BoxError;
+use fugato::{
+    BoxError,
+    store::{Cell, Found, Statement},
+};
 use mysql_async::{
     IsolationLevel, Opts, OptsBuilder, Params, Pool, TxOpts, Value, prelude::Queryable,
 };
 
 use super::{
     ScheduleStoreError,
-    database::{Database, Decided, Found, Statement},
-    rows::Cell,
+    database::{Database, Decided},
 };
 
 /// How long a request may take.

@@ -9,17 +9,10 @@
 //! | `event_section` | a section that an entry takes, and the guest that lies inside it there |
 use std::collections::{BTreeMap, BTreeSet};
 
+use fugato::store::Cell;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::schedule::{DayMapping, ScheduleState, Slot, Source, Task, TaskClass, Window};
-
-/// A value in a table.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Cell {
-    Null,
-    Int(i64),
-    Text(String),
-}
 
 /// The tables that a schedule lies in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

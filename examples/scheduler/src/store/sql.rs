@@ -1,13 +1,16 @@
 //! Calendars in the tables of a database.
 use async_trait::async_trait;
-use fugato::graph::BoxError;
+use fugato::{
+    BoxError,
+    store::{Cell, Found, Statement},
+};
 
 use super::{
     Calendar, Note, Receipt, ScheduleStore, ScheduleStoreError, Write,
     check::{carried_out, carried_over},
     class::resolved,
-    database::{Database, Decided, Found, Statement},
-    rows::{self, Cell, Rows, Table},
+    database::{Database, Decided},
+    rows::{self, Rows, Table},
 };
 use crate::schedule::{ScheduleState, Slot};
 

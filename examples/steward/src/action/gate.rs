@@ -3,13 +3,13 @@ use std::sync::Arc;
 
 use fugato::state::{Role, ToolCall};
 use fugato::tool::{Access, ConfirmCard, GatePolicy, GatedCall, NeedsEvidence, Verdict};
+use fugato::words::is_chinese;
 use serde_json::Value;
 
 use super::{PRECHECK, SUBMIT, find};
 use crate::{
     deps::Deps,
     form::{FormKind, amount_text},
-    read::is_chinese,
     service::Desk,
     state::Steward,
 };

@@ -1,8 +1,9 @@
 //! What fits into a field, and how it is written there.
+use fugato::words::{decimal, money};
 use jiff::civil::Date;
 use serde_json::{Value, json};
 
-use super::{Field, FieldKind, amount};
+use super::{Field, FieldKind};
 
 /// Whether a value says nothing, as models and pages leave fields open.
 pub(super) fn is_blank(value: &Value) -> bool {
@@ -26,7 +27,7 @@ pub(super) fn read(field: &Field, value: &Value) -> Result<Value, String> {
             Some(day) => Ok(json!(day.to_string())),
             None => Err("a day is allowed, such as 2026-03-02".into()),
         },
-        FieldKind::Amount => match amount_of(value) {
+        FieldKind::Amount => match cents(value) {
             Some(cents) if cents > 0 => Ok(amount_value(cents)),
             _ => Err("a positive amount with at most two decimals is allowed".into()),
         },
@@ -75,33 +76,16 @@ pub fn day(text: &str) -> Option<Date> {
 
 /// An amount in hundredths, from a number or from words such as `¥1,200.50`; none if it has more
 /// than two decimals or is none.
-fn amount_of(value: &Value) -> Option<i64> {
+pub fn cents(value: &Value) -> Option<i64> {
     match value {
-        Value::Number(number) => cents(&number.to_string()),
-        Value::String(text) => amount::alone(text),
+        Value::Number(number) => decimal(&number.to_string(), 2),
+        Value::String(text) => money(text),
         _ => None,
     }
 }
 
-/// Hundredths of a plain decimal number.
-pub fn cents(text: &str) -> Option<i64> {
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let part = part.trim_end_matches('0');
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || part.len() > 2 || !digits(whole) || !digits(part) {
-        return None;
-    }
-    let whole: i64 = whole.parse().ok()?;
-    let part: i64 = if part.is_empty() {
-        0
-    } else {
-        format!("{part:0<2}").parse().ok()?
-    };
-    whole.checked_mul(100)?.checked_add(part)
-}
-
 /// The one JSON number that stands for an amount.
-pub(crate) fn amount_value(cents: i64) -> Value {
+pub fn amount_value(cents: i64) -> Value {
     if cents % 100 == 0 {
         return json!(cents / 100);
     }
@@ -112,7 +96,7 @@ pub(crate) fn amount_value(cents: i64) -> Value {
 
 /// An amount as people read it: `1200`, `12.50`.
 pub fn amount_text(value: &Value) -> String {
-    match amount_of(value) {
+    match cents(value) {
         Some(cents) if cents % 100 != 0 => format!("{}.{:02}", cents / 100, cents % 100),
         Some(cents) => (cents / 100).to_string(),
         None => String::new(),
@@ -132,13 +116,13 @@ mod tests {
             json!("1200.00元"),
         ] {
             assert_eq!(
-                amount_of(&given).map(amount_value),
+                cents(&given).map(amount_value),
                 Some(json!(1200)),
                 "{given}"
             );
         }
         assert_eq!(
-            amount_of(&json!("12.5 yuan")).map(amount_value),
+            cents(&json!("12.5 yuan")).map(amount_value),
             Some(json!(12.5))
         );
         assert_eq!(amount_text(&json!(12.5)), "12.50");
@@ -152,11 +136,7 @@ mod tests {
             json!("86,50"),
             json!("300-500"),
         ] {
-            assert_eq!(
-                amount_of(&wrong).filter(|cents| *cents > 0),
-                None,
-                "{wrong}"
-            );
+            assert_eq!(cents(&wrong).filter(|cents| *cents > 0), None, "{wrong}");
         }
     }
 }

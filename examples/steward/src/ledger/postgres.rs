@@ -1,12 +1,15 @@
 //! The tables on a PostgreSQL server, over an unencrypted connection.
-use fugato::BoxError;
+use fugato::{
+    BoxError,
+    store::{Cell, Found, Statement},
+};
 use tokio::sync::Mutex;
 use tokio_postgres::{
     Client, Config, NoTls, Row, Transaction,
     types::{ToSql, Type},
 };
 
-use super::sql::{Cell, Database, Rows, Statement};
+use super::sql::Database;
 
 /// A server. Its connection is used by one at a time, and made anew when it is lost.
 pub(super) struct Postgres {
@@ -37,7 +40,7 @@ impl Database for Postgres {
     async fn transact<T: Send + 'static>(
         &self,
         queries: Vec<Statement>,
-        decide: impl FnOnce(Vec<Rows>) -> (Vec<Statement>, T) + Send + 'static,
+        decide: impl FnOnce(Vec<Found>) -> (Vec<Statement>, T) + Send + 'static,
     ) -> Result<T, BoxError> {
         let mut held = self.client.lock().await;
         let client = match held.as_mut().filter(|client| !client.is_closed()) {
@@ -64,7 +67,7 @@ impl Database for Postgres {
     }
 }
 
-async fn read(transaction: &Transaction<'_>, query: &Statement) -> Result<Rows, BoxError> {
+async fn read(transaction: &Transaction<'_>, query: &Statement) -> Result<Found, BoxError> {
     let values = query.values.iter().map(value).collect::<Vec<_>>();
     let rows = transaction
         .query(&numbered(&query.sql), &borrowed(&values))

@@ -2,38 +2,24 @@
 use std::future::Future;
 
 use async_trait::async_trait;
-use fugato::BoxError;
+use fugato::{
+    BoxError,
+    store::{Cell, Found, Statement},
+};
 use serde_json::{Value, json};
 
 use super::{
     Document, DocumentStatus, Documents, Ledger, LedgerError, Receipt, Write,
     decide::{Change, decide},
 };
-use crate::form::{Fields, FormKind, amount_text, cents};
-
-/// A statement with `?` for each value.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Statement {
-    pub(super) sql: String,
-    pub(super) values: Vec<Cell>,
-}
-
-/// A value in a row.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Cell {
-    Null,
-    Int(i64),
-    Text(String),
-}
-
-pub(super) type Rows = Vec<Vec<Cell>>;
+use crate::form::{Fields, FormKind, amount_value, cents};
 
 /// A database that reads, decides and writes in one transaction, one writer after the other.
 pub(super) trait Database: Send + Sync + 'static {
     fn transact<T: Send + 'static>(
         &self,
         queries: Vec<Statement>,
-        decide: impl FnOnce(Vec<Rows>) -> (Vec<Statement>, T) + Send + 'static,
+        decide: impl FnOnce(Vec<Found>) -> (Vec<Statement>, T) + Send + 'static,
     ) -> impl Future<Output = Result<T, BoxError>> + Send;
 }
 
@@ -79,12 +65,13 @@ impl<D: Database> Ledger for SqlLedger<D> {
     async fn write(&self, key: &str, write: &Write) -> Result<Receipt, LedgerError> {
         let unwritten = |error: serde_json::Error| LedgerError::Unavailable(error.into());
         let content = serde_json::to_string(write).map_err(unwritten)?;
-        let before = statement(
+        let before = Statement::new(
             "SELECT content, document FROM deeds WHERE deed_key = ?",
-            [text(key)],
+            [Cell::from(key)],
         );
-        let numbers = ["applications", "reimbursements"]
-            .map(|table| statement(&format!("SELECT COALESCE(MAX(number), 0) FROM {table}"), []));
+        let numbers = ["applications", "reimbursements"].map(|table| {
+            Statement::new(format!("SELECT COALESCE(MAX(number), 0) FROM {table}"), [])
+        });
         let mut queries = vec![before];
         queries.extend(numbers);
         queries.extend(selects(write.employee()));
@@ -101,7 +88,7 @@ impl<D: Database> Ledger for SqlLedger<D> {
 
 type Done = (Vec<Statement>, Result<Receipt, LedgerError>);
 
-fn carried_out(found: &[Rows], key: String, content: &str, write: &Write) -> Done {
+fn carried_out(found: &[Found], key: String, content: &str, write: &Write) -> Done {
     let (before, rest) = found.split_at(found.len().min(1));
     if let Some([Cell::Text(known), Cell::Text(document)]) = before
         .first()
@@ -134,15 +121,19 @@ fn carried_out(found: &[Rows], key: String, content: &str, write: &Write) -> Don
         statements.extend(more);
     }
     let deed = "INSERT INTO deeds (deed_key, content, document) VALUES (?, ?, ?)";
-    statements.push(statement(
+    statements.push(Statement::new(
         deed,
-        [text(&key), text(content), text(&document)],
+        [
+            Cell::Text(key.clone()),
+            Cell::from(content),
+            Cell::Text(document.clone()),
+        ],
     ));
     (statements, Ok(Receipt::Written { document }))
 }
 
 /// The statements of a change, and the document that it is about.
-fn statements_of(numbers: &[Rows], employee: &str, change: Change) -> (String, Vec<Statement>) {
+fn statements_of(numbers: &[Found], employee: &str, change: Change) -> (String, Vec<Statement>) {
     match change {
         Change::Insert {
             form,
@@ -151,12 +142,12 @@ fn statements_of(numbers: &[Rows], employee: &str, change: Change) -> (String, V
         } => insert(numbers, employee, form, status, &fields),
         Change::Submit { id } => {
             let sql = "UPDATE applications SET status = 'submitted' WHERE number = ?";
-            let update = statement(sql, [Cell::Int(number(&id))]);
+            let update = Statement::new(sql, [Cell::Int(number(&id))]);
             (id, vec![update])
         }
         Change::Link { id, application } => {
             let sql = "UPDATE reimbursements SET application = ? WHERE number = ?";
-            let update = statement(sql, [text(&application), Cell::Int(number(&id))]);
+            let update = Statement::new(sql, [Cell::Text(application), Cell::Int(number(&id))]);
             (id, vec![update])
         }
         Change::Attach { id, name } => {
@@ -167,7 +158,7 @@ fn statements_of(numbers: &[Rows], employee: &str, change: Change) -> (String, V
 }
 
 fn insert(
-    numbers: &[Rows],
+    numbers: &[Found],
     employee: &str,
     form: FormKind,
     status: DocumentStatus,
@@ -197,7 +188,11 @@ fn insert(
         .iter()
         .filter_map(|column| Some((*column, cell(column, fields.get(*column)?))));
     let (names, values): (Vec<_>, Vec<_>) = filled.unzip();
-    let first = [Cell::Int(new), text(employee), text(status.word())];
+    let first = [
+        Cell::Int(new),
+        Cell::from(employee),
+        Cell::from(status.word()),
+    ];
     let sql = format!(
         "INSERT INTO {table} ({}) VALUES (?, ?, ?{})",
         [&["number", "employee", "status"][..], &names]
@@ -205,7 +200,7 @@ fn insert(
             .join(", "),
         ", ?".repeat(names.len()),
     );
-    let mut statements = vec![statement(&sql, first.into_iter().chain(values))];
+    let mut statements = vec![Statement::new(sql, first.into_iter().chain(values))];
     let files = fields
         .get("attachments")
         .and_then(Value::as_array)
@@ -221,7 +216,7 @@ fn insert(
 
 fn attachment(reimbursement: i64, name: &str) -> Statement {
     let sql = "INSERT INTO attachments (reimbursement, name) VALUES (?, ?)";
-    statement(sql, [Cell::Int(reimbursement), text(name)])
+    Statement::new(sql, [Cell::Int(reimbursement), Cell::from(name)])
 }
 
 fn number(id: &str) -> i64 {
@@ -233,7 +228,7 @@ fn number(id: &str) -> i64 {
 
 fn cell(column: &str, value: &Value) -> Cell {
     if column.ends_with("amount") {
-        return cents(&amount_text(value)).map_or(Cell::Null, Cell::Int);
+        return cents(value).map_or(Cell::Null, Cell::Int);
     }
     Cell::Text(value.as_str().unwrap_or_default().to_owned())
 }
@@ -245,18 +240,18 @@ fn selects(employee: &str) -> [Statement; 3] {
         let sql = format!(
             "SELECT number, status, {columns} FROM {table} WHERE employee = ? ORDER BY number"
         );
-        statement(&sql, [text(employee)])
+        Statement::new(sql, [Cell::from(employee)])
     };
     let attachments = "SELECT a.reimbursement, a.name FROM attachments a \
         JOIN reimbursements r ON r.number = a.reimbursement WHERE r.employee = ? ORDER BY a.reimbursement, a.name";
     [
         select("applications", &APPLICATION),
         select("reimbursements", &REIMBURSEMENT),
-        statement(attachments, [text(employee)]),
+        Statement::new(attachments, [Cell::from(employee)]),
     ]
 }
 
-fn documents(found: &[Rows]) -> Documents {
+fn documents(found: &[Found]) -> Documents {
     let rows = |nth: usize| found.get(nth).into_iter().flatten();
     let mut read = Documents {
         applications: rows(0)
@@ -292,10 +287,7 @@ fn document(letter: &str, columns: &[&str], row: &[Cell]) -> Option<Document> {
         let value = match cell {
             Cell::Null => return None,
             Cell::Text(text) => json!(text),
-            Cell::Int(cents) if cents % 100 == 0 => json!(cents / 100),
-            Cell::Int(cents) => {
-                serde_json::from_str(&format!("{}.{:02}", cents / 100, cents % 100)).ok()?
-            }
+            Cell::Int(cents) => amount_value(*cents),
         };
         Some(((*column).to_owned(), value))
     });
@@ -319,17 +311,6 @@ impl DocumentStatus {
     }
 }
 
-fn statement(sql: &str, values: impl IntoIterator<Item = Cell>) -> Statement {
-    Statement {
-        sql: sql.to_owned(),
-        values: values.into_iter().collect(),
-    }
-}
-
-fn text(text: &str) -> Cell {
-    Cell::Text(text.to_owned())
-}
-
 /// Amounts are hundredths, days are texts that are ordered as days are.
 fn tables() -> Vec<Statement> {
     [
@@ -342,6 +323,6 @@ fn tables() -> Vec<Statement> {
          name TEXT NOT NULL, PRIMARY KEY (reimbursement, name))",
         "CREATE TABLE IF NOT EXISTS deeds (deed_key TEXT PRIMARY KEY, content TEXT NOT NULL, document TEXT NOT NULL)",
     ]
-    .map(|sql| statement(sql, []))
+    .map(|sql| Statement::new(sql, []))
     .into()
 }

@@ -3,13 +3,14 @@ use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
     agent::{ActionsUpdate, Fall},
+    words::is_chinese,
 };
 
 use crate::{
     action,
     deps::Deps,
     ledger::{Documents, conflicts},
-    read::{UNSURE, is_chinese},
+    read::UNSURE,
     state::{Flow, RequestKind, Steward, Update},
 };
 

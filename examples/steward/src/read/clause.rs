@@ -1,8 +1,9 @@
 //! What a request asks for: its clauses, each with a form and a goal.
+use fugato::words::days;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use super::{Reader, Toward, Words, any_in};
+use super::{Reader, Words, any_in, toward};
 use crate::form::{Fields, FormKind, Forms};
 
 /// One thing that a request asks for.
@@ -49,8 +50,7 @@ impl Reader {
             match (kind(self.words(), part, true), parts.last_mut()) {
                 // The same kind again goes on about it, unless it names a day of its own.
                 (Some((kind, _)), Some((last, _, said)))
-                    if kind == *last
-                        && self.days().read(part, base, Toward::of(kind)).0.is_empty() =>
+                    if kind == *last && days(part, base, toward(kind)).days.is_empty() =>
                 {
                     said.push('，');
                     said.push_str(part);
