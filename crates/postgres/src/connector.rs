@@ -97,7 +97,7 @@ where
 }
 
 /// Nobody is told but whoever waits for an answer, and they are told why.
-async fn drive(mut messages: Messages) {
+pub(crate) async fn drive(mut messages: Messages) {
     use futures::StreamExt;
     while let Some(message) = messages.next().await {
         match message {

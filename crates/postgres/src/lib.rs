@@ -14,6 +14,7 @@ mod options;
 mod row;
 mod schema;
 mod sql;
+mod tables;
 mod threads;
 #[cfg(feature = "tls")]
 mod tls;
@@ -22,4 +23,5 @@ mod woken;
 pub use docs::PostgresDocs;
 pub use log::PostgresLog;
 pub use options::{PostgresOptions, Synchronous};
+pub use tables::PostgresTables;
 pub use woken::Woken;

@@ -1,18 +1,17 @@
 //! The business services: applications, claims and attachments in the tables of a database.
 mod decide;
-mod postgres;
 mod sql;
-mod sqlite;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fugato::{BoxError, cli::without_password, sqlite::SqliteTables};
+use fugato::{BoxError, cli::without_password, postgres::PostgresTables, sqlite::SqliteTables};
 use serde::{Deserialize, Serialize};
 
 use crate::form::{Fields, FormKind};
 
 pub use decide::conflicts;
+use sql::{Database, SqlLedger};
 
 /// Where applications and claims are kept.
 ///
@@ -154,10 +153,10 @@ pub async fn open(address: &str) -> Result<Arc<dyn Ledger>, LedgerError> {
     let refused = || LedgerError::Address {
         given: without_password(address),
     };
-    match address.split_once("://") {
+    let database = match address.split_once("://") {
         Some(("postgres" | "postgresql", _)) => {
-            let database = postgres::Postgres::new(address).map_err(|_| refused())?;
-            Ok(Arc::new(sql::SqlLedger::over(database).await?))
+            let tables = PostgresTables::new(address).map_err(|_| refused())?;
+            Database::Postgres(Box::new(tables))
         }
         // What has something to hide, such as a list of settings, is no name of a file.
         None if !address.is_empty() && without_password(address) == address => {
@@ -165,13 +164,13 @@ pub async fn open(address: &str) -> Result<Arc<dyn Ledger>, LedgerError> {
                 .strip_prefix("sqlite:")
                 .unwrap_or(address)
                 .to_owned();
-            let opened =
-                async { Ok(tokio::task::spawn_blocking(|| SqliteTables::open(path)).await??) };
-            let tables = opened.await.map_err(LedgerError::Unavailable)?;
-            Ok(Arc::new(sql::SqlLedger::over(tables).await?))
+            let opened = tokio::task::spawn_blocking(|| SqliteTables::open(path)).await;
+            let opened = opened.map_err(BoxError::from).and_then(|it| Ok(it?));
+            Database::Sqlite(opened.map_err(LedgerError::Unavailable)?)
         }
-        _ => Err(refused()),
-    }
+        _ => return Err(refused()),
+    };
+    Ok(Arc::new(SqlLedger::over(database).await?))
 }
 
 impl Documents {

@@ -1,9 +1,11 @@
 //! The tables, in the SQL that both databases share.
-use std::future::Future;
+use std::convert::Infallible;
 
 use async_trait::async_trait;
 use fugato::{
     BoxError,
+    postgres::PostgresTables,
+    sqlite::SqliteTables,
     store::{Cell, Found, Statement},
 };
 use serde_json::{Value, json};
@@ -14,18 +16,35 @@ use super::{
 };
 use crate::form::{Fields, FormKind, amount_value, cents};
 
-/// A database that reads, decides and writes in one transaction, one writer after the other.
-pub(super) trait Database: Send + Sync + 'static {
-    fn transact<T: Send + 'static>(
+/// Where the tables are.
+#[derive(Debug)]
+pub(super) enum Database {
+    Sqlite(SqliteTables),
+    Postgres(Box<PostgresTables>),
+}
+
+/// Writers of these tables wait for each other under this number.
+const LOCK: i64 = 0x7374_6577_6172_6401;
+
+impl Database {
+    /// Reads, decides and writes in one transaction, one writer after the other.
+    async fn transact<T: Send + 'static>(
         &self,
         queries: Vec<Statement>,
         decide: impl FnOnce(Vec<Found>) -> (Vec<Statement>, T) + Send + 'static,
-    ) -> impl Future<Output = Result<T, BoxError>> + Send;
+    ) -> Result<T, BoxError> {
+        let decide = |found| Ok::<_, Infallible>(decide(found));
+        let lock = Statement::new("SELECT pg_advisory_xact_lock(?)", [LOCK.into()]);
+        Ok(match self {
+            Self::Sqlite(tables) => tables.write(vec![], queries, decide).await??,
+            Self::Postgres(tables) => tables.write(vec![lock], queries, decide).await??,
+        })
+    }
 }
 
 /// The ledger in a database.
 #[derive(Debug)]
-pub(super) struct SqlLedger<D>(D);
+pub(super) struct SqlLedger(Database);
 
 /// The columns of each form beside number, employee and status.
 const APPLICATION: [&str; 6] = [
@@ -44,9 +63,9 @@ const REIMBURSEMENT: [&str; 5] = [
     "reason",
 ];
 
-impl<D: Database> SqlLedger<D> {
+impl SqlLedger {
     /// Makes the tables that are not there yet.
-    pub(super) async fn over(database: D) -> Result<Self, LedgerError> {
+    pub(super) async fn over(database: Database) -> Result<Self, LedgerError> {
         let made = database.transact(vec![], |_| (tables(), ())).await;
         made.map_err(LedgerError::Unavailable)?;
         Ok(Self(database))
@@ -54,7 +73,7 @@ impl<D: Database> SqlLedger<D> {
 }
 
 #[async_trait]
-impl<D: Database> Ledger for SqlLedger<D> {
+impl Ledger for SqlLedger {
     async fn documents(&self, employee: &str) -> Result<Documents, LedgerError> {
         let read = self.0.transact(selects(employee).into(), |found| {
             (vec![], documents(&found))

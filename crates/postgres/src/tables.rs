@@ -1,0 +1,157 @@
+//! Tables of a program's own.
+use std::fmt;
+
+use fugato_store::{Cell, Found, Statement, StoreError};
+use tokio::sync::Mutex;
+use tokio_postgres::{
+    Client, Error, IsolationLevel, Row, Transaction,
+    types::{ToSql, Type},
+};
+
+use crate::{
+    PostgresOptions,
+    connector::{Connector, drive},
+};
+
+/// A database with tables of a program's own. Its connection is used by one at a time, and made
+/// anew when it is lost.
+pub struct PostgresTables {
+    connector: Connector,
+    client: Mutex<Option<Client>>,
+    settings: String,
+}
+
+impl PostgresTables {
+    /// A database such as `postgres://user:password@host/database`. Nothing is connected yet.
+    ///
+    /// # Errors
+    /// This is no such address. What is wrong with it is not told, because it holds a password.
+    pub fn new(url: &str) -> Result<Self, StoreError> {
+        let options = PostgresOptions::default();
+        let patience = options.statement_timeout.as_millis().max(1);
+        Ok(Self {
+            connector: Connector::new(url, &options)?,
+            client: Mutex::new(None),
+            settings: format!("SET statement_timeout = {patience}"),
+        })
+    }
+
+    /// Reads, as everything was at one moment.
+    ///
+    /// # Errors
+    /// Why it cannot be read; a value that is neither a 64-bit number nor text is such a reason.
+    pub async fn read(&self, queries: Vec<Statement>) -> Result<Vec<Found>, Error> {
+        let mut held = self.client.lock().await;
+        let client = self.connected(&mut held).await?;
+        let transaction = client.build_transaction().read_only(true);
+        let transaction = transaction.isolation_level(IsolationLevel::RepeatableRead);
+        found(&transaction.start().await?, &queries).await
+    }
+
+    /// Carries `first` out, reads, decides and writes, in one transaction. `first` is what writers
+    /// of the same tables wait for, such as `SELECT pg_advisory_xact_lock(?)`: what is read after it
+    /// is what the one before has written. To refuse, or to write nothing, takes everything back.
+    ///
+    /// # Errors
+    /// Why nothing was written, or why nobody knows whether it was. The error inside is the one of
+    /// `decide`.
+    pub async fn write<T, E>(
+        &self,
+        first: Vec<Statement>,
+        queries: Vec<Statement>,
+        decide: impl FnOnce(Vec<Found>) -> Result<(Vec<Statement>, T), E> + Send,
+    ) -> Result<Result<T, E>, Error> {
+        let mut held = self.client.lock().await;
+        let client = self.connected(&mut held).await?;
+        let transaction = client.build_transaction();
+        let transaction = transaction.isolation_level(IsolationLevel::ReadCommitted);
+        let transaction = transaction.start().await?;
+        carry_out(&transaction, &first).await?;
+        let (statements, answer) = match decide(found(&transaction, &queries).await?) {
+            Ok(decided) => decided,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        if !statements.is_empty() {
+            carry_out(&transaction, &statements).await?;
+            transaction.commit().await?;
+        }
+        Ok(Ok(answer))
+    }
+
+    async fn connected<'a>(&self, held: &'a mut Option<Client>) -> Result<&'a mut Client, Error> {
+        if held.as_ref().is_none_or(Client::is_closed) {
+            let (client, messages) = self.connector.connect().await?;
+            // It ends with its client, and whoever uses the client is told why.
+            tokio::spawn(drive(messages));
+            client.batch_execute(&self.settings).await?;
+            return Ok(held.insert(client));
+        }
+        Ok(held.as_mut().expect("there is one that is open"))
+    }
+}
+
+async fn carry_out(transaction: &Transaction<'_>, statements: &[Statement]) -> Result<(), Error> {
+    for statement in statements {
+        let values = values(statement);
+        let sql = numbered(&statement.sql);
+        transaction.execute(&sql, &borrowed(&values)).await?;
+    }
+    Ok(())
+}
+
+async fn found(transaction: &Transaction<'_>, queries: &[Statement]) -> Result<Vec<Found>, Error> {
+    let mut all = vec![];
+    for query in queries {
+        let (sql, values) = (numbered(&query.sql), values(query));
+        let rows = transaction.query(&sql, &borrowed(&values)).await?;
+        all.push(rows.iter().map(cells).collect::<Result<_, _>>()?);
+    }
+    Ok(all)
+}
+
+type Sent = Box<dyn ToSql + Sync + Send>;
+
+fn values(statement: &Statement) -> Vec<Sent> {
+    let value = |cell: &Cell| -> Sent {
+        match cell {
+            Cell::Null => Box::new(None::<String>),
+            Cell::Int(number) => Box::new(*number),
+            Cell::Text(text) => Box::new(text.clone()),
+        }
+    };
+    statement.values.iter().map(value).collect()
+}
+
+fn borrowed(values: &[Sent]) -> Vec<&(dyn ToSql + Sync)> {
+    let values = values.iter();
+    values
+        .map(|value| &**value as &(dyn ToSql + Sync))
+        .collect()
+}
+
+fn cells(row: &Row) -> Result<Vec<Cell>, Error> {
+    let cell = |(at, column): (usize, &tokio_postgres::Column)| {
+        Ok(if *column.type_() == Type::INT8 {
+            row.try_get::<_, Option<i64>>(at)?
+                .map_or(Cell::Null, Cell::Int)
+        } else {
+            row.try_get::<_, Option<String>>(at)?
+                .map_or(Cell::Null, Cell::Text)
+        })
+    };
+    row.columns().iter().enumerate().map(cell).collect()
+}
+
+/// `$1`, `$2` … in place of each `?`.
+fn numbered(sql: &str) -> String {
+    let mut parts = sql.split('?');
+    let first = parts.next().unwrap_or_default().to_owned();
+    let more = parts.enumerate();
+    more.fold(first, |sql, (nth, part)| format!("{sql}${}{part}", nth + 1))
+}
+
+impl fmt::Debug for PostgresTables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresTables").finish_non_exhaustive()
+    }
+}
