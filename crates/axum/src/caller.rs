@@ -1,6 +1,9 @@
 use async_trait::async_trait;
 use axum::http::request::Parts;
+use fugato_state::ThreadId;
 use thiserror::Error;
+
+use crate::{ApiError, address::Address};
 
 /// Says who sends a request.
 ///
@@ -72,6 +75,19 @@ impl Caller {
     pub fn user(mut self, user: impl Into<String>) -> Self {
         self.user = Some(user.into());
         self
+    }
+
+    /// The name under which what is theirs is kept beside threads: `tenant/user`, or the one of both
+    /// that is said. A user of one tenant is nobody in another. None where nobody says who it is.
+    pub fn account(&self) -> Option<String> {
+        let tenant = Some(self.tenant.as_str()).filter(|tenant| !tenant.is_empty());
+        let parts: Vec<&str> = tenant.into_iter().chain(self.user.as_deref()).collect();
+        (!parts.is_empty()).then(|| parts.join("/"))
+    }
+
+    /// The thread that a client of theirs calls by this name, as the runner knows it.
+    pub fn thread(&self, name: &str) -> Result<ThreadId, ApiError> {
+        Ok(Address::new(self, name)?.thread)
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use axum::{
     Json,
+    extract::rejection::JsonRejection,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -14,9 +15,10 @@ use serde_json::{Map, Value, json};
 
 use crate::{Denied, Unusable};
 
-/// A request that cannot be served, and why.
+/// A request that cannot be served, and why: for handlers of one's own beside the agent, which
+/// answer as the agent's endpoints do.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ApiError {
+pub struct ApiError {
     pub(crate) status: StatusCode,
     /// A stable word for programs.
     pub(crate) kind: &'static str,
@@ -29,7 +31,8 @@ pub(crate) struct ApiError {
 pub(crate) type Served<T = Response> = Result<T, ApiError>;
 
 impl ApiError {
-    pub(crate) fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
+    /// A refusal with a stable word for programs, and a message that says what is allowed.
+    pub fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
         Self {
             status,
             kind,
@@ -54,12 +57,15 @@ impl ApiError {
         self
     }
 
-    fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+    /// Tells this beside the type and the message.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.more.insert(key.to_owned(), value.into());
         self
     }
 
-    pub(crate) fn body(&self) -> Value {
+    /// What the client is told: `{"error": {"type", "message", …}}`.
+    pub fn body(&self) -> Value {
         let mut error = json!({ "type": self.kind, "message": self.message });
         if let Some(error) = error.as_object_mut() {
             error.extend(self.more.clone());
@@ -123,6 +129,17 @@ impl From<RunError> for ApiError {
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "run_failed", message)
             }
         }
+    }
+}
+
+/// For handlers of one's own: 422 `invalid_request` where the body does not fit what is expected.
+impl From<JsonRejection> for ApiError {
+    fn from(error: JsonRejection) -> Self {
+        let kind = match error {
+            JsonRejection::MissingJsonContentType(_) => "not_json",
+            _ => "invalid_request",
+        };
+        Self::new(error.status(), kind, error.body_text())
     }
 }
 

@@ -36,6 +36,7 @@ mod timeline;
 pub use ::axum::http::request::Parts;
 pub use agent::{Agent, Heard, Said, Unusable};
 pub use caller::{Authenticate, Caller, Denied, Everyone, InvalidTenant, Tenant};
+pub use error::ApiError;
 pub use limits::Limits;
 pub use page::{Asset, Page};
 pub use routes::AgentRoutes;

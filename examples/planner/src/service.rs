@@ -305,11 +305,5 @@ impl Agent for Planner {
 
 /// Whose words they are: those of the caller, and of everybody where nobody says who it is.
 fn user(words: &Said) -> String {
-    let tenant = Some(words.caller.tenant.as_str()).filter(|tenant| !tenant.is_empty());
-    match (tenant, &words.caller.user) {
-        (Some(tenant), Some(user)) => format!("{tenant}/{user}"),
-        (Some(one), None) => one.to_owned(),
-        (None, Some(one)) => one.clone(),
-        (None, None) => "home".to_owned(),
-    }
+    words.caller.account().unwrap_or_else(|| "home".to_owned())
 }

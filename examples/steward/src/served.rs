@@ -1,16 +1,16 @@
 //! The agent behind the endpoints that all agents have: a conversation on a page.
 use async_trait::async_trait;
 use fugato::{
-    axum::{Caller, Item, Said, Unusable},
+    axum::{Caller, Item, Said, Unusable, timeline, title},
     graph::Runner,
-    state::{Interrupt, Message, Role, ThreadId},
+    state::{Interrupt, Message, ThreadId},
     stream::{Answered, Reply as Answer},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    clerk::Clerk,
+    clerk::{Clerk, ClerkError},
     form::Fields,
     nodes::Reply,
     state::{Request, RequestKind, Steward, Update},
@@ -33,8 +33,7 @@ struct Extra {
 
 /// Whose applications and claims a caller works on.
 pub fn employee(caller: &Caller) -> String {
-    let tenant = Some(caller.tenant.as_str()).filter(|tenant| !tenant.is_empty());
-    caller.user.as_deref().or(tenant).unwrap_or("me").to_owned()
+    caller.account().unwrap_or_else(|| "me".to_owned())
 }
 
 #[async_trait]
@@ -66,13 +65,20 @@ impl fugato::axum::Agent for Served {
         Ok(vec![Update::Requested(Box::new(request))])
     }
 
+    /// Nobody answers for somebody else, by whatever door.
     async fn answer(
         &self,
-        _: &ThreadId,
-        _: &Caller,
+        thread: &ThreadId,
+        caller: &Caller,
         _: &Interrupt,
         answered: Answered,
     ) -> Result<Value, Unusable> {
+        let state = self.runner().state(thread).await.map_err(|error| {
+            Unusable::new("who may answer this cannot be read now; try again later").because(error)
+        })?;
+        if state.is_none_or(|state| state.employee != employee(caller)) {
+            return Err(Unusable::forbidden(ClerkError::SomebodyElses.to_string()));
+        }
         let Answered { reply, reason, .. } = answered;
         let reply = match reply {
             // Its schema says what is wrong with it.
@@ -95,28 +101,21 @@ impl fugato::axum::Agent for Served {
     }
 
     fn title(&self, steward: &Steward) -> Option<String> {
-        let first = steward
-            .history
-            .iter()
-            .find(|message| message.role == Role::User)?;
-        Some(first.content.chars().take(60).collect())
+        title(&steward.history)
+    }
+
+    fn tells(&self, changes: &[Update]) -> Option<Vec<Item>> {
+        let said = changes.iter().filter_map(|change| match change {
+            Update::Requested(request) => Some(Message::user(&request.message)),
+            Update::Said(words) => Some(Message::user(words)),
+            Update::Answered { reply, .. } => Some(Message::assistant(reply)),
+            _ => None,
+        });
+        let said: Vec<_> = said.filter(|it| !it.content.is_empty()).collect();
+        Some(timeline(&said))
     }
 
     fn timeline(&self, steward: &Steward) -> Vec<Item> {
-        let text = |message: &Message| message.content.clone();
-        let said = steward
-            .history
-            .iter()
-            .filter_map(|message| match message.role {
-                Role::User => Some(Item::UserText {
-                    text: text(message),
-                }),
-                Role::Assistant => Some(Item::AssistantText {
-                    text: text(message),
-                    reasoning_content: None,
-                }),
-                _ => None,
-            });
-        said.collect()
+        timeline(&steward.history)
     }
 }

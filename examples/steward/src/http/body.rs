@@ -1,13 +1,9 @@
 //! What clients send.
-use axum::{Json, extract::rejection::JsonRejection};
+use axum::Json;
 use fugato::{axum::Caller, state::ThreadId};
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::{
-    error::{HttpError, Served},
-    path, thread_of,
-};
+use super::{Sent, Served, bad};
 use crate::{
     clerk::{Clerk, Confirmation},
     form::{Fields, FormKind, day},
@@ -18,7 +14,7 @@ use crate::{
 /// The body of a request, to any of the endpoints.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Body {
+pub(super) struct Body {
     conversation_id: String,
     #[serde(default)]
     client_trace_id: String,
@@ -48,62 +44,89 @@ struct Body {
 
 /// What is asked for, with its conversation and path.
 pub(super) struct Asked {
-    thread: ThreadId,
-    runtime: Runtime,
-    request: Request,
-    pub(super) message: String,
-    pub(super) form: Option<FormKind>,
-    pub(super) action: Option<String>,
-    pub(super) arguments: Fields,
-    pub(super) precheck_ref: Option<String>,
+    pub(super) thread: ThreadId,
+    pub(super) runtime: Runtime,
+    pub(super) request: Request,
     pub(super) confirmation: Option<Confirmation>,
 }
 
 /// More of a name than any client needs.
 const LONGEST_NAME: usize = 100;
 
-pub(super) fn read(
+pub(super) fn asked(
     clerk: &Clerk,
     caller: &Caller,
-    sent: Result<Json<Value>, JsonRejection>,
+    sent: Sent,
+    kind: impl FnOnce(&mut Body) -> Served<RequestKind>,
 ) -> Served<Asked> {
-    let Json(sent) =
-        sent.map_err(|error| HttpError::new(error.status(), "not_json", error.body_text()))?;
-    let body: Body =
-        serde_json::from_value(sent).map_err(|error| HttpError::bad(error.to_string()))?;
+    let Json(mut body) = sent?;
+    let kind = kind(&mut body)?;
     if !body.base_date.is_empty() && day(&body.base_date).is_none() {
-        return Err(HttpError::bad(
-            "\"base_date\" must be a day such as 2026-03-02",
-        ));
+        return Err(bad("\"base_date\" must be a day such as 2026-03-02"));
     }
     if body.client_trace_id.len() > LONGEST_NAME {
-        return Err(HttpError::bad(format!(
-            "\"client_trace_id\" may have {LONGEST_NAME} bytes"
-        )));
+        let why = format!("\"client_trace_id\" may have {LONGEST_NAME} bytes");
+        return Err(bad(why));
     }
-    let thread = thread_of(caller, &body.conversation_id)?;
-    let mut request = Request::new(RequestKind::Plan, &body.conversation_id, &employee(caller));
-    request.client_trace_id = body.client_trace_id;
-    request.message.clone_from(&body.message);
-    (request.base_date, request.lang) = (body.base_date, body.lang);
-    (request.attachments, request.context) = (body.attachments, body.context);
+    let request = Request::new(kind, &body.conversation_id, &employee(caller));
     Ok(Asked {
-        thread,
+        thread: caller.thread(&body.conversation_id)?,
         runtime: path(clerk, body.runtime.as_deref())?,
-        request,
-        message: body.message,
-        form: body.form,
-        action: body.action,
-        arguments: body.arguments,
-        precheck_ref: body.precheck_ref,
+        request: Request {
+            client_trace_id: body.client_trace_id,
+            message: body.message,
+            base_date: body.base_date,
+            attachments: body.attachments,
+            context: body.context,
+            lang: body.lang,
+            ..request
+        },
         confirmation: body.confirmation,
     })
 }
 
-impl Asked {
-    /// The thread, the path, and the request.
-    pub(super) fn request(mut self, kind: RequestKind) -> (ThreadId, Runtime, Request) {
-        self.request.kind = kind;
-        (self.thread, self.runtime, self.request)
+/// Which path a request is carried out on: one request can choose, before all do.
+fn path(clerk: &Clerk, asked: Option<&str>) -> Served<Runtime> {
+    let unknown = |_| bad("\"runtime\" must be graph, langgraph or legacy");
+    let asked = asked.map(|name| name.parse().map_err(unknown));
+    asked.unwrap_or(Ok(clerk.runtime()))
+}
+
+impl Body {
+    pub(super) fn plan(&mut self) -> Served<RequestKind> {
+        self.says(RequestKind::Plan)
+    }
+
+    pub(super) fn decide(&mut self) -> Served<RequestKind> {
+        self.says(RequestKind::Decide)
+    }
+
+    pub(super) fn slots(&mut self) -> Served<RequestKind> {
+        let form = self.form;
+        self.understood(RequestKind::Slots { form })
+    }
+
+    pub(super) fn execute(&mut self) -> Served<RequestKind> {
+        let action = self.action.take();
+        Ok(RequestKind::Execute {
+            action: action.ok_or_else(|| bad("\"action\" must name the action"))?,
+            arguments: std::mem::take(&mut self.arguments),
+            precheck_ref: self.precheck_ref.take(),
+        })
+    }
+
+    fn says(&mut self, kind: RequestKind) -> Served<RequestKind> {
+        if self.message.trim().is_empty() {
+            return Err(bad("\"message\" must say what is wanted"));
+        }
+        self.understood(kind)
+    }
+
+    /// Only the request of an action confirms one.
+    fn understood(&self, kind: RequestKind) -> Served<RequestKind> {
+        match self.confirmation {
+            Some(_) => Err(bad("\"confirmation\" belongs to /steward/actions/execute")),
+            None => Ok(kind),
+        }
     }
 }

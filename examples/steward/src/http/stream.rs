@@ -1,27 +1,24 @@
 //! A plan, with its phases while it is made.
-use std::{convert::Infallible, sync::Arc};
+use std::convert::Infallible;
 
 use axum::{
     Extension,
-    body::{Body, Bytes},
+    body::Bytes,
     extract::State,
     http::{HeaderValue, header},
     response::{IntoResponse as _, Response},
 };
 use fugato::{
-    state::Seq,
+    axum::ApiError,
     stream::{Encoder as _, Event, EventKind, Frames, NamedSseEncoder, Vocabulary},
 };
 use futures::{Stream, StreamExt as _, future::BoxFuture, stream};
 use serde_json::{Value, json};
 
 use super::{
-    Front, Sent, Who,
-    body::read,
-    error::{HttpError, Served},
-    said,
+    Front, Sent, Served, Who,
+    body::{Asked, Body, asked},
 };
-use crate::{clerk::Clerk, state::RequestKind};
 
 /// `POST /steward/plans/stream`: `node_start`, `status` and the like as they happen, then `result`
 /// with the response, or `error`.
@@ -30,23 +27,20 @@ pub(super) async fn plans(
     Extension(caller): Who,
     sent: Sent,
 ) -> Served<Response> {
-    let asked = read(&clerk, &caller, sent)?;
-    said(&asked)?;
-    let (thread, runtime, request) = asked.request(RequestKind::Plan);
-    let head = clerk
-        .runner()
-        .log()
-        .head(&thread)
-        .await
-        .map_err(|error| HttpError::from(crate::clerk::ClerkError::Run(error.into())))?;
-    let after: Seq = head.map_or(0, |head| head.seq);
+    let Asked {
+        thread,
+        runtime,
+        request,
+        ..
+    } = asked(&clerk, &caller, sent, Body::plan)?;
+    let head = clerk.runner().log().head(&thread).await?;
+    let after = head.map_or(0, |head| head.seq);
     let events = clerk.runner().follow(&thread, after).boxed();
-    let clerk: Arc<Clerk> = clerk;
     let answer = Box::pin(async move {
         let answered = clerk.request_on(runtime, &thread, request).await;
-        answered.map_err(|error| HttpError::from(error).body())
+        answered.map_err(|error| ApiError::from(error).body())
     });
-    let body = Body::from_stream(told(events, answer));
+    let body = axum::body::Body::from_stream(told(events, answer));
     let mut response = body.into_response();
     let headers = response.headers_mut();
     headers.insert(
