@@ -53,55 +53,27 @@ pub enum Work {
     Write,
 }
 
-const fn action(name: &'static str, form: Option<FormKind>, work: Work) -> Action {
+const fn action(name: &'static str, work: Work, form: Option<FormKind>) -> Action {
     Action { name, form, work }
 }
 
+const TRIP: Option<FormKind> = Some(FormKind::Application);
+const CLAIM: Option<FormKind> = Some(FormKind::Reimbursement);
+
 /// All there are: nothing else can be requested, whoever asks.
+#[rustfmt::skip]
 pub const WHITELIST: [Action; 11] = [
-    action(
-        "fill_application_fields",
-        Some(FormKind::Application),
-        Work::Fill,
-    ),
-    action(
-        "build_application_preview",
-        Some(FormKind::Application),
-        Work::Preview,
-    ),
-    action(
-        "fill_reimbursement_fields",
-        Some(FormKind::Reimbursement),
-        Work::Fill,
-    ),
-    action(
-        "build_reimbursement_preview",
-        Some(FormKind::Reimbursement),
-        Work::Preview,
-    ),
-    action("validate_required_fields", None, Work::Validate),
-    action(PRECHECK, None, Work::Precheck),
-    action(
-        "save_application_draft",
-        Some(FormKind::Application),
-        Work::Write,
-    ),
-    action(SUBMIT, Some(FormKind::Application), Work::Write),
-    action(
-        "create_reimbursement_draft",
-        Some(FormKind::Reimbursement),
-        Work::Write,
-    ),
-    action(
-        "link_existing_application",
-        Some(FormKind::Link),
-        Work::Write,
-    ),
-    action(
-        "associate_attachments",
-        Some(FormKind::Attachment),
-        Work::Write,
-    ),
+    action("fill_application_fields", Work::Fill, TRIP),
+    action("build_application_preview", Work::Preview, TRIP),
+    action("fill_reimbursement_fields", Work::Fill, CLAIM),
+    action("build_reimbursement_preview", Work::Preview, CLAIM),
+    action("validate_required_fields", Work::Validate, None),
+    action(PRECHECK, Work::Precheck, None),
+    action("save_application_draft", Work::Write, TRIP),
+    action(SUBMIT, Work::Write, TRIP),
+    action("create_reimbursement_draft", Work::Write, CLAIM),
+    action("link_existing_application", Work::Write, Some(FormKind::Link)),
+    action("associate_attachments", Work::Write, Some(FormKind::Attachment)),
 ];
 
 /// The whitelisted action of this name.

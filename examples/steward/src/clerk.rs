@@ -5,7 +5,7 @@ use fugato::{
     Answers, Ended, Graph, RunError, Runner, RunnerOptions,
     agent::{FallbackError, GraphFallback, ShortAnswer},
     graph::{BoxError, RunErrorKind, Standing},
-    state::{Interrupt, ThreadId},
+    state::{Interrupt, InterruptId, ThreadId},
     store::ThreadStore,
 };
 use serde::Deserialize;
@@ -163,27 +163,7 @@ impl Clerk {
         thread: &ThreadId,
         request: Request,
     ) -> Result<Value, ClerkError> {
-        if let Some(answer) = self.heard(runtime, thread, &request).await? {
-            return Ok(answer);
-        }
-        let began = self.begin(runtime, thread, &request).await;
-        let ended = match began {
-            Err(error) => match error.kind {
-                RunErrorKind::Waiting { .. } => {
-                    self.under_a_card(runtime, thread, &request).await?
-                }
-                // A crash has left a run: it goes on before another one begins.
-                RunErrorKind::Unfinished => {
-                    return self.recovered(runtime, thread, &request).await;
-                }
-                RunErrorKind::FailedBefore { .. } => {
-                    return self.again(runtime, thread, &request, error).await;
-                }
-                _ => self.stood_in(runtime, thread, Err(error)).await?,
-            },
-            ended => self.stood_in(runtime, thread, ended).await?,
-        };
-        Ok(self.answer(&ended))
+        self.at(runtime, thread).carry_out(&request).await
     }
 
     /// Carries an action out, and answers its question if a person has.
@@ -197,17 +177,17 @@ impl Clerk {
         request: Request,
         confirmation: Option<Confirmation>,
     ) -> Result<Value, ClerkError> {
-        if request.client_trace_id.is_empty() {
+        let is_action = matches!(request.kind, RequestKind::Execute { .. });
+        if is_action && request.client_trace_id.is_empty() {
             let why = "\"client_trace_id\" must name the request: a repeat has the same";
             return Err(ClerkError::Unusable(why.to_owned()));
         }
-        let employee = request.employee.clone();
-        let answer = self.request_on(runtime, thread, request).await?;
+        let answer = self.at(runtime, thread).carry_out(&request).await?;
         let waits = answer
             .get("pending_interrupt")
             .is_some_and(|pending| !pending.is_null());
         match confirmation.filter(|_| waits) {
-            Some(said) => self.confirm(runtime, thread, &employee, said).await,
+            Some(said) => self.confirm(runtime, thread, &request.employee, said).await,
             None => Ok(answer),
         }
     }
@@ -220,66 +200,93 @@ impl Clerk {
         employee: &str,
         said: Confirmation,
     ) -> Result<Value, ClerkError> {
-        self.card(runtime, thread, employee).await?;
+        self.at(runtime, thread).confirm(employee, said).await
+    }
+
+    fn at<'a>(&'a self, runtime: Runtime, thread: &'a ThreadId) -> Conversation<'a> {
+        Conversation {
+            clerk: self,
+            runtime,
+            runner: self.path(runtime),
+            thread,
+        }
+    }
+}
+
+/// A conversation, on one of the paths.
+struct Conversation<'a> {
+    clerk: &'a Clerk,
+    runtime: Runtime,
+    runner: &'a Runner<Steward>,
+    thread: &'a ThreadId,
+}
+
+impl Conversation<'_> {
+    async fn carry_out(&self, request: &Request) -> Result<Value, ClerkError> {
+        if let Some(answer) = self.heard(request).await? {
+            return Ok(answer);
+        }
+        let ended = match self.begin(request).await {
+            Err(error) => match error.kind {
+                RunErrorKind::Waiting { .. } => self.under_a_card(request).await?,
+                // A crash has left a run: it goes on before another one begins.
+                RunErrorKind::Unfinished => return self.recovered(request).await,
+                RunErrorKind::FailedBefore { .. } => return self.again(request, error).await,
+                _ => self.stood_in(Err(error)).await?,
+            },
+            ended => self.stood_in(ended).await?,
+        };
+        Ok(self.answer(&ended))
+    }
+
+    async fn confirm(&self, employee: &str, said: Confirmation) -> Result<Value, ClerkError> {
+        self.card(employee).await?;
         let reply = if said.approved {
             Reply::approve()
         } else {
             Reply::reject()
         };
-        let id = fugato::state::InterruptId(said.interrupt_id.into());
+        let id = InterruptId(said.interrupt_id.into());
         let answers = Answers::none().approving(id, reply, said.digest)?;
-        let ended = self.path(runtime).resume(thread, answers).await;
-        Ok(self.answer(&self.stood_in(runtime, thread, ended).await?))
+        let ended = self.runner.resume(self.thread, answers).await;
+        Ok(self.answer(&self.stood_in(ended).await?))
     }
 
     /// A crash has left a run: it goes on before another one begins. A card that it comes to was
     /// not yet seen by anybody, so that no words of this request are about it.
-    async fn recovered(
-        &self,
-        runtime: Runtime,
-        thread: &ThreadId,
-        request: &Request,
-    ) -> Result<Value, ClerkError> {
-        let recovered = self.path(runtime).recover(thread).await;
-        self.stood_in(runtime, thread, recovered).await?;
-        if let Some(answer) = self.heard(runtime, thread, request).await? {
+    async fn recovered(&self, request: &Request) -> Result<Value, ClerkError> {
+        let recovered = self.runner.recover(self.thread).await;
+        self.stood_in(recovered).await?;
+        if let Some(answer) = self.heard(request).await? {
             return Ok(answer);
         }
-        let (state, pending) = self.card(runtime, thread, &request.employee).await?;
+        let (state, pending) = self.card(&request.employee).await?;
         if let (Some(state), Some(card), true) = (state, pending.first(), is_said(request)) {
-            return Ok(json!(Response::of(&self.deps.desk, &state, Some(card))));
+            return Ok(self.told(&state, Some(card)));
         }
-        match self.begin(runtime, thread, request).await {
+        match self.begin(request).await {
             Err(error) if matches!(error.kind, RunErrorKind::Waiting { .. }) => {
                 Err(ClerkError::Waiting { pending })
             }
-            ended => Ok(self.answer(&self.stood_in(runtime, thread, ended).await?)),
+            ended => Ok(self.answer(&self.stood_in(ended).await?)),
         }
     }
 
     /// How a conversation stands in which this very request has answered a card before; none if
     /// it has not. A repeat answers no other card.
-    async fn heard(
-        &self,
-        runtime: Runtime,
-        thread: &ThreadId,
-        request: &Request,
-    ) -> Result<Option<Value>, ClerkError> {
+    async fn heard(&self, request: &Request) -> Result<Option<Value>, ClerkError> {
         let Some(key) = request.key().filter(|_| is_said(request)) else {
             return Ok(None);
         };
-        let path = self.path(runtime);
         let has_heard = |state: &Arc<Steward>| state.heard.contains(&key);
-        let Some(state) = path.state(thread).await?.filter(has_heard) else {
+        let Some(state) = self.runner.state(self.thread).await?.filter(has_heard) else {
             return Ok(None);
         };
         is_of(&state, &request.employee)?;
-        Ok(match path.standing(thread).await? {
-            Standing::Waiting(open) => {
-                Some(json!(Response::of(&self.deps.desk, &state, open.first())))
-            }
+        Ok(match self.runner.standing(self.thread).await? {
+            Standing::Waiting(open) => Some(self.told(&state, open.first())),
             Standing::Idle => state.response.clone(),
-            Standing::Failed { .. } => Some(self.retried(runtime, thread).await?),
+            Standing::Failed { .. } => Some(self.retried().await?),
             // What it has begun goes on first.
             _ => None,
         })
@@ -288,16 +295,13 @@ impl Clerk {
     /// The state, and what waits in it, if that is about this employee.
     async fn card(
         &self,
-        runtime: Runtime,
-        thread: &ThreadId,
         employee: &str,
     ) -> Result<(Option<Arc<Steward>>, Vec<Interrupt>), ClerkError> {
-        let path = self.path(runtime);
-        let pending = match path.standing(thread).await? {
+        let pending = match self.runner.standing(self.thread).await? {
             Standing::Waiting(open) => open,
             _ => vec![],
         };
-        let state = path.state(thread).await?;
+        let state = self.runner.state(self.thread).await?;
         if let (Some(state), false) = (&state, pending.is_empty()) {
             is_of(state, employee)?;
         }
@@ -305,56 +309,39 @@ impl Clerk {
     }
 
     /// What has failed is tried again.
-    async fn retried(&self, runtime: Runtime, thread: &ThreadId) -> Result<Value, ClerkError> {
-        let retried = match self.legacy.retry(thread).await {
+    async fn retried(&self) -> Result<Value, ClerkError> {
+        let retried = match self.clerk.legacy.retry(self.thread).await {
             Err(error) if matches!(error.kind, RunErrorKind::GraphChanged { .. }) => {
-                self.graph.retry(thread).await
+                self.clerk.graph.retry(self.thread).await
             }
             retried => retried,
         };
-        Ok(self.answer(&self.stood_in(runtime, thread, retried).await?))
+        Ok(self.answer(&self.stood_in(retried).await?))
     }
 
-    async fn begin(
-        &self,
-        runtime: Runtime,
-        thread: &ThreadId,
-        request: &Request,
-    ) -> Result<Ended<Steward>, RunError> {
+    async fn begin(&self, request: &Request) -> Result<Ended<Steward>, RunError> {
         let input = Update::Requested(Box::new(request.clone()));
         match request.key() {
-            Some(key) => self.path(runtime).start_keyed(thread, key, input).await,
-            None => self.path(runtime).start(thread, input).await,
+            Some(key) => self.runner.start_keyed(self.thread, key, input).await,
+            None => self.runner.start(self.thread, input).await,
         }
     }
 
     /// If the graph has failed, the legacy path goes on from where it stopped.
     async fn stood_in(
         &self,
-        runtime: Runtime,
-        thread: &ThreadId,
         ended: Result<Ended<Steward>, RunError>,
     ) -> Result<Ended<Steward>, ClerkError> {
-        match runtime {
-            Runtime::Graph => Ok(self.fallback.or_else(thread, ended).await?),
+        match self.runtime {
+            Runtime::Graph => Ok(self.clerk.fallback.or_else(self.thread, ended).await?),
             Runtime::Legacy => Ok(ended?),
         }
     }
 
     /// What is said while a card is open answers it, if it can.
-    async fn under_a_card(
-        &self,
-        runtime: Runtime,
-        thread: &ThreadId,
-        request: &Request,
-    ) -> Result<Ended<Steward>, ClerkError> {
-        let (state, pending) = self.card(runtime, thread, &request.employee).await?;
-        let in_talk = state.is_some_and(|state| {
-            state
-                .request
-                .as_ref()
-                .is_some_and(|request| request.kind == RequestKind::Chat)
-        });
+    async fn under_a_card(&self, request: &Request) -> Result<Ended<Steward>, ClerkError> {
+        let (state, pending) = self.card(&request.employee).await?;
+        let in_talk = state.is_some_and(|state| state.is_chat());
         // An action that was requested as it is takes a yes or a no, and no other words.
         let is_answer = in_talk || ShortAnswer::of(&request.message).is_some();
         let [asked] = pending.as_slice() else {
@@ -364,23 +351,17 @@ impl Clerk {
             return Err(ClerkError::Waiting { pending });
         }
         let answers = Answers::to(asked.id.clone(), Reply::of(request))?;
-        let ended = self.path(runtime).resume(thread, answers).await;
-        self.stood_in(runtime, thread, ended).await
+        let ended = self.runner.resume(self.thread, answers).await;
+        self.stood_in(ended).await
     }
 
     /// A request that has failed before: if the legacy path has answered it, that is the answer;
     /// if it failed too, it is tried again.
-    async fn again(
-        &self,
-        runtime: Runtime,
-        thread: &ThreadId,
-        request: &Request,
-        error: RunError,
-    ) -> Result<Value, ClerkError> {
-        if let Standing::Failed { .. } = self.path(runtime).standing(thread).await? {
-            return self.retried(runtime, thread).await;
+    async fn again(&self, request: &Request, error: RunError) -> Result<Value, ClerkError> {
+        if let Standing::Failed { .. } = self.runner.standing(self.thread).await? {
+            return self.retried().await;
         }
-        let state = self.path(runtime).state(thread).await?;
+        let state = self.runner.state(self.thread).await?;
         let same =
             |state: &Arc<Steward>| state.request.as_ref().and_then(Request::key) == request.key();
         match state.filter(same).and_then(|state| state.response.clone()) {
@@ -398,8 +379,11 @@ impl Clerk {
         {
             return output.clone();
         }
-        let pending = ended.interrupts().first();
-        json!(Response::of(&self.deps.desk, ended.state(), pending))
+        self.told(ended.state(), ended.interrupts().first())
+    }
+
+    fn told(&self, state: &Steward, card: Option<&Interrupt>) -> Value {
+        json!(Response::of(&self.clerk.deps.desk, state, card))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     action,
     deps::Deps,
     nodes,
-    service::{Judged, Situation, Slots, judged},
+    service::{Situation, Slots, judged},
     state::{Intent, RequestKind, RuntimeDecision, SlotDecision, Source, Steward, Update},
 };
 
@@ -31,18 +31,8 @@ impl Progress {
         self.updates.push(update);
     }
 
-    fn judged<T>(&mut self, judged: Judged<T>) -> T {
-        let Judged {
-            value,
-            source,
-            traces,
-            fallback_reason,
-        } = judged;
-        self.push(Update::Judged {
-            source,
-            traces,
-            fallback_reason,
-        });
+    fn judged<T>(&mut self, (value, how): (T, Update)) -> T {
+        self.push(how);
         value
     }
 }
@@ -65,7 +55,7 @@ impl Sequence {
             state: state.clone(),
             updates: vec![],
         };
-        let kind = state.request.as_ref().map(|request| request.kind.clone());
+        let kind = state.kind().cloned();
         let is_done = state.action_result.is_some();
         let goes_on = match kind {
             Some(RequestKind::Slots { .. }) => true,
@@ -121,10 +111,7 @@ impl Sequence {
             }
             None => progress.judged(judged(&service, self.deps.model.as_deref(), &situation).await),
         };
-        let is_chat = matches!(
-            progress.state.request.as_ref().map(|it| &it.kind),
-            Some(RequestKind::Chat)
-        );
+        let is_chat = progress.state.is_chat();
         let goes_on = match decision {
             RuntimeDecision::Supplement { .. } => true,
             RuntimeDecision::Next => is_chat,

@@ -10,4 +10,4 @@ pub(crate) use prepare::Prepare;
 pub(crate) use respond::Respond;
 pub use review::{Beside, Reply, ReplyAction};
 pub(crate) use review::{answered, question};
-pub(crate) use settle::{persist, returned};
+pub(crate) use settle::persist;

@@ -56,10 +56,7 @@ impl Said<'_> {
     /// What comes next.
     fn rest(&self) -> Option<String> {
         let state = self.state;
-        if matches!(
-            state.request.as_ref().map(|request| &request.kind),
-            Some(RequestKind::Execute { .. })
-        ) {
+        if matches!(state.kind(), Some(RequestKind::Execute { .. })) {
             return None;
         }
         if state

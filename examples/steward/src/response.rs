@@ -135,7 +135,7 @@ impl Response {
     /// What is answered in this state, with what waits for a person.
     pub fn of(desk: &Desk, state: &Steward, pending: Option<&Interrupt>) -> Self {
         let told = told(desk, state, pending);
-        match state.request.as_ref().map(|request| &request.kind) {
+        match state.kind() {
             Some(RequestKind::Slots { .. }) => Self::Slots(StewardSlotDecisionResponse {
                 slot_decision: state.slot_decision.clone().unwrap_or_default(),
                 told,

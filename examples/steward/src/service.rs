@@ -17,7 +17,7 @@ use crate::{
     ask::{Asked, by_call},
     form::{Fields, FormKind, Forms},
     read::{Reader, RulesError},
-    state::{CallTrace, Plan, Source, Steward},
+    state::{Plan, RequestKind, Source, Steward, Update},
 };
 
 pub use planner::Planner;
@@ -93,10 +93,10 @@ impl Situation {
             base_date: state.base_date.clone(),
             attachments: request.map_or(vec![], |request| request.attachments.clone()),
             context: request.map_or_else(Fields::new, |request| request.context.clone()),
-            form: request.and_then(|request| match request.kind {
-                crate::state::RequestKind::Slots { form } => form,
+            form: match state.kind() {
+                Some(RequestKind::Slots { form }) => *form,
                 _ => None,
-            }),
+            },
             plan: state.steward_state.clone(),
             is_read: state.intent_result.is_some() || state.runtime_decision.is_some(),
         }
@@ -126,19 +126,6 @@ impl Situation {
     }
 }
 
-/// A decision, and how it came about.
-#[derive(Debug, Clone)]
-pub struct Judged<T> {
-    /// What is decided.
-    pub value: T,
-    /// Who decided.
-    pub source: Source,
-    /// What models were asked.
-    pub traces: Vec<CallTrace>,
-    /// Why no model decided.
-    pub fallback_reason: Option<String>,
-}
-
 /// Asks a model, if there is one.
 pub async fn asked<S: Service>(
     service: &S,
@@ -155,27 +142,24 @@ pub async fn asked<S: Service>(
     .await
 }
 
-/// The decision of a model, or else of the rules: one after the other, as the legacy path does it.
+/// The decision of a model, or else of the rules, and how it came about: one after the other, as the
+/// legacy path does it.
 pub async fn judged<S: Service>(
     service: &S,
     model: Option<&dyn ChatModel>,
     situation: &Situation,
-) -> Judged<S::Output> {
+) -> (S::Output, Update) {
     let Asked { answer, traces } = asked(service, model, situation).await;
-    match answer {
-        Ok((value, source)) => Judged {
-            value,
-            source,
-            traces,
-            fallback_reason: None,
-        },
-        Err(reason) => Judged {
-            value: service.rules(situation),
-            source: Source::Rule,
-            traces,
-            fallback_reason: Some(reason),
-        },
-    }
+    let (value, source, fallback_reason) = match answer {
+        Ok((value, source)) => (value, source, None),
+        Err(reason) => (service.rules(situation), Source::Rule, Some(reason)),
+    };
+    let how = Update::Judged {
+        source,
+        traces,
+        fallback_reason,
+    };
+    (value, how)
 }
 
 /// Fields that a model has named, as the form takes them; or what is wrong with them.

@@ -209,6 +209,16 @@ impl Steward {
         self.actions.steps.get(self.actions.done.len())
     }
 
+    /// What is wanted now.
+    pub fn kind(&self) -> Option<&RequestKind> {
+        self.request.as_ref().map(|request| &request.kind)
+    }
+
+    /// Whether it is a conversation on a page.
+    pub fn is_chat(&self) -> bool {
+        self.kind() == Some(&RequestKind::Chat)
+    }
+
     /// Whether an action is under way that has not ended, such as one that waits for a person.
     pub fn is_pending(&self) -> bool {
         self.actions.end.is_none() && self.actions.steps.len() > self.actions.done.len()

@@ -65,13 +65,18 @@ impl<T> Thinking<T> {
         }
     }
 
-    /// What the conversation is told of how it was decided.
-    pub(crate) fn judged(&self) -> Option<Update> {
-        Some(Update::Judged {
-            source: self.source?,
+    /// What the conversation is told: how it was decided, and what.
+    pub(crate) fn tells(&self, what: impl FnOnce(T) -> Update) -> Vec<Update>
+    where
+        T: Clone,
+    {
+        let judged = self.source.map(|source| Update::Judged {
+            source,
             traces: self.traces.clone(),
             fallback_reason: self.fallback_reason.clone(),
-        })
+        });
+        let decided = self.value.clone().map(what);
+        judged.into_iter().chain(decided).collect()
     }
 }
 
@@ -145,6 +150,20 @@ where
                 failed: Some(why),
             }],
         }))
+    }
+}
+
+/// The next node: one if it is decided, or else the other.
+pub(crate) fn decided<T>(
+    done: &'static str,
+    otherwise: &'static str,
+) -> impl Fn(&Thinking<T>) -> &'static str {
+    move |state| {
+        if state.value.is_some() {
+            done
+        } else {
+            otherwise
+        }
     }
 }
 

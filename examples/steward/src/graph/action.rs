@@ -86,14 +86,7 @@ async fn load(cx: Context<Steward>) -> Result<(), BoxError> {
 }
 
 fn persisted(state: &Steward, waits: bool) -> Outcome<Update> {
-    let result = result_of(&state.actions);
-    let returned = Returned {
-        actions: state.actions.clone(),
-        evidence: state.evidence.clone(),
-        form: state.steward_state.form.clone(),
-        result,
-    };
-    let outcome = Outcome::done([Update::Returned(Box::new(returned))]);
+    let outcome = Outcome::done([Returned::of(state, result_of(&state.actions))]);
     if waits {
         outcome.note(phase("waiting_for_confirmation"))
     } else {

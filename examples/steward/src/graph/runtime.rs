@@ -6,7 +6,7 @@ use crate::{
     deps::Deps,
     service::NextStep,
     state::{RuntimeDecision, Source},
-    thinking::{ByRules, Thinking, Thought, by_model},
+    thinking::{ByRules, Thinking, Thought, by_model, decided},
 };
 
 type State = Thinking<RuntimeDecision>;
@@ -15,20 +15,6 @@ type State = Thinking<RuntimeDecision>;
 /// `→ runtime_tool_decision → done | rule_fallback`.
 pub fn runtime(deps: &Deps) -> Result<Graph<State>, BuildError> {
     let service = deps.next_step();
-    let after_rules = |state: &State| {
-        if state.value.is_some() {
-            "done"
-        } else {
-            "runtime_tool_decision"
-        }
-    };
-    let after_model = |state: &State| {
-        if state.value.is_some() {
-            "done"
-        } else {
-            "rule_fallback"
-        }
-    };
     Graph::<State>::starting_at("runtime_memory_context")
         .node("runtime_memory_context", async |_: Context<State>| {})
         .node("runtime_action_decision", Certain(service.clone()))
@@ -42,12 +28,12 @@ pub fn runtime(deps: &Deps) -> Result<Graph<State>, BuildError> {
         .branch(
             "runtime_action_decision",
             ["done", "runtime_tool_decision"],
-            after_rules,
+            decided("done", "runtime_tool_decision"),
         )
         .branch(
             "runtime_tool_decision",
             ["done", "rule_fallback"],
-            after_model,
+            decided("done", "rule_fallback"),
         )
         .edge("done", END)
         .edge("rule_fallback", END)

@@ -5,7 +5,7 @@ use crate::{
     deps::Deps,
     service::Slots,
     state::SlotDecision,
-    thinking::{ByRules, Thinking, by_model, phase},
+    thinking::{ByRules, Thinking, by_model, decided, phase},
 };
 
 type State = Thinking<SlotDecision>;
@@ -17,13 +17,6 @@ pub fn slots(deps: &Deps) -> Result<Graph<State>, BuildError> {
     let after_prepare = |state: &State| {
         if Slots::has_news(&state.situation) {
             "slot_tool_decision"
-        } else {
-            "rule_fallback"
-        }
-    };
-    let after_model = |state: &State| {
-        if state.value.is_some() {
-            "done"
         } else {
             "rule_fallback"
         }
@@ -43,7 +36,11 @@ pub fn slots(deps: &Deps) -> Result<Graph<State>, BuildError> {
             ["slot_tool_decision", "rule_fallback"],
             after_prepare,
         )
-        .branch("slot_tool_decision", ["done", "rule_fallback"], after_model)
+        .branch(
+            "slot_tool_decision",
+            ["done", "rule_fallback"],
+            decided("done", "rule_fallback"),
+        )
         .edge("done", END)
         .edge("rule_fallback", END)
         .build()

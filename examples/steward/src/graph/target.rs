@@ -13,7 +13,7 @@ use crate::{
     legacy::Sequence,
     nodes::{self, Reply},
     service::Situation,
-    state::{Flow, RequestKind, Runtime, RuntimeDecision, Steward, Update},
+    state::{Flow, RequestKind, Returned, Runtime, RuntimeDecision, Steward, Update},
     thinking::Thinking,
 };
 
@@ -28,32 +28,19 @@ pub fn target(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
             "model_intent",
             &planner(deps)?,
             about(),
-            |_: &Steward, inner| {
-                let intent = inner.value.clone().map(Update::Understood);
-                inner.judged().into_iter().chain(intent).collect::<Vec<_>>()
-            },
+            |_: &Steward, inner| inner.tells(Update::Understood),
         )
         .subgraph(
             "slot_decision",
             &slots(deps)?,
             about(),
-            |_: &Steward, inner| {
-                let filled = inner.value.clone().map(Update::Filled);
-                inner.judged().into_iter().chain(filled).collect::<Vec<_>>()
-            },
+            |_: &Steward, inner| inner.tells(Update::Filled),
         )
         .subgraph(
             "runtime_decision",
             &runtime(deps)?,
             about(),
-            |_: &Steward, inner| {
-                let decided = inner.value.clone().map(Update::Decided);
-                inner
-                    .judged()
-                    .into_iter()
-                    .chain(decided)
-                    .collect::<Vec<_>>()
-            },
+            |_: &Steward, inner| inner.tells(Update::Decided),
         )
         .node("flow_guard", guard)
         .branch(
@@ -198,7 +185,7 @@ fn actions(
             "action_execute",
             &action_graph::action(deps)?,
             same,
-            |_: &Steward, inner: &Steward| nodes::returned(inner),
+            |_: &Steward, inner: &Steward| Returned::of(inner, inner.action_result.clone()),
         )
         .node("persist_state", nodes::persist)
         .node("response_adapter", nodes::Respond(deps.desk.clone()))
@@ -246,7 +233,7 @@ fn about<T>() -> impl Fn(Entering<'_, Steward>) -> Result<Thinking<T>, BoxError>
 
 /// Where a request begins.
 fn begins(state: &Steward) -> &'static str {
-    match state.request.as_ref().map(|request| &request.kind) {
+    match state.kind() {
         Some(RequestKind::Slots { .. }) => "slot_decision",
         Some(RequestKind::Decide) => "runtime_decision",
         Some(RequestKind::Execute { .. }) if state.actions.end.is_some() => "persist_state",
@@ -258,7 +245,7 @@ fn begins(state: &Steward) -> &'static str {
 }
 
 fn decided(state: &Steward) -> &'static str {
-    match (&state.runtime_decision, is_chat(state)) {
+    match (&state.runtime_decision, state.is_chat()) {
         (Some(RuntimeDecision::Confirm | RuntimeDecision::Unclear), true) if state.is_pending() => {
             "human_review"
         }
@@ -270,20 +257,13 @@ fn decided(state: &Steward) -> &'static str {
 }
 
 fn guarded(state: &Steward) -> &'static str {
-    let acts = is_chat(state) && state.flow == Some(Flow::Pass) && state.actions.request.is_some();
+    let acts = state.is_chat() && state.flow == Some(Flow::Pass) && state.actions.request.is_some();
     if acts { "action_plan" } else { "persist_state" }
-}
-
-fn is_chat(state: &Steward) -> bool {
-    state
-        .request
-        .as_ref()
-        .is_some_and(|request| request.kind == RequestKind::Chat)
 }
 
 /// Whether only a judgement is asked for.
 fn acts_never(state: &Steward) -> bool {
-    let kind = state.request.as_ref().map(|request| &request.kind);
+    let kind = state.kind();
     matches!(kind, Some(RequestKind::Slots { .. } | RequestKind::Decide))
 }
 
@@ -294,5 +274,5 @@ fn has_next(state: &Steward) -> bool {
         .as_ref()
         .is_some_and(|result| result.outcome == "succeeded");
     // Whoever was judged is not begun again.
-    is_chat(state) && done && state.flow.is_none() && state.steward_state.current().is_some()
+    state.is_chat() && done && state.flow.is_none() && state.steward_state.current().is_some()
 }

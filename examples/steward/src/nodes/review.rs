@@ -8,7 +8,7 @@ use crate::{
     action,
     form::Fields,
     service::Desk,
-    state::{Approval, Request, RequestKind, Steward, Update},
+    state::{Approval, Request, Steward, Update},
 };
 
 /// An answer to a card.
@@ -105,7 +105,7 @@ impl Reply {
             shown.is_some_and(|shown| shown.iter().any(|it| it.as_str() == Some(name)))
         };
         let brought = self.beside.iter().flat_map(|beside| &beside.attachments);
-        is_chat(state) && !brought.into_iter().all(is_shown)
+        state.is_chat() && !brought.into_iter().all(is_shown)
     }
 }
 
@@ -152,7 +152,7 @@ fn meant(state: &Steward, reply: &Reply) -> Vec<Update> {
             }
             Some(ShortAnswer::No | ShortAnswer::Cancel) => vec![Update::Declined],
             // An action that somebody requested as it is cannot be changed by words.
-            _ if !is_chat(state) => vec![Update::Declined],
+            _ if !state.is_chat() => vec![Update::Declined],
             _ => {
                 let beside = reply.beside.clone().map(|it| Update::Beside(Box::new(it)));
                 let said = Update::Said(words.to_owned());
@@ -160,11 +160,4 @@ fn meant(state: &Steward, reply: &Reply) -> Vec<Update> {
             }
         },
     }
-}
-
-fn is_chat(state: &Steward) -> bool {
-    state
-        .request
-        .as_ref()
-        .is_some_and(|request| request.kind == RequestKind::Chat)
 }

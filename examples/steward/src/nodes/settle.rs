@@ -47,36 +47,20 @@ pub(crate) fn result_of(actions: &Actions) -> Option<ActionResult> {
     })
 }
 
-/// What the action graph leaves behind, for the conversation around it.
-pub(crate) fn returned(inner: &Steward) -> Update {
-    Update::Returned(Box::new(Returned {
-        actions: inner.actions.clone(),
-        evidence: inner.evidence.clone(),
-        form: inner.steward_state.form.clone(),
-        result: inner.action_result.clone(),
-    }))
-}
-
 /// The plan after an action: what is done is done, in the same record as its receipt.
 pub(crate) async fn persist(cx: Context<Steward>) -> Vec<Update> {
     let state = cx.state();
-    let mut updates = vec![];
-    let result = state
-        .action_result
-        .clone()
-        .or_else(|| result_of(&state.actions));
-    if let (Some(result), None) = (&result, &state.action_result) {
-        let returned = Returned {
-            actions: state.actions.clone(),
-            evidence: state.evidence.clone(),
-            form: state.steward_state.form.clone(),
-            result: Some(result.clone()),
-        };
-        updates.push(Update::Returned(Box::new(returned)));
-    }
+    let result = state.action_result.clone();
+    let ended = || result_of(&state.actions);
+    let (result, returned) = match result {
+        Some(result) => (Some(result), None),
+        None => (
+            ended(),
+            ended().map(|result| Returned::of(state, Some(result))),
+        ),
+    };
     let task = result.as_ref().and_then(|result| settled(state, result));
-    updates.extend(task);
-    updates
+    returned.into_iter().chain(task).collect()
 }
 
 /// What becomes of the current task, if the action was about it.
@@ -90,7 +74,7 @@ fn settled(state: &Steward, result: &ActionResult) -> Option<Update> {
         state.steward_state.current()?,
         state.actions.request.as_ref()?,
     );
-    let about_it = match state.request.as_ref().map(|request| &request.kind) {
+    let about_it = match state.kind() {
         Some(RequestKind::Chat) => request.id.ends_with(&format!("/{}", task.task_id)),
         // A step that a page requests on its own ends the task that it is the last step of.
         Some(RequestKind::Execute { action, .. }) => {

@@ -104,6 +104,18 @@ pub struct Returned {
     pub(crate) result: Option<ActionResult>,
 }
 
+impl Returned {
+    /// What it leaves in this state, with what came of the action.
+    pub(crate) fn of(state: &Steward, result: Option<ActionResult>) -> Update {
+        Update::Returned(Box::new(Self {
+            actions: state.actions.clone(),
+            evidence: state.evidence.clone(),
+            form: state.steward_state.form.clone(),
+            result,
+        }))
+    }
+}
+
 pub(super) fn apply(state: &mut Steward, update: Update) {
     match update {
         Update::Requested(request) => requested(state, *request),
