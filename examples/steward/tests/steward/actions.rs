@@ -88,9 +88,8 @@ async fn stw_t5_an_unknown_action_is_rejected_and_nothing_is_called() {
         "",
     ] {
         let answer = stage
-            .execute(&format!("x{action}"), action, trip(), None)
-            .await
-            .unwrap();
+            .does(&format!("x{action}"), action, trip(), None)
+            .await;
         assert_eq!(answer["outcome"], "rejected", "{answer}");
         assert!(
             answer["message"]
@@ -117,10 +116,7 @@ async fn stw_t6_a_missing_field_blocks() {
             json!({ "reimbursement": "R-1" }),
         ),
     ] {
-        let answer = stage
-            .execute(action, action, arguments, None)
-            .await
-            .unwrap();
+        let answer = stage.does(action, action, arguments, None).await;
         assert_eq!(answer["outcome"], "blocked", "{answer}");
         assert!(
             answer["message"]
@@ -130,14 +126,13 @@ async fn stw_t6_a_missing_field_blocks() {
         );
     }
     let validated = stage
-        .execute(
+        .does(
             "v",
             "validate_required_fields",
             of("application", &part),
             None,
         )
-        .await
-        .unwrap();
+        .await;
     assert_eq!(validated["missing_fields"], json!(["transport"]));
     assert_eq!(stage.tried(), 0);
 }
@@ -159,14 +154,13 @@ async fn what_does_not_fit_is_named_with_what_is_allowed() {
     }
     for (nth, (arguments, allowed)) in cases.into_iter().enumerate() {
         let answer = stage
-            .execute(
+            .does(
                 &format!("w{nth}"),
                 "save_application_draft",
                 arguments,
                 None,
             )
-            .await
-            .unwrap();
+            .await;
         assert_eq!(answer["outcome"], "blocked");
         assert!(
             answer["message"]
@@ -181,16 +175,14 @@ async fn what_does_not_fit_is_named_with_what_is_allowed() {
 async fn stw_t7_without_a_confirmation_it_waits_and_nothing_is_written() {
     let stage = Stage::new().await;
     let waits = stage
-        .execute("d1", "save_application_draft", trip(), None)
-        .await
-        .unwrap();
+        .does("d1", "save_application_draft", trip(), None)
+        .await;
     assert_eq!(waits["outcome"], "needs_confirmation", "{waits}");
     assert_eq!(stage.tried(), 0);
     // The same name goes on when a person has agreed.
     let done = stage
-        .execute("d1", "save_application_draft", trip(), agreed(&waits))
-        .await
-        .unwrap();
+        .does("d1", "save_application_draft", trip(), agreed(&waits))
+        .await;
     assert_eq!(
         (&done["outcome"], &done["action_result"]["data"]["document"]),
         (&json!("succeeded"), &json!("A-1"))
@@ -201,10 +193,7 @@ async fn stw_t7_without_a_confirmation_it_waits_and_nothing_is_written() {
 #[tokio::test]
 async fn stw_t8_without_a_passed_precheck_nothing_is_handed_in() {
     let stage = Stage::new().await;
-    let answer = stage
-        .execute("s1", "submit_application", trip(), None)
-        .await
-        .unwrap();
+    let answer = stage.does("s1", "submit_application", trip(), None).await;
     assert_eq!(answer["outcome"], "blocked", "{answer}");
     assert!(
         answer["message"]
@@ -221,15 +210,7 @@ async fn stw_t8_without_a_passed_precheck_nothing_is_handed_in() {
 #[tokio::test]
 async fn stw_27_a_page_prechecks_and_then_submits() {
     let stage = Stage::new().await;
-    let checked = stage
-        .execute(
-            "p1",
-            "run_duplicate_precheck",
-            of("application", &trip()),
-            None,
-        )
-        .await
-        .unwrap();
+    let checked = stage.precheck("p1", &trip()).await;
     assert_eq!(checked["outcome"], "succeeded", "{checked}");
     let found = checked["action_result"]["data"]["precheck_ref"]
         .as_str()
@@ -283,15 +264,7 @@ async fn stw_c6_what_a_client_says_of_a_precheck_is_only_a_reference() {
     // A finding about other content is none about this.
     let mut other = trip();
     other["destination"] = json!("北京");
-    let checked = stage
-        .execute(
-            "p1",
-            "run_duplicate_precheck",
-            of("application", &other),
-            None,
-        )
-        .await
-        .unwrap();
+    let checked = stage.precheck("p1", &other).await;
     let found = checked["action_result"]["data"]["precheck_ref"]
         .as_str()
         .unwrap();
@@ -301,10 +274,7 @@ async fn stw_c6_what_a_client_says_of_a_precheck_is_only_a_reference() {
         .await
         .unwrap();
     assert_eq!(answer["outcome"], "blocked", "{answer}");
-    let unnamed = stage
-        .execute("f3", "submit_application", trip(), None)
-        .await
-        .unwrap();
+    let unnamed = stage.does("f3", "submit_application", trip(), None).await;
     assert_eq!((&unnamed["outcome"], stage.tried()), (&json!("blocked"), 0));
 }
 
@@ -312,41 +282,18 @@ async fn stw_c6_what_a_client_says_of_a_precheck_is_only_a_reference() {
 async fn stw_c6_a_precheck_expires_also_while_a_person_thinks() {
     use std::sync::atomic::Ordering;
     let stage = Stage::new().await;
-    stage
-        .execute(
-            "p1",
-            "run_duplicate_precheck",
-            of("application", &trip()),
-            None,
-        )
-        .await
-        .unwrap();
+    stage.precheck("p1", &trip()).await;
     stage.now.fetch_add(11 * 60_000, Ordering::SeqCst);
-    let late = stage
-        .execute("s1", "submit_application", trip(), None)
-        .await
-        .unwrap();
+    let late = stage.does("s1", "submit_application", trip(), None).await;
     assert_eq!(late["outcome"], "blocked", "{late}");
 
-    stage
-        .execute(
-            "p2",
-            "run_duplicate_precheck",
-            of("application", &trip()),
-            None,
-        )
-        .await
-        .unwrap();
-    let waits = stage
-        .execute("s2", "submit_application", trip(), None)
-        .await
-        .unwrap();
+    stage.precheck("p2", &trip()).await;
+    let waits = stage.does("s2", "submit_application", trip(), None).await;
     assert_eq!(waits["outcome"], "needs_confirmation");
     stage.now.fetch_add(11 * 60_000, Ordering::SeqCst);
     let late = stage
-        .execute("s2", "submit_application", trip(), agreed(&waits))
-        .await
-        .unwrap();
+        .does("s2", "submit_application", trip(), agreed(&waits))
+        .await;
     assert_eq!(late["outcome"], "blocked", "{late}");
     assert!(
         late["message"]
@@ -362,15 +309,7 @@ async fn stw_24_duplicates_block_and_overtake_an_older_finding() {
     let stage = Stage::new().await;
     stage.chat(TRIP).await;
     stage.press(Reply::approve()).await;
-    let checked = stage
-        .execute(
-            "p1",
-            "run_duplicate_precheck",
-            of("application", &trip()),
-            None,
-        )
-        .await
-        .unwrap();
+    let checked = stage.precheck("p1", &trip()).await;
     assert_eq!(
         (
             &checked["outcome"],
@@ -378,10 +317,7 @@ async fn stw_24_duplicates_block_and_overtake_an_older_finding() {
         ),
         (&json!("blocked"), &json!(false))
     );
-    let submitted = stage
-        .execute("s1", "submit_application", trip(), None)
-        .await
-        .unwrap();
+    let submitted = stage.does("s1", "submit_application", trip(), None).await;
     assert_eq!(submitted["outcome"], "blocked", "{submitted}");
     assert!(
         submitted["message"]
@@ -396,24 +332,20 @@ async fn stw_24_duplicates_block_and_overtake_an_older_finding() {
 async fn stw_t9_25_a_repeat_replays_and_other_arguments_are_an_error() {
     let stage = Stage::new().await;
     let waits = stage
-        .execute("d1", "save_application_draft", trip(), None)
-        .await
-        .unwrap();
+        .does("d1", "save_application_draft", trip(), None)
+        .await;
     // A double click while it waits asks the same question, not another one.
     let again = stage
-        .execute("d1", "save_application_draft", trip(), None)
-        .await
-        .unwrap();
+        .does("d1", "save_application_draft", trip(), None)
+        .await;
     assert_eq!(again["pending_interrupt"], waits["pending_interrupt"]);
     let done = stage
-        .execute("d1", "save_application_draft", trip(), agreed(&waits))
-        .await
-        .unwrap();
+        .does("d1", "save_application_draft", trip(), agreed(&waits))
+        .await;
     for said in [None, agreed(&waits)] {
         let repeated = stage
-            .execute("d1", "save_application_draft", trip(), said)
-            .await
-            .unwrap();
+            .does("d1", "save_application_draft", trip(), said)
+            .await;
         assert_eq!(repeated, done);
     }
     let mut other = trip();
@@ -433,27 +365,23 @@ async fn stw_t9_25_a_repeat_replays_and_other_arguments_are_an_error() {
 async fn stw_c4_what_was_declined_stays_so_under_its_name() {
     let stage = Stage::new().await;
     let waits = stage
-        .execute("d1", "save_application_draft", trip(), None)
-        .await
-        .unwrap();
+        .does("d1", "save_application_draft", trip(), None)
+        .await;
     let said = Confirmation {
         approved: false,
         ..agreed(&waits).unwrap()
     };
     let declined = stage
-        .execute("d1", "save_application_draft", trip(), Some(said))
-        .await
-        .unwrap();
+        .does("d1", "save_application_draft", trip(), Some(said))
+        .await;
     assert_eq!(declined["outcome"], "cancelled", "{declined}");
     let again = stage
-        .execute("d1", "save_application_draft", trip(), agreed(&waits))
-        .await
-        .unwrap();
+        .does("d1", "save_application_draft", trip(), agreed(&waits))
+        .await;
     assert_eq!(again, declined);
     let new = stage
-        .execute("d2", "save_application_draft", trip(), None)
-        .await
-        .unwrap();
+        .does("d2", "save_application_draft", trip(), None)
+        .await;
     assert_eq!(
         (&new["outcome"], stage.tried()),
         (&json!("needs_confirmation"), 0)
@@ -474,9 +402,8 @@ async fn forged_confirmations_confirm_nothing() {
         .await;
     assert!(matches!(early, Err(ClerkError::Run(_))), "{early:?}");
     let waits = stage
-        .execute("d1", "save_application_draft", trip(), None)
-        .await
-        .unwrap();
+        .does("d1", "save_application_draft", trip(), None)
+        .await;
     let digest = Confirmation {
         digest: "0".into(),
         ..agreed(&waits).unwrap()
@@ -506,9 +433,8 @@ async fn stw_t11_26_after_a_reload_the_action_still_waits() {
 async fn another_action_has_to_wait_for_the_one_that_waits() {
     let stage = Stage::new().await;
     stage
-        .execute("d1", "save_application_draft", trip(), None)
-        .await
-        .unwrap();
+        .does("d1", "save_application_draft", trip(), None)
+        .await;
     let other = stage
         .execute("d2", "create_reimbursement_draft", claim(), None)
         .await;

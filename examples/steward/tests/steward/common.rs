@@ -22,6 +22,7 @@ use steward::{
     ledger::{self, Documents, Ledger, LedgerError, Receipt, Write},
     state::{Request, RequestKind, Runtime, Steward, Update},
 };
+use tokio::sync::Notify;
 
 pub(crate) type Tested = Result<(), BoxError>;
 
@@ -48,6 +49,9 @@ pub(crate) struct Books {
     pub(crate) tried: Arc<Mutex<Vec<(String, Write, i64)>>>,
     pub(crate) lose: Arc<AtomicI64>,
     pub(crate) panics: Arc<AtomicI64>,
+    /// At which step from now the process dies, and that it has.
+    pub(crate) dies: Arc<AtomicI64>,
+    pub(crate) died: Arc<Notify>,
     /// How many look-ups never come back.
     pub(crate) hangs: Arc<AtomicI64>,
     pub(crate) now: Arc<AtomicI64>,
@@ -60,7 +64,10 @@ impl Ledger for Books {
         if takes(&self.hangs) {
             std::future::pending::<()>().await;
         }
-        self.tables.documents(employee).await
+        self.step().await;
+        let documents = self.tables.documents(employee).await;
+        self.step().await;
+        documents
     }
 
     async fn write(&self, key: &str, write: &Write) -> Result<Receipt, LedgerError> {
@@ -73,7 +80,9 @@ impl Ledger for Books {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(this);
+        self.step().await;
         let receipt = self.tables.write(key, write).await?;
+        self.step().await;
         if takes(&self.lose) {
             return Err(LedgerError::Unavailable("the answer was lost".into()));
         }
@@ -81,10 +90,23 @@ impl Ledger for Books {
     }
 }
 
+impl Books {
+    /// Where the process may die: nothing that comes behind it happens.
+    async fn step(&self) {
+        if count_down(&self.dies) == Ok(1) {
+            self.died.notify_one();
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
 fn takes(left: &AtomicI64) -> bool {
+    count_down(left).is_ok()
+}
+
+fn count_down(left: &AtomicI64) -> Result<i64, i64> {
     let step = |left| (left > 0).then(|| left - 1);
     left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, step)
-        .is_ok()
 }
 
 /// Something that is said, on a day that never changes.
@@ -122,11 +144,15 @@ impl Stage {
             tried: Arc::default(),
             lose: Arc::default(),
             panics: Arc::default(),
+            dies: Arc::default(),
+            died: Arc::default(),
             hangs: Arc::default(),
             now: Arc::new(AtomicI64::new(1_772_000_000_000)),
         };
         let model = model.map(|model| Arc::new(model) as Arc<dyn ChatModel>);
-        Self::over(books, Arc::new(MemoryLog::default()), model, runtime)
+        let now = books.now.clone();
+        let log = MemoryLog::with_clock(move || now.load(Ordering::SeqCst));
+        Self::over(books, Arc::new(log), model, runtime)
     }
 
     fn over(
@@ -186,6 +212,23 @@ impl Stage {
         let request = wants(trace, action, &arguments);
         self.clerk
             .execute(self.clerk.runtime(), &thread(), request, said)
+            .await
+    }
+
+    /// The same, where nothing keeps it from being carried out.
+    pub(crate) async fn does(
+        &self,
+        trace: &str,
+        action: &str,
+        arguments: Value,
+        said: Option<Confirmation>,
+    ) -> Value {
+        self.execute(trace, action, arguments, said).await.unwrap()
+    }
+
+    pub(crate) async fn precheck(&self, trace: &str, application: &Value) -> Value {
+        let arguments = of("application", application);
+        self.does(trace, "run_duplicate_precheck", arguments, None)
             .await
     }
 

@@ -21,7 +21,7 @@ use steward::{
     state::{Request, RequestKind, Steward},
 };
 
-use crate::common::{CLAIM, TODAY, TRIP, call, requested, trip};
+use crate::common::{CLAIM, TRIP, asked, call, of, requested, trip, wants};
 
 /// Tables in a world that remembers what was done to it.
 struct Worldly(World);
@@ -66,26 +66,32 @@ impl ChatModel for Steady {
 
 type Wire = fn(&Deps) -> Result<Graph<Steward>, BoxError>;
 
-fn simulation(wire: Wire, model: Option<Steady>, message: &'static str) -> CrashSim<Steward> {
-    CrashSim::new(move |world| {
+fn simulation(
+    wire: Wire,
+    model: Option<Steady>,
+    runs: impl IntoIterator<Item = Request>,
+) -> CrashSim<Steward> {
+    let simulation = CrashSim::new(move |world| {
         let model = model
             .clone()
             .map(|model| Arc::new(model) as Arc<dyn ChatModel>);
         let deps = Deps::new(Arc::new(Worldly(world.clone())), model).map_err(BoxError::from)?;
         wire(&deps.clock(|| 1_772_000_000_000))
-    })
-    .input(move || {
-        requested(
-            Request::new(RequestKind::Chat, "c1", "ann")
-                .on(TODAY)
-                .message(message)
-                .trace("r1"),
-        )
-    })
-    .answer(|asked| (asked.question.prompt["type"] == "confirm").then(|| json!(Reply::approve())))
-    // How long a model took is measured anew each time.
-    .compare(|state| json!([state.steward_state, state.action_result, state.actions.end]))
-    .random(8)
+    });
+    let simulation = runs.into_iter().fold(simulation, |simulation, request| {
+        simulation.input(move || requested(request.clone()))
+    });
+    simulation
+        .answer(|asked| {
+            (asked.question.prompt["type"] == "confirm").then(|| json!(Reply::approve()))
+        })
+        // How long a model took is measured anew each time.
+        .compare(|state| json!([state.steward_state, state.action_result, state.actions.end]))
+        .random(8)
+}
+
+fn chat(message: &str) -> [Request; 1] {
+    [asked(RequestKind::Chat, message).trace("r1")]
 }
 
 #[expect(deprecated, reason = "it is compared with what replaces it")]
@@ -95,7 +101,7 @@ fn legacy(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
 
 #[tokio::test]
 async fn stw_t10_k24_a_trip_is_handed_in_once_wherever_it_dies() -> Result<(), Failure> {
-    let report = simulation(graph::target, None, TRIP)
+    let report = simulation(graph::target, None, chat(TRIP))
         .durability([Durability::Strict])
         .run()
         .await?;
@@ -104,9 +110,23 @@ async fn stw_t10_k24_a_trip_is_handed_in_once_wherever_it_dies() -> Result<(), F
     Ok(())
 }
 
+/// The page's way: one run checks, and another one submits what was checked.
+#[tokio::test]
+async fn stw_t10_k24_27_a_precheck_and_its_submit_wherever_they_die() -> Result<(), Failure> {
+    let checks = wants("p1", "run_duplicate_precheck", &of("application", &trip()));
+    let submits = wants("s1", "submit_application", &trip());
+    let report = simulation(graph::target, None, [checks, submits])
+        .durability([Durability::Strict])
+        .random(0)
+        .run()
+        .await?;
+    assert!(report.faults.contains_key(&Fault::DiesAfter), "{report}");
+    Ok(())
+}
+
 #[tokio::test]
 async fn k24_a_model_a_trip_and_a_crash() -> Result<(), Failure> {
-    let report = simulation(graph::target, Some(Steady), TRIP)
+    let report = simulation(graph::target, Some(Steady), chat(TRIP))
         .singles(false)
         .run()
         .await?;
@@ -117,7 +137,10 @@ async fn k24_a_model_a_trip_and_a_crash() -> Result<(), Failure> {
 
 #[tokio::test]
 async fn k24_a_claim_is_kept_once_on_the_legacy_path_too() -> Result<(), Failure> {
-    let report = simulation(legacy, None, CLAIM).singles(false).run().await?;
+    let report = simulation(legacy, None, chat(CLAIM))
+        .singles(false)
+        .run()
+        .await?;
     // Without a fault and with eight choices of them, for each durability.
     assert_eq!(report.cases, 3 * (1 + 8), "{report}");
     Ok(())

@@ -34,6 +34,7 @@ impl Wire {
         let request = Request::builder()
             .method(method)
             .uri(path)
+            .header("accept", "text/event-stream")
             .header("content-type", "application/json");
         let request = request.body(Body::from(body.to_string())).unwrap();
         let response = self.0.clone().oneshot(request).await.unwrap();
@@ -224,13 +225,8 @@ async fn what_cannot_be_served_is_told_with_what_is_allowed() {
 async fn stw_w3_the_page_resumes_what_waits_by_its_button() {
     let (wire, stage) = Wire::new().await;
     let body = json!({ "text": TRIP, "extra": { "base_date": TODAY } });
-    let request = Request::post("/threads/c1/runs")
-        .header("content-type", "application/json")
-        .header("accept", "text/event-stream");
-    let request = request.body(Body::from(body.to_string())).unwrap();
-    let response = wire.0.clone().oneshot(request).await.unwrap();
-    let told = to_bytes(response.into_body(), 1 << 20).await.unwrap();
-    assert!(String::from_utf8_lossy(&told).contains("waiting_for_confirmation"));
+    let (_, told) = wire.send("POST", "/threads/c1/runs", &body).await;
+    assert!(told.contains("waiting_for_confirmation"));
     // The page is loaded anew, and finds the card.
     let (_, view) = wire.send("GET", "/threads/c1", &json!({})).await;
     let view: Value = serde_json::from_str(&view).unwrap();
@@ -242,53 +238,61 @@ async fn stw_w3_the_page_resumes_what_waits_by_its_button() {
     let id = asked["id"].as_str().unwrap();
     let answer =
         json!({ "answers": { id: { "action": "approve" } }, "digests": { id: asked["digest"] } });
-    let request = Request::post("/threads/c1/resume")
-        .header("content-type", "application/json")
-        .header("accept", "text/event-stream");
-    let response = wire
-        .0
-        .clone()
-        .oneshot(request.body(Body::from(answer.to_string())).unwrap())
-        .await
-        .unwrap();
-    to_bytes(response.into_body(), 1 << 20).await.unwrap();
+    wire.send("POST", "/threads/c1/resume", &answer).await;
     let documents = stage.books.tables.documents("me").await.unwrap();
     assert_eq!(documents.applications.len(), 1);
     let (_, script) = wire.send("GET", "/agent.js", &json!({})).await;
     assert!(script.contains("panels"));
 }
 
-#[tokio::test]
-async fn conversations_of_one_tenant_do_not_exist_for_another() {
-    let stage = Stage::new().await;
-    let who = |request: &Parts| {
-        let name = request
-            .headers
-            .get("x-who")
-            .and_then(|name| name.to_str().ok());
-        let name = name.ok_or_else(|| Denied::unauthorized("say who you are"))?;
-        Ok(Caller::new(
-            Tenant::new(name).map_err(|error| Denied::forbidden(error.to_string()))?,
-        ))
-    };
-    let routes = AgentRoutes::new(Served(stage.clerk.clone()))
-        .authenticate(who)
-        .beside(http::routes(stage.clerk.clone()));
-    let served = routes.router();
-    let ask = async |who: Option<&str>, message: &str| {
-        let request = Request::post("/steward/plans").header("content-type", "application/json");
-        let request = who
-            .into_iter()
-            .fold(request, |request, who| request.header("x-who", who));
-        let body = json!({ "conversation_id": "c1", "message": message, "base_date": TODAY });
-        let response = served
-            .clone()
-            .oneshot(request.body(Body::from(body.to_string())).unwrap())
-            .await
-            .unwrap();
+/// Whoever names themselves in a header: `firm/ann`.
+fn by_name(request: &Parts) -> Result<Caller, Denied> {
+    let name = request.headers.get("x-who");
+    let name = name.and_then(|name| name.to_str().ok());
+    let name = name.ok_or_else(|| Denied::unauthorized("say who you are"))?;
+    let (tenant, user) = name.split_once('/').unwrap_or((name, ""));
+    let tenant = Tenant::new(tenant).map_err(|error| Denied::forbidden(error.to_string()))?;
+    let caller = Caller::new(tenant);
+    Ok(if user.is_empty() {
+        caller
+    } else {
+        caller.user(user)
+    })
+}
+
+/// An office in which everybody says who they are.
+struct Office(Router, Stage);
+
+impl Office {
+    async fn new() -> Self {
+        let stage = Stage::new().await;
+        let routes = AgentRoutes::new(Served(stage.clerk.clone()))
+            .authenticate(by_name)
+            .beside(http::routes(stage.clerk.clone()));
+        Self(routes.router(), stage)
+    }
+
+    async fn ask(&self, who: Option<&str>, path: &str, body: &Value) -> (StatusCode, Value) {
+        let request = Request::post(path)
+            .header("accept", "text/event-stream")
+            .header("content-type", "application/json");
+        let named = who.into_iter();
+        let request = named.fold(request, |request, who| request.header("x-who", who));
+        let request = request.body(Body::from(body.to_string())).unwrap();
+        let response = self.0.clone().oneshot(request).await.unwrap();
         let status = response.status();
         let bytes = to_bytes(response.into_body(), 1 << 20).await.unwrap();
-        (status, serde_json::from_slice::<Value>(&bytes).unwrap())
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        (status, serde_json::from_str(&text).unwrap_or(json!(text)))
+    }
+}
+
+#[tokio::test]
+async fn conversations_of_one_tenant_do_not_exist_for_another() {
+    let office = Office::new().await;
+    let ask = async |who: Option<&str>, message: &str| {
+        let body = json!({ "conversation_id": "c1", "message": message, "base_date": TODAY });
+        office.ask(who, "/steward/plans", &body).await
     };
     assert_eq!(ask(None, TRIP).await.0, StatusCode::UNAUTHORIZED);
     ask(Some("ann"), TRIP).await;
@@ -298,4 +302,119 @@ async fn conversations_of_one_tenant_do_not_exist_for_another() {
         Some(1),
         "{other}"
     );
+    // A name is one person's within a tenant, and somebody else's in another.
+    let draft = json!({
+        "conversation_id": "c2", "client_trace_id": "d1", "action": "save_application_draft",
+        "arguments": trip(),
+    });
+    let (_, waits) = office
+        .ask(Some("firm/ann"), "/steward/actions/execute", &draft)
+        .await;
+    let pending = &waits["pending_interrupt"];
+    let mut agreed = draft;
+    agreed["confirmation"] = json!({ "interrupt_id": pending["id"], "digest": pending["digest"] });
+    office
+        .ask(Some("firm/ann"), "/steward/actions/execute", &agreed)
+        .await;
+    let tables = &office.1.books.tables;
+    let count = async |who| tables.documents(who).await.unwrap().applications.len();
+    assert_eq!(
+        [
+            count("firm/ann").await,
+            count("other/ann").await,
+            count("ann").await
+        ],
+        [1, 0, 0]
+    );
+}
+
+/// A colleague may look into the conversation, and answers nothing in it, by whatever door.
+#[tokio::test]
+async fn stw_16_only_whose_documents_they_are_agrees() -> Tested {
+    let office = Office::new().await;
+    let (ann, bob) = (Some("firm/ann"), Some("firm/bob"));
+    let body = json!({ "text": TRIP, "extra": { "base_date": TODAY } });
+    office.ask(ann, "/threads/c1/runs", &body).await;
+    let seen = office.ask(bob, "/threads/c1/recover", &json!({})).await;
+    assert_ne!(seen.0, StatusCode::FORBIDDEN, "{seen:?}");
+
+    let thread = fugato::ThreadId::new("firm/c1")?;
+    let card = async || match office.1.clerk.runner().standing(&thread).await {
+        Ok(fugato::graph::Standing::Waiting(open)) => open.into_iter().next(),
+        _ => None,
+    };
+    let asked = card().await.ok_or("a card is open")?;
+    let (id, digest) = (asked.id.as_str(), asked.question.digest.clone());
+    let yes = json!({ "action": "approve" });
+    let confirmation = json!({ "interrupt_id": id, "digest": digest });
+    let resume = json!({ "answers": { id: yes }, "digests": { id: digest } });
+    let bare = json!({ "answers": { id: yes } });
+    let execute = json!({
+        "conversation_id": "c1", "client_trace_id": "s1", "action": "submit_application",
+        "arguments": trip(), "confirmation": confirmation,
+    });
+    let words = json!({ "conversation_id": "c1", "message": "好的" });
+    let named = json!({ "thread": "c1", "answers": { id: yes }, "digests": { id: digest } });
+    for (path, body) in [
+        ("/threads/c1/resume", &resume),
+        ("/threads/c1/resume", &bare),
+        ("/sse/react", &named),
+        ("/steward/actions/execute", &execute),
+        ("/steward/plans", &words),
+        ("/steward/runtime-decisions", &words),
+    ] {
+        let (status, refused) = office.ask(bob, path, body).await;
+        let kind = &refused["error"]["type"];
+        assert_eq!(
+            (status, kind),
+            (StatusCode::FORBIDDEN, &json!("forbidden")),
+            "{path}: {refused}"
+        );
+    }
+    let streamed = json!({ "conversation_id": "c1", "message": "好的" });
+    let (_, told) = office.ask(bob, "/steward/plans/stream", &streamed).await;
+    assert!(
+        told.as_str()
+            .is_some_and(|told| told.contains("\"forbidden\"")),
+        "{told}"
+    );
+    assert_eq!((card().await, office.1.tried()), (Some(asked.clone()), 0));
+
+    let (status, told) = office.ask(ann, "/threads/c1/resume", &resume).await;
+    assert_eq!((status, office.1.tried()), (StatusCode::OK, 1), "{told}");
+    Ok(())
+}
+
+/// What was said is told from the log, with the card between the words.
+#[tokio::test]
+async fn a_conversation_that_is_opened_again_shows_what_was_said_in_its_order() -> Tested {
+    let (wire, stage) = Wire::new().await;
+    let say = async |text: &str| {
+        let body = json!({ "text": text, "extra": { "base_date": TODAY } });
+        wire.send("POST", "/threads/c1/runs", &body).await
+    };
+    say(TRIP).await;
+    let asked = stage.pending().await.ok_or("a card is open")?;
+    let id = asked.id.as_str();
+    let said = json!({ "action": "say", "text": "预算1500元" });
+    let answer = json!({ "answers": { id: said }, "digests": { id: asked.question.digest } });
+    wire.send("POST", "/threads/c1/resume", &answer).await;
+    let (_, view) = wire.send("GET", "/threads/c1", &json!({})).await;
+    let view: Value = serde_json::from_str(&view)?;
+    let told = view["timeline"].as_array().ok_or("a timeline")?;
+    let shown = ["user_text", "assistant_text", "confirm_request"];
+    let told = told
+        .iter()
+        .filter(|item| shown.contains(&item["kind"].as_str().unwrap_or("")));
+    let told: Vec<_> = told.map(|item| (&item["kind"], &item["text"])).collect();
+    let (card, none) = (json!("confirm_request"), Value::Null);
+    let words = json!("user_text");
+    let expected = [
+        (&words, &json!(TRIP)),
+        (&card, &none),
+        (&words, &json!("预算1500元")),
+        (&card, &none),
+    ];
+    assert_eq!(told, expected, "{view}");
+    Ok(())
 }

@@ -8,7 +8,7 @@ use steward::{
     state::{RequestKind, Runtime},
 };
 
-use crate::common::{CLAIM, Stage, TRIP, Tested, agreed, asked, call, of, thread, trip};
+use crate::common::{CLAIM, Stage, TRIP, Tested, agreed, asked, call, thread, trip};
 
 #[test]
 fn stw_7_the_switch_has_three_words() -> Tested {
@@ -213,19 +213,8 @@ async fn stw_t12_a_graph_that_breaks_is_stood_in_for_and_the_reason_is_kept() {
 #[tokio::test]
 async fn stw_t12_t10_after_a_write_whose_answer_was_lost_nothing_is_written_twice() {
     let stage = Stage::new().await;
-    stage
-        .execute(
-            "p1",
-            "run_duplicate_precheck",
-            of("application", &trip()),
-            None,
-        )
-        .await
-        .unwrap();
-    let waits = stage
-        .execute("s1", "submit_application", trip(), None)
-        .await
-        .unwrap();
+    stage.precheck("p1", &trip()).await;
+    let waits = stage.does("s1", "submit_application", trip(), None).await;
     // All tries of the graph lose the answer, and the legacy path asks again.
     stage.books.lose.store(3, Ordering::SeqCst);
     let asks = stage
