@@ -193,8 +193,8 @@ mod tests {
     #[tokio::test]
     async fn what_is_decided_is_written_whole_or_not_at_all() -> Result<(), Error> {
         let tables = SqliteTables::in_memory()?;
-        let make = Statement::new("CREATE TABLE kept (n INTEGER UNIQUE, word TEXT)", []);
-        let made = |_| Ok::<_, Error>((vec![make], ()));
+        let table = Statement::new("CREATE TABLE kept (n INTEGER UNIQUE, word TEXT)", []);
+        let made = |_| Ok::<_, Error>((vec![table], ()));
         tables.write(vec![], vec![], made).await??;
         let all = || vec![Statement::new("SELECT n, word FROM kept ORDER BY n", [])];
         let insert = |n: i64, word: Cell| {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     clerk::{Clerk, ClerkError},
-    form::Fields,
+    form::{Fields, day},
     nodes::Reply,
     state::{Request, RequestKind, Steward, Update},
 };
@@ -58,6 +58,10 @@ impl fugato::axum::Agent for Served {
                  base_date (a day), attachments (names of files) and context (fields of a form)"
             ))
         })?;
+        if !extra.base_date.is_empty() && day(&extra.base_date).is_none() {
+            let why = "base_date must be a day such as 2026-03-02";
+            return Err(Unusable::new(why));
+        }
         let mut request =
             Request::new(RequestKind::Chat, "", &employee(&said.caller)).message(said.text);
         (request.lang, request.base_date) = (extra.lang, extra.base_date);

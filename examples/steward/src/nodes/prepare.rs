@@ -8,7 +8,7 @@ use fugato::{
 use crate::{
     action::{self, WHITELIST},
     deps::Deps,
-    form::Fields,
+    form::{Fields, day},
     state::{Request, RequestKind, Runtime, Steward, Update},
 };
 
@@ -38,7 +38,10 @@ impl Node<Steward> for Prepare {
         let mut updates = vec![Update::Prepared {
             message: cleaned(&request.message),
             client_trace_id: named(&request.client_trace_id, || format!("run-{}", cx.run().0)),
-            base_date: named(&request.base_date, || today(cx.now())),
+            base_date: match day(&request.base_date) {
+                Some(day) => day.to_string(),
+                None => today(cx.now()),
+            },
             runtime: self.runtime,
         }];
         if let RequestKind::Execute {

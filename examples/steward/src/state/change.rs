@@ -12,7 +12,10 @@ use super::{
     ActionResult, Approval, CallTrace, Flow, Intent, Request, Runtime, RuntimeDecision,
     SlotDecision, Source, Steward, Task, TaskStatus,
 };
-use crate::{form::Fields, nodes::Beside};
+use crate::{
+    form::{Fields, day},
+    nodes::Beside,
+};
 
 /// What can change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -229,7 +232,8 @@ fn heard(state: &mut Steward, trace: String) {
 
 /// What came with the words before is in their tasks.
 fn beside_words(state: &mut Steward, beside: Beside) {
-    if !beside.base_date.is_empty() {
+    // What is no day is not counted from.
+    if day(&beside.base_date).is_some() {
         state.base_date = beside.base_date;
     }
     if let Some(request) = &mut state.request {

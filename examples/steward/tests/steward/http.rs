@@ -195,6 +195,10 @@ async fn what_cannot_be_served_is_told_with_what_is_allowed() {
             "{answer}"
         );
     }
+    let body = json!({ "text": TRIP, "extra": { "base_date": "soon" } });
+    let (status, refused) = wire.send("POST", "/threads/c1/runs", &body).await;
+    assert_eq!(status.as_u16(), 422, "{refused}");
+    assert!(refused.contains("2026-03-02"), "{refused}");
     wire.post("actions/execute", execute(trip())).await;
     let mut other = trip();
     other["destination"] = json!("北京");
