@@ -85,13 +85,17 @@ export async function newcomer({ scheduler, folder, browser, pictures, step }) {
     await page.screenshot({ path: join(pictures, 'restored.png') });
     step('a reload shows everything as it was, and the card what was placed');
 
-    // What the model was asked stands beside the log.
+    // What the model was asked, and what it answered, stands beside the log.
     await page.getByRole('tab', { name: 'At work' }).click();
     await page.locator('.entries button', { hasText: 'stepped decide#1' }).first().click();
-    await page.locator('details.asked summary').first().click();
-    await page.locator('details.asked pre', { hasText: 'Place chapter one' }).first().waitFor();
+    const call = page.locator('#side details.call');
+    await call.locator('summary').click();
+    const kept = async (part) => call.locator(`pre[data-part=${part}]`).innerText();
+    assert.match(await kept('prompt'), /Place chapter one/);
+    assert.deepEqual(JSON.parse(await kept('answer')), place(5, 3));
+    await page.screenshot({ path: join(pictures, 'asked.png') });
     await page.getByRole('tab', { name: 'Week' }).click();
-    step('the inspector shows what the model was asked');
+    step('the inspector shows what the model was asked and what it answered');
 
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export' }).click()]);
     const to = join(pictures, 'schedule.ics');

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 
+import { launch } from './browser.mjs';
 import { newcomer } from './newcomer.mjs';
 import { ended, serve } from './server.mjs';
 
@@ -15,10 +15,7 @@ const began = Date.now();
 const step = (what) => console.log(`${((Date.now() - began) / 1000).toFixed(1)} s  ${what}`);
 
 let server = await serve(scheduler, folder);
-const browser = await chromium.launch({
-  executablePath: browserPath,
-  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
-});
+const browser = await launch(browserPath);
 try {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, colorScheme: 'light', locale: 'en-GB' });
   const page = await context.newPage();

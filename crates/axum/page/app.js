@@ -28,6 +28,7 @@ function draw() {
     $('state').textContent = reading?.cut ? word('cut') : word(thread.status === 'failed' ? 'failed_thread' : thread.status);
     $('send').disabled = thread.busy;
     $('stop').hidden = !running;
+    $('typing').hidden = !running;
     again(thread.status);
     inspector.live(thread.live.values());
   });

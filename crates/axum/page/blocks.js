@@ -1,5 +1,6 @@
 // Drawing a conversation, block by block. A block that did not change is not touched.
 import { element, pretty } from './element.js';
+import { steps } from './thread.js';
 import { word } from './words.js';
 
 export class Blocks {
@@ -56,12 +57,17 @@ function text(block, before) {
   return drawn;
 }
 
+// What a step of a plan is called.
+const title = (step) => step.name || step.query || step.title || step.tool_name || word(step.type ?? 'step');
+
 // A line about something: the first of its fields that says something.
 function brief(data) {
   if (typeof data === 'string') return data;
-  if (Array.isArray(data?.steps)) return data.steps.map((step) => step.name || step.query || step.title || '').filter(Boolean).join(' → ');
+  if (data?.step) return title(data.step);
   if (Array.isArray(data?.results)) return String(data.results.length);
-  const said = data?.query ?? data?.note ?? data?.cause ?? data?.thought ?? data?.intent ?? data?.why ?? '';
+  const planned = steps(data);
+  if (planned.length) return planned.map(title).join(' → ');
+  const said = data?.query ?? data?.note ?? data?.cause ?? data?.thought ?? data?.intent ?? data?.why ?? (data?.outcome?.blocked ?? data?.outcome?.failed)?.why ?? '';
   return typeof said === 'string' ? said : '';
 }
 
@@ -97,15 +103,17 @@ const DRAW = {
   },
   // Something that happened, with everything that is known of it.
   note(block, before) {
-    return before ?? element('details', { class: 'block tool' },
+    const planned = steps(block.data);
+    return before ?? element('details', { class: 'block note', 'data-name': block.name },
       element('summary', {}, element('span', { class: 'what' }, word(block.name)), element('span', { class: 'how' }, brief(block.data))),
-      element('div', {}, element('pre', {}, pretty(block.data))));
+      element('div', {}, planned.length ? element('ol', { class: 'planned' }, planned.map((step) => element('li', {}, title(step)))) : null,
+        element('pre', {}, pretty(block.data))));
   },
   // A question that was settled, folded to a line.
   asked(block, before) {
     if (before) return before;
     return element('details', { class: 'block asked', 'data-asked': block.asked },
-      element('summary', {}, element('span', { class: 'what' }, block.title), element('span', { class: 'how' }),
+      element('summary', {}, element('span', { class: 'what' }, block.title ?? word('asked')), element('span', { class: 'how' }, block.title === null ? block.text : ''),
         element('span', { class: 'badge', 'data-status': block.state }, word(block.state))),
       element('pre', {}, block.text));
   },

@@ -1,5 +1,6 @@
 // Open questions, each a card that is answered once.
 import { element } from './element.js';
+import { spoken } from './thread.js';
 import { word } from './words.js';
 
 export class Cards {
@@ -51,9 +52,8 @@ export class Cards {
     }, word('close'));
     const title = `question-${asked.id}`;
     const card = element('article', { class: 'question', 'data-id': asked.id, 'aria-labelledby': title },
-      element('header', {}, element('h2', { id: title }, prompt.title ?? asked.key ?? ''), fold), body);
-    const text = prompt.summary ?? prompt.question ?? prompt.text ?? (typeof prompt === 'string' ? prompt : '');
-    body.append(element('p', {}, text), form(asked, send), wrong);
+      element('header', {}, element('h2', { id: title }, prompt.title ?? word('question')), fold), body);
+    body.append(element('p', {}, spoken(prompt)), form(asked, send), wrong);
     if (this.#thread.folded.has(asked.id)) {
       body.hidden = true;
       fold.textContent = word('open');

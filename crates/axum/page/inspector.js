@@ -59,7 +59,7 @@ export class Inspector {
     const previous = this.entries.findLast((it) => it.checkpoint);
     this.entries.push(entry);
     const [what, fact] = Object.entries(entry.fact ?? {})[0] ?? ['', {}];
-    const when = entry.at ? new Date(entry.at).toLocaleTimeString(lang()) : '';
+    const when = entry.at ? new Date(entry.at).toLocaleTimeString(lang(), { hour12: false }) : '';
     const button = element('button', {
       type: 'button', 'aria-pressed': 'false',
       onclick: () => this.look(entry, previous, button),
@@ -76,9 +76,10 @@ export class Inspector {
     const [before, after] = await Promise.all([previous ? state(previous.seq).catch(() => ({})) : {}, state(entry.seq).catch(() => null)]);
     this.detail.replaceChildren(
       element('h2', {}, word('at', entry.seq)),
-      ...asked(entry.fact).map(({ stage, attempts, usage, prompt, answer }) => element('details', { class: 'asked' },
+      ...asked(entry.fact).map(({ stage, attempts, usage, prompt, answer }) => element('details', { class: 'call' },
         element('summary', {}, [stage || word('model'), ...(attempts ?? []).map(chain), usage && `${usage.input} → ${usage.output}`].filter(Boolean).join(' · ')),
-        ...[prompt, answer].filter(Boolean).map((text) => element('pre', {}, text)))),
+        ...[['prompt', prompt], ['answer', answer]].filter(([, text]) => text)
+          .flatMap(([name, text]) => [element('h3', {}, word(name)), element('pre', { 'data-part': name }, text)]))),
       element('pre', {}, pretty(entry.fact)),
       element('h3', {}, word('changes')),
       after === null ? word('nothing') : table(differences(before, after)),

@@ -154,6 +154,38 @@ test('everything that an agent tells of itself is shown, and nothing twice', () 
   ]);
 });
 
+test('what was told is shown the same as it comes and after a reload', () => {
+  const seen = ({ blocks }) => blocks.map(({ kind, text, name, status }) => [kind, text ?? name, status]);
+  const notes = [
+    ['thinking', { content: 'I look.' }], ['planning', { steps: [{ name: 'list_files' }] }], ['rag_query', { query: 'plan' }],
+    ['planning', { asked: 'plan' }], ['plan', { changes: [{ planned: { goal: '', steps: [{ title: 'buy', type: 'tool' }] } }] }],
+    ['step_start', { id: 's1', step: { title: 'buy', type: 'tool' } }], ['step_start', { id: 's2', step: { title: '', type: 'respond' } }],
+    ['step_complete', { id: 's1', outcome: { completed: { output: '', changed: true } } }],
+    ['step_complete', { id: 's2', outcome: { failed: { why: 'no camera' } } }],
+  ];
+  const live = new Thread();
+  live.said('find the plan');
+  let seq = 0;
+  const take = (ev) => { seq += 1; live.take({ ...ev, seq }); };
+  for (const [name, data] of notes) take({ kind: 'custom', name, data });
+  take({ kind: 'correction', message: 'no such tool' });
+  take({ kind: 'tool_call_proposed', call: 'c', name: 'take_photo', arguments: {} });
+  take({ kind: 'status', code: 'failed', summary: 'no model' });
+  take({ kind: 'run_failed', error: 'no model' });
+  const again = new Thread();
+  const timeline = [
+    { kind: 'user_text', text: 'find the plan' }, ...notes.map(([name, data]) => ({ kind: 'note', name, data })),
+    { kind: 'correction', message: 'no such tool' }, { kind: 'tool_call', call: 'c', name: 'take_photo', arguments: {} },
+    { kind: 'status', code: 'failed', summary: 'no model' }, { kind: 'status', code: 'failed', summary: 'no model' },
+  ];
+  again.load({ head: seq, status: 'failed', error: 'no model', title: null, interrupts: [], timeline });
+  assert.deepEqual(seen(again), seen(live));
+  assert.deepEqual(seen(live).map(([kind, what]) => [kind, what]), [
+    ['user', 'find the plan'], ['status', 'I look.'], ['note', 'planning'], ['note', 'rag_query'], ['note', 'plan'], ['note', 'step_start'],
+    ['note', 'step_complete'], ['correction', 'no such tool'], ['tool', 'take_photo'], ['error', 'no model'],
+  ]);
+});
+
 test('sch_125_a_switch_closes_reasoning_and_keeps_how_long_it_took', () => {
   const switches = [
     { kind: 'text_started', origin: at, block: 't' }, { kind: 'tool_started', call: 'c', name: 'find', preview: '' },
@@ -185,7 +217,7 @@ test('sch_125_a_tool_is_created_called_and_completed_or_blocked', () => {
     { kind: 'tool_call_delta', name: 'find', arguments: '{"d' }, { kind: 'tool_call_delta', name: 'find', arguments: 'ay":2}' },
     { kind: 'tool_call_proposed', seq: 1, name: 'find', arguments: { day: 2 } }, { kind: 'tool_started', name: 'find', preview: 'day=2' },
     { kind: 'tool_finished', seq: 2, name: 'find', status: 'ok', summary: 'free' }, { kind: 'tool_finished', seq: 3, name: 'find', status: 'blocked', summary: 'no' },
-  ]), ['created', 'created', 'created', 'called', 'completed', 'blocked']);
+  ]), ['created', 'created', 'proposed', 'called', 'completed', 'blocked']);
   assert.equal(thread.blocks.length, 1);
   assert.deepEqual(thread.blocks[0].arguments, { day: 2 });
   thread.take({ kind: 'tool_call_delta', call: 'd', origin: at, name: 'move', arguments: '{' });

@@ -41,8 +41,7 @@ export class Thread {
     const last = timeline.at(-1);
     if (last?.kind === 'confirm_request' && last.state === 'open' && view.status === 'waiting') this.ask(last);
     // The timeline tells of it too, unless the server is older.
-    const end = this.blocks.at(-1);
-    if (view.status === 'failed' && view.error && end?.kind !== 'error') this.add({ kind: 'error', text: view.error });
+    if (view.status === 'failed' && view.error && this.blocks.at(-1)?.kind !== 'error') this.fail(view.error);
   }
 
   remember(item) {
@@ -54,7 +53,7 @@ export class Thread {
         if (item.text) this.add({ kind: 'text', text: item.text, open: false });
         break;
       case 'tool_call':
-        this.add({ kind: 'tool', call: item.call, name: item.name, status: 'called', preview: item.preview ?? '', arguments: item.arguments });
+        this.add({ kind: 'tool', call: item.call, name: item.name, status: 'proposed', preview: item.preview ?? '', arguments: item.arguments });
         break;
       case 'tool_result': this.result(item); break;
       case 'confirm_request':
@@ -63,11 +62,9 @@ export class Thread {
         break;
       case 'business_card': FOLDS.card(this, item); break;
       case 'schedule_completed': this.add({ kind: 'card', card: item.kind, data: item.data ?? {} }); break;
-      case 'note': FOLDS.custom(this, item); break;
-      case 'status':
-        if (item.code === 'failed') this.add({ kind: 'error', text: item.summary });
-        else this.say(item.code, item.summary);
-        break;
+      case 'status': this.say(item.code, item.summary); break;
+      case 'correction': this.add({ kind: 'correction', text: item.message }); break;
+      case 'note': this.note(item.name, item.data); break;
       default: break;
     }
   }
@@ -187,9 +184,28 @@ export class Thread {
 
   say(code, text) {
     this.stopThinking();
+    if (code === 'failed') {
+      this.fail(text);
+      return;
+    }
     const last = this.blocks.at(-1);
     if (last?.kind === 'status' && last.code === code && last.text === text) return;
     this.add({ kind: 'status', code, text });
+  }
+
+  // A failure that is told twice, by whoever failed and by the end of the run, is one.
+  fail(text) {
+    const last = this.blocks.at(-1);
+    if (last?.kind !== 'error' || last.text !== text) this.add({ kind: 'error', text });
+  }
+
+  // Something with a name of its own. What nobody knows here is shown as it is: nothing that happens
+  // is hidden.
+  note(name, data) {
+    this.stopThinking();
+    const custom = CUSTOM[name];
+    if (custom) custom(this, data ?? {});
+    else if (!QUIET.has(name)) this.add({ kind: 'note', name, data });
   }
 
   // A question is one however often it is told. One that the person has folded stays so; a new one opens.
@@ -212,7 +228,7 @@ export class Thread {
     const { prompt } = asked;
     const said = typeof answer === 'object' && answer !== null ? answer.action : answer;
     const how = { true: 'accepted', approve: 'accepted', accept: 'accepted', false: 'rejected', reject: 'rejected', cancel: 'rejected' }[String(said)];
-    this.add({ kind: 'asked', asked: id, title: prompt?.title ?? asked.key ?? '', text: prompt?.summary ?? prompt?.question ?? '', state: state === 'answered' ? how ?? 'answered' : state });
+    this.add({ kind: 'asked', asked: id, title: prompt?.title ?? null, text: spoken(prompt), state: state === 'answered' ? how ?? 'answered' : state });
   }
 
   rest(status) {
@@ -228,6 +244,9 @@ export class Thread {
   }
 }
 
+// What a question says, in whatever field.
+export const spoken = (prompt) => prompt?.summary ?? prompt?.question ?? prompt?.text ?? (typeof prompt === 'string' ? prompt : '');
+
 const TOOL = { ok: 'completed' };
 
 const origin = (ev) => {
@@ -242,7 +261,7 @@ const FOLDS = {
     for (const id of [...thread.questions.keys()]) thread.settle(id, 'withdrawn');
   },
   run_parked: (thread, ev) => { thread.rest('waiting'); ev.interrupts.forEach((asked) => thread.ask(asked)); },
-  run_failed: (thread, ev) => { thread.rest('failed'); thread.error = ev.error; thread.add({ kind: 'error', text: ev.error }); },
+  run_failed: (thread, ev) => { thread.rest('failed'); thread.error = ev.error; thread.fail(ev.error); },
   run_cancelled: (thread, ev) => {
     thread.rest('idle');
     for (const id of [...thread.questions.keys()]) thread.settle(id, 'withdrawn');
@@ -276,7 +295,9 @@ const FOLDS = {
   },
   tool_call_proposed: (thread, ev) => {
     thread.stopThinking();
-    Object.assign(thread.tool(ev.call), { name: ev.name, arguments: ev.arguments, writing: false });
+    const block = thread.tool(ev.call);
+    const status = block.status === 'created' ? 'proposed' : block.status;
+    Object.assign(block, { name: ev.name, arguments: ev.arguments, status, writing: false });
   },
   tool_started: (thread, ev) => {
     thread.stopThinking();
@@ -291,13 +312,7 @@ const FOLDS = {
     else thread.add({ kind: 'card', card: ev.card, data: ev.data });
   },
   correction: (thread, ev) => { thread.add({ kind: 'correction', text: ev.message }); },
-  custom: (thread, ev) => {
-    thread.stopThinking();
-    const custom = CUSTOM[ev.name];
-    if (custom) custom(thread, ev.data ?? {});
-    // What nobody knows here is shown as it is: nothing that happens is hidden.
-    else if (!QUIET.has(ev.name)) thread.add({ kind: 'note', name: ev.name, data: ev.data });
-  },
+  custom: (thread, ev) => thread.note(ev.name, ev.data),
 };
 
 // What has a block of its own already, or is only for the inspector.
@@ -310,4 +325,23 @@ const CUSTOM = {
     if (last?.text !== data.content) thread.add({ kind: 'user', text: data.content });
   },
   thinking: (thread, data) => thread.add({ kind: 'status', code: 'thinking', text: data.content }),
+  // That a plan is being made is seen; what was planned is a list of steps.
+  planning: (thread, data) => planned(thread, 'planning', data),
+  plan: (thread, data) => planned(thread, 'plan', data),
+  replan: (thread, data) => planned(thread, 'replan', data),
+  // The last step says what the answer says.
+  step_start: (thread, data) => {
+    if (data.step?.type !== 'respond') thread.add({ kind: 'note', name: 'step_start', data });
+  },
+  // What a step came to, its tool says; why it came to nothing, only this.
+  step_complete: (thread, data) => {
+    if (!data.outcome?.completed) thread.add({ kind: 'note', name: 'step_complete', data });
+  },
 };
+
+// The steps that a plan tells of, in whatever form.
+export const steps = (data) => data?.steps ?? (data?.changes ?? []).flatMap((change) => change?.planned?.steps ?? []);
+
+function planned(thread, name, data) {
+  if (data.steps || steps(data).length) thread.add({ kind: 'note', name, data });
+}

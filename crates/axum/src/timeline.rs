@@ -85,6 +85,11 @@ pub enum Item {
         /// The same for people.
         summary: String,
     },
+    /// A model's answer was not usable, and it was told why.
+    Correction {
+        /// What was wrong, and what is allowed.
+        message: String,
+    },
 }
 
 /// Notes that have an item of their own already, or are only for who looks into a run.
@@ -194,6 +199,9 @@ impl Item {
             EventKind::Status { code, summary } => Self::Status {
                 code: code.clone(),
                 summary: summary.clone(),
+            },
+            EventKind::Correction { message } => Self::Correction {
+                message: message.clone(),
             },
             EventKind::Custom { name, data } if !QUIET.contains(&name.as_str()) => Self::Note {
                 name: name.clone(),
@@ -399,6 +407,28 @@ mod tests {
     fn answered(id: &str, words: &str) -> Fact<String> {
         let answers = vec![(InterruptId(id.into()), words.into())];
         Fact::Answered { answers }
+    }
+
+    #[test]
+    fn what_a_task_told_is_told_again_but_not_what_a_model_was_asked() {
+        let custom = |name: &str| EventKind::Custom {
+            name: name.to_owned(),
+            data: Value::Null,
+        };
+        let told: Vec<_> = ["planning", "model_call", "rag_query"]
+            .iter()
+            .filter_map(|name| Item::noted(&custom(name)))
+            .collect();
+        let note = |name: &str| Item::Note {
+            name: name.to_owned(),
+            data: Value::Null,
+        };
+        assert_eq!(told, [note("planning"), note("rag_query")]);
+        let message = String::from("no such tool");
+        let corrected = Item::noted(&EventKind::Correction {
+            message: message.clone(),
+        });
+        assert_eq!(corrected, Some(Item::Correction { message }));
     }
 
     #[test]

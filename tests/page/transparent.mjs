@@ -1,0 +1,44 @@
+// Everything that the agent does is seen: what it thinks, plans, searches, calls, mends and answers.
+import assert from 'node:assert/strict';
+
+import { looks, reload, visit } from './browser.mjs';
+
+const PLAN = '帮我找出上周写的项目计划书';
+
+export async function transparent({ url, browser, pictures, step }) {
+  const view = await visit(browser, url);
+  const { page } = view;
+  await view.say(PLAN);
+  await view.blocks('text', 'plan_v1.md').waitFor();
+  await view.rest();
+  assert.match(await view.blocks('text').innerText(), /draft\.docx/);
+  const told = await view.told('user', 'note', 'status', 'tool', 'text');
+  assert.deepEqual(told.map(([kind, what]) => (['note', 'tool'].includes(kind) ? what : kind)), [
+    'user', 'task_analysis', 'planning', 'status', 'rag_query', 'rag_result', 'status', 'completed', 'status', 'text',
+  ]);
+  assert.equal(await view.blocks('note').filter({ hasText: 'Plan' }).locator('.planned li').count(), 2, 'a plan is a list of steps');
+  await view.blocks('tool', 'list_files').locator('summary').click();
+  assert.match(await view.blocks('tool', 'list_files').innerText(), /计划书[\s\S]*Documents\/plan_v1\.md/);
+  step('transparent: a search is seen from its analysis to its answer');
+  await looks(view, pictures, 'transparent');
+
+  await view.say('read Documents/plan_v2.md');
+  await view.blocks('text', 'I could not do this').waitFor();
+  await view.rest();
+  assert.equal(await view.blocks('tool', 'read_file').locator('.badge').getAttribute('data-status'), 'failed');
+  await view.blocks('note', 'Corrected').waitFor();
+  step('transparent: what fails is told, and what was tried');
+
+  await view.say('take a photo');
+  await view.asked('take_photo');
+  assert.equal(await view.blocks('tool', 'take_photo').locator('.badge').innerText(), 'next', 'nothing is called before it is agreed to');
+  await view.press('Accept');
+  await view.blocks('text', 'no camera is set up').waitFor();
+  await view.rest();
+  assert.equal(await view.blocks('tool', 'take_photo').locator('.badge').getAttribute('data-status'), 'blocked');
+  step('transparent: what it may not do is told as it is');
+  await reload(view, 'user', 'text');
+  await view.blocks('tool', 'take_photo').waitFor();
+  step('transparent: a reload shows it again');
+  await view.leave();
+}
