@@ -18,7 +18,7 @@ export async function react({ url, browser, pictures, folder, step }) {
   step('react: a tool is shown, and what is to be remembered');
 
   await page.getByRole('button', { name: 'New', exact: true }).click();
-  await view.say('recall tea');
+  await view.say('what do you remember?');
   await view.blocks('text', 'I drink tea').waitFor();
   await view.rest();
   await view.say('write list.md: tea');
@@ -30,7 +30,7 @@ export async function react({ url, browser, pictures, folder, step }) {
   await view.blocks('text', 'list.md is written').waitFor();
   await view.rest();
   assert.equal(readFileSync(list, 'utf8'), 'tea');
-  await reload(view, 'user', 'text', 'tool', 'asked');
+  await reload(view, 'user', 'text', 'tool');
   step('react: it is remembered elsewhere, a file waits for a yes, and a reload shows it all');
   await view.leave();
 }

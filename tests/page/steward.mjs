@@ -19,13 +19,13 @@ export async function steward({ url, browser, pictures, step }) {
     new MutationObserver(() => {
       const state = document.querySelector('#state').textContent;
       const lines = [...document.querySelectorAll('.block.status, .block.tool .what')].map((it) => it.textContent);
-      for (const line of [state, ...lines]) if (line && !window.seen.includes(line)) window.seen.push(line);
+      for (const line of [...lines, state]) if (line && !window.seen.includes(line)) window.seen.push(line);
     }).observe(document.body, { childList: true, subtree: true, characterData: true });
   });
   await view.say(TRIP);
   await view.asked('destination: 上海');
   const seen = await page.evaluate(() => window.seen);
-  const order = ['at work', 'judging fields', 'executing', 'fill_application_fields', 'run_duplicate_precheck', 'waiting for your answer'];
+  const order = ['at work', 'planning', 'judging fields', 'executing', 'fill_application_fields', 'run_duplicate_precheck', 'waiting for your answer'];
   const places = order.map((what) => seen.findIndex((line) => line.includes(what)));
   assert.ok(places.every((at, nth) => at >= 0 && (nth === 0 || at > places[nth - 1])), JSON.stringify([order, seen]));
   step('steward: the phases of an application are shown as it is worked on');

@@ -40,6 +40,10 @@ export const get = async (path) => (await send(path)).json();
 export const post = async (path, body = {}, headers = {}) =>
   (await send(path, { method: 'POST', body: JSON.stringify(body), headers })).json();
 
+// Asks for something that answers with all of its events as they come: nothing is missed between.
+export const begin = (path, body, headers = {}) =>
+  send(path, { method: 'POST', body: JSON.stringify(body), headers: { accept: 'text/event-stream', ...headers } });
+
 export const put = async (path, body) => (await send(path, { method: 'PUT', body: JSON.stringify(body) })).json();
 
 export const file = async (path) => (await send(path)).blob();
@@ -65,15 +69,20 @@ export class Frames {
   }
 }
 
-// Follows a thread until `signal` says stop. A cut connection comes back from where it was.
-export async function follow(thread, after, { signal, take, cut, back }) {
+// Follows a thread until `signal` says stop. A cut connection comes back from where it was. The first
+// events may come in an answer that is there already.
+export async function follow(thread, after, { signal, take, cut, back, first = null }) {
   let last = String(after);
+  let begun = first;
   for (let tries = 0; !signal.aborted; tries += 1) {
+    const here = begun;
+    begun = null;
     try {
       const path = `threads/${encodeURIComponent(thread)}/events?after=${last}`;
-      const response = await send(path, { signal, headers: { 'last-event-id': last } });
+      const response = here ?? await send(path, { signal, headers: { 'last-event-id': last } });
       back();
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      signal.addEventListener('abort', () => reader.cancel().catch(() => {}), { once: true });
       const frames = new Frames();
       for (;;) {
         const { done, value } = await reader.read();
@@ -91,6 +100,8 @@ export async function follow(thread, after, { signal, take, cut, back }) {
       if (error instanceof Refused && error.status < 500 && error.status !== 429) throw error;
     }
     if (signal.aborted) return;
+    // It ends with its run; the thread goes on.
+    if (here) continue;
     cut();
     await new Promise((wake) => {
       const timer = setTimeout(wake, PAUSES[Math.min(tries, PAUSES.length - 1)]);

@@ -1,7 +1,7 @@
 // The page: conversations on the left, the talk in the middle, the agent's panels and its work on
 // the right.
 import agent from './agent.js';
-import { file, follow, get, keyFrom, post, put, remove } from './api.js';
+import { begin, file, follow, get, keyFrom, post, put, remove } from './api.js';
 import { Blocks } from './blocks.js';
 import { Cards } from './cards.js';
 import { element } from './element.js';
@@ -101,7 +101,7 @@ async function mend() {
   draw();
 }
 
-function read() {
+function read(first = null) {
   const stop = new AbortController();
   const now = { stop, of: name, cut: false };
   reading = now;
@@ -109,7 +109,7 @@ function read() {
     now.cut = cut;
     draw();
   };
-  follow(name, thread.head, { signal: stop.signal, take, cut: () => say(true), back: () => say(false) })
+  follow(name, thread.head, { signal: stop.signal, take, cut: () => say(true), back: () => say(false), first })
     .catch((error) => {
       stop.abort();
       if (now === reading) complain(error);
@@ -165,16 +165,20 @@ async function say(text, extra = {}) {
   mine = true;
   thread.said(text);
   draw();
+  const follows = reading && !reading.stop.signal.aborted && reading.of === name;
+  const of = name;
+  let begun;
   try {
-    await post(`${path()}/runs`, { text, extra: { lang: lang(), ...extra } }, { 'idempotency-key': crypto.randomUUID() });
+    // Who follows the thread hears of the run there; else it is heard from its beginning.
+    begun = await (follows ? post : begin)(`${path()}/runs`, { text, extra: { lang: lang(), ...extra } }, { 'idempotency-key': crypto.randomUUID() });
   } catch (error) {
     thread.status = 'idle';
     complain(error);
     return;
   }
-  if (!reading || reading.stop.signal.aborted || reading.of !== name) {
+  if (!follows && of === name) {
     reading?.stop.abort();
-    read();
+    read(begun);
     inspector.show(name);
     for (const panel of panels) panel.thread?.(name);
     list();

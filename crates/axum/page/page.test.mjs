@@ -343,6 +343,18 @@ test('a question is asked only while the thread waits for it', () => {
   }
 });
 
+test('what an answer tells comes first, and the thread goes on where it ended', async () => {
+  globalThis.sessionStorage = { getItem: () => null, setItem() {} };
+  const frame = (seq) => `id: ${seq}\ndata: ${JSON.stringify({ ev: { kind: 'effect_done', seq } })}\n\n`;
+  const [asked, taken, stop] = [[], [], new AbortController()];
+  globalThis.fetch = async (path) => { asked.push(path); return new Response(frame(3)); };
+  const { follow } = await import('./api.js');
+  const take = ({ seq }) => { taken.push(seq); if (seq === 3) stop.abort(); };
+  const cut = () => assert.fail('nothing was cut');
+  await follow('desk', 0, { signal: stop.signal, take, cut, back() {}, first: new Response(frame(1) + frame(2)) });
+  assert.deepEqual([taken, asked], [[1, 2, 3], ['threads/desk/events?after=2']]);
+});
+
 test('who stops reading is told nothing more, not even what came at the same time', async () => {
   globalThis.sessionStorage = { getItem: () => null, setItem() {} };
   const frame = (seq) => `id: ${seq}\ndata: ${JSON.stringify({ ev: { kind: 'effect_done', seq } })}\n\n`;
