@@ -111,15 +111,22 @@ impl App {
         work: impl AsyncFnOnce(&mut Screen) -> Result<(), BoxError>,
     ) -> ExitCode {
         let mut screen = self.screen();
-        let watched = async {
-            observe::begin(&self.flags, !at_once)?;
-            work(&mut screen).await
+        let watched = match observe::begin(&self.name, &self.flags, !at_once) {
+            Ok(watched) => watched,
+            Err(error) => {
+                screen.error(&error);
+                return ExitCode::FAILURE;
+            }
         };
         let done = tokio::select! {
-            done = watched => done,
-            Ok(()) = tokio::signal::ctrl_c(), if at_once => self.interrupted(rest),
+            done = work(&mut screen) => Some(done),
+            Ok(()) = tokio::signal::ctrl_c(), if at_once => None,
         };
-        match done {
+        // What was done was done, whether or not anybody hears of it.
+        if let Err(error) = watched.end() {
+            self.screen().error(&error);
+        }
+        match done.unwrap_or_else(|| self.interrupted(rest)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 self.screen().error(&*error);

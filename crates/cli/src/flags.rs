@@ -75,6 +75,11 @@ pub struct Flags {
     /// `info,fugato_graph=debug` [default: off; warn for `serve`]
     #[arg(long, global = true, value_name = "FILTER")]
     pub trace: Option<String>,
+
+    /// The collector that gets spans of runs, models and tools, by OTLP over HTTP, as in
+    /// `http://localhost:4318` [default: what `OTEL_EXPORTER_OTLP_ENDPOINT` says]
+    #[arg(long, global = true, value_name = "URL")]
+    pub otlp: Option<String>,
 }
 
 /// What a model server speaks.

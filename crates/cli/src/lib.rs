@@ -12,6 +12,8 @@ mod lang;
 mod model;
 mod observe;
 mod open;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod reply;
 mod screen;
 mod serve;

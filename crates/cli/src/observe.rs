@@ -1,24 +1,84 @@
 //! What happens inside, for an operator who watches.
 use tracing_subscriber::{
-    Layer as _, filter::Targets, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+    Layer, Registry, filter::Targets, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _,
 };
 
 use crate::{Flags, Told, told::Tell as _};
 
-/// Writes to standard error what the flags ask for, for as long as the process lives. A server has
-/// nobody before it who is told what goes wrong, so it writes that without being asked.
-pub(crate) fn begin(flags: &Flags, serves: bool) -> Result<(), Told> {
-    let Some(filter) = wanted(flags.trace.as_deref(), serves) else {
-        return Ok(());
-    };
+/// One who watches.
+type Watcher = Box<dyn Layer<Registry> + Send + Sync>;
+
+/// What is to be done when nothing happens any more.
+#[derive(Debug, Default)]
+#[must_use]
+pub(crate) struct Watched {
+    #[cfg(feature = "otlp")]
+    spans: Option<crate::otlp::Spans>,
+}
+
+impl Watched {
+    /// Sends what was not sent yet.
+    #[cfg_attr(
+        not(feature = "otlp"),
+        expect(
+            clippy::unused_self,
+            clippy::unnecessary_wraps,
+            reason = "without spans nothing is left to send"
+        )
+    )]
+    pub(crate) fn end(&self) -> Result<(), Told> {
+        #[cfg(feature = "otlp")]
+        if let Some(spans) = &self.spans {
+            return spans.end();
+        }
+        Ok(())
+    }
+}
+
+/// Writes to standard error what the flags ask for, for as long as the process lives, and sends
+/// spans where they say. A server has nobody before it who is told what goes wrong, so it writes
+/// that without being asked.
+pub(crate) fn begin(program: &str, flags: &Flags, serves: bool) -> Result<Watched, Told> {
+    let mut watchers: Vec<Watcher> = vec![];
+    if let Some(filter) = wanted(flags.trace.as_deref(), serves) {
+        watchers.push(lines(filter)?);
+    }
+    let watched = spans(program, flags, &mut watchers)?;
+    if !watchers.is_empty() {
+        let all = tracing_subscriber::registry().with(watchers);
+        all.try_init()
+            .tell(|| "--trace and --otlp: this process is watched already".to_owned())?;
+    }
+    Ok(watched)
+}
+
+fn lines(filter: &str) -> Result<Watcher, Told> {
     let wanted: Targets = filter.parse().tell(|| {
         format!("--trace {filter:?} is no filter; such are info, or warn,fugato_graph=debug")
     })?;
     let lines = fmt::layer().with_ansi(false).with_writer(std::io::stderr);
-    let lines = tracing_subscriber::registry().with(lines.with_filter(wanted));
-    lines
-        .try_init()
-        .tell(|| "--trace: this process is watched already".to_owned())
+    Ok(lines.with_filter(wanted).boxed())
+}
+
+#[cfg(feature = "otlp")]
+fn spans(program: &str, flags: &Flags, watchers: &mut Vec<Watcher>) -> Result<Watched, Told> {
+    let named = std::env::var(crate::otlp::ENDPOINT).ok();
+    let url = flags.otlp.clone().or(named).filter(|url| !url.is_empty());
+    let spans = url
+        .map(|url| crate::otlp::Spans::to(&url, program))
+        .transpose()?;
+    watchers.extend(spans.as_ref().map(crate::otlp::Spans::layer));
+    Ok(Watched { spans })
+}
+
+#[cfg(not(feature = "otlp"))]
+fn spans(_: &str, flags: &Flags, _: &mut Vec<Watcher>) -> Result<Watched, Told> {
+    match &flags.otlp {
+        None => Ok(Watched::default()),
+        Some(_) => Err(Told::new(
+            "--otlp: this program sends no spans; build it with the feature `otlp` of fugato",
+        )),
+    }
 }
 
 fn wanted(said: Option<&str>, serves: bool) -> Option<&str> {

@@ -6,6 +6,7 @@ use futures::{FutureExt, future::BoxFuture};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::sync::oneshot;
+use tracing::Instrument as _;
 
 use crate::{
     BoxError, Context,
@@ -422,7 +423,7 @@ impl Acting<'_> {
         let calls = self.shared.calls.clone();
         let (who, digest) = (self.who.clone(), self.digest.clone());
         let (key, class) = (self.key.clone(), self.class);
-        let acting = tokio::spawn(async move {
+        let acting = async move {
             let act = AssertUnwindSafe(act).catch_unwind();
             let done = match tokio::time::timeout(within, act).await {
                 Ok(Ok(done)) => done,
@@ -441,7 +442,8 @@ impl Acting<'_> {
             // A driver that is gone leaves the intent in doubt: whoever comes next looks after it.
             let _ = calls.send(Call::End(Box::new(ending)));
             failure
-        });
+        };
+        let acting = tokio::spawn(acting.in_current_span());
         let failure = acting.await.unwrap_or_default();
         let permit = answer(permit).await;
         match (failure, permit) {

@@ -13,6 +13,7 @@ use fugato_store::{
 use fugato_stream::{EventKind, Hub};
 use futures::FutureExt;
 use tokio::sync::Notify;
+use tracing::Instrument as _;
 
 use crate::{
     Amendment, Answers, Durability, Ended, Events, Graph, IntoUpdates, OnComplete, Run, RunError,
@@ -328,13 +329,15 @@ impl<S: State> Runner<S> {
         let heard = running.unwrap_or_else(|| hub.clone());
         let events = Events::live(heard.subscribe(), Some(self.shop.source(thread)));
         let (shop, thread) = (self.shop.clone(), thread.clone());
-        let end = tokio::spawn(async move {
+        // Whatever is done within tells to which run it belongs.
+        let span = tracing::info_span!(target: "fugato.graph", "run", fugato.thread = %thread);
+        let work = async move {
             let end = shop.clone().run(&thread, request, lease, hub.clone()).await;
             shop.forget(&thread, &hub);
             hub.close();
             end
-        });
-        Run::new(events, end)
+        };
+        Run::new(events, tokio::spawn(work.instrument(span)))
     }
 }
 

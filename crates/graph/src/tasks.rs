@@ -7,6 +7,7 @@ use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
     task::JoinSet,
 };
+use tracing::Instrument as _;
 
 use crate::{BoxError, Context, Node, Outcome, route::panic_text, scope::Done};
 
@@ -86,7 +87,8 @@ impl Tasks {
             if chunk.is_empty() {
                 break;
             }
-            pool.running.spawn(run_chunk(chunk, pool.sender.clone()));
+            let work = run_chunk(chunk, pool.sender.clone()).in_current_span();
+            pool.running.spawn(work);
         }
     }
 

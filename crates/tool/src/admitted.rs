@@ -2,6 +2,7 @@ use std::{error::Error, fmt, panic::AssertUnwindSafe, sync::Arc, time::Duration}
 
 use fugato_state::{EffectClass, ToolCall};
 use futures::FutureExt as _;
+use tracing::{Instrument as _, field::Empty};
 
 use crate::{
     ToolContext, ToolFailure, ToolResult, ToolSpec, dynamic::Prepared, preview::preview,
@@ -59,7 +60,17 @@ impl<S, U> Admitted<S, U> {
         }
         // A panic is the failure of one call, not of its siblings. The call is gone with it, so
         // nothing half changed is seen again.
-        let ended = AssertUnwindSafe(prepared.run(cx.call(&call.id))).catch_unwind();
+        let span = tracing::info_span!(
+            target: "fugato.tool",
+            "execute_tool",
+            otel.name = format!("execute_tool {}", spec.name),
+            otel.status_code = Empty,
+            gen_ai.operation.name = "execute_tool",
+            gen_ai.tool.name = spec.name,
+            gen_ai.tool.call.id = call.id,
+        );
+        let ended = prepared.run(cx.call(&call.id)).instrument(span.clone());
+        let ended = AssertUnwindSafe(ended).catch_unwind();
         let ended = match spec.timeout {
             Some(limit) => tokio::time::timeout(limit, ended)
                 .await
@@ -71,6 +82,7 @@ impl<S, U> Admitted<S, U> {
             Ok(Err(failure)) => failure,
             Err(panic) => ToolFailure::internal(Panicked(text_of(&*panic))),
         };
+        span.record("otel.status_code", "ERROR");
         tracing::warn!(tool = %spec.name, call = %call.id, error = %Chain(&failure), "{}", crate::log_key::TOOL_FAILED);
         if failure.unsettled || failure.in_doubt && spec.effect == EffectClass::Once {
             let tool = spec.name.clone();

@@ -1,0 +1,73 @@
+//! Spans on their way to whatever collects them, over HTTP.
+use fugato_graph::BoxError;
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _};
+use opentelemetry_sdk::{Resource, trace::SdkTracerProvider};
+use tracing_subscriber::{Layer, Registry, filter::filter_fn};
+
+use crate::Told;
+
+/// The variable that names the collector to every program that sends spans.
+pub(crate) const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+
+/// Where the spans of a process go.
+#[derive(Debug)]
+pub(crate) struct Spans(SdkTracerProvider);
+
+impl Spans {
+    /// Sends spans in the name of a program to the collector at this address.
+    pub(crate) fn to(url: &str, program: &str) -> Result<Self, Told> {
+        if !(url.starts_with("http://") || url.starts_with("https://")) {
+            return Err(Told::new(format!(
+                "--otlp {url:?} is no address of a collector; such are http://localhost:4318"
+            )));
+        }
+        let failed = |error: BoxError| {
+            let message = format!("no spans can be sent to {}", crate::without_password(url));
+            Told::new(message).because(error)
+        };
+        let exporter = SpanExporter::builder()
+            .with_http()
+            .with_protocol(Protocol::HttpBinary)
+            .with_endpoint(format!("{}/v1/traces", url.trim_end_matches('/')))
+            .build()
+            .map_err(|error| failed(error.into()))?;
+        let mut resource = Resource::builder();
+        if std::env::var_os("OTEL_SERVICE_NAME").is_none() {
+            resource = resource.with_service_name(program.to_owned());
+        }
+        let provider = SdkTracerProvider::builder()
+            .with_batch_exporter(exporter)
+            .with_resource(resource.build());
+        Ok(Self(provider.build()))
+    }
+
+    /// What makes spans of ours: neither the lines within, which tell words that may be private, nor
+    /// those of the libraries that send them.
+    pub(crate) fn layer(&self) -> Box<dyn Layer<Registry> + Send + Sync> {
+        let ours = filter_fn(|meta| meta.is_span() && meta.target().starts_with("fugato"));
+        let tracer = self.0.tracer("fugato");
+        let spans = tracing_opentelemetry::layer().with_tracer(tracer);
+        spans.with_filter(ours).boxed()
+    }
+
+    /// Sends what was not sent yet.
+    pub(crate) fn end(&self) -> Result<(), Told> {
+        let sent = self.0.shutdown();
+        sent.map_err(|error| Told::new("the last spans could not be sent").because(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_says_how_it_is_reached() {
+        let refused = Spans::to("localhost:4318", "parrot").expect_err("no scheme");
+        assert_eq!(
+            refused.to_string(),
+            "--otlp \"localhost:4318\" is no address of a collector; such are http://localhost:4318"
+        );
+    }
+}
