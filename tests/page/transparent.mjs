@@ -37,8 +37,7 @@ export async function transparent({ url, browser, pictures, step }) {
   await view.rest();
   assert.equal(await view.blocks('tool', 'take_photo').locator('.badge').getAttribute('data-status'), 'blocked');
   step('transparent: what it may not do is told as it is');
-  await reload(view, 'user', 'text');
-  await view.blocks('tool', 'take_photo').waitFor();
+  await reload(view, 'user', 'note', 'status', 'tool', 'asked', 'text');
   step('transparent: a reload shows it again');
   await view.leave();
 }

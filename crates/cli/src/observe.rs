@@ -89,6 +89,20 @@ fn wanted(said: Option<&str>, serves: bool) -> Option<&str> {
 mod tests {
     use super::*;
 
+    #[cfg(not(feature = "otlp"))]
+    #[test]
+    fn who_cannot_send_spans_says_so() {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            flags: Flags,
+        }
+        let line = ["x", "--otlp", "http://localhost:4318"];
+        let flags = <Line as clap::Parser>::parse_from(line).flags;
+        let refused = begin("x", &flags, false).expect_err("it has no spans");
+        assert!(refused.to_string().contains("the feature `otlp`"));
+    }
+
     #[test]
     fn a_server_tells_what_goes_wrong_unless_told_otherwise() {
         assert_eq!(wanted(None, true), Some("warn"));
