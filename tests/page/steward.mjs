@@ -57,7 +57,7 @@ export async function steward({ url, browser, pictures, step }) {
   assert.deepEqual(await written(), [['A-1 submitted'], ['R-1 draft']]);
   await page.locator('.steward h3', { hasText: 'R-1' }).first().waitFor();
   assert.equal(await view.blocks('error').count(), 0);
-  await reload(view, 'user', 'text');
+  await reload(view, 'user', 'tool', 'asked', 'text');
   assert.deepEqual(await written(), [['A-1 submitted'], ['R-1 draft']]);
   step('steward: two clicks write once, and a reload writes nothing');
   await view.leave();
