@@ -2,11 +2,11 @@
 mod layers;
 mod statistics;
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
-use fugato_llm::{ChatModel, ChatModelExt as _, ChatRequest, Profile};
+use fugato_llm::{ChatModel, ChatModelExt as _, ChatRequest, Profile, Timeout};
 use fugato_memory::{Compaction, CompactionPolicy, CompactionUpdate, SummaryRequest};
 use fugato_prompt::{EstimatedTokens, TokenCount};
 use fugato_state::{Message, State};
@@ -82,15 +82,16 @@ impl fmt::Debug for Compact {
 }
 
 impl Compact {
-    /// Asks this model, for at most 4,000 tokens.
+    /// Asks this model, for at most 4,000 tokens within two minutes each time.
     pub fn new(model: Arc<dyn ChatModel>) -> Self {
         let profile = Profile {
             max_tokens: Some(4_000),
             temperature: Some(0.2),
+            timeout: Some(Duration::from_mins(2)),
             ..Profile::default()
         };
         Self {
-            model,
+            model: Arc::new(Timeout::new(model)),
             count: Arc::new(EstimatedTokens),
             profile,
         }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::log_key;
 
-pub use story::{NoDecision, Rejection};
+pub use story::{NoDecision, Rejection, spoken};
 
 /// A state that keeps corrections: how many there were in a row, and the conversation they are in.
 pub trait Corrects: State {

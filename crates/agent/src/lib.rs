@@ -19,14 +19,14 @@ mod toolbox;
 pub mod trace;
 
 pub use answer::{Awaiting, Meaning, Phrases, ShortAnswer};
-pub use correction::{Corrections, Corrects, NoDecision, OnFailure, Rejection, Settled};
+pub use correction::{Corrections, Corrects, NoDecision, OnFailure, Rejection, Settled, spoken};
 pub use cycle::{Cycle, CycleDetector, Likeness, ToolUse};
 pub use embed::Embeds;
 pub use fallback::{Fall, FallbackChain, FallbackError, GraphFallback, Unseen};
 pub use gate::ConfirmGate;
 pub use react::{
     Assistant, React, ReactLoop, ReactMetadata, ReactReply, ReactRun, ReactUpdate, StopReason,
-    Unreplied,
+    StopWords, Unreplied,
 };
 pub use remember::{MemoryTrigger, REMEMBERED, to_remember};
 pub use sequence::{

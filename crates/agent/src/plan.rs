@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use fugato_graph::{
     BoxError, BuildError, Context, END, Graph, GraphBuilder, IntoNode, Node, Outcome,
 };
-use fugato_llm::{ChatModel, Profile};
+use fugato_llm::{ChatModel, Profile, Timeout};
 use fugato_memory::{ExecutionStatus, Waiting};
 use fugato_state::Millis;
 use fugato_stream::EventKind;
@@ -85,7 +85,8 @@ impl<S: Embeds<Work>> PlannedWork<S> {
         executor: impl Executor + 'static,
         toolbox: Toolbox<S>,
     ) -> Self {
-        Self::with(Some(Arc::new(model)), Arc::new(executor), toolbox)
+        let model = Arc::new(Timeout::new(model));
+        Self::with(Some(model), Arc::new(executor), toolbox)
     }
 
     /// Work that rules plan, think and answer for: no model is asked.
@@ -160,7 +161,8 @@ impl<S: Embeds<Work>> PlannedWork<S> {
         self
     }
 
-    /// How the model is asked to plan, to look at a plan again, to think, and to answer.
+    /// How the model is asked to plan, to look at a plan again, to think, and to answer. The time
+    /// for each holds whatever the model makes of it, and retries and backups share it.
     #[must_use]
     pub fn profiles(mut self, [plan, replan, think, answer]: [Profile; 4]) -> Self {
         self.parts.planning = plan;
@@ -283,7 +285,7 @@ impl<S: Embeds<Work>> Node<S> for Begin<S> {
         let work = cx.state().part();
         if work.iterations >= MOST_ITERATIONS {
             let error = format!("the work took more than {MOST_ITERATIONS} steps");
-            return Ok(Outcome::done([S::embed(WorkUpdate::Failed { error })]));
+            return Ok(Outcome::done([S::embed(WorkUpdate::failed(error))]));
         }
         let step = work
             .pending()

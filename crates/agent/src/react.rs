@@ -7,14 +7,15 @@ mod init;
 mod state;
 mod think;
 mod view;
+mod words;
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::{
     BoxError, BuildError, Context, END, Graph, GraphBuilder, IntoNode, Node, Outcome,
 };
-use fugato_llm::{ChatModel, DecisionStyle, Profile};
+use fugato_llm::{ChatModel, DecisionStyle, Profile, Timeout};
 
 use crate::{
     Corrections, CycleDetector, Embeds, Toolbox,
@@ -23,6 +24,7 @@ use crate::{
 
 pub use entry::{Assistant, Unreplied};
 pub use state::{React, ReactMetadata, ReactReply, ReactRun, ReactUpdate, StopReason};
+pub use words::StopWords;
 
 /// The names of the nodes.
 pub(crate) const INIT: &str = "init_state";
@@ -30,6 +32,9 @@ pub(crate) const MEMORY: &str = "memory_trigger";
 pub(crate) const AGENT: &str = "agent";
 pub(crate) const TOOLS: &str = "tools";
 pub(crate) const FINALIZE: &str = "finalize";
+
+/// How long an answer may take, unless a profile says otherwise.
+const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A `ReAct` agent: `init_state`, then `agent` and `tools` in turns, then `finalize`.
 ///
@@ -40,7 +45,8 @@ pub(crate) const FINALIZE: &str = "finalize";
 ///
 /// `agent` asks the model once. `tools` carries out what it called, and nothing else. The model
 /// answers without tools once there were as many rounds as there may be; calls that come again and
-/// again with the same results end the run. Each end has a reply.
+/// again with the same results end the run, and so do answers that say nothing. Each end has a
+/// reply.
 ///
 /// The crate's README shows one. [`build`](Self::build) makes a whole graph of it, and
 /// [`add_to`](Self::add_to) a part of a larger one.
@@ -51,7 +57,7 @@ pub struct ReactLoop<S: Embeds<React> = React> {
     manner: Manner<S>,
 }
 
-type Explain = dyn Fn(StopReason, &ReactMetadata) -> String + Send + Sync;
+type Words = dyn Fn(&str) -> StopWords + Send + Sync;
 
 /// In which manner the loop asks and stops.
 struct Manner<S> {
@@ -62,25 +68,31 @@ struct Manner<S> {
     corrections: Corrections,
     detector: CycleDetector,
     answers_after_loop: bool,
-    explain: Box<Explain>,
+    explains_silence: bool,
+    words: Box<Words>,
 }
 
 impl<S: Embeds<React>> ReactLoop<S> {
-    /// A loop of this model and these tools, of at most 8 rounds of tools a run.
+    /// A loop of this model and these tools, of at most 8 rounds of tools a run. The model has
+    /// three minutes for each answer, which retries and backups share.
     pub fn new(model: impl ChatModel + 'static, toolbox: Toolbox<S>) -> Self {
         Self {
-            model: Arc::new(Watched::new(model)),
+            model: Arc::new(Watched::new(Timeout::new(model))),
             toolbox: toolbox.or_visible(|state: &S| state.part().visibility.clone()),
             memory: None,
             manner: Manner {
                 system: Box::new(|_| String::new()),
                 style: DecisionStyle::Native,
-                profile: Profile::default(),
+                profile: Profile {
+                    timeout: Some(PATIENCE),
+                    ..Profile::default()
+                },
                 max_steps: 8,
                 corrections: Corrections::default(),
                 detector: CycleDetector::default(),
                 answers_after_loop: false,
-                explain: Box::new(finish::explain),
+                explains_silence: false,
+                words: Box::new(StopWords::of),
             },
         }
     }
@@ -107,7 +119,7 @@ impl<S: Embeds<React>> ReactLoop<S> {
         self
     }
 
-    /// How the model is asked.
+    /// How the model is asked. The time for an answer holds whatever the model makes of it.
     #[must_use]
     pub fn profile(mut self, profile: Profile) -> Self {
         self.manner.profile = profile;
@@ -144,13 +156,19 @@ impl<S: Embeds<React>> ReactLoop<S> {
         self
     }
 
-    /// What the person is told when a run stops and the model has said nothing.
+    /// Ends the run with an explanation, too, when the model fails or takes too long. Without this
+    /// the run fails, and a retry asks the model again.
     #[must_use]
-    pub fn explain(
-        mut self,
-        explain: impl Fn(StopReason, &ReactMetadata) -> String + Send + Sync + 'static,
-    ) -> Self {
-        self.manner.explain = Box::new(explain);
+    pub fn explain_silence(mut self) -> Self {
+        self.manner.explains_silence = true;
+        self
+    }
+
+    /// What the person is told when a run stops and the model has said nothing, by what they said
+    /// last: [`StopWords::of`] unless this is said.
+    #[must_use]
+    pub fn words(mut self, words: impl Fn(&str) -> StopWords + Send + Sync + 'static) -> Self {
+        self.manner.words = Box::new(words);
         self
     }
 

@@ -3,7 +3,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream::BoxStream};
 
-use crate::{ChatDelta, ChatRequest, ChatResponse, ModelError, ResponseFold};
+use crate::{
+    ChatDelta, ChatRequest, ChatResponse, ModelError, ModelErrorKind, ResponseFold, RetryAdvice,
+};
 
 /// The pieces of one answer. Dropping it gives the answer up.
 pub type DeltaStream = BoxStream<'static, Result<ChatDelta, ModelError>>;
@@ -66,7 +68,8 @@ forward!(Box);
 /// What callers of a [`ChatModel`] want beside its one method.
 #[async_trait]
 pub trait ChatModelExt: ChatModel {
-    /// Asks, and waits for the whole answer.
+    /// Asks, and waits for the whole answer: of one that is longer than
+    /// [`ChatResponse::MOST_BYTES`] the rest is not waited for, and the answer counts as cut off.
     async fn complete(&self, request: ChatRequest) -> Result<ChatResponse, ModelError> {
         let mut deltas = self.stream(request).await?;
         let mut response = ResponseFold::default();
@@ -74,6 +77,13 @@ pub trait ChatModelExt: ChatModel {
             match delta {
                 Ok(delta) => response.push(delta),
                 Err(error) => return Err(error.after(response.into_attempts())),
+            }
+            if response.bytes() > ChatResponse::MOST_BYTES {
+                let most = ChatResponse::MOST_BYTES;
+                let why = format!("it is longer than {most} bytes, which is the most");
+                let error = ModelError::new(ModelErrorKind::CutOff, why);
+                let error = error.advice(RetryAdvice::Never);
+                return Err(error.after(response.into_attempts()));
             }
         }
         Ok(response.finish())

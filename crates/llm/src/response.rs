@@ -20,6 +20,12 @@ pub struct ChatResponse {
     pub attempts: Vec<Attempt>,
 }
 
+impl ChatResponse {
+    /// The longest answer that is waited for, reasoning and calls included. It fits into a record
+    /// of a log, several times.
+    pub const MOST_BYTES: usize = 256 * 1024;
+}
+
 /// The fold that makes an answer of its deltas.
 ///
 /// ```
@@ -40,6 +46,7 @@ pub struct ResponseFold {
     usage: Option<Usage>,
     attempts: Vec<Attempt>,
     kept: BTreeMap<String, Vec<Value>>,
+    bytes: usize,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -52,6 +59,13 @@ struct PartialCall {
 impl ResponseFold {
     /// Adds the next delta.
     pub fn push(&mut self, delta: ChatDelta) {
+        self.bytes = self.bytes.saturating_add(match &delta {
+            ChatDelta::Text(text) | ChatDelta::Reasoning(text) => text.len(),
+            ChatDelta::ToolCall(piece) => {
+                piece.arguments.len() + piece.name.as_ref().map_or(0, String::len)
+            }
+            _ => 0,
+        });
         match delta {
             ChatDelta::Text(text) => self.text.push_str(&text),
             ChatDelta::Reasoning(text) => self.reasoning.push_str(&text),
@@ -78,6 +92,11 @@ impl ResponseFold {
     /// The text so far.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// How long the answer is so far: text, reasoning and calls.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The answer, once the last delta was added.

@@ -1,5 +1,5 @@
 //! What the desk says without a model: what was looked up, in the language of the person.
-use fugato::cli::Lang;
+use fugato::{agent::StopWords, cli::Lang};
 use serde::Deserialize;
 
 use crate::{
@@ -183,6 +183,19 @@ pub(crate) fn verb(side: Side) -> &'static str {
     match side {
         Side::Buy => "buy",
         Side::Sell => "sell",
+    }
+}
+
+/// What the person is told when the loop that takes over stops, by what was asked for.
+pub fn stopped(asked: &str) -> StopWords {
+    let lang = Lang::of(asked);
+    StopWords {
+        stopped: lang.pick(
+            "I could not finish this: {why}. Nothing is lost: say \"try again\" to have me try once more.",
+            "没能做完：{why}。已有的进度都在：说“再试一次”我就重试。",
+        ),
+        used: "",
+        ..lang.pick(StopWords::EN, StopWords::ZH)
     }
 }
 

@@ -1,5 +1,5 @@
 //! How the planner is wired.
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use fugato::{
     ChatModel, END, Graph,
@@ -11,11 +11,12 @@ use fugato::{
         trace::{ModelCall, Watched, recorded},
     },
     graph::BuildError,
-    llm::Timeout,
+    llm::{Profile, Timeout},
     tool::RegistryError,
 };
 
 use crate::{
+    answer,
     context::{Thirds, context},
     desk::Desk,
     facts,
@@ -111,6 +112,8 @@ impl std::fmt::Debug for Deps {
 
 /// How many rounds of tools the loop may have that takes over.
 const RESCUE_ROUNDS: u32 = 5;
+/// How long each answer in it may take: as long as a final answer.
+const RESCUE_PATIENCE: Duration = Duration::from_secs(36);
 
 /// The graph.
 ///
@@ -162,7 +165,13 @@ pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
     };
     let rescue = ReactLoop::new(model.clone(), toolbox)
         .system("You look after a paper-trading desk. Look up what is true before you answer.")
-        .max_steps(RESCUE_ROUNDS);
+        .max_steps(RESCUE_ROUNDS)
+        .profile(Profile {
+            timeout: Some(RESCUE_PATIENCE),
+            ..Profile::default()
+        })
+        .explain_silence()
+        .words(answer::stopped);
     let graph = graph
         .node("rescue", Rescue)
         .branch("rescue", ["init_state", "settle"], |session: &Session| {

@@ -3,9 +3,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato::{
-    Answers, BoxError, Ended, Graph, Interrupt, RunError, Runner, ThreadId,
+    Answers, BoxError, Ended, Graph, Interrupt, Message, RunError, Runner, ThreadId,
     agent::{Awaiting, Meaning, Phrases, ShortAnswer},
-    axum::{Agent, Heard, Item, Said, Unusable},
+    axum::{Agent, Heard, Item, Said, Unusable, timeline, title},
     graph::{Run, Standing},
     memory::Speaker,
     store::{StoreError, ThreadFilter, ThreadStore},
@@ -283,23 +283,30 @@ impl Agent for Planner {
     }
 
     fn title(&self, session: &Session) -> Option<String> {
-        let first = session.history.turns().first()?;
-        Some(fugato::memory::cut(&first.text, 40))
+        title(&[Message::user(session.title.clone())])
+    }
+
+    fn tells(&self, changes: &[SessionUpdate]) -> Option<Vec<Item>> {
+        let mut reply = "";
+        let said = changes.iter().filter_map(|change| match change {
+            SessionUpdate::Said { text, .. } => Some(Message::user(text)),
+            SessionUpdate::Replied { text } => {
+                reply = text;
+                None
+            }
+            SessionUpdate::Delivered { .. } => Some(Message::assistant(reply)),
+            _ => None,
+        });
+        Some(timeline(&said.collect::<Vec<_>>()))
     }
 
     fn timeline(&self, session: &Session) -> Vec<Item> {
         let turns = session.history.turns().iter();
-        let line = |turn: &fugato::memory::Turn| {
-            let text = turn.text.clone();
-            match turn.by {
-                Speaker::User => Item::UserText { text },
-                Speaker::Assistant => Item::AssistantText {
-                    text,
-                    reasoning_content: None,
-                },
-            }
-        };
-        turns.map(line).collect()
+        let said = turns.map(|turn| match turn.by {
+            Speaker::User => Message::user(&turn.text),
+            Speaker::Assistant => Message::assistant(&turn.text),
+        });
+        timeline(&said.collect::<Vec<_>>())
     }
 }
 

@@ -37,6 +37,8 @@ pub struct Session {
     pub user: String,
     /// How often it was begun anew.
     pub number: u32,
+    /// What was said first that is no command.
+    pub title: String,
     /// What was said lately.
     pub history: History,
     /// Answers that told what was true then, by when they were given: nobody believes them now.
@@ -280,6 +282,9 @@ impl State for Session {
         match update {
             SessionUpdate::Said { user, text } => {
                 self.user = user;
+                if self.title.is_empty() && !text.trim().starts_with('/') {
+                    self.title.clone_from(&text);
+                }
                 let number = self.message.number + 1;
                 self.message = Message {
                     number,
@@ -327,6 +332,7 @@ impl State for Session {
             }
             SessionUpdate::Renewed => {
                 self.number += 1;
+                self.title.clear();
                 self.clear();
             }
         }

@@ -1,5 +1,7 @@
 //! The program itself: each line is a process of its own.
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+
+use planner::desk::Desk;
 
 struct Folder(tempfile::TempDir);
 
@@ -16,6 +18,24 @@ impl Folder {
             done.status.success(),
             String::from_utf8_lossy(&told).into_owned(),
         )
+    }
+
+    /// Runs these at the same time, each in a process of its own.
+    fn run_at_once(&self, lines: &[&[&str]]) -> Vec<(bool, String)> {
+        let begin = |arguments: &&[&str]| {
+            let mut line = Command::new(env!("CARGO_BIN_EXE_planner"));
+            line.args(*arguments).arg("--dir").arg(self.0.path());
+            let line = line.stdin(Stdio::null()).stdout(Stdio::piped());
+            line.stderr(Stdio::piped()).spawn().expect("it runs")
+        };
+        let begun: Vec<_> = lines.iter().map(begin).collect();
+        let end = |process: Child| {
+            let done = process.wait_with_output().expect("it ends");
+            let told = [done.stdout, done.stderr].concat();
+            let told = String::from_utf8_lossy(&told).into_owned();
+            (done.status.success(), told)
+        };
+        begun.into_iter().map(end).collect()
     }
 
     fn says(&self, arguments: &[&str], expected: &str) {
@@ -70,4 +90,59 @@ fn pln_t2_pln_t3_each_message_is_a_process_and_the_desk_changes_between() {
     );
     let (done, told) = folder.run(&["desk", "pay", "BTC", "much"]);
     assert!(!done && told.contains("is no amount"), "{told}");
+}
+
+/// The order of one card is agreed to in two processes at the same time, in every way there is.
+#[tokio::test]
+async fn k14_pln_w9_an_order_that_two_processes_confirm_at_once_is_placed_once() {
+    let folder = Folder(tempfile::tempdir().expect("a folder"));
+    let ways: [[&[&str]; 2]; 4] = [
+        [&["say", "yes"], &["say", "好的"]],
+        [&["say", "--answer", "true"], &["say", "--answer", "true"]],
+        [&["say", "yes"], &["say", "--yes"]],
+        // Who comes second may find that nothing waits, but does not sell on his own.
+        [&["say", "yes"], &["say", "no"]],
+    ];
+    let mut orders = vec![];
+    for (n, way) in ways.iter().enumerate() {
+        folder.says(&["say", "sell 0.05 BTC"], "place_order");
+        let told = folder.run_at_once(way);
+        let desk = Desk::open(folder.0.path().join("desk.db")).expect("a desk");
+        let trades = desk.trades(10).await.expect("trades");
+        orders.extend(trades.first().map(|trade| trade.order));
+        // Whoever said no may have come first.
+        let agreed = trades.len() == n + 1;
+        assert!(
+            agreed || (n == 3 && trades.len() == n),
+            "{way:?}: {told:?}, {trades:?}"
+        );
+        for (_, told) in &told {
+            assert!(
+                !told.contains("panicked") && !told.trim().is_empty(),
+                "{told}"
+            );
+        }
+        let done = told
+            .iter()
+            .filter(|(_, told)| told.contains("Done: order #"));
+        assert_eq!(done.count(), usize::from(agreed), "{way:?}: {told:?}");
+        folder.says(&["say", "/status"], "work: ");
+    }
+}
+
+/// Two processes talk in two sessions of one folder, and about the same desk.
+#[tokio::test]
+async fn pln_w3_two_sessions_in_two_processes_do_not_meet() {
+    let folder = Folder(tempfile::tempdir().expect("a folder"));
+    let told = folder.run_at_once(&[
+        &["--thread", "one", "say", "--yes", "sell 0.05 BTC"],
+        &["--thread", "two", "say", "--yes", "sell 0.05 BTC"],
+        &["--thread", "three", "say", "记住：我只做白天"],
+        &["--thread", "four", "say", "remember that I drink tea"],
+    ]);
+    assert!(told.iter().all(|(well, _)| *well), "{told:?}");
+    let desk = Desk::open(folder.0.path().join("desk.db")).expect("a desk");
+    assert_eq!(desk.trades(10).await.expect("trades").len(), 2);
+    folder.says(&["config", "agent_task_state_home"], "我只做白天");
+    folder.says(&["config", "agent_task_state_home"], "I drink tea");
 }

@@ -4,14 +4,15 @@ use std::{fmt, sync::Arc};
 use async_trait::async_trait;
 use fugato::{
     agent::{
-        Assistant, MemoryTrigger, React, ReactLoop, ReactReply, ReactUpdate, Toolbox, Unreplied,
+        Assistant, MemoryTrigger, React, ReactLoop, ReactReply, ReactUpdate, StopReason, Toolbox,
+        Unreplied, spoken,
     },
     axum::{Agent, Item, Said, Unusable, timeline, title},
     cli::Opened,
     graph::{BoxError, BuildError, Graph, Run, Runner},
     llm::{ChatModel, Fallback},
     memory::LongTermMemory,
-    state::{Role, ThreadId},
+    state::{ConversationUpdate, Role, ThreadId},
     tool::{GateChain, Registry, confirm_writes},
 };
 
@@ -91,6 +92,7 @@ pub fn graph(
     ReactLoop::new(model, toolbox)
         .system(SYSTEM)
         .max_steps(max_steps)
+        .explain_silence()
         .memory_trigger(MemoryTrigger::new(memory, last_words))
         .build()
 }
@@ -125,8 +127,19 @@ impl Agent for Companion {
         title(&react.conversation.history)
     }
 
+    fn tells(&self, changes: &[ReactUpdate]) -> Option<Vec<Item>> {
+        let unusable = ReactUpdate::Stopped(StopReason::Unusable);
+        let usable = !changes.contains(&unusable);
+        let said = changes.iter().filter_map(|change| match change {
+            ReactUpdate::Talked(ConversationUpdate::Said(message)) => Some(message),
+            ReactUpdate::Answered(message) if usable => Some(message),
+            _ => None,
+        });
+        Some(timeline(said))
+    }
+
     fn timeline(&self, react: &React) -> Vec<Item> {
-        timeline(&react.conversation.history)
+        timeline(spoken(&react.conversation.history))
     }
 }
 

@@ -2,9 +2,9 @@
 //! page shows.
 use async_trait::async_trait;
 use fugato::{
+    agent::spoken,
     axum::{Caller, Item, Said, Unusable, timeline, title},
     graph::Runner,
-    prompt::is_correction,
     state::{ConversationUpdate, Interrupt, Message, ThreadId},
     stream::{Answered, Reply as Answer},
 };
@@ -180,11 +180,11 @@ impl fugato::axum::Agent for Served {
             Update::Talked(ConversationUpdate::Said(message)) => Some(message.clone()),
             _ => None,
         });
-        Some(shown(&said.collect::<Vec<_>>()))
+        Some(timeline(spoken(&said.collect::<Vec<_>>())))
     }
 
     fn timeline(&self, agent: &Agent) -> Vec<Item> {
-        shown(&agent.conversation.history)
+        timeline(spoken(&agent.conversation.history))
     }
 }
 
@@ -197,15 +197,6 @@ fn by_hand(field: &str, name: &str) -> Result<(), Unusable> {
     Err(Unusable::new(format!(
         "{field} names {name:?}; by hand one can {allowed}"
     )))
-}
-
-/// What was said to the person and by them: not what had to be corrected.
-fn shown(history: &[Message]) -> Vec<Item> {
-    let next = history.iter().skip(1).map(Some).chain([None]);
-    let said = history.iter().zip(next);
-    let said =
-        said.filter(|(message, next)| !is_correction(message) && !next.is_some_and(is_correction));
-    timeline(said.map(|(message, _)| message))
 }
 
 impl std::fmt::Debug for Served {

@@ -1,8 +1,8 @@
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
-use fugato_llm::{ChatModel, ChatRequest, Contract, DecideOptions, Profile, decide};
+use fugato_llm::{ChatModel, ChatRequest, Contract, DecideOptions, Profile, Timeout, decide};
 use fugato_memory::{History, HistoryUpdate, Speaker, TaskState, TaskSummary, TaskUpdate, Turn};
 use fugato_prompt::{EstimatedTokens, TokenCount};
 use fugato_state::{Message, State};
@@ -51,15 +51,17 @@ impl fmt::Debug for CompactLayers {
 }
 
 impl CompactLayers {
-    /// Asks this model, for at most 1,200 tokens, when more than six turns have more than 900.
+    /// Asks this model, for at most 1,200 tokens within a minute each time, when more than six
+    /// turns have more than 900.
     pub fn new(model: Arc<dyn ChatModel>) -> Self {
         let profile = Profile {
             max_tokens: Some(1_200),
             temperature: Some(0.2),
+            timeout: Some(Duration::from_mins(1)),
             ..Profile::default()
         };
         Self {
-            model,
+            model: Arc::new(Timeout::new(model)),
             count: Arc::new(EstimatedTokens),
             profile,
             recent: 6,

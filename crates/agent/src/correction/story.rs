@@ -49,6 +49,16 @@ impl NoDecision {
     }
 }
 
+/// What of a conversation was said to a person and by them: not what had to be corrected, nor what
+/// the model was told of it.
+pub fn spoken(history: &[Message]) -> impl Iterator<Item = &Message> {
+    let next = history.iter().skip(1).map(Some).chain([None]);
+    let said = history.iter().zip(next);
+    let said =
+        said.filter(|(message, next)| !is_correction(message) && !next.is_some_and(is_correction));
+    said.map(|(message, _)| message)
+}
+
 /// The corrections in a row at the end of a conversation.
 fn story(so_far: u32, history: &[Message]) -> Vec<Rejection> {
     let most = usize::try_from(so_far).unwrap_or(usize::MAX);

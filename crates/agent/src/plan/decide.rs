@@ -26,7 +26,7 @@ impl<S: Embeds<Work>> Node<S> for Decide<S> {
         };
         if work.iterations >= MOST_ITERATIONS {
             let error = format!("the work took more than {MOST_ITERATIONS} steps");
-            return Ok(done::<S>([WorkUpdate::Failed { error }]));
+            return Ok(done::<S>([WorkUpdate::failed(error)]));
         }
         cx.emit(custom("planning", json!({ "asked": asking })));
         let taken = match &parts.model {

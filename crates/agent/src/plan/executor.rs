@@ -196,9 +196,7 @@ impl Executor for NextBatch {
         let is_loop = is_same_thought(&fresh, reading.work);
         let steps = if is_loop { vec![] } else { fresh };
         updates.push(WorkUpdate::Planned { goal, steps });
-        updates.extend(is_loop.then(|| WorkUpdate::Failed {
-            error: "loop: the same thought came again".into(),
-        }));
+        updates.extend(is_loop.then(|| WorkUpdate::failed("loop: the same thought came again")));
         Ok(updates)
     }
 

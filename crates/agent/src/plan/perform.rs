@@ -5,6 +5,7 @@ use fugato_graph::{BoxError, Context, Node, Outcome};
 use fugato_llm::{ChatModel, ChatRequest, ModelError, ModelErrorKind};
 use fugato_memory::ExecutionStatus;
 use fugato_state::{Message, ToolStatus};
+use fugato_stream::EventKind;
 use fugato_tool::{Access, Called};
 use serde_json::json;
 
@@ -21,16 +22,22 @@ impl<S: Embeds<Work>> Node<S> for Perform<S> {
         if step.draft.kind == StepKind::Tool {
             return self.tool(&cx, step).await;
         }
-        let outcome = match self.say(&cx, step).await {
-            Ok(output) => StepOutcome::Completed {
-                output,
-                changed: false,
-            },
-            Err(error) => StepOutcome::Failed {
-                why: error.to_string(),
-            },
+        let (outcome, failed) = match self.say(&cx, step).await {
+            Ok(output) => (completed(output, false), None),
+            Err(error) => {
+                let model = error.downcast_ref::<ModelError>();
+                let timed_out = model.is_some_and(|error| error.kind == ModelErrorKind::TimedOut);
+                let why = error.to_string();
+                let error = why.clone();
+                // An answer that is not given ends the work; what a tool does not do, the planner
+                // may work around.
+                let failed = WorkUpdate::Failed { error, timed_out };
+                (StepOutcome::Failed { why }, Some(failed))
+            }
         };
-        Ok(ended::<S>(&cx, step, outcome))
+        let (updates, told) = ended(&cx, step, outcome);
+        let updates = updates.into_iter().chain(failed);
+        Ok(Outcome::done(updates.map(S::embed)).note(told))
     }
 }
 
@@ -45,15 +52,10 @@ impl<S: Embeds<Work>> Perform<S> {
         };
         let called = called.into_iter().next().ok_or("a call has no result")?;
         let note = finished(&called);
-        let outcome = judged(&called);
-        let Outcome::Done { updates, notes } = ended::<S>(cx, step, outcome) else {
-            return Err("a step that ended asks".into());
-        };
-        let own = called.result.updates;
-        Ok(Outcome::Done {
-            updates: own.into_iter().chain(updates).collect(),
-            notes: [note].into_iter().chain(notes).collect(),
-        })
+        let (updates, told) = ended(cx, step, judged(&called));
+        let updates = updates.into_iter().map(S::embed);
+        let all = called.result.updates.into_iter().chain(updates);
+        Ok(Outcome::done(all).note(note).note(told))
     }
 
     /// What the model thinks, or answers. Only an answer is shown.
@@ -95,42 +97,41 @@ impl<S: Embeds<Work>> Perform<S> {
         let situation = Message::user(parts.situation(cx.state()));
         let request = ChatRequest::new([Message::system(told), situation]);
         let request = profile.apply(request.metadata("stage", super::PERFORM));
-        let response = ask(cx, model, request, shown).await?;
-        Ok(response.message.content)
+        let said = ask(cx, model, request, shown).await?.message.content;
+        if said.trim().is_empty() {
+            let why = "it says nothing";
+            return Err(ModelError::new(ModelErrorKind::Malformed, why));
+        }
+        Ok(said)
     }
 }
 
 fn judged<U>(called: &Called<U>) -> StepOutcome {
     let text = called.result.text.clone();
     match called.result.status {
-        ToolStatus::Ok => StepOutcome::Completed {
-            output: text,
-            changed: called.access != Some(Access::Read),
-        },
+        ToolStatus::Ok => completed(text, called.access != Some(Access::Read)),
         ToolStatus::Blocked => StepOutcome::Blocked { why: text },
         ToolStatus::Failed => StepOutcome::Failed { why: text },
     }
 }
 
+fn completed(output: String, changed: bool) -> StepOutcome {
+    StepOutcome::Completed { output, changed }
+}
+
+/// What a step that ended changes, and what is told of it.
 fn ended<S: Embeds<Work>>(
     cx: &Context<S>,
     step: &Step,
     outcome: StepOutcome,
-) -> Outcome<S::Update> {
+) -> (Vec<WorkUpdate>, EventKind) {
     let waited = cx.state().part().status() == ExecutionStatus::WaitingUserConfirmation;
     let told = custom(
         "step_complete",
         json!({ "id": step.id, "outcome": outcome }),
     );
-    // An answer that is not given ends the work; everything else the planner may work around.
-    let failure = match &outcome {
-        StepOutcome::Failed { why } if step.draft.kind != StepKind::Tool => Some(why.clone()),
-        _ => None,
-    };
     let (id, at) = (step.id.clone(), cx.now());
     let confirmed = waited.then_some(WorkUpdate::Confirmed);
     let ended = WorkUpdate::Ended { id, outcome, at };
-    let failed = failure.map(|error| WorkUpdate::Failed { error });
-    let updates = confirmed.into_iter().chain([ended]).chain(failed);
-    Outcome::done(updates.map(S::embed)).note(told)
+    (confirmed.into_iter().chain([ended]).collect(), told)
 }

@@ -20,7 +20,7 @@ pub struct Work {
     pub corrected: Vec<Message>,
     /// Why there is no plan; none if there is one.
     pub planner_failure: Option<String>,
-    /// Whether there is no plan because the planner took too long.
+    /// Whether it cannot go on because a model took too long.
     pub timed_out: bool,
     /// What the person is told in the end.
     pub answer: String,
@@ -106,7 +106,20 @@ pub enum WorkUpdate {
     Failed {
         /// Why.
         error: String,
+        /// Whether a model took too long.
+        #[serde(default)]
+        timed_out: bool,
     },
+}
+
+impl WorkUpdate {
+    /// The work cannot go on, for reasons other than time.
+    pub(super) fn failed(error: impl Into<String>) -> Self {
+        Self::Failed {
+            error: error.into(),
+            timed_out: false,
+        }
+    }
 }
 
 impl Work {
@@ -266,7 +279,8 @@ impl State for Work {
             WorkUpdate::Noted { note, at } => {
                 self.observe(String::new(), "decision_note", &note, at);
             }
-            WorkUpdate::Failed { error } => {
+            WorkUpdate::Failed { error, timed_out } => {
+                self.timed_out = timed_out;
                 self.execution.apply(ExecutionUpdate::Failed { error });
             }
         }

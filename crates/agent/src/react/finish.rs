@@ -5,8 +5,8 @@ use fugato_graph::{BoxError, Context, Node, Outcome};
 use fugato_state::{ConversationUpdate, Message, Role};
 use fugato_stream::EventKind;
 
-use super::Manner;
-use crate::{Embeds, React, ReactMetadata, ReactUpdate, StopReason, show};
+use super::{Manner, StopWords};
+use crate::{Embeds, React, ReactUpdate, StopReason, show, spoken};
 
 /// Says what the run came to. There is always something to say.
 pub(super) struct Finish<S>(pub(super) Arc<Manner<S>>);
@@ -21,7 +21,7 @@ impl<S: Embeds<React>> Node<S> for Finish<S> {
         if let Some(reason) = react.run.stop_reason
             && reply.final_reply.trim().is_empty()
         {
-            reply.final_reply = (self.0.explain)(reason, &reply.metadata);
+            reply.final_reply = self.words(react).told(reason, &reply.metadata);
             show(&cx, &reply.final_reply);
             let told = Message::assistant(reply.final_reply.clone());
             updates.push(S::embed(ReactUpdate::Talked(ConversationUpdate::Said(
@@ -38,24 +38,24 @@ impl<S: Embeds<React>> Node<S> for Finish<S> {
     }
 }
 
-/// The model's last words; none if they could not be used, or came with calls.
-fn said(react: &React) -> String {
-    let unusable = react.run.stop_reason == Some(StopReason::Unusable);
-    let last = react.conversation.history.last();
-    let last = last.filter(|message| message.role == Role::Assistant && !unusable);
-    last.map_or(String::new(), |message| message.content.clone())
+impl<S> Finish<S> {
+    /// Those for what the person said last.
+    fn words(&self, react: &React) -> StopWords {
+        let history = &react.conversation.history;
+        let asked = spoken(history).filter(|message| message.role == Role::User);
+        let said = asked.last().map_or("", |message| &message.content);
+        (self.0.words)(said)
+    }
 }
 
-/// What the person is told when the model has said nothing.
-pub(super) fn explain(reason: StopReason, metadata: &ReactMetadata) -> String {
-    let why = match reason {
-        StopReason::LoopDetected => "the same steps came again and again without anything new",
-        StopReason::MaxSteps => "it took more steps than I may take",
-        StopReason::Unusable => "I could not put the next step into a usable form",
-    };
-    let tools = match &metadata.tools_used[..] {
-        [] => String::new(),
-        tools => format!(" I used {}.", tools.join(", ")),
-    };
-    format!("I stopped before I was done: {why}.{tools}")
+/// The model's last words; none if they could not be used, or came with calls.
+fn said(react: &React) -> String {
+    use StopReason::{TimedOut, Unanswered, Unusable};
+    let silent = matches!(
+        react.run.stop_reason,
+        Some(Unusable | TimedOut | Unanswered)
+    );
+    let last = react.conversation.history.last();
+    let last = last.filter(|message| message.role == Role::Assistant && !silent);
+    last.map_or(String::new(), |message| message.content.clone())
 }

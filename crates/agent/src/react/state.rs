@@ -51,6 +51,10 @@ pub enum StopReason {
     MaxSteps,
     /// Too many answers in a row could not be used.
     Unusable,
+    /// The model took too long.
+    TimedOut,
+    /// The model did not answer.
+    Unanswered,
 }
 
 impl StopReason {
@@ -60,6 +64,8 @@ impl StopReason {
             Self::LoopDetected => "loop_detected",
             Self::MaxSteps => "max_steps",
             Self::Unusable => "unusable_answers",
+            Self::TimedOut => "timed_out",
+            Self::Unanswered => "unanswered",
         }
     }
 }

@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
-use fugato_llm::{ChatModel, ChatRequest, ChatResponse, DecisionStyle, ModelError, Rejected};
+use fugato_llm::{
+    ChatModel, ChatRequest, ChatResponse, DecisionStyle, ModelError, ModelErrorKind, Rejected,
+};
 use fugato_state::{Message, ToolCall};
 use fugato_stream::EventKind;
 use fugato_tool::Detail;
@@ -66,7 +68,10 @@ impl<S: Embeds<React>> Think<S> {
             }
             Taken::Again(pair) => Ok(Outcome::done([S::embed(ReactUpdate::Corrected(pair))])),
             Taken::Undecided(why) => match &why.last {
-                None => Err(why.into()),
+                None => {
+                    let kind = why.unanswered.as_ref().map(|error| error.kind);
+                    self.unanswered(cx, kind, why.into())
+                }
                 Some(last) => {
                     tracing::warn!(task = cx.task(), %why, "{}", crate::log_key::THE_RUN_STOPS);
                     let [said, _] = last.messages();
@@ -78,6 +83,24 @@ impl<S: Embeds<React>> Think<S> {
         }
     }
 
+    /// The model has not answered: that is told, or the run fails.
+    fn unanswered(
+        &self,
+        cx: &Context<S>,
+        kind: Option<ModelErrorKind>,
+        why: BoxError,
+    ) -> Result<Outcome<S::Update>, BoxError> {
+        if !self.manner.explains_silence {
+            return Err(why);
+        }
+        tracing::warn!(task = cx.task(), %why, "{}", crate::log_key::THE_RUN_STOPS);
+        let reason = match kind {
+            Some(ModelErrorKind::TimedOut) => StopReason::TimedOut,
+            _ => StopReason::Unanswered,
+        };
+        Ok(Outcome::done([S::embed(ReactUpdate::Stopped(reason))]))
+    }
+
     /// Without tools the model has to answer. What it calls all the same is left out.
     async fn answer(
         &self,
@@ -85,7 +108,10 @@ impl<S: Embeds<React>> Think<S> {
         reason: StopReason,
     ) -> Result<Outcome<S::Update>, BoxError> {
         let request = self.request(cx.state(), false);
-        let response = self.ask(cx, request, false).await?;
+        let response = match self.ask(cx, request, false).await {
+            Ok(response) => response,
+            Err(error) => return self.unanswered(cx, Some(error.kind), error.into()),
+        };
         let read = self.read(cx, &response);
         let mut message = read.unwrap_or_else(|_| response.message.clone());
         message.tool_calls.clear();
@@ -139,6 +165,14 @@ impl<S: Embeds<React>> Think<S> {
     fn read(&self, cx: &Context<S>, response: &ChatResponse) -> Result<Message, Rejected> {
         let style = self.manner.style;
         let decision = style.read(response, "call-")?;
+        if decision.calls.is_empty() && decision.text.trim().is_empty() {
+            let said = response.message.content.as_str();
+            return Err(Rejected::sense(
+                said,
+                "",
+                "it says nothing: call a tool, or answer",
+            ));
+        }
         let state = cx.state();
         let mut ids = call_ids(state);
         let calls = decision.calls.into_iter().map(|call| {

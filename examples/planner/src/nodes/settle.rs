@@ -55,7 +55,15 @@ impl Node<Session> for Settle {
                 session.message.course != crate::session::Course::Reply,
             )
         } else if rescued {
-            rescue(session)
+            let (text, is_shown) = rescue(session);
+            // It was stopped before it could say what it had done.
+            match done(session) {
+                Some(done) if is_shown && session.rescue.run.stop_reason.is_some() => {
+                    show(&cx, &done);
+                    (format!("{text}\n{done}"), true)
+                }
+                _ => (text, is_shown),
+            }
         } else if session.work.status() == ExecutionStatus::Completed {
             (session.work.answer.clone(), true)
         } else {
@@ -82,11 +90,6 @@ fn rescue(session: &Session) -> (String, bool) {
         .flatten();
     match sure {
         Some(text) => (text, false),
-        // It was stopped before it could say what it had done.
-        None if session.rescue.run.stop_reason.is_some() => {
-            let why = session.rescue.run.final_reply.clone();
-            (after_what_was_done(session, why), false)
-        }
         None => (session.rescue.run.final_reply.clone(), true),
     }
 }
@@ -103,8 +106,7 @@ fn unfinished(session: &Session) -> String {
         .planner_failure
         .as_ref()
         .unwrap_or(&work.execution.error);
-    let late = work.timed_out || why.contains("no end within");
-    let why = match (lang, late) {
+    let why = match (lang, work.timed_out) {
         (Lang::En, true) => {
             "This took longer than I may wait. Nothing is lost: say \"try again\" and I go on."
                 .into()
@@ -115,12 +117,14 @@ fn unfinished(session: &Session) -> String {
         ),
         (Lang::Zh, false) => format!("没能做完：{why}。已有的进度都在：说“再试一次”我就重试。"),
     };
-    after_what_was_done(session, why)
+    done(session).map_or(why.clone(), |done| format!("{done}\n{why}"))
 }
 
-fn after_what_was_done(session: &Session, why: String) -> String {
+/// What was written all the same, if something was.
+fn done(session: &Session) -> Option<String> {
     let lang = Lang::of(&session.message.text);
     let written = session.written().into_iter();
-    let done = written.map(|used| format!("{}{}", lang.pick("Done: ", "完成："), used.result));
-    done.chain([why]).collect::<Vec<_>>().join("\n")
+    let lines = written.map(|used| format!("{}{}", lang.pick("Done: ", "完成："), used.result));
+    let lines: Vec<_> = lines.collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }

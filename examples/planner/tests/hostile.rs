@@ -1,0 +1,400 @@
+//! A model that does wrong at one stage, or at any: each message has a reply within the time of its
+//! stages, which says honestly what was done and what was not.
+mod common;
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use common::{Tested, World, reply, say, session};
+use fugato::{
+    BoxError, ChatModel, ChatRequest,
+    llm::{ChatDelta, DeltaStream, ModelError},
+    state::ToolCall,
+};
+use fugato_testkit::{Reply, Scripted};
+use futures::{StreamExt as _, stream};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// What a model does instead of answering.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wrong {
+    /// It takes the request, and says nothing.
+    Hangs,
+    /// It does not even take the request.
+    NeverBegins,
+    /// It says a word a minute, for ever.
+    Drips,
+    /// It says more and more, as fast as it is heard.
+    Pours,
+    /// It says nothing but blanks.
+    Blank,
+    /// It says what no stage can use.
+    Babbles,
+    /// It calls a tool that there is not.
+    CallsNobody,
+}
+
+use Wrong::{Babbles, Blank, CallsNobody, Drips, Hangs, NeverBegins, Pours};
+
+/// Those that only time ends.
+const SLOW: [Wrong; 3] = [Hangs, NeverBegins, Drips];
+
+/// Where a model is asked, by what it is told.
+fn stage(request: &ChatRequest) -> &'static str {
+    let told = request
+        .messages
+        .first()
+        .map_or("", |message| &message.content);
+    match request.metadata.get("stage").map_or("", String::as_str) {
+        "planner" if told.starts_with("Say whether") => "replan",
+        "planner" => "plan",
+        "step" if told.starts_with("Think") => "reason",
+        "step" => "answer",
+        "direct_reply" => "direct_reply",
+        "agent" => "agent",
+        "compact" => "compact",
+        other => panic!("{other} is no stage: {told}"),
+    }
+}
+
+/// A model that is wrong as it is told, and else says what it is told at each stage.
+#[derive(Clone)]
+struct Odd {
+    wrong: Arc<dyn Fn(&str) -> Option<Wrong> + Send + Sync>,
+    right: Arc<dyn Fn(&str) -> Reply + Send + Sync>,
+    asked: Arc<Mutex<Vec<&'static str>>>,
+}
+
+impl Odd {
+    fn new(
+        wrong: impl Fn(&str) -> Option<Wrong> + Send + Sync + 'static,
+        right: impl Fn(&str) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            wrong: Arc::new(wrong),
+            right: Arc::new(right),
+            asked: Arc::default(),
+        }
+    }
+}
+
+#[async_trait]
+impl ChatModel for Odd {
+    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        let stage = stage(&request);
+        let n = {
+            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            asked.push(stage);
+            asked.len()
+        };
+        let reply = match (self.wrong)(stage) {
+            None => (self.right)(stage),
+            Some(Hangs) => Reply::hang(),
+            Some(NeverBegins) => std::future::pending().await,
+            Some(Drips) => {
+                let drop = async |()| {
+                    tokio::time::sleep(Duration::from_mins(1)).await;
+                    Ok(ChatDelta::text("word "))
+                };
+                return Ok(stream::repeat(()).then(drop).boxed());
+            }
+            Some(Pours) => {
+                let much = ChatDelta::text("{".repeat(1 << 16));
+                return Ok(stream::repeat_with(move || Ok(much.clone())).boxed());
+            }
+            Some(Blank) => Reply::text(" \n\t "),
+            Some(Babbles) => Reply::text("no JSON"),
+            Some(CallsNobody) => {
+                let call = ToolCall::new(format!("n{n}"), "nobody", json!({ "n": n }));
+                Reply::tool_calls([call])
+            }
+        };
+        Scripted::new([reply]).stream(request).await
+    }
+}
+
+fn plan(steps: &[Value]) -> Reply {
+    Reply::text(json!({ "goal": "", "steps": steps }).to_string())
+}
+
+fn order(quantity: &str) -> Value {
+    json!({ "symbol": "BTC-USDT", "side": "buy", "quantity": quantity })
+}
+
+fn respond() -> Value {
+    json!({ "type": "respond", "instruction": "Tell what came of it." })
+}
+
+/// What a sound model says: it thinks if it shall, and answers.
+fn sound(stage: &str, thinks: bool) -> Reply {
+    match stage {
+        "direct_reply" => Reply::text(json!({ "action": "other" }).to_string()),
+        "plan" if thinks => plan(&[
+            json!({ "type": "reason", "instruction": "Why?" }),
+            respond(),
+        ]),
+        "plan" => plan(&[respond()]),
+        "replan" => Reply::text(json!({ "action": "finish" }).to_string()),
+        "reason" => Reply::text("It follows."),
+        "answer" => Reply::text("Well."),
+        _ => Reply::text("Rescued."),
+    }
+}
+
+/// Says something to a planner whose model is wrong at one stage: what it replies, after how many
+/// seconds; and that the next message is answered.
+async fn one_stage(
+    at: &'static str,
+    wrong: Wrong,
+    said: &str,
+    thinks: bool,
+) -> Result<(String, u64), BoxError> {
+    let world = World::new()?;
+    let odd = Odd::new(
+        move |stage| (stage == at).then_some(wrong),
+        move |stage| sound(stage, thinks),
+    );
+    let planner = world.with(odd)?;
+    let begun = tokio::time::Instant::now();
+    let told = say(&planner, said).await?;
+    let took = begun.elapsed().as_secs();
+    let sound = world.with(Scripted::new([plan(&[respond()]), "Well.".into()]))?;
+    let next = say(&sound, "my balance").await?;
+    assert_eq!(next, "Well.", "{at} {wrong:?}");
+    Ok((told, took))
+}
+
+const LATE: &str =
+    "This took longer than I may wait. Nothing is lost: say \"try again\" and I go on.";
+
+fn unfinished(why: &str) -> String {
+    format!(
+        "I could not finish this: {why}. Nothing is lost: say \"try again\" to have me try once more."
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn pln_14_pln_t6_who_takes_too_long_at_any_stage_is_waited_for_as_long_as_that_may_take()
+-> Tested {
+    for wrong in SLOW {
+        let told = one_stage("direct_reply", wrong, "Good morning", false).await?;
+        assert_eq!(told, ("Well.".into(), 8), "{wrong:?}");
+        let told = one_stage("plan", wrong, "my balance", false).await?;
+        assert_eq!(told, (LATE.into(), 36), "{wrong:?}");
+        let told = one_stage("reason", wrong, "my balance", true).await?;
+        assert_eq!(told, (LATE.into(), 30), "{wrong:?}");
+        let told = one_stage("answer", wrong, "my balance", false).await?;
+        assert_eq!(told, (LATE.into(), 36), "{wrong:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn rct_8_pln_15_what_no_stage_can_use_comes_to_an_honest_end_at_once() -> Tested {
+    let by_rule = "Balances: 0.5 BTC; 4 ETH; 100000 USDT";
+    for (at, wrong, expected) in [
+        ("direct_reply", Pours, "Well."),
+        ("direct_reply", Blank, "Well."),
+        // What is no answer at all leaves the word to rules.
+        ("plan", Pours, "Well."),
+        ("plan", Blank, "Rescued."),
+        ("plan", Babbles, "Rescued."),
+        ("plan", CallsNobody, "Rescued."),
+        ("answer", Pours, by_rule),
+        ("answer", Blank, by_rule),
+        ("answer", CallsNobody, by_rule),
+    ] {
+        let told = one_stage(at, wrong, "my balance", false).await?;
+        assert_eq!(told, (expected.to_owned(), 0), "{at} {wrong:?}");
+    }
+    Ok(())
+}
+
+/// The planner is of no use, so the loop takes over, whose model is wrong too.
+#[tokio::test(start_paused = true)]
+async fn pln_15_the_loop_that_takes_over_comes_to_an_end_too() -> Tested {
+    let silent = unfinished("the model did not answer");
+    let useless = unfinished("I could not put the next step into a usable form");
+    let endless = unfinished("it took more steps than I may take");
+    let late = unfinished("the model took longer than I may wait");
+    for (wrong, expected, seconds) in [
+        (Hangs, &late, 36),
+        (NeverBegins, &late, 36),
+        (Drips, &late, 36),
+        (Pours, &silent, 0),
+        (Blank, &useless, 0),
+        (CallsNobody, &endless, 0),
+    ] {
+        let world = World::new()?;
+        let babbles = move |stage: &str| Some(if stage == "agent" { wrong } else { Babbles });
+        let planner = world.with(Odd::new(babbles, |stage| sound(stage, false)))?;
+        let begun = tokio::time::Instant::now();
+        let told = say(&planner, "make something of my balance").await?;
+        assert_eq!(
+            (&told, begun.elapsed().as_secs()),
+            (expected, seconds),
+            "{wrong:?}"
+        );
+        let planner = world.with(Odd::new(babbles, |stage| sound(stage, false)))?;
+        let told = say(&planner, "看看我的余额").await?;
+        assert!(
+            told.starts_with("没能做完：") && told.contains("再试一次"),
+            "{told}"
+        );
+    }
+    Ok(())
+}
+
+/// The loop has placed an order when its model is silent.
+#[tokio::test(start_paused = true)]
+async fn pln_t6_pln_w9_what_the_loop_has_done_before_it_stopped_is_told_until_work_ends_well()
+-> Tested {
+    let world = World::new()?;
+    let garbage = || ["no JSON"; 3].map(Reply::text);
+    let buys = |id| Reply::tool_calls([ToolCall::new(id, "place_order", order("0.25"))]);
+    let replies = garbage().into_iter().chain([buys("c1"), Reply::hang()]);
+    // The second try is late as well, after it has placed another one.
+    let replies = replies.chain(garbage()).chain([buys("c2"), Reply::hang()]);
+    let replies = replies.chain([
+        plan(&[respond()]),
+        "Well.".into(),
+        plan(&[respond()]),
+        "Well.".into(),
+    ]);
+    let planner = world.with(Scripted::new(replies))?;
+    reply(&planner, "Buy 0.25 BTC").await?;
+    let late = unfinished("the model took longer than I may wait");
+    let done = |n| format!("order #{n} is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5");
+    assert_eq!(
+        say(&planner, "yes").await?,
+        format!("{late}\nDone: {}", done(1))
+    );
+    let card = say(&planner, "try again").await?;
+    assert!(
+        card.contains(&format!("done already: {}; again?", done(1))),
+        "{card}"
+    );
+    assert_eq!(
+        say(&planner, "yes").await?,
+        format!("{late}\nDone: {}", done(2))
+    );
+    // Both are known to the next try, and to work that is about something else.
+    let known = async || {
+        let done = session(&planner).await?.done.clone();
+        Ok::<_, BoxError>(
+            done.iter()
+                .map(|one| one.result.clone())
+                .collect::<Vec<_>>(),
+        )
+    };
+    assert_eq!(known().await?, [done(1)]);
+    assert_eq!(say(&planner, "my balance").await?, "Well.");
+    assert_eq!(known().await?, [done(1), done(2)]);
+    // That ended well, so the next one begins with a clean record.
+    assert_eq!(say(&planner, "my balance").await?, "Well.");
+    assert_eq!(known().await?, Vec::<String>::new());
+    assert_eq!(world.desk.trades(10).await?.len(), 2);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn pln_23_a_summary_that_nobody_writes_keeps_a_reply_waiting_for_a_minute_at_most() -> Tested
+{
+    let world = World::new()?;
+    let long = "my balance, and at length ".repeat(40);
+    for (wrong, seconds) in [(Hangs, 60), (Drips, 60), (Pours, 0), (Blank, 0)] {
+        let odd = Odd::new(
+            move |stage| (stage == "compact").then_some(wrong),
+            |stage| sound(stage, false),
+        );
+        let planner = world.with(odd.clone())?;
+        let turns = |asked: &[&str]| asked.iter().filter(|stage| **stage == "compact").count();
+        while turns(&odd.asked.lock().unwrap_or_else(PoisonError::into_inner)) == 0 {
+            let begun = tokio::time::Instant::now();
+            assert_eq!(say(&planner, &long).await?, "Well.");
+            let is_due = turns(&odd.asked.lock().unwrap_or_else(PoisonError::into_inner)) > 0;
+            let seconds = if is_due { seconds } else { 0 };
+            assert_eq!(begun.elapsed().as_secs(), seconds, "{wrong:?}");
+        }
+    }
+    Ok(())
+}
+
+fn any_wrong() -> impl Strategy<Value = Option<Wrong>> {
+    let wrong = [
+        Hangs,
+        NeverBegins,
+        Drips,
+        Pours,
+        Blank,
+        Babbles,
+        CallsNobody,
+    ];
+    prop_oneof![
+        3 => Just(None),
+        2 => proptest::sample::select(wrong.to_vec()).prop_map(Some),
+    ]
+}
+
+/// Whatever the model does when: each message has words for an answer, and no time passes that no
+/// stage allows.
+async fn any_stage(wrongs: Vec<Option<Wrong>>) -> Tested {
+    let world = World::new()?;
+    let asked = AtomicUsize::new(0);
+    let many = wrongs.len();
+    let next = move || asked.fetch_add(1, Ordering::Relaxed);
+    let odd = Odd::new(
+        move |_| wrongs.get(next() % many).copied().flatten(),
+        |stage| match stage {
+            "plan" => {
+                let buys = json!({ "type": "tool", "tool_name": "place_order", "tool_args": order("0.1") });
+                plan(&[buys, respond()])
+            }
+            stage => sound(stage, false),
+        },
+    );
+    let planner = world.with(odd)?;
+    for said in [
+        "Good morning",
+        "buy 0.1 BTC",
+        "yes",
+        "try again",
+        "yes",
+        "/status",
+        "my balance",
+    ] {
+        let begun = tokio::time::Instant::now();
+        let told = say(&planner, said).await?;
+        assert!(!told.trim().is_empty(), "{said} has no reply");
+        assert!(
+            begun.elapsed() < Duration::from_mins(5),
+            "{said} took {:?}",
+            begun.elapsed()
+        );
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn pln_14_whatever_a_model_does_each_message_has_a_reply_in_time(
+        wrongs in proptest::collection::vec(any_wrong(), 1..24),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .expect("a runtime");
+        let done = runtime.block_on(any_stage(wrongs));
+        prop_assert!(done.is_ok(), "{:?}", done);
+    }
+}
