@@ -37,6 +37,9 @@ const ASK: &str = "ask_user";
 
 /// The most steps of one run.
 const MOST_ITERATIONS: u32 = 12;
+/// How old a look may be. Who takes it over later than that, after a crash, as a retry or in a copy
+/// of the thread, looks again.
+const STILL_NEW: Millis = 5_000;
 /// What is asked where the planner left the question out.
 const QUESTION: &str = "I need more to go on. What should I know?";
 
@@ -70,6 +73,7 @@ struct Parts<S: Embeds<Work>> {
     rules: Option<Arc<dyn PlanRules<S>>>,
     executor: Arc<dyn Executor>,
     toolbox: Toolbox<S>,
+    looks: bool,
     context: Box<dyn Fn(&S) -> String + Send + Sync>,
     corrections: Corrections,
     planning: Profile,
@@ -118,6 +122,7 @@ impl<S: Embeds<Work>> PlannedWork<S> {
                 rules: None,
                 executor,
                 toolbox: toolbox.confirm_if(marked),
+                looks: false,
                 context: Box::new(|_| String::new()),
                 corrections: Corrections::default(),
                 planning: within(36, None),
@@ -138,11 +143,13 @@ impl<S: Embeds<Work>> PlannedWork<S> {
     }
 
     /// Runs a node before the planner is asked, and before each step that thinks or answers, also
-    /// after a person was waited for: what it brings up to date, they see. Whoever begins the work
-    /// leads to `look` then.
+    /// after a person was waited for: what it brings up to date, they see. A look that is older
+    /// than five seconds by then, such as after a crash, is taken again. Whoever begins the work
+    /// leads to `look`.
     #[must_use]
     pub fn looking<M>(mut self, node: impl IntoNode<S, M>) -> Self {
         self.look = Some(Arc::new(node.into_node()));
+        self.parts.looks = true;
         self
     }
 
@@ -207,6 +214,8 @@ impl<S: Embeds<Work>> PlannedWork<S> {
             let after = after.clone();
             move |state: &S| match state.part().status() {
                 ExecutionStatus::Completed | ExecutionStatus::Failed => after.clone(),
+                // The look that it rests on was too old.
+                _ if state.part().running().is_some() => again.to_owned(),
                 _ if executor.asks(state.part()).is_some() => again.to_owned(),
                 _ => BEGIN.to_owned(),
             }
@@ -266,7 +275,20 @@ struct Look<S: Embeds<Work>>(Arc<dyn Node<S>>);
 #[async_trait]
 impl<S: Embeds<Work>> Node<S> for Look<S> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
-        self.0.run(cx).await
+        let at = cx.now();
+        let mut outcome = self.0.run(cx).await?;
+        if let Outcome::Done { updates, .. } = &mut outcome {
+            updates.push(S::embed(WorkUpdate::Looked { at }));
+        }
+        Ok(outcome)
+    }
+}
+
+impl<S: Embeds<Work>> Parts<S> {
+    /// Whether somebody plans or speaks who was kept from it since the last look.
+    fn is_late(&self, cx: &Context<S>) -> bool {
+        let looked = cx.state().part().looked.unwrap_or_default();
+        self.looks && cx.now().saturating_sub(looked) > STILL_NEW
     }
 }
 

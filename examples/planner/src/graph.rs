@@ -119,8 +119,8 @@ const RESCUE_PATIENCE: Duration = Duration::from_secs(36);
 ///
 /// ```text
 /// understand → recall → gate → look → planner ⇄ begin_step ⇄ step, ask_user
-///      │                 │               └→ rescue → init_state … finalize → look_again
-///      └─────────────────┴→ settle ← ────────────────────────────────────────────┘
+///      │                 │               └→ rescue → init_state … finalize
+///      └─────────────────┴→ settle ← ───────────────────────────────┘
 ///                             └→ compact → save
 /// ```
 pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
@@ -148,7 +148,7 @@ pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
         .branch("gate", ["look", "settle"], move |session: &Session| {
             if settles(session) { "settle" } else { "look" }
         })
-        .node("settle", Settle)
+        .node("settle", Settle(fresh()?))
         .edge("settle", if has_model { "compact" } else { "save" })
         .node("save", Save(deps.users.clone()))
         .edge("save", END)
@@ -181,15 +181,13 @@ pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
                 "init_state"
             }
         })
-        .node("look_again", fresh()?)
-        .edge("look_again", "settle")
         .node(
             "compact",
             recorded(CompactLayers::new(model.clone()).count(Thirds)),
         )
         .edge("compact", "save");
     let graph = work.on_planner_failure("rescue").add_to(graph, "settle");
-    Ok(rescue.add_to(graph, "look_again").build()?)
+    Ok(rescue.add_to(graph, "settle").build()?)
 }
 
 fn executor(manner: Manner) -> Arc<dyn Executor> {

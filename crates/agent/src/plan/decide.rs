@@ -24,6 +24,9 @@ impl<S: Embeds<Work>> Node<S> for Decide<S> {
         let Some(asking) = parts.executor.asks(work) else {
             return Ok(Outcome::done([]));
         };
+        if parts.is_late(&cx) {
+            return Ok(Outcome::done([]));
+        }
         if work.iterations >= MOST_ITERATIONS {
             let error = format!("the work took more than {MOST_ITERATIONS} steps");
             return Ok(done::<S>([WorkUpdate::failed(error)]));

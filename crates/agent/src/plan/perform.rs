@@ -22,6 +22,9 @@ impl<S: Embeds<Work>> Node<S> for Perform<S> {
         if step.draft.kind == StepKind::Tool {
             return self.tool(&cx, step).await;
         }
+        if self.0.is_late(&cx) {
+            return Ok(Outcome::done([]));
+        }
         let (outcome, failed) = match self.say(&cx, step).await {
             Ok(output) => (completed(output, false), None),
             Err(error) => {

@@ -14,6 +14,9 @@ pub struct Work {
     pub steps: Vec<Step>,
     /// How many steps were begun since the person spoke.
     pub iterations: u32,
+    /// When it was looked at what is true, in milliseconds since the Unix epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub looked: Option<Millis>,
     /// Whether something came up that the planner may want to know; none once it was asked.
     pub turn: Option<Turn>,
     /// The planner's answers in a row that could not be used, and what it was told.
@@ -48,6 +51,11 @@ pub enum WorkUpdate {
     Requested {
         /// What the person wants.
         goal: String,
+    },
+    /// It was looked at what is true.
+    Looked {
+        /// When, in milliseconds since the Unix epoch.
+        at: Millis,
     },
     /// The planner says what comes next. What had ended is kept, what had not begun is replaced.
     Planned {
@@ -253,6 +261,7 @@ impl State for Work {
                 *self = Self::default();
                 self.execution.apply(ExecutionUpdate::Began { goal });
             }
+            WorkUpdate::Looked { at } => self.looked = Some(at),
             WorkUpdate::Planned { goal, steps } => self.plan(goal, steps),
             WorkUpdate::GoesOn => {
                 self.turn = None;

@@ -7,9 +7,11 @@ use fugato::{
     },
     cli::Lang,
     memory::ExecutionStatus,
+    state::State as _,
 };
 
 use crate::{
+    nodes::Fresh,
     rules::Rules,
     session::{Session, SessionUpdate},
 };
@@ -42,13 +44,28 @@ impl Node<Session> for Rescue {
 }
 
 /// Says what came of it. There is always something to say.
-pub(crate) struct Settle;
+pub(crate) struct Settle(pub(crate) Fresh);
 
 #[async_trait]
 impl Node<Session> for Settle {
     async fn run(&self, cx: Context<Session>) -> Result<Outcome<SessionUpdate>, BoxError> {
-        let session = cx.state();
-        let rescued = !session.rescue.run.final_reply.is_empty();
+        let rescued = !cx.state().rescue.run.final_reply.is_empty();
+        let mut session = cx.state().clone();
+        let (mut looked, mut notes) = (vec![], vec![]);
+        // The loop has taken its time, and what exists is read out.
+        if rescued
+            && let Outcome::Done {
+                updates,
+                notes: told,
+            } = self.0.run(cx.clone()).await?
+        {
+            updates
+                .iter()
+                .cloned()
+                .for_each(|update| session.apply(update));
+            (looked, notes) = (updates, told);
+        }
+        let session = &session;
         let (text, is_shown) = if !session.reply.is_empty() {
             (
                 session.reply.clone(),
@@ -74,10 +91,9 @@ impl Node<Session> for Settle {
         }
         let live = rescued || !session.work.execution.snapshots.is_empty();
         let said = SessionUpdate::Replied { text };
-        Ok(Outcome::done([
-            said,
-            SessionUpdate::Delivered { at: cx.now(), live },
-        ]))
+        looked.extend([said, SessionUpdate::Delivered { at: cx.now(), live }]);
+        let updates = looked;
+        Ok(Outcome::Done { updates, notes })
     }
 }
 
