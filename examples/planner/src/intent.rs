@@ -127,6 +127,14 @@ pub fn topics(message: &str) -> BTreeSet<Topic> {
     topics
 }
 
+/// Whether a message asks for something that can be looked up, with or without a question mark.
+pub fn asks_about(message: &str) -> bool {
+    const WITHIN: [&str; 6] = ["哪些", "哪个", "有没有", "多少", "什么", "看看"];
+    let is_question =
+        asks(message) || is_ability(message) || WITHIN.iter().any(|part| message.contains(part));
+    is_question && !topics(message).is_empty()
+}
+
 /// What a message wants to be done.
 pub fn wish(message: &str) -> Wish {
     let words = words(message);

@@ -218,8 +218,7 @@ pub fn heard(text: &str, open: &[Interrupt]) -> Result<Heard, serde_json::Error>
     };
     let text = text.trim();
     let is_new = |text: &str| {
-        let asks = text.ends_with(['?', '？', '吗']) && !intent::topics(text).is_empty();
-        text.starts_with('/') || asks || intent::wish(text) != Wish::Told
+        text.starts_with('/') || intent::asks_about(text) || intent::wish(text) != Wish::Told
     };
     let confirms = asked.question.schema.check(&Value::Bool(true)).is_ok();
     let meaning = Phrases::default().meaning(text, Awaiting::Answer, is_new);

@@ -106,3 +106,69 @@ async fn pln_20_over_http_a_question_is_answered_dropped_or_left() -> Tested {
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
     Ok(())
 }
+
+async fn get(app: &Router, path: &str) -> Result<Value, BoxError> {
+    let response = app.clone().oneshot(Request::get(path).body(Body::empty())?);
+    let body = to_bytes(response.await?.into_body(), 1 << 20).await?;
+    Ok(serde_json::from_slice(&body)?)
+}
+
+/// What the page shows of a session: the kind of each item, and its words.
+async fn shown(app: &Router, thread: &str) -> Result<Vec<(String, String)>, BoxError> {
+    let told = get(app, &format!("/threads/{thread}/timeline")).await?;
+    let items = told["timeline"].as_array().ok_or("no items")?.iter();
+    let word = |item: &Value, name: &str| item[name].as_str().unwrap_or_default().to_owned();
+    let shown = items.map(|item| (word(item, "kind"), word(item, "text")));
+    Ok(shown.collect())
+}
+
+#[tokio::test]
+async fn pln_w3_the_page_lists_the_sessions_of_a_person_and_shows_all_that_was_said() -> Tested {
+    let world = World::new()?;
+    let app = AgentRoutes::new(world.planner()?).router();
+    let say = async |thread: &str, text: &str| {
+        post(&app, &json!({ "thread": thread, "text": text })).await
+    };
+    say("one", "/help").await?;
+    for text in ["create a trader named alpha", "glimmer", "yes"] {
+        say("one", text).await?;
+    }
+    say("two", "my balance\nand no more").await?;
+    // The model's history forgets; what a person is shown does not.
+    world.wait(25 * 60 * 60 * 1000);
+    say("one", "Which traders are there?").await?;
+    let listed = get(&app, "/threads").await?;
+    let listed = listed["threads"].as_array().ok_or("no threads")?.iter();
+    let listed: Vec<_> = listed.map(|one| (&one["thread"], &one["title"])).collect();
+    let (one, two) = (json!("one"), json!("two"));
+    let titles = [json!("create a trader named alpha"), json!("my balance")];
+    assert_eq!(listed, [(&one, &titles[0]), (&two, &titles[1])]);
+    let mut one = shown(&app, "one").await?;
+    assert_eq!(one.remove(0), ("user_text".into(), "/help".into()));
+    assert_eq!(one.remove(0).0, "assistant_text");
+    let expected = [
+        ("user_text", "create a trader named alpha"),
+        ("confirm_request", ""),
+        ("user_text", "glimmer"),
+        ("confirm_request", ""),
+        ("tool_result", ""),
+        (
+            "assistant_text",
+            "Done: made the trader alpha with glimmer on replay",
+        ),
+        ("user_text", "Which traders are there?"),
+        ("assistant_text", "Traders: alpha (glimmer, replay)"),
+    ];
+    assert_eq!(
+        one,
+        expected.map(|(kind, text)| (kind.to_owned(), text.to_owned()))
+    );
+    let states = world
+        .planner()?
+        .config("agent_execution_state_home")
+        .await?;
+    let states = states.ok_or("no states")?;
+    let names: Vec<_> = states.as_object().ok_or("no object")?.keys().collect();
+    assert_eq!(names, ["one", "two"]);
+    Ok(())
+}

@@ -310,6 +310,19 @@ impl Play {
         } else {
             now.min(spoken.max(before))
         };
+        let there: &[&str] = match SAID.iter().position(|one| *one == said) {
+            Some(0) => &["model"],
+            Some(1) => &["trader"],
+            Some(2) => &["model", "exchange"],
+            Some(3) => &["strategy", "exchange"],
+            _ => &[],
+        };
+        let has_end = self.is_question(&told) || told.starts_with("I could not finish");
+        let there = there.iter().map(|kind| format!("{kind}-v{now}"));
+        let untold: Vec<_> = there
+            .filter(|name| !told.contains(name) && !has_end)
+            .collect();
+        assert_eq!(untold, Vec::<String>::new(), "{said} → {told}");
         // A question stands as it was asked, and that something is not there any more may name it.
         let told: Vec<&str> = told
             .lines()

@@ -5,14 +5,14 @@
     clippy::indexing_slicing,
     reason = "a helper that fails fails its test"
 )]
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use fugato::{
     Answers, MemoryLog, Runner, ThreadId,
-    agent::{Assistant, React, ReactReply, Unreplied},
-    axum::{Agent as _, Caller, Said},
+    agent::{Assistant, React, ReactReply, ReactUpdate, StopReason, Unreplied},
+    axum::{Agent as _, Caller, Item, Said},
     llm::{ChatModel, Fallback, ModelError, ModelErrorKind},
-    state::{Role, ToolCall},
+    state::{Message, Role, ToolCall},
     stream::{EventKind, ToolStatus},
 };
 use fugato_testkit::{Reply, Scripted};
@@ -246,6 +246,81 @@ async fn rules_answer_where_a_model_fails() {
     assert_eq!(reply.final_reply, "2 + 2 = 4");
 }
 
+/// Neither a model that is late nor one that says nothing leaves the person without a reply.
+#[tokio::test(start_paused = true)]
+async fn rct_8_whatever_a_model_does_there_is_a_reply_in_time() {
+    let calls = |n: usize, name: &str| {
+        let call = ToolCall::new(
+            format!("c{n}"),
+            name,
+            json!({ "expression": format!("{n}") }),
+        );
+        Reply::tool_calls([call])
+    };
+    let endless = || Reply::chunked(&"x".repeat(1 << 20), 1 << 12);
+    let drips = || Reply::chunked(&"x".repeat(99), 1).paced(Duration::from_mins(1));
+    let late = "I stopped before I was done: the model took longer than I may wait.";
+    for (replies, expected, minutes) in [
+        (vec![Reply::hang()], late, 3),
+        (vec![drips()], late, 3),
+        (
+            vec![calls(1, "calculate"), Reply::hang()],
+            "I used calculate.",
+            3,
+        ),
+        (vec![endless()], "the model did not answer", 0),
+        (vec![" ".into(), " ".into(), " ".into()], "usable form", 0),
+        (
+            (0..9).map(|n| calls(n, "nobody")).collect(),
+            "more steps than I may take",
+            0,
+        ),
+        (
+            (0..9).map(|_| calls(0, "nobody")).collect(),
+            "the same steps came again",
+            0,
+        ),
+    ] {
+        let desk = Desk::new(Scripted::new(replies), 4);
+        let begun = tokio::time::Instant::now();
+        let told = desk.says("How much is it?").await.final_reply;
+        assert!(told.contains(expected), "{told}");
+        assert_eq!(begun.elapsed().as_secs(), minutes * 60, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_conversation_shows_is_told_by_its_changes() {
+    let desk = Desk::new(Rules, 8);
+    desk.says("2 + 2").await;
+    let before = desk.companion.runner().history(&desk.thread, 1, 99).await;
+    let mut told = vec![];
+    for entry in before.unwrap() {
+        let entry = serde_json::to_value(&entry.fact).unwrap();
+        let fact = entry.as_object().unwrap().values().next().unwrap();
+        if let Some(updates) = fact.get("updates") {
+            let updates: Vec<ReactUpdate> = serde_json::from_value(updates.clone()).unwrap();
+            told.extend(desk.companion.tells(&updates).unwrap());
+        }
+    }
+    let kinds: Vec<_> = told.iter().map(kind).collect();
+    assert_eq!(kinds, ["user_text", "tool_call", "assistant_text"]);
+    // What could not be used is not shown, whoever tells.
+    let message = Message::assistant("no use");
+    let unusable = [
+        ReactUpdate::Answered(message.clone()),
+        ReactUpdate::Stopped(StopReason::Unusable),
+    ];
+    assert_eq!(desk.companion.tells(&unusable), Some(vec![]));
+    let said = desk.companion.tells(&[ReactUpdate::Answered(message)]);
+    assert_eq!(said.map(|items| items.len()), Some(1));
+}
+
+fn kind(item: &Item) -> String {
+    let item = serde_json::to_value(item).unwrap();
+    item["kind"].as_str().unwrap().to_owned()
+}
+
 #[tokio::test]
 async fn rct_t6_events_tell_of_every_node_and_every_tool() {
     let desk = Desk::new(Rules, 8);
@@ -296,17 +371,7 @@ async fn a_page_is_told_what_was_said_and_an_empty_message_is_refused() {
     desk.says("2 + 2").await;
     let state = desk.state().await;
     assert_eq!(desk.companion.title(&state).as_deref(), Some("2 + 2"));
-    let kinds: Vec<_> = desk
-        .companion
-        .timeline(&state)
-        .iter()
-        .map(|item| {
-            serde_json::to_value(item).unwrap()["kind"]
-                .as_str()
-                .unwrap()
-                .to_owned()
-        })
-        .collect();
+    let kinds: Vec<_> = desk.companion.timeline(&state).iter().map(kind).collect();
     assert_eq!(
         kinds,
         ["user_text", "tool_call", "tool_result", "assistant_text"]

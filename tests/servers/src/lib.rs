@@ -1,4 +1,4 @@
-//! Private servers for tests, of databases and of models: each in a folder of its own, on a free port of the loopback
+//! Private servers for tests, of databases, of models and of tools: each in a folder of its own, on a free port of the loopback
 //! interface, and gone when the test program is, however it ends.
 //!
 //! A server whose program is not installed is none: on a developer's machine one line says what to
@@ -17,6 +17,7 @@ mod find;
 mod guard;
 mod llama;
 mod mariadb;
+mod mcp;
 mod postgres;
 mod redis;
 mod server;
@@ -25,6 +26,7 @@ mod wire;
 pub use aimock::Aimock;
 pub use llama::Llama;
 pub use mariadb::MariaDb;
+pub use mcp::Mcp;
 pub use postgres::Postgres;
 pub use redis::Redis;
 pub use server::Server;

@@ -1,0 +1,203 @@
+//! Models that say nothing, too late or too much: each run of the loop comes to an end, in time.
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use fugato_agent::{
+    Assistant, React, ReactLoop, ReactMetadata, ReactUpdate, StopReason, StopWords, Toolbox,
+    Unreplied,
+};
+use fugato_graph::{BoxError, RunErrorKind, Runner};
+use fugato_llm::{ChatDelta, ModelError, ModelErrorKind};
+use fugato_state::{ThreadId, ToolCall};
+use fugato_store::MemoryLog;
+use fugato_testkit::{Reply, Scripted};
+use fugato_tool::{NoArguments, Registry, ToolSpec};
+use serde_json::json;
+use tokio::time::Instant;
+
+type Tested = Result<(), BoxError>;
+
+fn toolbox() -> Result<Toolbox<React>, BoxError> {
+    let looks = ToolSpec::read("look", "Looks.");
+    let registry = Registry::<React, ReactUpdate>::builder()
+        .function(looks, |_, _: NoArguments| Ok("nothing new"))
+        .build()?;
+    Ok(Toolbox::new(registry))
+}
+
+fn assistant(
+    model: &Scripted,
+    change: impl FnOnce(ReactLoop) -> ReactLoop,
+) -> Result<Assistant, BoxError> {
+    let graph = change(ReactLoop::new(model.clone(), toolbox()?)).build()?;
+    Ok(Assistant::new(Runner::new(
+        graph,
+        Arc::new(MemoryLog::default()),
+    )))
+}
+
+fn thread() -> Result<ThreadId, BoxError> {
+    Ok(ThreadId::new("t")?)
+}
+
+fn call(name: &str, n: usize) -> Reply {
+    Reply::tool_calls([ToolCall::new(format!("c{n}"), name, json!({}))])
+}
+
+/// A word a minute, for longer than anybody waits.
+fn drips() -> Reply {
+    Reply::deltas((0..60).map(|_| ChatDelta::text("word "))).paced(Duration::from_mins(1))
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_takes_too_long_fails_the_run_in_time_and_a_retry_goes_on() -> Tested {
+    for late in [Reply::hang(), drips(), Reply::text("Well").then_hang()] {
+        let model = Scripted::new([call("look", 1), late, Reply::text("Here I am.")]);
+        let assistant = assistant(&model, |it| it)?;
+        let begun = Instant::now();
+        let failed = assistant.process_message(&thread()?, "Go.").await;
+        let Err(Unreplied::Run(error)) = failed else {
+            panic!("{failed:?}")
+        };
+        assert!(matches!(error.kind, RunErrorKind::Node { .. }), "{error:?}");
+        assert_eq!(begun.elapsed(), Duration::from_mins(3));
+        let reply = Assistant::reply(assistant.runner().retry(&thread()?).await?)?;
+        assert_eq!(reply.final_reply, "Here I am.");
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn rct_8_silence_is_explained_to_the_person_in_their_language() -> Tested {
+    let down = || Reply::error(ModelError::new(ModelErrorKind::Unavailable, "maintenance"));
+    let en = |why: &str| format!("I stopped before I was done: {why}. I used look.");
+    let zh = |why: &str| format!("还没做完我就停下了：{why}。已用过look。");
+    let late = en("the model took longer than I may wait");
+    for (said, reply, expected, reason) in [
+        ("Go.", Reply::hang(), late.clone(), "timed_out"),
+        ("Go.", drips(), late, "timed_out"),
+        ("Go.", down(), en("the model did not answer"), "unanswered"),
+        ("走吧", down(), zh("模型没有回答"), "unanswered"),
+    ] {
+        // Also where it may not call tools any more.
+        for steps in [8, 1] {
+            let model = Scripted::new([call("look", 1), reply.clone(), Reply::text("Next.")]);
+            let assistant = assistant(&model, |it| it.explain_silence().max_steps(steps))?;
+            let told = assistant.process_message(&thread()?, said).await?;
+            assert_eq!(told.final_reply, expected);
+            assert_eq!(told.metadata.stop_reason, reason);
+            let next = assistant.process_message(&thread()?, "And now?").await?;
+            assert_eq!(next.final_reply, "Next.");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn rct_8_an_answer_without_words_is_corrected_and_no_reply_is_empty() -> Tested {
+    let model = Scripted::new([
+        Reply::text(" \n"),
+        Reply::text("").reasoning("Hm."),
+        "Well.".into(),
+    ]);
+    let told = assistant(&model, |it| it)?
+        .process_message(&thread()?, "Go.")
+        .await?;
+    assert_eq!(
+        (told.final_reply.as_str(), told.metadata.llm_calls),
+        ("Well.", 3)
+    );
+    let asked = model.requests();
+    let told = asked.get(1).and_then(|request| request.messages.last());
+    let told = told
+        .map(|message| message.content.clone())
+        .unwrap_or_default();
+    assert!(
+        told.contains("it says nothing: call a tool, or answer"),
+        "{told}"
+    );
+
+    let model = Scripted::new([" ", " ", " "]);
+    let told = assistant(&model, |it| it)?
+        .process_message(&thread()?, "Go.")
+        .await?;
+    assert_eq!(
+        told.final_reply,
+        "I stopped before I was done: I could not put the next step into a usable form."
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_endless_is_cut_off_and_fits_into_the_log() -> Tested {
+    let much = || "much ".repeat(14_000);
+    // Seventy thousand bytes each: three of them are an answer, four are none.
+    let three = Reply::deltas((0..3).map(|_| ChatDelta::text(much())));
+    let model = Scripted::new([three]);
+    let told = assistant(&model, |it| it)?
+        .process_message(&thread()?, "Go.")
+        .await?;
+    assert_eq!(told.final_reply.len(), 210_000);
+    for delta in [ChatDelta::text(much()), ChatDelta::reasoning(much())] {
+        let model = Scripted::new([Reply::deltas((0..150).map(|_| delta.clone()))]);
+        let assistant = assistant(&model, ReactLoop::explain_silence)?;
+        let told = assistant.process_message(&thread()?, "Go.").await?;
+        assert_eq!(told.metadata.stop_reason, "unanswered");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn rct_11_who_only_calls_what_there_is_not_comes_to_an_end() -> Tested {
+    let model = Scripted::new((0..30).map(|n| call("nobody", n)));
+    let told = assistant(&model, |it| it)?
+        .process_message(&thread()?, "Go.")
+        .await?;
+    assert_eq!(told.metadata.stop_reason, "loop_detected");
+    assert_eq!(told.metadata.llm_calls, 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_told_of_a_stop_is_data() -> Tested {
+    const WORDS: StopWords = StopWords {
+        stopped: "Halt: {why}!",
+        used: "",
+        ..StopWords::EN
+    };
+    let heard = Arc::new(Mutex::new(vec![]));
+    let hears = heard.clone();
+    let words = move |said: &str| {
+        let mut heard = hears.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.push(said.to_owned());
+        WORDS
+    };
+    let model = Scripted::new([" "; 3]);
+    let told = assistant(&model, |it| it.words(words))?;
+    let told = told.process_message(&thread()?, "Go.").await?;
+    let expected = "Halt: I could not put the next step into a usable form!";
+    assert_eq!(told.final_reply, expected);
+    let heard = heard.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    assert_eq!(heard, ["Go."], "and not what the model was told");
+
+    let mut metadata = ReactMetadata::default();
+    metadata.tools_used = vec!["look".into(), "send".into()];
+    for reason in [
+        StopReason::LoopDetected,
+        StopReason::MaxSteps,
+        StopReason::Unusable,
+        StopReason::TimedOut,
+        StopReason::Unanswered,
+    ] {
+        let [en, zh] = [StopWords::EN, StopWords::ZH].map(|words| words.told(reason, &metadata));
+        assert!(
+            en.ends_with(". I used look, send.") && en.is_ascii(),
+            "{en}"
+        );
+        assert!(zh.ends_with("。已用过look、send。"), "{zh}");
+        assert_eq!(StopWords::of("再来 once more"), StopWords::ZH);
+    }
+    Ok(())
+}

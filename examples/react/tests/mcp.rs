@@ -1,0 +1,166 @@
+//! The real binary with real tool servers, and a model server that calls their tools as it is told.
+//! Where these are not installed there is nothing to call.
+#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use serde_json::{Value, json};
+use servers::{Aimock, Mcp, Server};
+
+/// What the model says to each wish: one call, and then the words.
+fn model(wishes: &[(&str, &str, Value, &str)]) -> Option<Server> {
+    let at = |wish: &str, index: u32, response: Value| json!({ "match": { "userMessage": wish, "sequenceIndex": index }, "response": response });
+    let both = wishes
+        .iter()
+        .enumerate()
+        .flat_map(|(n, (wish, tool, arguments, words))| {
+            let call =
+                json!({ "id": format!("c{n}"), "name": tool, "arguments": arguments.to_string() });
+            [
+                at(wish, 0, json!({ "toolCalls": [call] })),
+                at(wish, 1, json!({ "content": words })),
+            ]
+        });
+    Aimock::start(&json!({ "fixtures": both.collect::<Vec<_>>() }).to_string())
+}
+
+struct Desk {
+    folder: tempfile::TempDir,
+    mcp: Mcp,
+}
+
+impl Desk {
+    fn new() -> Option<Self> {
+        let (folder, mcp) = (tempfile::tempdir().unwrap(), Mcp::installed()?);
+        Some(Self { folder, mcp })
+    }
+
+    fn run(&self, args: &[&str]) -> (bool, String) {
+        let done = Command::new(env!("CARGO_BIN_EXE_react"))
+            .current_dir(self.folder.path())
+            .args(args)
+            .env("OPENAI_API_KEY", "sk-tools-0123456789")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let told = String::from_utf8([done.stdout, done.stderr].concat()).unwrap();
+        assert!(!told.contains("panicked"), "{args:?}: {told}");
+        (done.status.success(), told)
+    }
+
+    /// Says something to the assistant with this model and these tools, and agrees to everything.
+    fn says(&self, model: &Server, tools: [&str; 2], said: &str) -> String {
+        let [flag, server] = tools;
+        let flags = ["--base-url", model.url(), "--model", "small", flag, server];
+        let (well, told) = self.run(&[&flags[..], &["say", "--yes", said]].concat());
+        assert!(well, "{told}");
+        told
+    }
+
+    /// The command line of a server of our own, whose program has this name.
+    fn rough(&self, name: &str) -> String {
+        let program = self.folder.path().join(name);
+        if !program.exists() {
+            std::os::unix::fs::symlink(self.mcp.node(), &program).unwrap();
+        }
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rough.mjs");
+        let notes = self.notes();
+        let words: [&Path; 4] = [&program, &script, self.mcp.kit(), &notes];
+        let quoted = words.map(|word| format!("'{}'", word.display()));
+        quoted.join(" ")
+    }
+
+    fn notes(&self) -> std::path::PathBuf {
+        self.folder.path().join("notes")
+    }
+
+    fn written(&self) -> String {
+        std::fs::read_to_string(self.notes()).unwrap_or_default()
+    }
+}
+
+#[test]
+fn the_tools_of_the_reference_server_are_called_as_a_program_and_over_http() {
+    let Some(desk) = Desk::new() else { return };
+    let over_http = desk.mcp.everything_over_http();
+    let url = format!("{}/mcp", over_http.url());
+    let program = desk.mcp.everything();
+    let ways = [
+        (["--mcp", &*program], "node_get-sum"),
+        (["--mcp-url", &*url], "127_0_0_1_get-sum"),
+    ];
+    for (tools, name) in ways {
+        let sum = json!({ "a": 17, "b": 25 });
+        let wish = ("How much is it together?", name, sum, "It is forty-two.");
+        let Some(model) = model(&[wish]) else { return };
+        let told = desk.says(&model, tools, "How much is it together?");
+        assert!(told.contains("The sum of 17 and 25 is 42."), "{told}");
+        assert!(told.contains("It is forty-two."), "{told}");
+    }
+}
+
+#[test]
+fn a_server_that_dies_amid_a_call_has_written_once_and_comes_back() {
+    let Some(desk) = Desk::new() else { return };
+    let Some(model) = model(&[
+        (
+            "Note milk",
+            "rough_die",
+            json!({ "text": "milk" }),
+            "Nobody knows whether it was noted.",
+        ),
+        (
+            "Note tea",
+            "rough_append",
+            json!({ "text": "tea" }),
+            "It is noted.",
+        ),
+    ]) else {
+        return;
+    };
+    let server = desk.rough("rough");
+    let told = desk.says(&model, ["--mcp", &server], "Note milk");
+    assert!(told.contains("may have been carried out"), "{told}");
+    assert!(
+        told.contains("Nobody knows whether it was noted."),
+        "{told}"
+    );
+    assert_eq!(desk.written(), "milk\n");
+    let told = desk.says(&model, ["--mcp", &server], "Note tea");
+    assert!(
+        told.contains("wrote tea") && told.contains("It is noted."),
+        "{told}"
+    );
+    assert_eq!(desk.written(), "milk\ntea\n");
+}
+
+#[test]
+fn a_tool_with_the_name_of_another_is_refused_with_both_names() {
+    let Some(desk) = Desk::new() else { return };
+    // The program is called `write`, and has a tool `file`.
+    let server = desk.rough("write");
+    let (well, told) = desk.run(&["--mcp", &server, "say", "hello"]);
+    assert!(!well && told.contains("write_file"), "{told}");
+    assert_eq!(desk.written(), "");
+    // Without the tool of its own there is nothing to mistake.
+    let flags = ["--tools", "time", "--mcp", &server, "say", "--yes"];
+    let call = "call write_file {\"text\": \"tea\"}";
+    let (well, told) = desk.run(&[&flags[..], &[call]].concat());
+    assert!(well && told.contains("wrote tea"), "{told}");
+    assert_eq!(desk.written(), "tea\n");
+}
+
+#[test]
+fn two_servers_of_one_program_are_told_apart() {
+    let Some(desk) = Desk::new() else { return };
+    let server = desk.rough("rough");
+    let flags = ["--mcp", &server, "--mcp", &server, "say", "--yes"];
+    for (name, text) in [("rough_append", "milk"), ("rough-2_append", "tea")] {
+        let call = format!("call {name} {{\"text\": \"{text}\"}}");
+        let (well, told) = desk.run(&[&flags[..], &[&call]].concat());
+        assert!(well && told.contains(&format!("wrote {text}")), "{told}");
+    }
+    assert_eq!(desk.written(), "milk\ntea\n");
+}
