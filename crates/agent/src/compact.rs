@@ -87,7 +87,7 @@ impl Compact {
         let profile = Profile {
             max_tokens: Some(4_000),
             temperature: Some(0.2),
-            timeout: Some(Duration::from_mins(2)),
+            timeout: Some(Duration::from_secs(120)),
             ..Profile::default()
         };
         Self {

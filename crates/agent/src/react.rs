@@ -34,7 +34,7 @@ pub(crate) const TOOLS: &str = "tools";
 pub(crate) const FINALIZE: &str = "finalize";
 
 /// How long an answer may take, unless a profile says otherwise.
-const PATIENCE: Duration = Duration::from_mins(3);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A `ReAct` agent: `init_state`, then `agent` and `tools` in turns, then `finalize`.
 ///

@@ -64,10 +64,13 @@ fn stage(request: &ChatRequest) -> &'static str {
     }
 }
 
+/// What is wrong at a stage, if something is.
+type Choice = dyn Fn(&str) -> Option<Wrong> + Send + Sync;
+
 /// A model that is wrong as it is told, and else says what it is told at each stage.
 #[derive(Clone)]
 struct Odd {
-    wrong: Arc<dyn Fn(&str) -> Option<Wrong> + Send + Sync>,
+    wrong: Arc<Choice>,
     right: Arc<dyn Fn(&str) -> Reply + Send + Sync>,
     asked: Arc<Mutex<Vec<&'static str>>>,
 }

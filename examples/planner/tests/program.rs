@@ -22,13 +22,13 @@ impl Folder {
 
     /// Runs these at the same time, each in a process of its own.
     fn run_at_once(&self, lines: &[&[&str]]) -> Vec<(bool, String)> {
-        let begin = |arguments: &&[&str]| {
+        let start = |arguments: &&[&str]| {
             let mut line = Command::new(env!("CARGO_BIN_EXE_planner"));
             line.args(*arguments).arg("--dir").arg(self.0.path());
             let line = line.stdin(Stdio::null()).stdout(Stdio::piped());
             line.stderr(Stdio::piped()).spawn().expect("it runs")
         };
-        let begun: Vec<_> = lines.iter().map(begin).collect();
+        let begun: Vec<_> = lines.iter().map(start).collect();
         let end = |process: Child| {
             let done = process.wait_with_output().expect("it ends");
             let told = [done.stdout, done.stderr].concat();

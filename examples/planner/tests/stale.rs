@@ -305,7 +305,7 @@ impl Play {
         );
         let is_asked = SAID.iter().take(EXISTENCE).any(|one| *one == said);
         // Code reads out what exists, as it is now; what a model says is as old as its question.
-        let oldest = if is_asked && !self.is_question(&told) {
+        let oldest = if is_asked && !is_question(&told) {
             now
         } else {
             now.min(spoken.max(before))
@@ -317,7 +317,7 @@ impl Play {
             Some(3) => &["strategy", "exchange"],
             _ => &[],
         };
-        let has_end = self.is_question(&told) || told.starts_with("I could not finish");
+        let has_end = is_question(&told) || told.starts_with("I could not finish");
         let there = there.iter().map(|kind| format!("{kind}-v{now}"));
         let untold: Vec<_> = there
             .filter(|name| !told.contains(name) && !has_end)
@@ -343,10 +343,6 @@ impl Play {
             "{said} → {told}"
         );
         Ok(())
-    }
-
-    fn is_question(&self, told: &str) -> bool {
-        told == "Shall I go on?" || told.starts_with("create_trader")
     }
 
     async fn step(&mut self, step: Next) -> Result<(), BoxError> {
@@ -384,6 +380,10 @@ impl Play {
     }
 }
 
+fn is_question(told: &str) -> bool {
+    told == "Shall I go on?" || told.starts_with("create_trader")
+}
+
 fn wired(world: &World, outside: &Arc<Outside>, manners: Manners) -> Result<Planner, BoxError> {
     let manner = if manners.batches {
         Manner::NextBatch
@@ -413,14 +413,14 @@ async fn checked(script: &[Next], manners: Manners) -> Result<(), BoxError> {
         .says(&session, "Which models and traders are there?")
         .await?;
     for answer in ["continue", "no", "no"] {
-        if play.is_question(&told) {
+        if is_question(&told) {
             told = play.says(&session, answer).await?;
         }
     }
     let now = play.outside.now();
     for name in [format!("model-v{now}"), format!("trader-v{now} (")] {
         assert!(
-            told.contains(&name) || play.is_question(&told),
+            told.contains(&name) || is_question(&told),
             "{name} is not in {told}"
         );
     }

@@ -57,7 +57,7 @@ impl CompactLayers {
         let profile = Profile {
             max_tokens: Some(1_200),
             temperature: Some(0.2),
-            timeout: Some(Duration::from_mins(1)),
+            timeout: Some(Duration::from_secs(60)),
             ..Profile::default()
         };
         Self {
