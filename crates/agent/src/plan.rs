@@ -10,7 +10,7 @@ mod rules;
 mod step;
 mod work;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::{
@@ -144,8 +144,9 @@ impl<S: Embeds<Work>> PlannedWork<S> {
 
     /// Runs a node before the planner is asked, and before each step that thinks or answers, also
     /// after a person was waited for: what it brings up to date, they see. A look that is older
-    /// than five seconds by then, such as after a crash, is taken again. Whoever begins the work
-    /// leads to `look`.
+    /// than five seconds by then, such as after a crash, is taken again. Where a tool of a step to
+    /// come is another by now, the plan is dropped, and the planner asked again. Whoever begins the
+    /// work leads to `look`.
     #[must_use]
     pub fn looking<M>(mut self, node: impl IntoNode<S, M>) -> Self {
         self.look = Some(Arc::new(node.into_node()));
@@ -210,6 +211,7 @@ impl<S: Embeds<Work>> PlannedWork<S> {
         let after = next.to_owned();
         let fallback = self.fallback.unwrap_or_else(|| after.clone());
         let executor = Arc::clone(&parts.executor);
+        let toolbox = parts.toolbox.clone();
         let after_step = {
             let after = after.clone();
             move |state: &S| match state.part().status() {
@@ -261,7 +263,7 @@ impl<S: Embeds<Work>> PlannedWork<S> {
             .edge(ASK, again);
         let Some(look) = self.look else { return graph };
         graph
-            .node(LOOK, Look(look))
+            .node(LOOK, Look(look, toolbox))
             .branch(LOOK, [DECIDE, PERFORM], |state: &S| {
                 let running = state.part().running().is_some();
                 if running { PERFORM } else { DECIDE }
@@ -270,18 +272,42 @@ impl<S: Embeds<Work>> PlannedWork<S> {
 }
 
 /// What is looked at before somebody plans or speaks.
-struct Look<S: Embeds<Work>>(Arc<dyn Node<S>>);
+struct Look<S: Embeds<Work>>(Arc<dyn Node<S>>, Toolbox<S>);
 
 #[async_trait]
 impl<S: Embeds<Work>> Node<S> for Look<S> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let at = cx.now();
+        let work = cx.state().part();
+        let tools = self.1.fingerprints(cx.state());
+        let told =
+            invalid(work, &tools).map(|tool| custom("plan_invalidated", json!({ "tool": tool })));
+        let (goal, steps) = (String::new(), vec![]);
+        let dropped = told
+            .is_some()
+            .then_some(WorkUpdate::Planned { goal, steps });
+        let tooled = (work.tools != tools).then_some(WorkUpdate::Tooled(tools));
+        let looked = WorkUpdate::Looked { at };
         let mut outcome = self.0.run(cx).await?;
         if let Outcome::Done { updates, .. } = &mut outcome {
-            updates.push(S::embed(WorkUpdate::Looked { at }));
+            let own = [looked].into_iter().chain(tooled).chain(dropped);
+            updates.extend(own.map(S::embed));
         }
-        Ok(outcome)
+        Ok(told.into_iter().fold(outcome, Outcome::note))
     }
+}
+
+/// The tool of a step to come that is another than the plan was made for, if there is one.
+fn invalid(work: &Work, tools: &BTreeMap<String, String>) -> Option<String> {
+    let is_known = !work.tools.is_empty();
+    let to_come = work
+        .steps
+        .iter()
+        .filter(|step| step.status == StepStatus::Pending);
+    let calls = to_come.filter(|step| step.draft.kind == StepKind::Tool);
+    let mut names = calls.map(|step| &step.draft.tool_name);
+    let changed = names.find(|name| work.tools.get(*name) != tools.get(*name));
+    changed.filter(|_| is_known).cloned()
 }
 
 impl<S: Embeds<Work>> Parts<S> {

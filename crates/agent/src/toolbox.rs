@@ -2,7 +2,7 @@
 mod receipt;
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, HashSet},
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -127,6 +127,15 @@ impl<S: State> Toolbox<S> {
     /// What a model server is told about the tools that are visible now.
     pub fn schemas(&self, state: &S) -> Vec<ToolSchema> {
         self.registry.schemas(&self.visibility(state))
+    }
+
+    /// What is visible now: a digest of what a model server is told of each tool, by name.
+    pub fn fingerprints(&self, state: &S) -> BTreeMap<String, String> {
+        let of = |schema: ToolSchema| {
+            let told = serde_json::to_vec(&schema).unwrap_or_default();
+            (schema.name, digest(&told))
+        };
+        self.schemas(state).into_iter().map(of).collect()
     }
 
     /// The same as text, for a prompt.

@@ -20,7 +20,7 @@ use crate::{
     context::{Thirds, context},
     desk::Desk,
     facts,
-    nodes::{Fresh, Gate, Recall, Rescue, Save, Settle, Understand},
+    nodes::{Gate, Recall, Rescue, Save, Settle, Understand},
     rules::Rules,
     session::{Course, Session},
     tools,
@@ -125,10 +125,9 @@ const RESCUE_PATIENCE: Duration = Duration::from_secs(36);
 /// ```
 pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
     let toolbox = tools::toolbox(&deps.desk)?;
-    let fingerprints = tools::fingerprints(&toolbox);
-    let fresh = || {
-        let preflight = Preflight::new(facts::declared()?, deps.desk.clone());
-        Ok::<_, FactError>(Fresh::new(preflight, fingerprints.clone()))
+    let look = || {
+        let facts = facts::declared()?;
+        Ok::<_, FactError>(Preflight::new(facts, deps.desk.clone()))
     };
     let settles = |session: &Session| !session.reply.is_empty();
     let has_model = deps.model.is_some();
@@ -148,7 +147,7 @@ pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
         .branch("gate", ["look", "settle"], move |session: &Session| {
             if settles(session) { "settle" } else { "look" }
         })
-        .node("settle", Settle(fresh()?))
+        .node("settle", Settle(look()?))
         .edge("settle", if has_model { "compact" } else { "save" })
         .node("save", Save(deps.users.clone()))
         .edge("save", END)
@@ -159,7 +158,7 @@ pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
             PlannedWork::new(model.clone(), executor(deps.manner), toolbox.clone()).rules(Rules)
         }
     };
-    let work = work.context(context).looking(fresh()?);
+    let work = work.context(context).looking(look()?);
     let Some(model) = &deps.model else {
         return Ok(work.add_to(graph, "settle").build()?);
     };

@@ -1,11 +1,9 @@
 //! The nodes around the planned work: each has one duty.
-mod fresh;
 mod gate;
 mod keep;
 mod settle;
 mod understand;
 
-pub(crate) use fresh::Fresh;
 pub(crate) use gate::Gate;
 pub(crate) use keep::{Recall, Save};
 pub(crate) use settle::{Rescue, Settle};

@@ -56,8 +56,6 @@ pub struct Session {
     pub done: Vec<ToolUse>,
     /// The loop of model and tools that takes over where there is no plan.
     pub rescue: React,
-    /// The tools that the plan was made for, with a digest of each.
-    pub tools: BTreeMap<String, String>,
     /// What was said last, and what it means.
     pub message: Message,
     /// What the person is told in the end.
@@ -135,8 +133,6 @@ pub enum SessionUpdate {
         /// What it is told.
         told: String,
     },
-    /// The tools are these.
-    Tooled(BTreeMap<String, String>),
     /// The person is told this.
     Replied {
         /// What.
@@ -323,7 +319,6 @@ impl State for Session {
                 self.rescue = React::default();
                 self.rescue.apply(ReactUpdate::user(told));
             }
-            SessionUpdate::Tooled(tools) => self.tools = tools,
             SessionUpdate::Replied { text } => self.reply = text,
             SessionUpdate::Delivered { at, live } => self.deliver(at, live),
             SessionUpdate::Cleared => {

@@ -1,7 +1,5 @@
 //! The tools of the desk. What reads says so; what writes has its idempotency key in the very
 //! transaction that writes.
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
 use fugato::{
     agent::{
@@ -374,14 +372,4 @@ fn shown(call: &ToolCall) -> String {
     let market = (call.name == "place_order" && !has_price).then(|| "price: market".to_owned());
     let all = arguments.filter_map(argument).chain(market);
     all.collect::<Vec<_>>().join(", ")
-}
-
-/// The tools as they are now: a digest of each, by name.
-pub fn fingerprints(toolbox: &Toolbox<Session>) -> BTreeMap<String, String> {
-    let visible = toolbox.registry().schemas(&Visibility::new());
-    let of = |schema: fugato::tool::ToolSchema| {
-        let shape = serde_json::to_string(&schema).unwrap_or_default();
-        (schema.name, digest(shape.as_bytes()))
-    };
-    visible.into_iter().map(of).collect()
 }

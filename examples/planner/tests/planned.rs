@@ -6,6 +6,7 @@ use std::{collections::BTreeMap, time::Duration};
 use common::{Tested, World, reply, say, session, status};
 use fugato::{
     ChatRequest,
+    agent::plan::WorkUpdate,
     graph::Amendment,
     llm::{ModelError, ModelErrorKind},
     memory::{ExecutionStatus, TaskUpdate},
@@ -431,14 +432,14 @@ async fn pln_w5_pln_t8_a_plan_for_other_tools_is_dropped_or_goes_on() -> Tested 
         let planner = world.with(model.clone())?;
         reply(&planner, "Buy 0.25 BTC").await?;
         let thread = Planner::thread("ada", "one")?;
-        let mut tools: BTreeMap<String, String> = session(&planner).await?.tools.clone();
+        let mut tools: BTreeMap<String, String> = session(&planner).await?.work.tools.clone();
         assert!(
             tools
                 .insert(changed.into(), "as it was before".into())
                 .is_some()
         );
         let older = Amendment::new(
-            [SessionUpdate::Tooled(tools)],
+            [SessionUpdate::Work(WorkUpdate::Tooled(tools))],
             "an older program",
             "for the test",
         );

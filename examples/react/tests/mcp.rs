@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 use std::{
     path::Path,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use serde_json::{Value, json};
@@ -48,6 +48,18 @@ impl Desk {
         let told = String::from_utf8([done.stdout, done.stderr].concat()).unwrap();
         assert!(!told.contains("panicked"), "{args:?}: {told}");
         (done.status.success(), told)
+    }
+
+    /// Begins to agree to what waits.
+    fn begin(&self, server: &str) -> Child {
+        Command::new(env!("CARGO_BIN_EXE_react"))
+            .current_dir(self.folder.path())
+            .args(["--mcp", server, "say", "--answer", "true"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
     }
 
     /// Says something to the assistant with this model and these tools, and agrees to everything.
@@ -171,4 +183,29 @@ fn two_servers_of_one_program_are_told_apart() {
         assert!(well && told.contains(&format!("wrote {text}")), "{told}");
     }
     assert_eq!(desk.written(), "milk\ntea\n");
+}
+
+/// One card, and two people who agree to it in two processes at the same time.
+#[test]
+fn k14_a_write_that_two_processes_confirm_at_once_is_done_once() {
+    let Some(desk) = Desk::new() else { return };
+    let server = desk.rough("rough");
+    for n in 1..=3 {
+        let call = format!("call rough_append {{\"text\": \"line {n}\"}}");
+        let (well, told) = desk.run(&["--mcp", &server, "say", &call]);
+        assert!(well && told.contains("rough_append"), "{told}");
+        let both = [desk.begin(&server), desk.begin(&server)];
+        let told = both.map(|process| {
+            let done = process.wait_with_output().unwrap();
+            String::from_utf8([done.stdout, done.stderr].concat()).unwrap()
+        });
+        let lines: Vec<String> = (1..=n).map(|n| format!("line {n}\n")).collect();
+        assert_eq!(desk.written(), lines.concat(), "{told:?}");
+        let wrote = told.iter().filter(|told| told.contains("wrote line"));
+        assert_eq!(wrote.count(), 1, "{told:?}");
+        assert!(
+            told.iter().all(|told| !told.contains("panicked")),
+            "{told:?}"
+        );
+    }
 }

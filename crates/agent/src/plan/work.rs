@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use fugato_memory::{Execution, ExecutionStatus, ExecutionUpdate, Observation, Waiting, cut};
 use fugato_state::{Message, Millis, Plan, PlanStep, State};
 use serde::{Deserialize, Serialize};
@@ -17,6 +19,9 @@ pub struct Work {
     /// When it was looked at what is true, in milliseconds since the Unix epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub looked: Option<Millis>,
+    /// The tools that the plan was made for, with a digest of each; empty where nothing is looked at.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools: BTreeMap<String, String>,
     /// Whether something came up that the planner may want to know; none once it was asked.
     pub turn: Option<Turn>,
     /// The planner's answers in a row that could not be used, and what it was told.
@@ -57,6 +62,8 @@ pub enum WorkUpdate {
         /// When, in milliseconds since the Unix epoch.
         at: Millis,
     },
+    /// The tools are these by now.
+    Tooled(BTreeMap<String, String>),
     /// The planner says what comes next. What had ended is kept, what had not begun is replaced.
     Planned {
         /// What the work is for now; empty if it is what it was.
@@ -258,10 +265,14 @@ impl State for Work {
     fn apply(&mut self, update: WorkUpdate) {
         match update {
             WorkUpdate::Requested { goal } => {
-                *self = Self::default();
+                *self = Self {
+                    tools: std::mem::take(&mut self.tools),
+                    ..Self::default()
+                };
                 self.execution.apply(ExecutionUpdate::Began { goal });
             }
             WorkUpdate::Looked { at } => self.looked = Some(at),
+            WorkUpdate::Tooled(tools) => self.tools = tools,
             WorkUpdate::Planned { goal, steps } => self.plan(goal, steps),
             WorkUpdate::GoesOn => {
                 self.turn = None;

@@ -3,6 +3,7 @@ use fugato::{
     BoxError, Context, Node, Outcome,
     agent::{
         plan::{PlanRules as _, Step, StepDraft, StepKind},
+        preflight::Preflight,
         show,
     },
     cli::Lang,
@@ -11,7 +12,6 @@ use fugato::{
 };
 
 use crate::{
-    nodes::Fresh,
     rules::Rules,
     session::{Session, SessionUpdate},
 };
@@ -44,7 +44,7 @@ impl Node<Session> for Rescue {
 }
 
 /// Says what came of it. There is always something to say.
-pub(crate) struct Settle(pub(crate) Fresh);
+pub(crate) struct Settle(pub(crate) Preflight);
 
 #[async_trait]
 impl Node<Session> for Settle {
