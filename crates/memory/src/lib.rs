@@ -12,6 +12,7 @@ mod layer;
 mod long_term;
 mod markdown;
 mod notebook;
+mod person;
 mod search;
 mod term;
 
@@ -31,6 +32,7 @@ pub use layer::{
 pub use long_term::{LongTermMemory, RememberError};
 pub use markdown::{Chunk, chunks};
 pub use notebook::{NoteFile, Notebook, NotebookError};
+pub use person::PersonLayers;
 pub use search::{
     Bm25, Fusion, IndexEntry, IndexUpdate, MemoryIndex, SearchHit, SearchIndex, SearchQuery,
     VectorError, Vectors,

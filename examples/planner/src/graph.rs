@@ -12,6 +12,8 @@ use fugato::{
     },
     graph::BuildError,
     llm::{Profile, Timeout},
+    memory::PersonLayers,
+    store::DocStore,
     tool::RegistryError,
 };
 
@@ -24,14 +26,13 @@ use crate::{
     rules::Rules,
     session::{Course, Session},
     tools,
-    user::Users,
 };
 
 /// What the planner needs from outside.
 #[derive(Clone)]
 pub struct Deps {
     desk: Desk,
-    users: Users,
+    users: PersonLayers,
     model: Option<Arc<dyn ChatModel>>,
     manner: Manner,
 }
@@ -68,10 +69,10 @@ pub enum WiringError {
 
 impl Deps {
     /// A desk, and where it is kept what belongs to people. Rules decide.
-    pub fn new(desk: Desk, users: Users) -> Self {
+    pub fn new(desk: Desk, docs: Arc<dyn DocStore>) -> Self {
         Self {
             desk,
-            users,
+            users: PersonLayers::new(docs).admitting(facts::without_live),
             model: None,
             manner: Manner::default(),
         }
@@ -95,7 +96,7 @@ impl Deps {
     }
 
     /// Who is remembered here.
-    pub fn users(&self) -> &Users {
+    pub fn users(&self) -> &PersonLayers {
         &self.users
     }
 }

@@ -14,5 +14,4 @@ pub mod rules;
 pub mod service;
 pub mod session;
 pub mod tools;
-pub mod user;
 pub mod view;

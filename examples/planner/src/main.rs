@@ -13,7 +13,6 @@ use planner::{
     desk::Desk,
     graph::{Deps, Manner},
     service::Planner,
-    user::Users,
 };
 
 /// Talks about a paper-trading desk, and acts on it when you agree.
@@ -122,8 +121,7 @@ fn desk(opened: &Opened) -> Result<Desk, BoxError> {
 }
 
 fn wired(opened: &Opened, manner: Manner) -> Result<Planner, BoxError> {
-    let users = Users::new(opened.docs.clone());
-    let mut deps = Deps::new(desk(opened)?, users).manner(manner);
+    let mut deps = Deps::new(desk(opened)?, opened.docs.clone()).manner(manner);
     if let Some(model) = opened.model.clone() {
         deps = deps.model(model);
     }

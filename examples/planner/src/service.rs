@@ -7,7 +7,7 @@ use fugato::{
     agent::{Awaiting, Meaning, Phrases, ShortAnswer},
     axum::{Agent, Heard, Item, Said, Unusable, timeline, title},
     graph::{Run, Standing},
-    memory::Speaker,
+    memory::{PersonLayers, Speaker},
     store::{StoreError, ThreadFilter, ThreadStore},
 };
 use futures::future::BoxFuture;
@@ -18,7 +18,6 @@ use crate::{
     graph::{Deps, WiringError, graph},
     intent::{self, Wish},
     session::{Session, SessionUpdate},
-    user::Users,
     view,
 };
 
@@ -26,7 +25,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Planner {
     runner: Runner<Session>,
-    users: Users,
+    users: PersonLayers,
 }
 
 /// What a message came to.

@@ -11,8 +11,8 @@ use fugato::{
         preflight::Informed,
     },
     memory::{
-        ExecutionStatus, ExecutionUpdate, History, HistoryUpdate, PreferenceUpdate, Preferences,
-        Reference, Snapshot, Speaker, TaskState, TaskUpdate, Turn,
+        ExecutionStatus, ExecutionUpdate, History, HistoryUpdate, MemoryUpdate, PreferenceUpdate,
+        Preferences, Reference, Snapshot, Speaker, TaskState, TaskUpdate, Turn,
     },
     state::{Millis, State, ToolStatus},
 };
@@ -22,7 +22,6 @@ use crate::{
     facts,
     intent::{self, Wish},
     tools,
-    user::UserUpdate,
 };
 
 /// A session. A thread is one; a person may have several at once.
@@ -48,7 +47,7 @@ pub struct Session {
     /// What they want in general.
     pub preferences: Preferences,
     /// What of the two has changed and is not stored yet.
-    pub unsaved: Vec<UserUpdate>,
+    pub unsaved: Vec<MemoryUpdate>,
     /// How far the present work is: plan, observations, references, and the newest look at the world.
     pub work: Work,
     /// What was written by work that did not end well, or is tried again: it is not done again
@@ -117,7 +116,7 @@ pub enum SessionUpdate {
         preferences: Preferences,
     },
     /// A change of what is stored of the person.
-    Kept(UserUpdate),
+    Kept(MemoryUpdate),
     /// So many of these changes are stored.
     Stored(usize),
     /// A change of what was said.
@@ -229,10 +228,11 @@ impl Session {
         self.told.retain(|at| *at >= oldest);
     }
 
-    fn keep(&mut self, update: UserUpdate) {
+    fn keep(&mut self, update: MemoryUpdate) {
         match update.clone() {
-            UserUpdate::Task(update) => self.task.apply(facts::without_live(update)),
-            UserUpdate::Preference(update) => self.preferences.apply(update),
+            MemoryUpdate::Task(update) => self.task.apply(facts::without_live(update)),
+            MemoryUpdate::Preference(update) => self.preferences.apply(update),
+            _ => return,
         }
         self.unsaved.push(update);
     }
@@ -323,7 +323,7 @@ impl State for Session {
             SessionUpdate::Delivered { at, live } => self.deliver(at, live),
             SessionUpdate::Cleared => {
                 self.clear();
-                self.keep(UserUpdate::Task(TaskUpdate::Cleared));
+                self.keep(MemoryUpdate::Task(TaskUpdate::Cleared));
             }
             SessionUpdate::Renewed => {
                 self.number += 1;
@@ -417,7 +417,7 @@ impl Layered for Session {
 
     fn compacted(task: TaskUpdate, history: HistoryUpdate) -> Vec<SessionUpdate> {
         vec![
-            SessionUpdate::Kept(UserUpdate::Task(task)),
+            SessionUpdate::Kept(MemoryUpdate::Task(task)),
             SessionUpdate::History(history),
         ]
     }
@@ -438,5 +438,8 @@ pub fn referred(kind: &str, name: &str) -> SessionUpdate {
 /// A preference that a person has stated.
 pub fn preferred(name: &str, wish: &str) -> SessionUpdate {
     let (name, wish) = (name.to_owned(), wish.to_owned());
-    SessionUpdate::Kept(UserUpdate::Preference(PreferenceUpdate::Set { name, wish }))
+    SessionUpdate::Kept(MemoryUpdate::Preference(PreferenceUpdate::Set {
+        name,
+        wish,
+    }))
 }

@@ -11,7 +11,6 @@ use planner::{
     desk::Desk,
     graph::{Deps, Manner, graph},
     session::{Session, SessionUpdate},
-    user::Users,
 };
 use serde_json::{Value, json};
 
@@ -19,7 +18,7 @@ use serde_json::{Value, json};
 #[derive(Clone)]
 struct Outside {
     desk: Desk,
-    users: Users,
+    docs: Arc<MemoryDocs>,
 }
 
 /// The outside of the case that runs now, and what came of those before.
@@ -39,12 +38,12 @@ impl Outsides {
         }
         // Prices move with time, and a crash takes some.
         let desk = Desk::in_memory()?.clock(|| 0);
-        let users = Users::new(Arc::new(MemoryDocs::default()));
+        let docs = Arc::new(MemoryDocs::default());
         self.all
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(desk.clone());
-        Ok(now.insert(Outside { desk, users }).clone())
+        Ok(now.insert(Outside { desk, docs }).clone())
     }
 }
 
@@ -87,8 +86,8 @@ fn view(session: &Session) -> Value {
 fn simulation(outsides: &Outsides, manner: Manner) -> CrashSim<Session> {
     let outsides = outsides.clone();
     CrashSim::new(move |world| {
-        let Outside { desk, users } = outsides.of(world)?;
-        Ok::<_, BoxError>(graph(&Deps::new(desk, users).manner(manner))?)
+        let Outside { desk, docs } = outsides.of(world)?;
+        Ok::<_, BoxError>(graph(&Deps::new(desk, docs).manner(manner))?)
     })
     .input(|| said("Remember that I trade by day."))
     .input(|| said("create a trader named alpha"))

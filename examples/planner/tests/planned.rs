@@ -9,13 +9,11 @@ use fugato::{
     agent::plan::WorkUpdate,
     graph::Amendment,
     llm::{ModelError, ModelErrorKind},
-    memory::{ExecutionStatus, TaskUpdate},
+    memory::{ExecutionStatus, MemoryUpdate, TaskUpdate},
     state::ToolCall,
 };
 use fugato_testkit::{Reply, Scripted};
-use planner::{
-    desk::Kind, graph::Manner, service::Planner, session::SessionUpdate, user::UserUpdate,
-};
+use planner::{desk::Kind, graph::Manner, service::Planner, session::SessionUpdate};
 use serde_json::{Value, json};
 
 fn json_reply(value: &Value) -> Reply {
@@ -523,7 +521,7 @@ async fn pln_3_what_two_sessions_learn_at_once_is_kept_by_both() -> Tested {
     let world = World::new()?;
     let users = world.deps().users().clone();
     let learnt = |fact: &str| {
-        UserUpdate::Task(TaskUpdate::Learnt {
+        MemoryUpdate::Task(TaskUpdate::Learnt {
             fact: fact.to_owned(),
             at: 1,
         })
@@ -538,7 +536,7 @@ async fn pln_3_what_two_sessions_learn_at_once_is_kept_by_both() -> Tested {
     let (task, _) = users.recall("ada").await?;
     assert_eq!(task.facts.len(), 8);
     users
-        .apply("ada", &[UserUpdate::Task(TaskUpdate::Cleared)])
+        .apply("ada", &[MemoryUpdate::Task(TaskUpdate::Cleared)])
         .await?;
     assert_eq!(
         users.document("agent_task_state_ada").await?,

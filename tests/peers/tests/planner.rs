@@ -8,7 +8,7 @@ use fugato::{
     llm::{ApiKey, DeltaStream, ModelError},
     store::MemoryDocs,
 };
-use planner::{desk::Desk, graph::Deps, service::Planner, user::Users};
+use planner::{desk::Desk, graph::Deps, service::Planner};
 use servers::{Aimock, Llama};
 use tokio::time::timeout;
 
@@ -17,8 +17,8 @@ const KEY: &str = "sk-desk-0123456789";
 const PATIENCE: Duration = Duration::from_mins(15);
 
 fn planner(desk: &Desk, model: impl ChatModel + 'static) -> Result<Planner, BoxError> {
-    let users = Users::new(Arc::new(MemoryDocs::default()));
-    let deps = Deps::new(desk.clone(), users).model(model);
+    let docs = Arc::new(MemoryDocs::default());
+    let deps = Deps::new(desk.clone(), docs).model(model);
     Ok(Planner::new(&deps, Arc::new(MemoryLog::default()))?)
 }
 

@@ -1,14 +1,11 @@
 use async_trait::async_trait;
-use fugato::{BoxError, Context, EffectClass, EventKind, Node, Outcome};
+use fugato::{BoxError, Context, EffectClass, EventKind, Node, Outcome, memory::PersonLayers};
 use serde_json::json;
 
-use crate::{
-    session::{Session, SessionUpdate},
-    user::Users,
-};
+use crate::session::{Session, SessionUpdate};
 
 /// Takes a copy of what is stored of the person. Where it cannot be read, the last copy counts.
-pub(crate) struct Recall(pub(crate) Users);
+pub(crate) struct Recall(pub(crate) PersonLayers);
 
 #[async_trait]
 impl Node<Session> for Recall {
@@ -23,7 +20,7 @@ impl Node<Session> for Recall {
 }
 
 /// Stores what has changed of the person. What cannot be stored stays, and is stored next time.
-pub(crate) struct Save(pub(crate) Users);
+pub(crate) struct Save(pub(crate) PersonLayers);
 
 #[async_trait]
 impl Node<Session> for Save {

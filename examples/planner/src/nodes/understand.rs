@@ -3,14 +3,13 @@ use fugato::{
     BoxError, Context, Node, Outcome,
     agent::{ShortAnswer, plan::WorkUpdate, to_remember},
     cli::Lang,
-    memory::{HistoryUpdate, TaskUpdate},
+    memory::{HistoryUpdate, MemoryUpdate, TaskUpdate},
     state::Millis,
 };
 
 use crate::{
     command, facts,
     session::{Course, Session, SessionUpdate},
-    user::UserUpdate,
 };
 
 /// Reads a message: slash commands and what a word can answer first, everything else is work.
@@ -56,7 +55,7 @@ fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<Sessi
             fact: wish.to_owned(),
             at,
         };
-        let kept = SessionUpdate::Kept(UserUpdate::Task(fact));
+        let kept = SessionUpdate::Kept(MemoryUpdate::Task(fact));
         return (Course::Reply, vec![kept, reply(told)]);
     }
     let goal = session.work.execution.goal.clone();

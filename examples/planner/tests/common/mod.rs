@@ -14,7 +14,6 @@ use planner::{
     graph::{Deps, Manner},
     service::{Planner, Reply},
     session::Session,
-    user::Users,
 };
 
 pub type Tested = Result<(), BoxError>;
@@ -23,7 +22,7 @@ pub type Tested = Result<(), BoxError>;
 #[derive(Clone)]
 pub struct World {
     pub desk: Desk,
-    pub users: Users,
+    pub docs: Arc<MemoryDocs>,
     pub store: Arc<MemoryLog>,
     pub now: Arc<AtomicI64>,
 }
@@ -40,7 +39,7 @@ impl World {
         };
         Ok(Self {
             desk: Desk::in_memory()?.clock(clock(&now)),
-            users: Users::new(Arc::new(MemoryDocs::default())),
+            docs: Arc::default(),
             store: Arc::new(MemoryLog::with_clock(clock(&now))),
             now,
         })
@@ -52,7 +51,7 @@ impl World {
     }
 
     pub fn deps(&self) -> Deps {
-        Deps::new(self.desk.clone(), self.users.clone())
+        Deps::new(self.desk.clone(), self.docs.clone())
     }
 
     pub fn planner(&self) -> Result<Planner, BoxError> {

@@ -1,59 +1,104 @@
-//! What belongs to a person and not to one session: what they are about, and what they prefer.
 use std::{fmt, sync::Arc};
 
-use fugato::{
-    memory::{Decision, PreferenceUpdate, Preferences, TaskState, TaskUpdate},
-    state::Millis,
-    store::{
-        DocKey, DocStore, DocStoreExt as _, Namespace, Precondition, StoreError, StoreErrorKind,
-    },
+use fugato_state::Millis;
+use fugato_store::{
+    DocKey, DocStore, DocStoreExt as _, InvalidName, Namespace, Precondition, StoreError,
+    StoreErrorKind,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::facts;
+use crate::{Decision, MemoryUpdate, PreferenceUpdate, Preferences, TaskState, TaskUpdate};
 
-/// A change of what belongs to a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum UserUpdate {
-    /// Of what they are about.
-    Task(TaskUpdate),
-    /// Of what they want in general.
-    Preference(PreferenceUpdate),
+/// The layers that belong to a person and not to one session, what they are about and what they
+/// prefer: documents under keys, in one namespace for all people.
+///
+/// A session takes a copy, and stores changes by applying them to what is stored by then: several
+/// sessions at once lose nothing of each other. An empty task is stored as an empty string.
+///
+/// ```
+/// use std::sync::Arc;
+/// use fugato_memory::{MemoryUpdate, PersonLayers, TaskUpdate};
+/// use fugato_store::MemoryDocs;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let people = PersonLayers::new(Arc::new(MemoryDocs::default()));
+/// let learnt = |fact: &str| MemoryUpdate::Task(TaskUpdate::Learnt { fact: fact.into(), at: 7 });
+/// people.apply("ada", &[learnt("trades by day")]).await?;
+/// people.apply("ada", &[learnt("is new to this")]).await?; // another session
+/// let (task, preferences) = people.recall("ada").await?;
+/// assert_eq!(task.facts, ["trades by day", "is new to this"]);
+/// assert_eq!(preferences.iter().count(), 0);
+///
+/// let stored = people.document(&PersonLayers::task_key("ada")).await?;
+/// assert_eq!(stored.unwrap_or_default()["important_facts"][0], "trades by day");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct PersonLayers {
+    docs: Arc<dyn DocStore>,
+    admits: Arc<Admits>,
 }
 
-/// Where it is stored: documents under keys, in one namespace for all people.
-#[derive(Clone)]
-pub struct Users(Arc<dyn DocStore>);
+type Admits = dyn Fn(TaskUpdate) -> TaskUpdate + Send + Sync;
 
 /// The namespace of the keys.
 const CONFIG: &str = "config";
 /// How often somebody else may come first.
 const TRIES: usize = 32;
 
-impl Users {
+impl PersonLayers {
     /// What is stored here.
     pub fn new(docs: Arc<dyn DocStore>) -> Self {
-        Self(docs)
+        let admits = Arc::new(|update| update);
+        Self { docs, admits }
+    }
+
+    /// Stores only what this leaves of a change: not what can be looked up at any time.
+    #[must_use]
+    pub fn admitting(
+        mut self,
+        admits: impl Fn(TaskUpdate) -> TaskUpdate + Send + Sync + 'static,
+    ) -> Self {
+        self.admits = Arc::new(admits);
+        self
+    }
+
+    /// The key of what somebody is about.
+    pub fn task_key(person: &str) -> String {
+        format!("agent_task_state_{person}")
+    }
+
+    /// The key of what somebody prefers.
+    pub fn preference_key(person: &str) -> String {
+        format!("agent_preferences_{person}")
     }
 
     /// What somebody is about, and what they prefer.
-    pub async fn recall(&self, user: &str) -> Result<(TaskState, Preferences), StoreError> {
-        let (task, _) = self.read::<StoredTask>(&task_key(user)).await?;
-        let (preferences, _) = self.read(&preference_key(user)).await?;
+    pub async fn recall(&self, person: &str) -> Result<(TaskState, Preferences), StoreError> {
+        let (task, _) = self.read::<StoredTask>(&Self::task_key(person)).await?;
+        let (preferences, _) = self.read(&Self::preference_key(person)).await?;
         Ok((task.into(), preferences))
     }
 
-    /// Applies changes to what is stored now, whoever has changed it meanwhile: nothing that
-    /// another session has learnt is lost.
-    pub async fn apply(&self, user: &str, updates: &[UserUpdate]) -> Result<(), StoreError> {
-        let tasks: Vec<_> = updates.iter().filter_map(UserUpdate::task).collect();
+    /// Applies changes to what is stored now, whoever has changed it meanwhile. Those of other
+    /// layers are not for here, and change nothing.
+    pub async fn apply(&self, person: &str, updates: &[MemoryUpdate]) -> Result<(), StoreError> {
+        let (mut tasks, mut wishes): (Vec<TaskUpdate>, Vec<PreferenceUpdate>) = (vec![], vec![]);
+        for update in updates {
+            match update {
+                MemoryUpdate::Task(update) => tasks.push((self.admits)(update.clone())),
+                MemoryUpdate::Preference(update) => wishes.push(update.clone()),
+                _ => {}
+            }
+        }
         if !tasks.is_empty() {
             let merge = |stored: StoredTask| {
                 let mut task = TaskState::from(stored);
                 for update in &tasks {
-                    task.apply(facts::without_live((*update).clone()));
+                    task.apply(update.clone());
                 }
                 if task.is_empty() {
                     Value::String(String::new())
@@ -61,17 +106,16 @@ impl Users {
                     json(StoredTask::from(task))
                 }
             };
-            self.change(&task_key(user), merge).await?;
+            self.change(&Self::task_key(person), merge).await?;
         }
-        let wishes: Vec<_> = updates.iter().filter_map(UserUpdate::preference).collect();
         if !wishes.is_empty() {
             let merge = |mut preferences: Preferences| {
                 for update in &wishes {
-                    preferences.apply((*update).clone());
+                    preferences.apply(update.clone());
                 }
                 json(preferences)
             };
-            self.change(&preference_key(user), merge).await?;
+            self.change(&Self::preference_key(person), merge).await?;
         }
         Ok(())
     }
@@ -79,7 +123,7 @@ impl Users {
     /// The document under a key, as it lies there.
     pub async fn document(&self, key: &str) -> Result<Option<Value>, StoreError> {
         let (space, key) = place(key)?;
-        Ok(self.0.get(&space, &key).await?.map(|doc| doc.value))
+        Ok(self.docs.get(&space, &key).await?.map(|doc| doc.value))
     }
 
     async fn read<T: Default + DeserializeOwned>(
@@ -87,11 +131,10 @@ impl Users {
         key: &str,
     ) -> Result<(T, Precondition), StoreError> {
         let (space, key) = place(key)?;
-        let Some(doc) = self.0.get(&space, &key).await? else {
+        let Some(doc) = self.docs.get(&space, &key).await? else {
             return Ok((T::default(), Precondition::Absent));
         };
         let expect = Precondition::Version(doc.version);
-        // What is empty is stored as an empty string.
         if doc.value.as_str() == Some("") {
             return Ok((T::default(), expect));
         }
@@ -113,7 +156,7 @@ impl Users {
         let mut tries = 1;
         loop {
             let (stored, expect) = self.read(name).await?;
-            match self.0.put_if(&space, &key, merge(stored), expect).await {
+            match self.docs.put_if(&space, &key, merge(stored), expect).await {
                 Err(error) if error.is_conflict() && tries < TRIES => tries += 1,
                 written => return written.map(drop),
             }
@@ -121,34 +164,8 @@ impl Users {
     }
 }
 
-impl UserUpdate {
-    fn task(&self) -> Option<&TaskUpdate> {
-        match self {
-            Self::Task(update) => Some(update),
-            Self::Preference(_) => None,
-        }
-    }
-
-    fn preference(&self) -> Option<&PreferenceUpdate> {
-        match self {
-            Self::Preference(update) => Some(update),
-            Self::Task(_) => None,
-        }
-    }
-}
-
-/// The key of what somebody is about.
-pub fn task_key(user: &str) -> String {
-    format!("agent_task_state_{user}")
-}
-
-/// The key of what somebody prefers.
-pub fn preference_key(user: &str) -> String {
-    format!("agent_preferences_{user}")
-}
-
 fn place(key: &str) -> Result<(Namespace, DocKey), StoreError> {
-    let invalid = |error: fugato::store::InvalidName| {
+    let invalid = |error: InvalidName| {
         let what = format!("{key:?} cannot be a key");
         StoreError::new(StoreErrorKind::Invalid(what), "get").because(error)
     };
@@ -216,8 +233,8 @@ impl From<TaskState> for StoredTask {
     }
 }
 
-impl fmt::Debug for Users {
+impl fmt::Debug for PersonLayers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Users").finish_non_exhaustive()
+        f.debug_struct("PersonLayers").finish_non_exhaustive()
     }
 }
