@@ -277,7 +277,6 @@ struct Look<S: Embeds<Work>>(Arc<dyn Node<S>>, Toolbox<S>);
 #[async_trait]
 impl<S: Embeds<Work>> Node<S> for Look<S> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
-        let at = cx.now();
         let work = cx.state().part();
         let tools = self.1.fingerprints(cx.state());
         let told =
@@ -287,8 +286,9 @@ impl<S: Embeds<Work>> Node<S> for Look<S> {
             .is_some()
             .then_some(WorkUpdate::Planned { goal, steps });
         let tooled = (work.tools != tools).then_some(WorkUpdate::Tooled(tools));
-        let looked = WorkUpdate::Looked { at };
-        let mut outcome = self.0.run(cx).await?;
+        let mut outcome = self.0.run(cx.clone()).await?;
+        // However long it took, it is new now.
+        let looked = WorkUpdate::Looked { at: cx.now() };
         if let Outcome::Done { updates, .. } = &mut outcome {
             let own = [looked].into_iter().chain(tooled).chain(dropped);
             updates.extend(own.map(S::embed));
