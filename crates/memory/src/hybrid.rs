@@ -47,7 +47,7 @@ pub struct Synced {
 }
 
 /// What the ids of chunks of Markdown begin with, so that an index may hold other things beside.
-const MARKDOWN: &str = "md:";
+pub(crate) const MARKDOWN: &str = "md:";
 
 impl HybridSearch {
     /// Searches an index by text alone.
@@ -76,6 +76,10 @@ impl HybridSearch {
     /// The index.
     pub fn index(&self) -> &Arc<dyn SearchIndex> {
         &self.index
+    }
+
+    pub(crate) fn fusion(&self) -> Fusion {
+        self.fusion
     }
 
     /// A query that is fused as this search says.

@@ -13,6 +13,7 @@ mod long_term;
 mod markdown;
 mod notebook;
 mod person;
+mod recall;
 mod search;
 mod term;
 
@@ -33,6 +34,7 @@ pub use long_term::{LongTermMemory, RememberError};
 pub use markdown::{Chunk, chunks};
 pub use notebook::{NoteFile, Notebook, NotebookError};
 pub use person::PersonLayers;
+pub use recall::{FoundNote, FoundNotes};
 pub use search::{
     Bm25, Fusion, IndexEntry, IndexUpdate, MemoryIndex, SearchHit, SearchIndex, SearchQuery,
     VectorError, Vectors,

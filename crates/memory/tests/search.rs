@@ -1,9 +1,12 @@
 //! The contract of an index, on the one in memory.
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use fugato_memory::{
-    Fusion, HashedNgrams, IndexEntry, IndexUpdate, MemoryIndex, SearchHit, SearchIndex,
-    SearchQuery, Vectors,
+    Fusion, HashedNgrams, HybridSearch, IndexEntry, IndexUpdate, MemoryIndex, NoteFile, SearchHit,
+    SearchIndex, SearchQuery, Vectors,
 };
 use fugato_store::{StoreError, StoreErrorKind};
 use futures::executor::block_on;
@@ -258,5 +261,49 @@ fn an_update_that_is_refused_changes_nothing() -> Result<(), StoreError> {
         (index.len(), find(&index, &SearchQuery::new("one"))?),
         (2, vec!["first".into()])
     );
+    Ok(())
+}
+
+/// An index whose store is down.
+#[derive(Debug)]
+struct Down;
+
+#[async_trait::async_trait]
+impl SearchIndex for Down {
+    async fn update(&self, _: IndexUpdate) -> Result<(), StoreError> {
+        Err(StoreError::new(StoreErrorKind::Unavailable, "update"))
+    }
+
+    async fn search(&self, _: &SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
+        Err(StoreError::new(StoreErrorKind::Unavailable, "search"))
+    }
+
+    async fn digests(&self, _: &str) -> Result<BTreeMap<String, u64>, StoreError> {
+        Err(StoreError::new(StoreErrorKind::Unavailable, "digests"))
+    }
+}
+
+#[test]
+fn trn_w6_notes_are_found_without_their_index() -> Result<(), StoreError> {
+    let files = [NoteFile {
+        path: "MEMORY.md".into(),
+        text: "# Memory\n\n- the door code is 1207\n- tea\n".into(),
+    }];
+    let search = |index: Arc<dyn SearchIndex>| {
+        let search = HybridSearch::new(index).fused_by(Fusion::WEIGHTS);
+        block_on(search.search_notes(&files, "door", 5))
+    };
+    let with = search(Arc::new(MemoryIndex::default()))?;
+    let without = search(Arc::new(Down))?;
+    assert_eq!(with.notes, without.notes);
+    let told: Vec<_> = with
+        .notes
+        .iter()
+        .map(|note| (note.text.as_str(), note.score))
+        .collect();
+    assert_eq!(told, [("Memory\n- the door code is 1207\n- tea", 0.3)]);
+    assert!(with.without_index.is_none());
+    let why = without.without_index.map(|error| error.kind);
+    assert_eq!(why, Some(StoreErrorKind::Unavailable));
     Ok(())
 }
