@@ -13,7 +13,10 @@ use fugato_state::{State, ThreadId};
 use fugato_store::{StoreError, ThreadFilter};
 use fugato_stream::Event;
 use futures::StreamExt as _;
-use tokio::{sync::Notify, time::sleep};
+use tokio::{
+    sync::Notify,
+    time::{sleep, timeout},
+};
 
 use crate::{
     Watching,
@@ -25,6 +28,10 @@ use crate::{
 const SOON: Duration = Duration::from_millis(200);
 /// How often a file is written anew that somebody else writes at the same time.
 const TRIES: usize = 3;
+/// How long it waits for others who write archives of the same folder.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How often it asks whether they have ended.
+const MOMENT: Duration = Duration::from_millis(10);
 
 /// The archives of all threads. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -143,6 +150,9 @@ impl Archives {
         thread: &ThreadId,
     ) -> Result<usize, ArchiveBehind> {
         let mut known = self.whole.lock().await;
+        let _held = timeout(PATIENCE, self.locked())
+            .await
+            .map_err(|_| ArchiveBehind::Contended)??;
         for _ in 0..TRIES {
             // What fails on the way leaves nothing that is trusted.
             let whole = match known.remove(thread) {
@@ -174,6 +184,15 @@ impl Archives {
             }
         }
         Err(ArchiveBehind::Contended)
+    }
+
+    async fn locked(&self) -> io::Result<File> {
+        loop {
+            match self.folder.lock()? {
+                Some(held) => return Ok(held),
+                None => sleep(MOMENT).await,
+            }
+        }
     }
 
     /// The same for all threads of the store, if it can list them. One that cannot be written keeps

@@ -37,6 +37,26 @@ impl Folder {
         self.0.join(format!("{name}.jsonl"))
     }
 
+    /// Keeps other processes from writing archives of this folder for as long as it is held; none
+    /// if one of them does. Where files cannot be locked, what two have written is mended.
+    pub(crate) fn lock(&self) -> io::Result<Option<File>> {
+        fs::create_dir_all(&self.0)?;
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.0.join(".lock"))?;
+        #[cfg(unix)]
+        {
+            use rustix::{fs::FlockOperation, io::Errno};
+            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Err(Errno::WOULDBLOCK) => return Ok(None),
+                // Some file systems cannot.
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(Some(file))
+    }
+
     /// How long the file of a thread is; none if there is no file.
     pub(crate) fn bytes(&self, thread: &ThreadId) -> io::Result<Option<u64>> {
         match fs::metadata(self.path(thread)) {
@@ -77,7 +97,6 @@ impl Folder {
 
     /// Writes lines behind what is whole. What else stands there is cut off.
     pub(crate) fn write(&self, thread: &ThreadId, whole: Whole, lines: &[u8]) -> io::Result<()> {
-        fs::create_dir_all(&self.0)?;
         let mut file = OpenOptions::new()
             .append(true)
             .create(true)

@@ -59,7 +59,7 @@ proptest! {
     ) {
         let ngrams = HashedNgrams::new(16);
         let changed = MemoryIndex::default();
-        let mut latest = std::collections::BTreeMap::new();
+        let mut latest = BTreeMap::new();
         for (n, text) in &steps {
             let id = format!("{n}");
             let update = if let Some(text) = text {
