@@ -57,8 +57,8 @@ pub enum ArchiveBehind {
     /// Somebody else writes it.
     #[error("somebody else writes the archive at the same time")]
     Contended,
-    /// The store cannot say which threads there are.
-    #[error("the threads cannot be listed")]
+    /// The store.
+    #[error("the log cannot be read")]
     Store(#[from] StoreError),
 }
 
@@ -153,13 +153,15 @@ impl Archives {
         let _held = timeout(PATIENCE, self.locked())
             .await
             .map_err(|_| ArchiveBehind::Contended)??;
+        let head = runner.log().head(thread).await?;
+        let base = head.map_or(0, |head| head.base);
         for _ in 0..TRIES {
             // What fails on the way leaves nothing that is trusted.
             let whole = match known.remove(thread) {
                 Some(whole) if self.folder.bytes(thread)? == Some(whole.bytes) => whole,
-                _ => self.folder.whole(thread)?,
+                _ => self.folder.whole(thread, base)?,
             };
-            let events = runner.events(thread, whole.seq);
+            let events = runner.events(thread, whole.seq.max(base));
             let events: Vec<Event> = events
                 .filter(|event| std::future::ready(event.seq.is_some()))
                 .collect()

@@ -48,10 +48,10 @@ impl Folder {
         #[cfg(unix)]
         {
             use rustix::{fs::FlockOperation, io::Errno};
-            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Err(Errno::WOULDBLOCK) => return Ok(None),
-                // Some file systems cannot.
-                Ok(()) | Err(_) => {}
+            // Other errors are those of file systems that cannot.
+            let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
+            if locked == Err(Errno::WOULDBLOCK) {
+                return Ok(None);
             }
         }
         Ok(Some(file))
@@ -67,8 +67,9 @@ impl Folder {
     }
 
     /// Up to where a file can be trusted: not its last position, of which whoever died may have
-    /// left out events or half of a line, and not what two who wrote at once left behind it.
-    pub(crate) fn whole(&self, thread: &ThreadId) -> io::Result<Whole> {
+    /// left out events or half of a line, and not what two who wrote at once left behind it. Up to
+    /// `base` the log knows nothing that could be put in its place.
+    pub(crate) fn whole(&self, thread: &ThreadId, base: Seq) -> io::Result<Whole> {
         let file = match File::open(self.path(thread)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Whole::default()),
@@ -91,8 +92,11 @@ impl Folder {
             at += line.len() as u64;
             line.clear();
         }
-        let bytes = last.map_or(0, |last| last.bytes);
-        Ok(Whole { seq: before, bytes })
+        Ok(match last {
+            Some(Whole { seq, .. }) if seq <= base => Whole { seq, bytes: at },
+            Some(Whole { bytes, .. }) => Whole { seq: before, bytes },
+            None => Whole::default(),
+        })
     }
 
     /// Writes lines behind what is whole. What else stands there is cut off.
@@ -142,7 +146,7 @@ mod tests {
         let line = |seq: u64| format!("{{\"event\":{{\"seq\":{seq}}}}}\n");
         let whole = |lines: &[String]| {
             fs::write(folder.path(&thread), lines.concat()).unwrap();
-            let whole = folder.whole(&thread).unwrap();
+            let whole = folder.whole(&thread, 0).unwrap();
             (whole.seq, whole.bytes / line(1).len() as u64)
         };
         assert_eq!(whole(&[]), (0, 0));
@@ -163,5 +167,11 @@ mod tests {
             whole(&[line(1), line(2), "no JSON\n".into(), line(3)]),
             (1, 1)
         );
+        // What was compacted away in the log is only here.
+        let two = line(1).len() as u64 * 2;
+        for (base, seq, bytes) in [(1, 1, two / 2), (2, 2, two), (7, 2, two)] {
+            let kept = folder.whole(&thread, base).unwrap();
+            assert_eq!(kept, Whole { seq, bytes }, "{base}");
+        }
     }
 }
