@@ -138,6 +138,17 @@ mod tests {
         assert_eq!(name("书"), "%e4%b9%a6.jsonl");
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn trn_11_one_writes_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder(dir.path().join("archives"));
+        let held = folder.lock().unwrap();
+        assert!(held.is_some() && folder.lock().unwrap().is_none());
+        drop(held);
+        assert!(folder.lock().unwrap().is_some());
+    }
+
     #[test]
     fn trn_11_the_last_position_and_what_follows_it_are_not_trusted() {
         let dir = tempfile::tempdir().unwrap();
