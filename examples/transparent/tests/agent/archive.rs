@@ -192,13 +192,18 @@ async fn act(stage: &Stage, act: Act, shown: &mut Vec<Event>) -> Done {
             let said = vec![Update::Asked(Request::new(text))];
             let died = log.runner(stage).start(&stage.thread, said);
             shown.extend(Scene::of(died).await.events);
-            // The lease of whoever died ends after a while.
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            if matches!(
-                stage.runner.standing(&stage.thread).await?,
-                Standing::Unfinished
-            ) {
-                shown.extend(Scene::of(stage.runner.recover(&stage.thread)).await.events);
+            // The lease of whoever died ends after a while, and so does the time that an action had
+            // in which it died.
+            for _ in 0..10 {
+                if !matches!(
+                    stage.runner.standing(&stage.thread).await?,
+                    Standing::Unfinished
+                ) {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_mins(1)).await;
+                let recovered = Scene::of(stage.runner.recover(&stage.thread)).await;
+                shown.extend(recovered.events);
             }
         }
         Act::Follow(here) if here => {
