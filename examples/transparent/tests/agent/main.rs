@@ -12,5 +12,6 @@ mod memory;
 mod plans;
 mod repair;
 mod rules;
+mod schedules;
 mod settings;
 mod turn;
