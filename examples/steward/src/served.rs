@@ -111,7 +111,6 @@ impl fugato::axum::Agent for Served {
     fn tells(&self, changes: &[Update]) -> Option<Vec<Item>> {
         let said = changes.iter().filter_map(|change| match change {
             Update::Requested(request) => Some(Message::user(&request.message)),
-            Update::Said(words) => Some(Message::user(words)),
             Update::Answered { reply, .. } => Some(Message::assistant(reply)),
             _ => None,
         });

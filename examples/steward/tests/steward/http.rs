@@ -403,6 +403,10 @@ async fn a_conversation_that_is_opened_again_shows_what_was_said_in_its_order() 
     let said = json!({ "action": "say", "text": "预算1500元" });
     let answer = json!({ "answers": { id: said }, "digests": { id: asked.question.digest } });
     wire.send("POST", "/threads/c1/resume", &answer).await;
+    let asked = stage.pending().await.ok_or("another card is open")?;
+    let id = asked.id.as_str();
+    let yes = json!({ "answers": { id: { "action": "approve" } }, "digests": { id: asked.question.digest } });
+    wire.send("POST", "/threads/c1/resume", &yes).await;
     let (_, view) = wire.send("GET", "/threads/c1", &json!({})).await;
     let view: Value = serde_json::from_str(&view)?;
     let told = view["timeline"].as_array().ok_or("a timeline")?;
@@ -418,6 +422,7 @@ async fn a_conversation_that_is_opened_again_shows_what_was_said_in_its_order() 
         (&card, &none),
         (&words, &json!("预算1500元")),
         (&card, &none),
+        (&json!("assistant_text"), &json!("已办理：A-1")),
     ];
     assert_eq!(told, expected, "{view}");
     Ok(())
