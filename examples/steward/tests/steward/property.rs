@@ -362,13 +362,17 @@ impl Play {
         for who in ["ann", "bob"] {
             let documents = self.stage.books.tables.documents(who).await.unwrap();
             let all = documents.applications.iter();
-            let days: Vec<_> = all
+            let days = all
                 .filter(|it| it.status == DocumentStatus::Submitted)
-                .map(|it| it.fields["start_date"].to_string())
-                .collect();
-            let distinct: BTreeSet<_> = days.iter().collect();
-            assert_eq!(days.len(), distinct.len(), "submitted twice: {days:?}");
-            assert!(documents.reimbursements.len() <= 1, "claimed twice");
+                .map(|it| it.fields["start_date"].to_string());
+            differ("submitted", days);
+            // The amount of a claim can be changed before it is agreed to.
+            let claims = documents.reimbursements.iter();
+            let parts = ["expense_date", "category", "amount"];
+            differ(
+                "claimed",
+                claims.map(|it| parts.map(|part| it.fields[part].to_string()).concat()),
+            );
         }
         for chat in 0..2 {
             if let Ok(Some(state)) = self.stage.clerk.runner().state(&thread(chat)).await {
@@ -409,6 +413,14 @@ impl Play {
             });
             assert!(held, "no precheck held for {fields:?}");
         }
+    }
+}
+
+/// Nothing was done twice.
+fn differ(what: &str, all: impl Iterator<Item = String>) {
+    let mut known = BTreeSet::new();
+    for one in all {
+        assert!(known.insert(one.clone()), "{what} twice: {one}");
     }
 }
 
