@@ -20,7 +20,7 @@ export async function planner({ url, browser, pictures, step }) {
   await view.blocks('text', 'order #1 is filled').waitFor();
   await view.rest();
   assert.equal(await view.blocks('tool', 'place_order').locator('.badge').getAttribute('data-status'), 'completed');
-  await reload(view, 'user', 'text');
+  await reload(view, 'user', 'note', 'status', 'tool', 'asked', 'text');
   await view.rest();
   step('planner: it is filled, and shown as it was');
 

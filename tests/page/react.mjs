@@ -30,7 +30,7 @@ export async function react({ url, browser, pictures, folder, step }) {
   await view.blocks('text', 'list.md is written').waitFor();
   await view.rest();
   assert.equal(readFileSync(list, 'utf8'), 'tea');
-  await reload(view, 'user', 'text', 'tool');
+  await reload(view, 'user', 'note', 'status', 'tool', 'asked', 'text');
   step('react: it is remembered elsewhere, a file waits for a yes, and a reload shows it all');
   await view.leave();
 }
