@@ -1,5 +1,6 @@
 //! The files of the archives.
 use std::{
+    fmt::Write as _,
     fs::{self, File, OpenOptions},
     io::{self, BufRead as _, BufReader, Write as _},
     path::PathBuf,
@@ -15,26 +16,31 @@ pub(crate) struct Whole {
     pub(crate) bytes: u64,
 }
 
+/// What most file systems take, less what stands behind it.
+const LONGEST_NAME: usize = 240;
+
 #[derive(Debug, Clone)]
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
+    /// The file of a thread. What is no plain letter is written as `%` and two digits, and a name
+    /// that is then too long for one file lies in folders of its beginning, which end in `+`.
     pub(crate) fn path(&self, thread: &ThreadId) -> PathBuf {
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        let mut path = self.0.clone();
         let mut name = String::new();
-        for c in thread.as_str().chars() {
-            if plain(c) {
-                name.push(c);
+        for byte in thread.as_str().bytes() {
+            if name.len() > LONGEST_NAME {
+                path.push(format!("{name}+"));
+                name.clear();
+            }
+            if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') {
+                name.push(char::from(byte));
             } else {
-                let mut bytes = [0; 4];
-                let escaped = c
-                    .encode_utf8(&mut bytes)
-                    .bytes()
-                    .map(|byte| format!("%{byte:02x}"));
-                name.extend(escaped);
+                // Writing into a string cannot fail.
+                let _ = write!(name, "%{byte:02x}");
             }
         }
-        self.0.join(format!("{name}.jsonl"))
+        path.join(format!("{name}.jsonl"))
     }
 
     /// Keeps other processes from writing archives of this folder for as long as it is held; none
@@ -101,10 +107,11 @@ impl Folder {
 
     /// Writes lines behind what is whole. What else stands there is cut off.
     pub(crate) fn write(&self, thread: &ThreadId, whole: Whole, lines: &[u8]) -> io::Result<()> {
-        let mut file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(self.path(thread))?;
+        let path = self.path(thread);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut file = OpenOptions::new().append(true).create(true).open(path)?;
         if file.metadata()?.len() != whole.bytes {
             file.set_len(whole.bytes)?;
         }
@@ -136,6 +143,20 @@ mod tests {
         assert_eq!(name("ada/desk.1"), "ada%2fdesk%2e1.jsonl");
         assert_eq!(name("ada%2fdesk"), "ada%252fdesk.jsonl");
         assert_eq!(name("书"), "%e4%b9%a6.jsonl");
+    }
+
+    #[test]
+    fn the_longest_name_of_a_thread_has_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder(dir.path().to_owned());
+        let thread = |last: &str| ThreadId::new("书".repeat(66) + last).unwrap();
+        for last in ["a", "b"] {
+            folder
+                .write(&thread(last), Whole::default(), last.as_bytes())
+                .unwrap();
+        }
+        let read = |last: &str| fs::read_to_string(folder.path(&thread(last))).unwrap();
+        assert_eq!((read("a"), read("b")), ("a".to_owned(), "b".to_owned()));
     }
 
     #[cfg(unix)]
