@@ -70,7 +70,10 @@ impl From<SandboxError> for ToolFailure {
         let text = error.to_string();
         match error {
             SandboxError::Outside { .. } => Self::blocked(text),
-            _ => Self::failed(text).because(error),
+            SandboxError::Root { source, .. } | SandboxError::Unreadable { source, .. } => {
+                Self::failed(text).because(source)
+            }
+            _ => Self::failed(text),
         }
     }
 }

@@ -88,6 +88,10 @@ impl Crowd {
         for talk in talks {
             verdict.take(talk.await??);
         }
+        if self.dies_after.is_some() && verdict.resumed == 0 {
+            let what = "nobody was cut: the server must be killed earlier".to_owned();
+            verdict.problems.push(what);
+        }
         verdict.first.sort_unstable();
         server.kill().await?;
         Ok(verdict)
@@ -97,23 +101,30 @@ impl Crowd {
         sleep(self.apart * u32::try_from(nth)?).await;
         let (name, began) = (format!("talk-{nth:05}"), Instant::now());
         let mut told = Told::default();
-        loop {
-            match self.turn(to, &name, &mut told).await {
-                Ok(true) => break,
-                Ok(false) => {}
+        let all = loop {
+            match self.next(to, &name, &mut told).await {
+                Ok(Some(all)) => break all,
+                Ok(None) => {}
                 Err(_) if self.dies_after.is_some() && began.elapsed() < PATIENCE => {
                     told.cuts += 1;
                     sleep(LOOK).await;
                 }
                 Err(error) => return Err(format!("{name}: {error}").into()),
             }
-        }
-        let all = durable(to, &name).await?;
+        };
         told.compare(&name, &all, self.dies_after.is_none());
         Ok(told)
     }
 
-    /// What is next in a conversation; true if nothing is.
+    /// What is next in a conversation; if nothing is, all that is stored of it.
+    async fn next(&self, to: SocketAddr, name: &str, told: &mut Told) -> Tried<Option<Vec<Value>>> {
+        if !self.turn(to, name, told).await? {
+            return Ok(None);
+        }
+        durable(to, name).await.map(Some)
+    }
+
+    /// Does what is next; true if nothing is.
     async fn turn(&self, to: SocketAddr, name: &str, told: &mut Told) -> Tried<bool> {
         let (status, view) = get(to, &format!("/threads/{name}")).await?;
         let standing = view.get("status").and_then(Value::as_str);
