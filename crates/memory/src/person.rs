@@ -21,8 +21,7 @@ use crate::{Decision, MemoryUpdate, PreferenceUpdate, Preferences, TaskState, Ta
 /// use fugato_memory::{MemoryUpdate, PersonLayers, TaskUpdate};
 /// use fugato_store::MemoryDocs;
 ///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # futures::executor::block_on(async {
 /// let people = PersonLayers::new(Arc::new(MemoryDocs::default()));
 /// let learnt = |fact: &str| MemoryUpdate::Task(TaskUpdate::Learnt { fact: fact.into(), at: 7 });
 /// people.apply("ada", &[learnt("trades by day")]).await?;
@@ -33,8 +32,8 @@ use crate::{Decision, MemoryUpdate, PreferenceUpdate, Preferences, TaskState, Ta
 ///
 /// let stored = people.document(&PersonLayers::task_key("ada")).await?;
 /// assert_eq!(stored.unwrap_or_default()["important_facts"][0], "trades by day");
-/// # Ok(())
-/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).expect("it is stored");
 /// ```
 #[derive(Clone)]
 pub struct PersonLayers {
