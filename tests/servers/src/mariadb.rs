@@ -31,12 +31,16 @@ impl MariaDb {
         let (install, program) = programs()?;
         let (folder, port) = (folder("mariadb"), free_port());
         let data = folder.join("data");
-        initialise(&install, &folder, &data);
+        // A server that starts removes the temporary tables that it finds, whosever they are.
+        let temporary = folder.join("temporary");
+        fs::create_dir(&temporary).expect("the folder is ours");
+        initialise(&install, &data, &temporary);
         let made = begin(&folder);
         let told = folder.join("process");
         let mut command = vec![text(&program), "--no-defaults".to_owned()];
         let listening = [
             format!("datadir={}", text(&data)),
+            format!("tmpdir={}", text(&temporary)),
             format!("socket={}", text(&folder.join("socket"))),
             format!("pid-file={}", text(&told)),
             format!("init-file={}", text(&made)),
@@ -86,13 +90,14 @@ fn user() -> String {
     String::from_utf8_lossy(&name).trim().to_owned()
 }
 
-fn initialise(program: &Path, folder: &Path, data: &Path) {
+fn initialise(program: &Path, data: &Path, temporary: &Path) {
     let made = Command::new(program)
         .args(["--no-defaults", "--skip-test-db"])
         .args(["--auth-root-authentication-method=normal"])
         .arg(format!("--datadir={}", data.display()))
+        .arg(format!("--tmpdir={}", temporary.display()))
         .arg(format!("--user={}", user()))
-        .current_dir(folder)
+        .current_dir(temporary)
         .output()
         .expect("the program was found");
     let why = String::from_utf8_lossy(&made.stderr);

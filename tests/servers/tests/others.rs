@@ -1,7 +1,9 @@
 //! Every kind of server comes back where it was, and a wire to it can be cut.
 use std::{
+    env, fs,
     io::{Read, Write},
     net::TcpStream,
+    process,
 };
 
 use servers::{MariaDb, Redis, Server, Wire};
@@ -34,6 +36,15 @@ fn redis_comes_back_and_leaves_nothing_behind() {
 #[test]
 fn mariadb_comes_back_and_leaves_nothing_behind() {
     comes_back(MariaDb::start());
+}
+
+#[test]
+fn mariadb_leaves_the_temporary_tables_of_others_alone() -> std::io::Result<()> {
+    let name = format!("#sql-temptable-{:x}-0-0.MAI", process::id());
+    let table = env::temp_dir().join(name);
+    fs::write(&table, "")?;
+    drop(MariaDb::start());
+    fs::remove_file(table)
 }
 
 #[test]
