@@ -33,7 +33,6 @@ impl MariaDb {
         let data = folder.join("data");
         // A server that starts removes the temporary tables that it finds, whosever they are.
         let temporary = folder.join("temporary");
-        fs::create_dir(&temporary).expect("the folder is ours");
         initialise(&install, &data, &temporary);
         let made = begin(&folder);
         let told = folder.join("process");
@@ -91,6 +90,7 @@ fn user() -> String {
 }
 
 fn initialise(program: &Path, data: &Path, temporary: &Path) {
+    fs::create_dir(temporary).expect("the folder is ours");
     let made = Command::new(program)
         .args(["--no-defaults", "--skip-test-db"])
         .args(["--auth-root-authentication-method=normal"])
