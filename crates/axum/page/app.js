@@ -210,8 +210,19 @@ async function instead(text, more = {}) {
   return true;
 }
 
+// They are told in the order of their names, and later ones have later names.
+async function newest(count) {
+  const found = [];
+  for (let next = ''; next !== null;) {
+    const told = await get(`threads?limit=200${next && `&after=${encodeURIComponent(next)}`}`);
+    found.push(...told.threads);
+    next = told.next;
+  }
+  return found.slice(-count);
+}
+
 async function list() {
-  const { threads } = await get('threads?limit=200').catch(() => ({ threads: [] }));
+  const threads = await newest(200).catch(() => []);
   const shown = threads.find((it) => it.thread === name);
   if (shown?.title) thread.title = shown.title;
   draw();

@@ -10,6 +10,7 @@ use crate::{Caller, Item};
 ///
 /// # Contract
 /// - `runner` is the same each time.
+/// - `allows` is asked before each request for a thread, before anything of it is told or changed.
 /// - `input` and `answer` do nothing to the outside world: whether the run begins is not yet known.
 /// - What `answer` refuses leaves the thread as it is, whatever else was answered with it.
 /// - What cannot be used is an [`Unusable`], whose message says what is allowed.
@@ -28,6 +29,18 @@ pub trait Agent: Send + Sync + 'static {
     /// What runs its threads.
     fn runner(&self) -> &Runner<Self::State>;
 
+    /// Whether somebody may read a thread of their tenant, or change it. Everyone of the tenant may,
+    /// unless the agent refuses with [`Unusable::forbidden`]: whose it is, the state of the thread
+    /// knows, or its name. A thread that does not exist yet is asked about too.
+    async fn allows(
+        &self,
+        _caller: &Caller,
+        _thread: &ThreadId,
+        _access: Access,
+    ) -> Result<(), Unusable> {
+        Ok(())
+    }
+
     /// The input of a run, from what a person says.
     async fn input(&self, said: Said) -> Result<Vec<<Self::State as State>::Update>, Unusable>;
 
@@ -42,9 +55,9 @@ pub trait Agent: Send + Sync + 'static {
     /// beside values; unless said otherwise these are `true` and `false`. Who does not want to answer
     /// says `null`, or `false` where the question does not allow that.
     ///
-    /// Whoever may come in may answer, unless the agent refuses with [`Unusable::forbidden`]: whose
-    /// question it is, the state of the thread knows. Every door asks here, and hands the thread
-    /// nothing that was not asked about.
+    /// Whoever may change the thread may answer, unless the agent refuses with
+    /// [`Unusable::forbidden`]. Every door asks here, and hands the thread nothing that was not asked
+    /// about.
     async fn answer(
         &self,
         _thread: &ThreadId,
@@ -77,6 +90,34 @@ pub trait Agent: Send + Sync + 'static {
     /// tell.
     fn timeline(&self, _state: &Self::State) -> Vec<Item> {
         vec![]
+    }
+}
+
+/// What is to be done with a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Access {
+    /// To see that it is there, what was said in it, its log, and copies of it.
+    Read,
+    /// To say something in it, to answer, to stop a run, to try one again, to remove it.
+    Write,
+}
+
+/// Refuses what is asked for a thread whose state is not the caller's: [`Agent::allows`] for agents
+/// whose state says whose it is. A thread that does not exist yet is anybody's.
+pub async fn belongs<S: State>(
+    runner: &Runner<S>,
+    thread: &ThreadId,
+    is_theirs: impl FnOnce(&S) -> bool,
+) -> Result<(), Unusable> {
+    let state = runner.state(thread).await.map_err(|error| {
+        Unusable::new("whose conversation it is cannot be read now; try again later").because(error)
+    })?;
+    match state {
+        Some(state) if !is_theirs(&state) => {
+            Err(Unusable::forbidden("this conversation is somebody else's"))
+        }
+        _ => Ok(()),
     }
 }
 

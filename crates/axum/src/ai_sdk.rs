@@ -9,7 +9,7 @@ use axum::{
 use fugato_stream::{AiSdkEncoder, Resume};
 
 use crate::{
-    Caller, Said,
+    Access, Caller, Said,
     address::Address,
     body::Sent,
     error::Served,
@@ -51,7 +51,7 @@ pub(crate) async fn again(
     Path(name): Path<String>,
     caller: Caller,
 ) -> Served {
-    let to = Address::new(&caller, &name)?;
+    let to = office.find(&caller, &name, Access::Read).await?;
     let permit = office.reader(&caller)?;
     let Some(events) = office.again(&to) else {
         return Ok(StatusCode::NO_CONTENT.into_response());

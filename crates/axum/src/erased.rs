@@ -18,7 +18,7 @@ use futures::{
 use serde_json::{Value, json};
 
 use crate::{
-    Agent, Caller, Heard, Item, Said,
+    Access, Agent, Caller, Heard, Item, Said,
     error::{ApiError, Served},
     timeline::{Timeline, Told},
 };
@@ -47,6 +47,7 @@ pub(crate) trait DynAgent: Send + Sync {
     fn graph(&self) -> Value;
     fn log(&self) -> &dyn ThreadLog;
     fn admin(&self) -> Option<&dyn ThreadAdmin>;
+    async fn allows(&self, caller: &Caller, thread: &ThreadId, access: Access) -> Served<()>;
     async fn start(&self, thread: &ThreadId, key: Option<String>, said: Said) -> Served<Begun>;
     async fn resume(
         &self,
@@ -103,6 +104,10 @@ impl<A: Agent> DynAgent for Erased<A> {
 
     fn admin(&self) -> Option<&dyn ThreadAdmin> {
         self.runner().admin().map(|admin| &**admin)
+    }
+
+    async fn allows(&self, caller: &Caller, thread: &ThreadId, access: Access) -> Served<()> {
+        Ok(self.0.allows(caller, thread, access).await?)
     }
 
     async fn start(&self, thread: &ThreadId, key: Option<String>, said: Said) -> Served<Begun> {

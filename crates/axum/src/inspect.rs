@@ -9,7 +9,7 @@ use fugato_state::Seq;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{Caller, address::Address, body::Asked, error::Served, office::Office};
+use crate::{Access, Caller, body::Asked, error::Served, office::Office};
 
 /// How many records are read unless the client asks for fewer.
 const READ: usize = 100;
@@ -29,7 +29,7 @@ pub(crate) async fn history(
     Asked(window): Asked<Window>,
     caller: Caller,
 ) -> Served<Json<Value>> {
-    let to = Address::new(&caller, &name)?;
+    let to = office.find(&caller, &name, Access::Read).await?;
     let head = office.must_exist(&to).await?;
     let limit = window.limit.unwrap_or(READ).clamp(1, MOST);
     // What was compacted away cannot be read; a client that names no position wants what is there.
@@ -69,7 +69,7 @@ pub(crate) async fn state(
     Asked(position): Asked<Position>,
     caller: Caller,
 ) -> Served<Json<Value>> {
-    let to = Address::new(&caller, &name)?;
+    let to = office.find(&caller, &name, Access::Read).await?;
     let head = office.must_exist(&to).await?;
     let at = position.at.unwrap_or(head);
     let state = office.agent.state(&to.thread, at).await?;

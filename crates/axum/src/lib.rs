@@ -34,7 +34,7 @@ mod timeline;
 
 /// The head of a request, for [`Authenticate`].
 pub use ::axum::http::request::Parts;
-pub use agent::{Agent, Heard, Said, Unusable};
+pub use agent::{Access, Agent, Heard, Said, Unusable, belongs};
 pub use caller::{Authenticate, Caller, Denied, Everyone, InvalidTenant, Tenant};
 pub use error::ApiError;
 pub use limits::Limits;

@@ -11,7 +11,7 @@ use futures::StreamExt as _;
 use serde::Deserialize;
 
 use crate::{
-    Caller, Said,
+    Access, Caller, Said,
     address::Address,
     body::{Asked, Sent},
     error::{ApiError, Served},
@@ -64,7 +64,7 @@ pub(crate) async fn again(
     headers: HeaderMap,
 ) -> Served {
     let encoder = encoder(&vocabulary)?;
-    let to = Address::new(&caller, &back.thread)?;
+    let to = office.find(&caller, &back.thread, Access::Read).await?;
     let permit = office.reader(&caller)?;
     office.must_exist(&to).await?;
     let after = seen(&headers)?.or(back.after).unwrap_or(0);

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Caller, Said,
+    Access, Caller, Said,
     address::Address,
     body::{Asked, Sent},
     error::{ApiError, Served},
@@ -101,7 +101,7 @@ async fn again(
     headers: &HeaderMap,
     wish: Wish,
 ) -> Served {
-    let to = Address::new(caller, name)?;
+    let to = office.find(caller, name, Access::Write).await?;
     office.must_exist(&to).await?;
     run(office, &to, headers, wish).await
 }
@@ -113,10 +113,10 @@ pub(crate) async fn cancel(
     caller: Caller,
     Sent(request): Sent,
 ) -> Served {
-    let to = Address::new(&caller, &name)?;
+    let to = office.find(&caller, &name, Access::Write).await?;
     office.must_exist(&to).await?;
-    let why = said::text(&request, "why")?.unwrap_or("the client said so");
-    office.agent.cancel(&to.thread, caller.name(), why).await?;
+    let why = said::text(&request, "why")?.unwrap_or(said::NO_REASON);
+    office.cancel(&to, why).await?;
     Ok((StatusCode::ACCEPTED, Json(json!({ "thread": to.name }))).into_response())
 }
 
@@ -134,7 +134,7 @@ pub(crate) async fn events(
     caller: Caller,
     headers: HeaderMap,
 ) -> Served {
-    let to = Address::new(&caller, &name)?;
+    let to = office.find(&caller, &name, Access::Read).await?;
     let permit = office.reader(&caller)?;
     office.must_exist(&to).await?;
     let after = seen(&headers)?.or(cursor.after).unwrap_or(0);

@@ -15,7 +15,7 @@ use futures::{
 use tokio::sync::{oneshot, watch};
 
 use crate::{
-    Caller, Limits, Said,
+    Access, Caller, Limits, Said,
     address::Address,
     erased::{Begun, DynAgent, Rest},
     error::{ApiError, Served, closing},
@@ -83,6 +83,7 @@ impl Office {
         if self.is_closing() {
             return Err(closing());
         }
+        self.allows(to, Access::Write).await?;
         if !matches!(wish, Wish::Start { .. }) {
             self.must_exist(to).await?;
         }
@@ -155,6 +156,23 @@ impl Office {
         };
         let events = stream::iter(kinds).map(event).boxed();
         Ok(Running { run, events })
+    }
+
+    /// The thread that a client names, if they may do this with it.
+    pub(crate) async fn find(&self, who: &Caller, name: &str, access: Access) -> Served<Address> {
+        let to = Address::new(who, name)?;
+        self.allows(&to, access).await?;
+        Ok(to)
+    }
+
+    pub(crate) async fn allows(&self, to: &Address, access: Access) -> Served<()> {
+        self.agent.allows(&to.caller, &to.thread, access).await
+    }
+
+    /// Cancels the run of a thread in the name of who asks for it.
+    pub(crate) async fn cancel(&self, to: &Address, why: &str) -> Served<()> {
+        self.allows(to, Access::Write).await?;
+        Ok(self.agent.cancel(&to.thread, to.caller.name(), why).await?)
     }
 
     /// The events of the run that is under way here, from its beginning; none if none is.

@@ -10,12 +10,13 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::IntoResponse,
 };
-use fugato_stream::{OpenAiEncoder, Resume};
-use futures::StreamExt as _;
+use fugato_graph::Standing;
+use fugato_stream::{Event, EventKind, OpenAiEncoder, Resume};
+use futures::{StreamExt as _, stream};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Caller, Said,
+    Access, Caller, Said,
     address::Address,
     body::Sent,
     collect::Completion,
@@ -98,13 +99,26 @@ pub(crate) async fn go_on(
     let Some(after) = resume.after else {
         return office.begin(to, start()).await;
     };
+    office.allows(to, Access::Read).await?;
     let head = office.must_exist(to).await?;
     let last = office.agent.history(&to.thread, head, 1).await?;
     let run = last
         .first()
         .map_or(fugato_state::RunId(1), |entry| entry.run);
+    // The log has its questions, and not that it waits: only a run that is under way tells that.
+    let parked = match office.agent.standing(&to.thread).await? {
+        Standing::Waiting(interrupts) if !office.agent.is_live(&to.thread) => Some(Event {
+            thread: to.thread.clone(),
+            run,
+            seq: None,
+            origin: None,
+            kind: EventKind::RunParked { interrupts },
+        }),
+        _ => None,
+    };
     let shown = to.clone();
     let events = office.agent.events(&to.thread, after);
+    let events = events.chain(stream::iter(parked));
     let events = events.map(move |event| shown.show(event)).boxed();
     Ok(Running { run, events })
 }

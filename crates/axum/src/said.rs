@@ -7,6 +7,9 @@ use crate::{
     error::{ApiError, Served},
 };
 
+/// Why a run is cancelled by a client that says no more.
+pub(crate) const NO_REASON: &str = "the client said so";
+
 impl Said {
     /// From a request that tells the whole conversation in `messages`.
     pub(crate) fn last_of(caller: &Caller, request: &Value, extra: Map<String, Value>) -> Self {

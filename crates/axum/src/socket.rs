@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tokio::time::Interval;
 
 use crate::{
-    Caller, Said,
+    Access, Caller, Said,
     address::Address,
     body::Asked,
     error::{ApiError, Served},
@@ -50,7 +50,7 @@ pub(crate) async fn open(
         ApiError::new(StatusCode::UPGRADE_REQUIRED, "websocket", error.body_text())
     })?;
     let to = match &chat.thread {
-        Some(name) => Address::new(&caller, name)?,
+        Some(name) => office.find(&caller, name, Access::Read).await?,
         None => Address::fresh(&caller)?,
     };
     let open = (office.reader(&caller)?, office.metrics.stream());
@@ -148,15 +148,8 @@ impl Talk {
                 let answers = Resume::envelope(&message)?.answers;
                 self.begin(Wish::Resume(answers)).await
             }
-            Some("resume") => self.resume(&message),
-            Some("cancel") => {
-                let by = self.to.caller.name().to_owned();
-                let cancelled =
-                    self.office
-                        .agent
-                        .cancel(&self.to.thread, &by, "the client said so");
-                Ok(cancelled.await?)
-            }
+            Some("resume") => self.resume(&message).await,
+            Some("cancel") => self.office.cancel(&self.to, said::NO_REASON).await,
             other => Err(ApiError::bad(format!(
                 "{other:?} is no event: user_input, answer, resume, cancel, ping and pong are"
             ))),
@@ -180,7 +173,8 @@ impl Talk {
     }
 
     /// Everything after a position again.
-    fn resume(&mut self, message: &Value) -> Served<()> {
+    async fn resume(&mut self, message: &Value) -> Served<()> {
+        self.office.allows(&self.to, Access::Read).await?;
         let after = Resume::envelope(message)?.after;
         let after =
             after.ok_or_else(|| ApiError::bad("\"after\" must be the last position seen"))?;

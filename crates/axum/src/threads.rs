@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Caller,
+    Access, Caller,
     address::{Address, prefix},
     body::{Asked, Sent},
     error::{ApiError, Served},
@@ -36,7 +36,8 @@ pub(crate) struct Page {
     limit: Option<usize>,
 }
 
-/// `GET /threads?after=name&limit=n`.
+/// `GET /threads?after=name&limit=n`: those that the caller may read, and after which name there are
+/// more to be looked at.
 pub(crate) async fn list(
     State(office): State<Arc<Office>>,
     Asked(page): Asked<Page>,
@@ -49,14 +50,18 @@ pub(crate) async fn list(
         Some(name) => Some(Address::new(&caller, name)?.thread),
         None => None,
     };
-    let prefix = filter.prefix.len();
+    let (prefix, limit) = (filter.prefix.len(), filter.limit);
     let found = admin(&office)?.list(filter).await?;
+    let name = |summary: &ThreadSummary| summary.thread.as_str().get(prefix..).map(str::to_owned);
+    let next = found.last().filter(|_| found.len() == limit).and_then(name);
     let mut threads = Vec::with_capacity(found.len());
     for summary in found {
-        let name = summary.thread.as_str().get(prefix..).unwrap_or_default();
-        threads.push(line(&office, &summary, name).await);
+        let name = name(&summary).unwrap_or_default();
+        if office.find(&caller, &name, Access::Read).await.is_ok() {
+            threads.push(line(&office, &summary, &name).await);
+        }
     }
-    Ok(Json(json!({ "threads": threads })))
+    Ok(Json(json!({ "threads": threads, "next": next })))
 }
 
 /// A thread that cannot be read is listed all the same, so that it can be removed.
@@ -91,7 +96,7 @@ pub(crate) async fn show(
     Path(name): Path<String>,
     caller: Caller,
 ) -> Served<Json<Value>> {
-    let to = Address::new(&caller, &name)?;
+    let to = office.find(&caller, &name, Access::Read).await?;
     let mut told = told(&office, &to).await?;
     let mut shown = standing(&office, &to.thread).await?;
     // What happens meanwhile would be in one of the two, and not in the other.
@@ -127,7 +132,7 @@ pub(crate) async fn timeline(
     Asked(since): Asked<Since>,
     caller: Caller,
 ) -> Served<Json<Value>> {
-    let to = Address::new(&caller, &name)?;
+    let to = office.find(&caller, &name, Access::Read).await?;
     let Timeline { head, mut items } = told(&office, &to).await?;
     items.retain(|told| told.seq > since.after.unwrap_or(0));
     Ok(Json(
@@ -185,7 +190,7 @@ pub(crate) async fn remove(
     Path(name): Path<String>,
     caller: Caller,
 ) -> Served {
-    let to = Address::new(&caller, &name)?;
+    let to = office.find(&caller, &name, Access::Write).await?;
     office.must_exist(&to).await?;
     if office.is_under_way(&to) || office.agent.is_live(&to.thread) {
         let message = "a run is under way: cancel it first";
@@ -202,12 +207,12 @@ pub(crate) async fn fork(
     caller: Caller,
     Sent(request): Sent,
 ) -> Served<Response> {
-    let to = Address::new(&caller, &name)?;
+    let to = office.find(&caller, &name, Access::Read).await?;
     office.must_exist(&to).await?;
     let at = request.get("at").and_then(Value::as_u64);
     let at: Seq = at.ok_or_else(|| ApiError::bad("\"at\" must be the position of a checkpoint"))?;
     let new = match said::text(&request, "thread")? {
-        Some(name) => Address::new(&caller, name)?,
+        Some(name) => office.find(&caller, name, Access::Write).await?,
         None => Address::fresh(&caller)?,
     };
     if office.agent.log().head(&new.thread).await?.is_some() {

@@ -1,9 +1,9 @@
-//! Somebody of the same tenant, who may read a conversation but not answer in it.
+//! Somebody of the same tenant, who may not answer in a conversation, change it, or see it.
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use axum::http::{Method, StatusCode, request::Parts};
-use fugato_axum::{Agent, AgentRoutes, Caller, Denied, Said, Tenant, Unusable};
+use fugato_axum::{Access, Agent, AgentRoutes, Caller, Denied, Said, Tenant, Unusable, belongs};
 use fugato_graph::{BoxError, Context, END, Graph, NodePolicy, Runner, RunnerOptions};
 use fugato_state::{Interrupt, State, ThreadId};
 use fugato_store::MemoryLog;
@@ -49,7 +49,11 @@ impl State for Claim {
 
 /// Asks whoever began; `busy` work beside the question fails, and is to be tried again in an hour.
 #[derive(Clone)]
-struct Desk(Runner<Claim>);
+struct Desk {
+    runner: Runner<Claim>,
+    /// What only they may do who began, beside answering.
+    own: &'static [Access],
+}
 
 impl Desk {
     fn open(busy: bool) -> Self {
@@ -81,7 +85,13 @@ impl Desk {
             .edge("close", END);
         let graph = graph.build().expect("the graph is well formed");
         let options = RunnerOptions::default().longest_sleep(Duration::ZERO);
-        Self(Runner::new(graph, Arc::new(MemoryLog::default())).options(options))
+        let runner = Runner::new(graph, Arc::new(MemoryLog::default())).options(options);
+        Self { runner, own: &[] }
+    }
+
+    async fn must_be_theirs(&self, caller: &Caller, thread: &ThreadId) -> Result<(), Unusable> {
+        let is_theirs = |claim: &Claim| Some(&claim.of) == caller.user.as_ref();
+        belongs(&self.runner, thread, is_theirs).await
     }
 
     fn routes(&self) -> AgentRoutes<Self> {
@@ -102,7 +112,19 @@ impl Agent for Desk {
     }
 
     fn runner(&self) -> &Runner<Claim> {
-        &self.0
+        &self.runner
+    }
+
+    async fn allows(
+        &self,
+        caller: &Caller,
+        thread: &ThreadId,
+        access: Access,
+    ) -> Result<(), Unusable> {
+        if self.own.contains(&access) {
+            self.must_be_theirs(caller, thread).await?;
+        }
+        Ok(())
     }
 
     async fn input(&self, said: Said) -> Result<Vec<Change>, Unusable> {
@@ -116,11 +138,7 @@ impl Agent for Desk {
         _: &Interrupt,
         answered: Answered,
     ) -> Result<Value, Unusable> {
-        let claim = self.0.state(thread).await;
-        let claim = claim.map_err(|error| Unusable::new("it cannot be read now").because(error))?;
-        if claim.map(|claim| claim.of.clone()) != caller.user {
-            return Err(Unusable::forbidden("only who began the claim may answer"));
-        }
+        self.must_be_theirs(caller, thread).await?;
         Ok(answered.reply.into_value())
     }
 }
@@ -199,32 +217,153 @@ async fn every_door_refuses_a_colleague_while_other_work_is_left() {
     every_door_refuses(true).await;
 }
 
+/// Every request that names the thread, but for those that only read it.
+fn changes() -> Vec<(Method, &'static str, Value)> {
+    let said = json!([{ "role": "user", "content": "dinner" }]);
+    let ag_ui = json!({ "threadId": "desk", "runId": "r", "messages": said });
+    let openai = json!({ "messages": said, "ext": { "conversation_id": "desk" } });
+    let post = |path, body| (Method::POST, path, body);
+    vec![
+        post("/threads/desk/runs", json!({ "text": "dinner" })),
+        post("/threads/desk/recover", json!({})),
+        post("/threads/desk/retry", json!({})),
+        post("/threads/desk/cancel", json!({})),
+        post("/agui", ag_ui),
+        post("/v1/chat/completions", openai),
+        post("/api/chat", json!({ "id": "desk", "messages": said })),
+        post("/sse/react", json!({ "thread": "desk", "text": "dinner" })),
+        (Method::DELETE, "/threads/desk", Value::Null),
+    ]
+}
+
+/// Every request that reads the thread.
+async fn reads(client: &Client) -> Vec<(Method, &'static str, Value)> {
+    let [_, _, history] = shown(client).await;
+    let mut entries = history["entries"].as_array().expect("entries").iter();
+    let at = entries.rfind(|entry| entry["checkpoint"] == true);
+    let copy = json!({ "at": at.expect("a checkpoint")["seq"], "thread": "copy" });
+    let paths = [
+        "/threads/desk",
+        "/threads/desk/events?follow=false",
+        "/threads/desk/history",
+        "/threads/desk/timeline",
+        "/threads/desk/state",
+        "/api/chat/desk/stream",
+        "/sse/react?thread=desk",
+    ];
+    let again = json!({ "ext": { "conversation_id": "desk", "resume": { "after": 0 } } });
+    let others = [
+        ("/v1/chat/completions", again),
+        ("/threads/desk/fork", copy),
+    ];
+    let others = others.map(|(path, body)| (Method::POST, path, body));
+    let paths = paths.map(|path| (Method::GET, path, Value::Null));
+    paths.into_iter().chain(others).collect()
+}
+
+async fn listed(client: &Client, user: &str) -> Vec<Value> {
+    let told = send(client, user, "/threads?limit=1", Value::Null).await;
+    let told = told.json();
+    assert_eq!(told["next"], "desk");
+    let threads = told["threads"].as_array().expect("a list").iter();
+    threads.map(|told| told["thread"].clone()).collect()
+}
+
 #[tokio::test]
-async fn a_socket_refuses_a_colleague() {
-    let desk = Desk::open(false);
+async fn nobody_else_changes_what_is_somebodys_own() {
+    let mut desk = Desk::open(false);
+    desk.own = &[Access::Write];
     let client = desk.client();
     let id = begun(&client).await;
     let before = shown(&client).await;
-    let served = Served::open(desk.routes()).await;
-    let url = format!("ws://{}/ws/chat?thread=desk", served.address);
-    let mut request = url.into_client_request().expect("a request");
-    let bob = "bob".parse().expect("a name");
-    request.headers_mut().insert("user", bob);
-    let (mut socket, _) = connect_async(request).await.expect("it opens");
-    let answer = json!({ "event": "answer", "data": { "id": id, "answer": true } });
-    let answer = Message::text(answer.to_string());
-    socket.send(answer).await.expect("it is sent");
-    let refused = async {
-        while let Some(Ok(heard)) = socket.next().await {
-            let heard: Value = serde_json::from_str(heard.to_text().expect("text")).expect("JSON");
-            if heard["event"] == "error" {
-                return heard["data"]["type"].clone();
+    let answers = answers("desk", &id).into_iter();
+    let answers = answers.map(|(_, path, body)| (Method::POST, path, body));
+    let changes = changes().into_iter();
+    let changes = changes.map(|(method, path, body)| (method, path.to_owned(), body));
+    for (method, path, body) in changes.chain(answers) {
+        let asked = format!("{method} {path}");
+        let refused = client.with(method, &path, &[("user", "bob")], body).await;
+        assert_eq!(refused.error(), (403, "forbidden".into()), "{asked}");
+        assert_eq!(shown(&client).await, before, "{asked}");
+    }
+    assert_eq!(listed(&client, "bob").await, ["desk"]);
+    for (method, path, body) in reads(&client).await {
+        let read = client.with(method, path, &[("user", "bob")], body).await;
+        assert!(read.status.is_success(), "{path}: {}", read.body);
+    }
+}
+
+#[tokio::test]
+async fn nobody_else_sees_what_is_somebodys_own() {
+    let mut desk = Desk::open(false);
+    desk.own = &[Access::Read];
+    let client = desk.client();
+    begun(&client).await;
+    assert_eq!(listed(&client, "bob").await, [Value::Null; 0]);
+    assert_eq!(listed(&client, "ada").await, ["desk"]);
+    for (method, path, body) in reads(&client).await {
+        let asked = format!("{method} {path}");
+        for (user, expected) in [("bob", false), ("ada", true)] {
+            let (method, body) = (method.clone(), body.clone());
+            let read = client.with(method, path, &[("user", user)], body).await;
+            if expected {
+                assert!(read.status.is_success(), "{asked}: {}", read.body);
+            } else {
+                assert_eq!(read.error(), (403, "forbidden".into()), "{asked}");
             }
         }
-        Value::Null
-    };
-    let told = tokio::time::timeout(PATIENCE, refused).await;
-    let told = told.expect("it is told in time");
-    assert_eq!(told, "forbidden");
-    assert_eq!(shown(&client).await, before);
+    }
+    let served = Served::open(desk.routes()).await;
+    for (user, expected) in [("bob", false), ("ada", true)] {
+        let opened = connect_async(socket(&served, user)).await;
+        assert_eq!(opened.is_ok(), expected, "{user}");
+    }
+}
+
+fn socket(served: &Served, user: &str) -> axum::http::Request<()> {
+    let url = format!("ws://{}/ws/chat?thread=desk", served.address);
+    let mut request = url.into_client_request().expect("a request");
+    let user = user.parse().expect("a name");
+    request.headers_mut().insert("user", user);
+    request
+}
+
+#[tokio::test]
+async fn a_socket_refuses_a_colleague() {
+    for (own, said) in [
+        (
+            &[][..],
+            json!({ "event": "answer", "data": { "answer": true } }),
+        ),
+        (&[Access::Write], json!({ "event": "cancel" })),
+        (
+            &[Access::Write],
+            json!({ "event": "user_input", "data": { "content": "dinner" } }),
+        ),
+    ] {
+        let mut desk = Desk::open(false);
+        desk.own = own;
+        let client = desk.client();
+        begun(&client).await;
+        let before = shown(&client).await;
+        let served = Served::open(desk.routes()).await;
+        let opened = connect_async(socket(&served, "bob")).await;
+        let (mut socket, _) = opened.expect("it opens");
+        let said = Message::text(said.to_string());
+        socket.send(said).await.expect("it is sent");
+        let refused = async {
+            while let Some(Ok(heard)) = socket.next().await {
+                let heard = heard.to_text().expect("text");
+                let heard: Value = serde_json::from_str(heard).expect("JSON");
+                if heard["event"] == "error" {
+                    return heard["data"]["type"].clone();
+                }
+            }
+            Value::Null
+        };
+        let told = tokio::time::timeout(PATIENCE, refused).await;
+        let told = told.expect("it is told in time");
+        assert_eq!(told, "forbidden");
+        assert_eq!(shown(&client).await, before);
+    }
 }

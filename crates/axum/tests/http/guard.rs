@@ -55,7 +55,7 @@ async fn another_tenants_thread_does_not_exist() {
     let listed = ask("bob", Method::GET, "/threads", Value::Null)
         .await
         .json();
-    assert_eq!(listed, json!({ "threads": [] }));
+    assert_eq!(listed, json!({ "threads": [], "next": null }));
     // The same name is another thread.
     let own = ask("bob", Method::POST, "/threads/desk/runs", text()).await;
     assert_eq!(own.status, StatusCode::ACCEPTED);
