@@ -101,7 +101,7 @@ async fn again(
     headers: &HeaderMap,
     wish: Wish,
 ) -> Served {
-    let to = office.find(caller, name, Access::Write).await?;
+    let to = Address::new(caller, name)?;
     office.must_exist(&to).await?;
     run(office, &to, headers, wish).await
 }
@@ -113,7 +113,7 @@ pub(crate) async fn cancel(
     caller: Caller,
     Sent(request): Sent,
 ) -> Served {
-    let to = office.find(&caller, &name, Access::Write).await?;
+    let to = Address::new(&caller, &name)?;
     office.must_exist(&to).await?;
     let why = said::text(&request, "why")?.unwrap_or(said::NO_REASON);
     office.cancel(&to, why).await?;

@@ -15,7 +15,7 @@ use futures::{
 use tokio::sync::{oneshot, watch};
 
 use crate::{
-    Access, Caller, Limits, Said,
+    Access, Caller, Limits, Said, Unusable,
     address::Address,
     erased::{Begun, DynAgent, Rest},
     error::{ApiError, Served, closing},
@@ -44,6 +44,8 @@ enum Door {
 
 /// The requests of this process that a thread works on.
 struct UnderWay {
+    /// Who sent the first of them.
+    by: Caller,
     requests: usize,
     /// The head of the log when the first of them came.
     after: Seq,
@@ -90,7 +92,7 @@ impl Office {
         let permit = self.loads.run(&to.caller.tenant, &self.limits)?;
         let head = self.agent.log().head(&to.thread).await?;
         let after = head.map_or(0, |head| head.seq);
-        let working = self.work_on(&to.thread, after);
+        let working = self.work_on(to, after);
         let Begun { mut events, end } = self.ask(to, wish).await?;
         self.metrics.begun();
         let (tell, told) = oneshot::channel();
@@ -165,7 +167,15 @@ impl Office {
         Ok(to)
     }
 
+    /// Whether who asks may do this with a thread. The agent knows whose a thread is from what is
+    /// stored of it; before that, it is theirs who began.
     pub(crate) async fn allows(&self, to: &Address, access: Access) -> Served<()> {
+        let began = self.under_way().get(&to.thread).map(|it| it.by.clone());
+        if began.is_some_and(|by| by != to.caller)
+            && self.agent.log().head(&to.thread).await?.is_none()
+        {
+            return Err(Unusable::forbidden("somebody else begins this conversation").into());
+        }
         self.agent.allows(&to.caller, &to.thread, access).await
     }
 
@@ -231,15 +241,18 @@ impl Office {
         left
     }
 
-    fn work_on(self: &Arc<Self>, thread: &ThreadId, after: Seq) -> Working {
+    fn work_on(self: &Arc<Self>, to: &Address, after: Seq) -> Working {
         let mut under_way = self.under_way();
-        let entry = under_way
-            .entry(thread.clone())
-            .or_insert(UnderWay { requests: 0, after });
+        let begun = || UnderWay {
+            by: to.caller.clone(),
+            requests: 0,
+            after,
+        };
+        let entry = under_way.entry(to.thread.clone()).or_insert_with(begun);
         entry.requests += 1;
         Working {
             office: self.clone(),
-            thread: thread.clone(),
+            thread: to.thread.clone(),
         }
     }
 

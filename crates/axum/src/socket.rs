@@ -15,7 +15,7 @@ use axum::{
     },
     http::StatusCode,
 };
-use fugato_state::Millis;
+use fugato_state::{Millis, RunId};
 use fugato_stream::{Encoder as _, EnvelopeEncoder, Event, Frames, Resume};
 use futures::{StreamExt as _, stream::BoxStream};
 use serde::Deserialize;
@@ -64,6 +64,7 @@ pub(crate) async fn open(
             encoder: EnvelopeEncoder::new(now),
             frames: Frames::new(),
             beat: relay::beat(),
+            run: None,
             socket,
             office,
             to,
@@ -81,6 +82,8 @@ struct Talk {
     encoder: EnvelopeEncoder,
     frames: Frames,
     beat: Interval,
+    /// Of which run the last event was.
+    run: Option<RunId>,
     office: Arc<Office>,
     to: Address,
     open: (Permit, OpenStream),
@@ -102,8 +105,11 @@ impl Talk {
                     Some(Err(error)) => return Err(error),
                 },
                 Some(event) = self.events.next() => {
-                    self.office.metrics.events(1);
-                    self.encoder.encode(&event, &mut self.frames);
+                    if let Err(error) = self.show(event).await {
+                        self.complain(&error);
+                        self.send().await?;
+                        break;
+                    }
                 }
                 _ = self.beat.tick() => self.encoder.keep_alive(&mut self.frames),
                 () = &mut closed => {
@@ -118,6 +124,16 @@ impl Talk {
         Ok(())
     }
 
+    /// Shows an event. Where there was no thread, somebody else may have begun theirs.
+    async fn show(&mut self, event: Event) -> Served<()> {
+        if self.run.replace(event.run) != Some(event.run) {
+            self.office.allows(&self.to, Access::Read).await?;
+        }
+        self.office.metrics.events(1);
+        self.encoder.encode(&event, &mut self.frames);
+        Ok(())
+    }
+
     async fn send(&mut self) -> Result<(), axum::Error> {
         for frame in self.frames.iter() {
             self.socket.send(Message::text(frame)).await?;
@@ -128,9 +144,13 @@ impl Talk {
 
     async fn hear(&mut self, text: &str) {
         if let Err(error) = self.take(text).await {
-            let data = json!({ "type": error.kind, "message": error.message, "recoverable": true });
-            self.encoder.message("error", &data, &mut self.frames);
+            self.complain(&error);
         }
+    }
+
+    fn complain(&mut self, error: &ApiError) {
+        let data = json!({ "type": error.kind, "message": error.message, "recoverable": true });
+        self.encoder.message("error", &data, &mut self.frames);
     }
 
     /// One message of the client.
@@ -148,7 +168,7 @@ impl Talk {
                 let answers = Resume::envelope(&message)?.answers;
                 self.begin(Wish::Resume(answers)).await
             }
-            Some("resume") => self.resume(&message).await,
+            Some("resume") => self.resume(&message),
             Some("cancel") => self.office.cancel(&self.to, said::NO_REASON).await,
             other => Err(ApiError::bad(format!(
                 "{other:?} is no event: user_input, answer, resume, cancel, ping and pong are"
@@ -173,8 +193,7 @@ impl Talk {
     }
 
     /// Everything after a position again.
-    async fn resume(&mut self, message: &Value) -> Served<()> {
-        self.office.allows(&self.to, Access::Read).await?;
+    fn resume(&mut self, message: &Value) -> Served<()> {
         let after = Resume::envelope(message)?.after;
         let after =
             after.ok_or_else(|| ApiError::bad("\"after\" must be the last position seen"))?;

@@ -11,6 +11,7 @@ use fugato_stream::Answered;
 use futures::{SinkExt as _, StreamExt as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::{sync::Semaphore, time::timeout};
 use tokio_tungstenite::{
     connect_async,
     tungstenite::{Message, client::IntoClientRequest as _},
@@ -57,6 +58,11 @@ struct Desk {
 
 impl Desk {
     fn open(busy: bool) -> Self {
+        Self::opening(busy, Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)))
+    }
+
+    /// Its first step, before which nothing is stored, waits for the gate.
+    fn opening(busy: bool, gate: Arc<Semaphore>) -> Self {
         let hour = Duration::from_secs(3600);
         let look = move |_: Context<Claim>| async move {
             let found = if busy {
@@ -67,7 +73,13 @@ impl Desk {
             found.map_err(BoxError::from)
         };
         let graph = Graph::<Claim>::starting_at("open")
-            .node("open", async |_: Context<Claim>| Change::Looked)
+            .node("open", move |_: Context<Claim>| {
+                let gate = Arc::clone(&gate);
+                async move {
+                    gate.acquire().await?.forget();
+                    Ok::<_, BoxError>(Change::Looked)
+                }
+            })
             .pause(
                 "ask",
                 |_| json!({ "type": "confirm" }),
@@ -320,6 +332,62 @@ async fn nobody_else_sees_what_is_somebodys_own() {
     }
 }
 
+#[tokio::test]
+async fn who_came_to_an_empty_place_does_not_see_what_somebody_else_begins_there() {
+    let gate = Arc::new(Semaphore::new(0));
+    let mut desk = Desk::opening(false, Arc::clone(&gate));
+    desk.own = &[Access::Read];
+    let served = Served::open(desk.routes()).await;
+    let bob = connect_async(socket(&served, "bob")).await;
+    let (mut bob, _) = bob.expect("it opens");
+    let heard = tokio::spawn(async move {
+        let mut heard = vec![];
+        while let Some(Ok(message)) = bob.next().await {
+            if let Ok(Value::Object(told)) = serde_json::from_str(message.to_text().unwrap_or("")) {
+                heard.push(told["event"].clone());
+            }
+        }
+        heard
+    });
+    let ada = connect_async(socket(&served, "ada")).await;
+    let (mut ada, _) = ada.expect("it opens");
+    let begin = json!({ "event": "user_input", "data": { "content": "lunch" } });
+    let begin = Message::text(begin.to_string());
+    ada.send(begin).await.expect("it is sent");
+    // Nothing of the thread is stored yet.
+    let heard = timeout(PATIENCE, heard).await.expect("it ends in time");
+    assert_eq!(heard.expect("it can be read"), ["status", "error"]);
+    gate.add_permits(1);
+    let asked = async {
+        while let Some(Ok(message)) = ada.next().await {
+            if message.to_string().contains("confirm") {
+                return true;
+            }
+        }
+        false
+    };
+    assert!(timeout(PATIENCE, asked).await.expect("in time"));
+}
+
+#[tokio::test]
+async fn nobody_copies_a_thread_to_somebody_elses_place() {
+    let mut desk = Desk::open(false);
+    desk.own = &[Access::Write];
+    let client = desk.client();
+    begun(&client).await;
+    let (_, path, copy) = reads(&client).await.pop().expect("the copy is the last");
+    let copied = client
+        .with(Method::POST, path, &[("user", "ada")], copy.clone())
+        .await;
+    assert_eq!(copied.status, StatusCode::CREATED);
+    for (user, expected) in [("bob", (403, "forbidden")), ("ada", (409, "exists"))] {
+        let again = client
+            .with(Method::POST, path, &[("user", user)], copy.clone())
+            .await;
+        assert_eq!(again.error(), (expected.0, expected.1.into()), "{user}");
+    }
+}
+
 fn socket(served: &Served, user: &str) -> axum::http::Request<()> {
     let url = format!("ws://{}/ws/chat?thread=desk", served.address);
     let mut request = url.into_client_request().expect("a request");
@@ -361,7 +429,7 @@ async fn a_socket_refuses_a_colleague() {
             }
             Value::Null
         };
-        let told = tokio::time::timeout(PATIENCE, refused).await;
+        let told = timeout(PATIENCE, refused).await;
         let told = told.expect("it is told in time");
         assert_eq!(told, "forbidden");
         assert_eq!(shown(&client).await, before);
