@@ -47,24 +47,34 @@ pub fn money(text: &str) -> Option<i64> {
     }
 }
 
-/// Digits without the commas between thousands, if they stand there or nowhere.
-fn ungrouped(digits: &str) -> Option<String> {
-    let (whole, _) = digits.split_once('.').unwrap_or((digits, ""));
-    let mut groups = whole.split(',');
-    let first = groups.next()?.len();
-    let grouped = whole.contains(',');
-    let right = !grouped || (1..=3).contains(&first) && groups.all(|group| group.len() == 3);
-    let comma_behind = digits.len() > whole.len() && digits.rfind(',') > Some(whole.len());
-    (right && !comma_behind).then(|| digits.replace(',', ""))
+/// Digits without the signs between thousands, if these stand there or nowhere.
+pub(crate) fn ungrouped(digits: &str) -> Option<String> {
+    const SIGNS: [char; 3] = [',', '\'', '_'];
+    let (whole, places) = digits.split_once('.').unwrap_or((digits, ""));
+    let mut groups = whole.split(SIGNS);
+    let first = groups.next()?;
+    // Where a comma comes before decimals, `0,500` is a half.
+    let begins = (1..=3).contains(&first.len()) && !first.starts_with('0');
+    let is_grouped = first.len() < whole.len();
+    let right = !is_grouped || begins && groups.all(|group| group.len() == 3);
+    (right && !places.contains(SIGNS)).then(|| digits.replace(SIGNS, ""))
 }
 
+/// What a number may be counted in, and how many times as much that is.
+pub(crate) const UNITS: [(&str, i64); 6] = [
+    ("thousand", 1_000),
+    ("k", 1_000),
+    ("百", 100),
+    ("千", 1_000),
+    ("万", 10_000),
+    ("萬", 10_000),
+];
+
+/// The units that are a single character.
 fn times(unit: char) -> Option<i64> {
-    match unit {
-        '百' => Some(100),
-        '千' | 'k' => Some(1_000),
-        '万' => Some(10_000),
-        _ => None,
-    }
+    let mut units = UNITS.iter();
+    let found = units.find(|(word, _)| word.chars().eq([unit]));
+    found.map(|(_, times)| *times)
 }
 
 /// Hundredths of the amount that a text names: the one with a currency beside it or one of these
@@ -220,6 +230,9 @@ mod tests {
             ("1234,567", None),
             ("1,2345", None),
             (",123", None),
+            ("0,500", None),
+            ("1'200", Some(120_000)),
+            ("3萬", Some(3_000_000)),
             ("1.000001千", None),
             ("1万2千", None),
             ("万", None),

@@ -7,7 +7,7 @@ use jiff::{
 use crate::{
     name::{month, near_day, week, weekday, weekday_sign},
     number::{is_digit, number},
-    text::{after, is_inside},
+    text::{after_word, is_inside},
 };
 
 /// Where a day lies of which the year or the week is not said.
@@ -270,7 +270,7 @@ fn english(here: &str) -> Option<(i8, i8, &str)> {
 /// `2`, `2nd`.
 fn ordinal(text: &str) -> Option<(i8, &str)> {
     let (day, rest) = digits(text, 2)?;
-    let rest = after(rest, &["st", "nd", "rd", "th"]).unwrap_or(rest);
+    let rest = after_word(rest, &["st", "nd", "rd", "th"]).unwrap_or(rest);
     let goes_on = rest.starts_with(|c: char| c.is_alphanumeric());
     (!goes_on).then_some((day.try_into().ok()?, rest))
 }
@@ -294,7 +294,7 @@ fn digits(text: &str, most: usize) -> Option<(i16, &str)> {
 
 /// 至5日, `- 5`: the day of the month that was named before, and of no other.
 fn range_end<'a>(last: Date, gap: &str, here: &'a str) -> Option<(Date, &'a str)> {
-    let rest = after(here, &["到", "至", "-", "–", "~", "～", "to", "until"])?.trim_start();
+    let rest = after_word(here, &["到", "至", "-", "–", "~", "～", "to", "until"])?.trim_start();
     let (day, behind) = digits(rest, 2)?;
     let at_once = || {
         let (_, behind) = ordinal(rest).filter(|_| gap.trim().is_empty())?;
@@ -312,15 +312,15 @@ fn counted(here: &str) -> Option<(i64, &str)> {
     let (count, rest) = number(ahead.unwrap_or(here))?;
     let count = i64::from(i16::try_from(count).ok()?);
     let rest = rest.trim_start();
-    let english = after(rest, &["days", "day"]);
+    let english = after_word(rest, &["days", "day"]);
     match (ahead, english) {
         (Some(_), Some(rest)) => Some((count, rest)),
-        (None, Some(rest)) => Some((-count, after(rest.trim_start(), &["ago"])?)),
+        (None, Some(rest)) => Some((-count, after_word(rest.trim_start(), &["ago"])?)),
         (Some(_), None) => None,
         (None, None) => {
             let rest = rest.strip_prefix('天')?;
-            let later = after(rest, &["后", "之后", "以后"]).map(|rest| (count, rest));
-            later.or_else(|| Some((-count, after(rest, &["前", "之前", "以前"])?)))
+            let later = after_word(rest, &["后", "之后", "以后"]).map(|rest| (count, rest));
+            later.or_else(|| Some((-count, after_word(rest, &["前", "之前", "以前"])?)))
         }
     }
 }
@@ -336,7 +336,7 @@ fn lasts(text: &str) -> (Option<i64>, String) {
         let within = before.ends_with(|c| is_digit(c) || "每第.".contains(c)) || is_inside(before);
         let read = number(here).filter(|_| !within).and_then(|(count, rest)| {
             let rest = rest.trim_start();
-            Some((count, after(rest, &["天", "days", "day"])?))
+            Some((count, after_word(rest, &["天", "days", "day"])?))
         });
         if let Some((count, behind)) = read {
             found.extend((1..=99).contains(&count).then_some(count));

@@ -3,15 +3,21 @@
 mod amount;
 mod clock;
 mod day;
+mod exact;
+mod figures;
 mod name;
 mod number;
 mod said;
 mod text;
+mod wish;
 
 pub use amount::{decimal, money, money_in};
 pub use clock::Time;
 pub use day::{Dated, Toward, days};
+pub use exact::{Amount, NoAmount};
+pub use figures::{Figures, Limit, figures};
 pub use name::{WEEK_SIGNS, month, near_day, weekday, weekday_sign};
 pub use number::{digit, number};
 pub use said::{Repeat, Said, said};
-pub use text::{has_word, is_chinese};
+pub use text::{after_word, before_word, has_word, is_chinese};
+pub use wish::{asks, denies, mentioned, named, number_after};

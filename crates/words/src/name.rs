@@ -1,7 +1,7 @@
 //! The names of days and months. A language is added by adding lines.
 use jiff::civil::Weekday;
 
-use crate::text::after;
+use crate::text::after_word;
 
 /// The words for a week before the sign of one of its days: 周一, 星期一.
 pub const WEEK_SIGNS: [&str; 3] = ["周", "星期", "礼拜"];
@@ -70,7 +70,7 @@ const MONTHS: [&str; 12] = [
 /// 明天, `the day after tomorrow`.
 pub fn near_day(text: &str) -> Option<(i64, &str)> {
     let mut near = NEAR.into_iter();
-    near.find_map(|(word, days)| Some((days, after(text, &[word])?)))
+    near.find_map(|(word, days)| Some((days, after_word(text, &[word])?)))
 }
 
 /// The day of the week with whose English name a text in lower case begins, and what comes after:
@@ -81,8 +81,8 @@ pub fn weekday(text: &str) -> Option<(Weekday, &str)> {
             .strip_prefix(word)?
             .strip_prefix('s')
             .map(|_| word.len() + 1);
-        let plural = plural.and_then(|end| after(text, &[text.get(..end)?]));
-        Some((day, after(text, &[word]).or(plural)?))
+        let plural = plural.and_then(|end| after_word(text, &[text.get(..end)?]));
+        Some((day, after_word(text, &[word]).or(plural)?))
     })
 }
 
@@ -105,8 +105,8 @@ pub fn weekday_sign(c: char) -> Option<Weekday> {
 pub fn month(text: &str) -> Option<(i8, &str)> {
     (1..).zip(MONTHS).find_map(|(month, name)| {
         let short = name.get(..3)?;
-        let found = after(text, &[name]).or_else(|| after(text, &[short]));
-        let found = found.or_else(|| after(text, &["sept"]).filter(|_| short == "sep"));
+        let found = after_word(text, &[name]).or_else(|| after_word(text, &[short]));
+        let found = found.or_else(|| after_word(text, &["sept"]).filter(|_| short == "sep"));
         let rest = found?;
         Some((month, rest.strip_prefix('.').unwrap_or(rest)))
     })

@@ -21,12 +21,22 @@ pub fn has_word(text: &str, word: &str) -> bool {
 
 /// What comes after the first of these words with which a text begins. A Latin word has to end
 /// there.
-pub(crate) fn after<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
-    words.iter().find_map(|word| {
+pub fn after_word<'a, W: AsRef<str>>(text: &'a str, words: &[W]) -> Option<&'a str> {
+    words.iter().map(AsRef::as_ref).find_map(|word| {
         let rest = text.strip_prefix(word)?;
         let latin = word.ends_with(|c: char| c.is_ascii_alphabetic());
         let goes_on = latin && rest.starts_with(|c: char| c.is_ascii_alphanumeric());
         (!goes_on).then_some(rest)
+    })
+}
+
+/// What comes before the first of these words with which a text ends. A Latin word has to begin
+/// there: "what" does not end in "at".
+pub fn before_word<'a, W: AsRef<str>>(text: &'a str, words: &[W]) -> Option<&'a str> {
+    words.iter().map(AsRef::as_ref).find_map(|word| {
+        let rest = text.strip_suffix(word)?;
+        let latin = word.starts_with(|c: char| c.is_ascii_alphabetic());
+        (!latin || !is_inside(rest)).then_some(rest)
     })
 }
 

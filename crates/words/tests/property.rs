@@ -1,6 +1,7 @@
 //! What is written in any of the usual ways is read as what it is, and nothing breaks a reader.
 use fugato_words::{
-    Repeat, Said, Time, Toward, days, decimal, money, money_in, near_day, number, said,
+    Amount, Figures, Limit, Repeat, Said, Time, Toward, asks, days, decimal, denies, figures,
+    mentioned, money, money_in, named, near_day, number, number_after, said,
 };
 use jiff::{
     ToSpan as _,
@@ -29,7 +30,7 @@ fn pieces() -> impl Strategy<Value = String> {
         "3月", "2日", "下", "周", "三", "天", "后", "前天", "到", "至", "-", "to ", "next ",
         "last ", "Friday", "march ", "2", "12", "2026", ".", ",", "，", " ", "点", "半", "每",
         "个", "十", "晚上", "pm", "in ", "hours", "¥", "元", "万", "千", "k", "预算", "days", "İ",
-        "ß", "🙂",
+        "at ", "$", "order", "#", "’", "不", "n't ", "sell", "named ", "以", "ß", "🙂",
     ]);
     prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
 }
@@ -71,6 +72,41 @@ proptest! {
             prop_assert!((0..24).contains(&time.hour) && (0..60).contains(&time.minute));
         }
         prop_assert!(money_in(&text, &["预算"]).is_none_or(|hundredths| hundredths > 0));
+        for limit in [Limit::Most, Limit::Least] {
+            let Figures { quantity, price, is_unclear } = figures(&text, limit);
+            prop_assert!(!is_unclear || (quantity, price) == (None, None));
+        }
+        prop_assert!(number_after(&text, &["order", "#"]).is_none_or(|number| number >= 0));
+        prop_assert!(named(&text).is_none_or(|name| text.contains(&name)));
+        prop_assert!(mentioned(&text, ["sell", "order"]).is_none_or(|name| text.contains(name)));
+        prop_assert!(!denies(&text, &["sell"]) || text.contains("sell"));
+        prop_assert!(!asks(&text) || !text.is_empty());
+    }
+
+    #[test]
+    fn an_exact_amount_is_read_as_it_is_written(millionths in 0..i64::MAX / 10) {
+        let amount = Amount::from_millionths(millionths);
+        let written = amount.to_string();
+        prop_assert_eq!(written.parse(), Ok(amount));
+        let json = serde_json::to_string(&amount).expect("a text");
+        prop_assert_eq!(&json, &format!("{written:?}"));
+        prop_assert_eq!(serde_json::from_str::<Amount>(&json).ok(), Some(amount));
+    }
+
+    #[test]
+    fn an_order_is_read_as_it_is_written(quantity in 1..9_999_999i64, price in 1..999_999i64) {
+        let (quantity, price) = (Amount::from_millionths(quantity), Amount::from_millionths(price * 1_000_000));
+        let expected = Figures { quantity: Some(quantity), price: Some(price), is_unclear: false };
+        for text in [
+            format!("sell {quantity} BTC at {price}"),
+            format!("at {price} USDT, sell {quantity} BTC"),
+            format!("以 {price} 卖 {quantity} BTC"),
+            format!("卖 {quantity} 个，价格：{price}"),
+        ] {
+            prop_assert_eq!(figures(&text, Limit::Least), expected, "{}", text);
+        }
+        let text = format!("sell {quantity} BTC below {price}");
+        prop_assert!(figures(&text, Limit::Least).is_unclear, "{}", text);
     }
 
     #[test]
