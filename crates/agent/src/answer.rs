@@ -1,6 +1,9 @@
 //! What short utterances mean, by rule: no model is asked whether "好的" is a yes.
 mod phrase;
 
+use fugato_state::Question;
+use serde_json::Value;
+
 pub use phrase::{Phrases, ShortAnswer};
 
 /// How the work stands that a message comes to.
@@ -52,6 +55,44 @@ impl Phrases {
             (Awaiting::Answer, short) => Meaning::Continue(short),
             (Awaiting::Nothing, Some(ShortAnswer::Retry | ShortAnswer::Continue)) => Meaning::Retry,
             (Awaiting::Nothing, _) => Meaning::Request,
+        }
+    }
+    /// What words say to a question: yes or no to one for consent, and to any other the words
+    /// themselves. None where they lead away from it: to another request, or back.
+    ///
+    /// ```
+    /// use fugato_agent::Phrases;
+    /// use fugato_state::Question;
+    /// use serde_json::json;
+    ///
+    /// let phrases = Phrases::default();
+    /// let is_new = |words: &str| words.starts_with('/');
+    /// let agree = Question::new::<bool>("agree", "Shall I?");
+    /// assert_eq!(phrases.answer(&agree, "好的", is_new), Some(json!(true)));
+    /// assert_eq!(phrases.answer(&agree, "the blue one", is_new), None);
+    /// let which = Question::new::<String>("which", "Which one?");
+    /// assert_eq!(phrases.answer(&which, "the blue one", is_new), Some(json!("the blue one")));
+    /// assert_eq!(phrases.answer(&which, "yes", is_new), Some(json!("yes")));
+    /// assert_eq!(phrases.answer(&which, "/help", is_new), None);
+    /// assert_eq!(phrases.answer(&which, "cancel", is_new), None);
+    /// ```
+    pub fn answer(
+        &self,
+        asked: &Question,
+        words: &str,
+        is_new: impl FnOnce(&str) -> bool,
+    ) -> Option<Value> {
+        let words = words.trim();
+        let Meaning::Continue(short) = self.meaning(words, Awaiting::Answer, is_new) else {
+            return None;
+        };
+        if asked.schema.check(&Value::Bool(true)).is_err() {
+            return Some(words.into());
+        }
+        match short? {
+            ShortAnswer::Yes | ShortAnswer::Continue => Some(true.into()),
+            ShortAnswer::No => Some(false.into()),
+            _ => None,
         }
     }
 }

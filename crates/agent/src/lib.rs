@@ -5,10 +5,13 @@ pub mod candidates;
 pub mod compact;
 mod correction;
 mod cycle;
+mod deeds;
+mod direct;
 mod embed;
 mod fallback;
 mod gate;
 mod log_key;
+mod person;
 pub mod plan;
 pub mod preflight;
 mod react;
@@ -21,9 +24,12 @@ pub mod trace;
 pub use answer::{Awaiting, Meaning, Phrases, ShortAnswer};
 pub use correction::{Corrections, Corrects, NoDecision, OnFailure, Rejection, Settled, spoken};
 pub use cycle::{Cycle, CycleDetector, Likeness, ToolUse};
+pub use deeds::{Deeds, TakesOver, handover, written};
+pub use direct::DirectReply;
 pub use embed::Embeds;
 pub use fallback::{Fall, FallbackChain, FallbackError, GraphFallback, Unseen};
 pub use gate::ConfirmGate;
+pub use person::{PERSON_UNKNOWN, RecallPerson, SavePerson};
 pub use react::{
     Assistant, React, ReactLoop, ReactMetadata, ReactReply, ReactRun, ReactUpdate, StopReason,
     StopWords, Unreplied,

@@ -4,6 +4,7 @@
 //! [`Executor`] says so. What a person is asked is a pause; what a tool does goes through its gates
 //! and its effect. A step is saved when it begins and when it ends.
 mod decide;
+mod document;
 mod executor;
 mod perform;
 mod rules;
@@ -233,6 +234,7 @@ impl<S: Embeds<Work>> PlannedWork<S> {
                 }
             }
         };
+        let expires = toolbox.has_live_reads();
         let speaks = if self.look.is_some() { LOOK } else { PERFORM };
         let after_begin = {
             let after = after.clone();
@@ -256,7 +258,7 @@ impl<S: Embeds<Work>> PlannedWork<S> {
             .node(DECIDE, recorded(decide::Decide(Arc::clone(&parts))))
             .node(BEGIN, Begin(Arc::clone(&parts)))
             .node(PERFORM, recorded(perform::Perform(parts)))
-            .node(ASK, Ask)
+            .node(ASK, Ask { expires })
             .branch(DECIDE, decided, after_decide)
             .branch(BEGIN, begun, after_begin)
             .branch(PERFORM, stepped, after_step)
@@ -387,14 +389,21 @@ fn custom(name: &str, data: serde_json::Value) -> EventKind {
 }
 
 /// Asks the person, and takes the answer for what was missing.
-struct Ask;
+struct Ask {
+    /// Whether what was known before need not hold any more.
+    expires: bool,
+}
 
 #[async_trait]
 impl<S: Embeds<Work>> Node<S> for Ask {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         if let Some(text) = cx.answer::<String>("reply")? {
             let at = cx.now();
-            return Ok(Outcome::done([S::embed(WorkUpdate::Replied { text, at })]));
+            let expired = self.expires.then_some(WorkUpdate::Expired);
+            let updates = expired
+                .into_iter()
+                .chain([WorkUpdate::Replied { text, at }]);
+            return Ok(Outcome::done(updates.map(S::embed)));
         }
         let waiting = cx.state().part().execution.waiting.as_ref();
         let question = waiting.map_or(QUESTION, |waiting| waiting.question.as_str());

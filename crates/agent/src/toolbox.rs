@@ -37,6 +37,7 @@ pub struct Toolbox<S: State> {
     visible: Option<Arc<Visible<S>>>,
     key: Option<Arc<Key<S>>>,
     confirm: Option<Arc<Confirm<S>>>,
+    live: bool,
 }
 
 type Confirm<S> = dyn Fn(&S, &ToolCall) -> bool + Send + Sync;
@@ -68,6 +69,7 @@ impl<S: State> Toolbox<S> {
             visible: None,
             key: None,
             confirm: None,
+            live: false,
         }
     }
 
@@ -117,6 +119,23 @@ impl<S: State> Toolbox<S> {
     ) -> Self {
         self.confirm = Some(Arc::new(confirm));
         self
+    }
+
+    /// What tools that read bring holds for the moment only, so it must not be found again later.
+    ///
+    /// Planned work that is [looking](crate::plan::PlannedWork::looking) keeps what was looked at up
+    /// to date, so its steps and observations say no more than that it was looked up; and why a step
+    /// was refused is left out of them once a person was waited for. In a loop of model and tools,
+    /// what was read is left out of the conversation once something was to be written: a person may
+    /// have been waited for, and the world is another. Events tell what was read then.
+    #[must_use]
+    pub fn live_reads(mut self) -> Self {
+        self.live = true;
+        self
+    }
+
+    pub(crate) fn has_live_reads(&self) -> bool {
+        self.live
     }
 
     /// The registry.
@@ -353,6 +372,7 @@ impl<S: State> Clone for Toolbox<S> {
             visible: self.visible.clone(),
             key: self.key.clone(),
             confirm: self.confirm.clone(),
+            live: self.live,
         }
     }
 }

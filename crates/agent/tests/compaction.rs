@@ -289,11 +289,8 @@ async fn layers(model: &Scripted, turns: usize) -> Layers {
             Speaker::Assistant
         };
         let at = i64::try_from(at).unwrap_or(i64::MAX);
-        Layer::History(HistoryUpdate::Said(Turn {
-            by,
-            text: long("a word or more "),
-            at,
-        }))
+        let turn = Turn::new(by, long("a word or more "), at);
+        Layer::History(HistoryUpdate::Said(turn))
     };
     let compact = CompactLayers::new(Arc::new(model.clone()));
     let runner = Runner::new(graph::<Layers>(compact), Arc::new(MemoryLog::default()));

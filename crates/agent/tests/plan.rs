@@ -455,3 +455,49 @@ async fn pln_w4_however_long_a_look_takes_it_is_taken_once() -> Tested {
     assert_eq!(looks.load(Ordering::Relaxed), 2);
     Ok(())
 }
+
+/// A price, a thing that nobody sells, and a question in between: what was read and refused before
+/// the answer is in front of nobody after it, and the price not even before.
+#[tokio::test]
+async fn pln_21_what_was_read_and_refused_is_not_found_again() -> Tested {
+    let fail = json!({ "type": "tool", "tool_name": "fail" });
+    let ask = json!({ "action": "ask_user", "question": "Which tea?" });
+    let model = Scripted::new([
+        steps(&[price("tea"), fail, respond()]),
+        replan(&ask),
+        steps(&[respond()]),
+        Reply::text("Well."),
+    ]);
+    let look = async |cx: Context<Work>| WorkUpdate::Looked { at: cx.now() };
+    let toolbox = toolbox()?.live_reads();
+    let work = PlannedWork::new(model.clone(), PlanThenReplan::default(), toolbox).looking(look);
+    let runner = runner(work)?;
+    let parked = runner.start(&thread(), goal()).await?;
+    let texts = |work: &Work| {
+        let steps = work
+            .steps
+            .iter()
+            .filter(|step| !step.draft.tool_name.is_empty());
+        let steps = steps.flat_map(|step| [step.output_summary.clone(), step.error.clone()]);
+        let observed = work.execution.observed.iter();
+        let observed = observed.map(|one| one.summary.clone());
+        steps.chain(observed).collect::<Vec<_>>()
+    };
+    let (looked, failed) = (
+        "it was looked up; what holds now is among the facts",
+        "no connection",
+    );
+    let before = [looked, "", failed, failed, looked, failed];
+    assert_eq!(texts(parked.state()), before);
+    let asked = parked.interrupts().first().ok_or("nobody is asked")?;
+    let answer = Answers::to(asked.id.clone(), "the green one")?;
+    let ended = runner.resume(&thread(), answer).await?;
+    assert_eq!(ended.state().answer, "Well.");
+    let refused = "it was refused then; things may have changed since";
+    let reply = "Which tea? → the green one";
+    let after = [looked, "", "", refused, looked, refused, reply];
+    assert_eq!(texts(ended.state()), after);
+    let told = model.requests().into_iter().flat_map(|it| it.messages);
+    assert!(told.into_iter().all(|it| !it.content.contains("costs 5")));
+    Ok(())
+}

@@ -707,3 +707,39 @@ async fn l13_calls_are_not_shown_of_a_model_that_may_not_call() -> Tested {
     assert_eq!(shown, ["a", "a"]);
     Ok(())
 }
+
+#[tokio::test]
+async fn pln_21_what_was_read_before_a_write_is_not_told_after_it() -> Tested {
+    let rounds = [
+        calls([call("a", "look", 1)]),
+        calls([call("b", "look", 2), call("c", "send", 3)]),
+        Reply::text("Done."),
+    ];
+    for live in [true, false] {
+        let model = Scripted::new(rounds.clone());
+        let toolbox = if live {
+            tools()?.live_reads()
+        } else {
+            tools()?
+        };
+        let assistant = assistant(ReactLoop::new(model.clone(), toolbox).build()?);
+        assistant.process_message(&thread(), "Go.").await?;
+        let told = |at: usize| {
+            let request = model.requests().into_iter().nth(at);
+            let messages = request.into_iter().flat_map(|request| request.messages);
+            let results = messages.filter(|message| message.tool_call_id.is_some());
+            results.map(|result| result.content).collect::<Vec<_>>()
+        };
+        assert_eq!(told(1), ["1 is there"]);
+        let first = if live {
+            "this may have changed since; call the tool again"
+        } else {
+            "1 is there"
+        };
+        assert_eq!(
+            told(2).get(..2),
+            Some(&[first.to_owned(), "2 is there".into()][..])
+        );
+    }
+    Ok(())
+}

@@ -18,8 +18,9 @@ use futures::{
 use serde_json::{Value, json};
 
 use crate::{
-    Access, Agent, Caller, Heard, Item, Said,
+    Access, Agent, Caller, Item, Said,
     error::{ApiError, Served},
+    speak::{Spoken, speak},
     timeline::{Timeline, Told},
 };
 
@@ -76,9 +77,6 @@ pub(crate) trait DynAgent: Send + Sync {
     async fn work(&self, stop: BoxFuture<'static, ()>);
 }
 
-/// Why a run is cancelled whose question nobody answers.
-const INSTEAD: &str = "something else was asked for";
-
 /// An agent with its types.
 pub(crate) struct Erased<A>(pub(crate) A);
 
@@ -111,32 +109,11 @@ impl<A: Agent> DynAgent for Erased<A> {
     }
 
     async fn start(&self, thread: &ThreadId, key: Option<String>, said: Said) -> Served<Begun> {
-        let heard = match &key {
-            // It may repeat a request that asks its question by now: it is that one, and no answer.
-            Some(_) => Heard::Request,
-            None => self.0.hear(thread, &said).await?,
-        };
-        let instead = match heard {
-            Heard::Request => None,
-            Heard::Instead => Some(said.caller.name().to_owned()),
-            Heard::Answer(answers) => return Ok(begun(self.runner().resume(thread, answers))),
-            Heard::Told(text) => {
-                let output = Some(Value::String(text));
-                return Ok(Begun {
-                    events: stream::empty().boxed(),
-                    end: future::ready(Ok(Rest::Finished(output))).boxed(),
-                });
-            }
-        };
-        // What cannot be used takes the place of nothing.
-        let input = self.0.input(said).await?;
-        if let Some(by) = instead {
-            self.runner().cancel(thread, by, INSTEAD).await?;
-        }
-        Ok(begun(match key {
-            Some(key) => self.runner().start_keyed(thread, key, input),
-            None => self.runner().start(thread, input),
-        }))
+        Ok(match speak(&self.0, thread, key, said).await? {
+            Spoken::Run(run) => begun(run),
+            Spoken::Asks(ended) => resting(rest(ended)),
+            Spoken::Told(text) => resting(Rest::Finished(Some(Value::String(text)))),
+        })
     }
 
     async fn resume(
@@ -293,6 +270,14 @@ fn begun<S: State>(run: Run<S>) -> Begun {
     let end = end.map(|end| end.map(rest)).boxed();
     let events = events.boxed();
     Begun { events, end }
+}
+
+/// A thread that stays as it is.
+fn resting(rest: Rest) -> Begun {
+    Begun {
+        events: stream::empty().boxed(),
+        end: future::ready(Ok(rest)).boxed(),
+    }
 }
 
 fn rest<S: State>(ended: Ended<S>) -> Rest {

@@ -13,7 +13,7 @@ use fugato_store::{StoreError, StoreErrorKind};
 use fugato_stream::ResumeError;
 use serde_json::{Map, Value, json};
 
-use crate::{Denied, Unusable};
+use crate::{Denied, Unsaid, Unusable};
 
 /// A request that cannot be served, and why: for handlers of one's own beside the agent, which
 /// answer as the agent's endpoints do.
@@ -169,6 +169,15 @@ impl From<Unusable> for ApiError {
             StatusCode::UNPROCESSABLE_ENTITY
         };
         Self::new(status, unusable.code, unusable.to_string())
+    }
+}
+
+impl From<Unsaid> for ApiError {
+    fn from(unsaid: Unsaid) -> Self {
+        match unsaid {
+            Unsaid::Unusable(unusable) => unusable.into(),
+            Unsaid::Run(error) => error.into(),
+        }
     }
 }
 

@@ -59,6 +59,22 @@ impl<S: State> Runner<S> {
         }
     }
 
+    /// The names of all threads of the store, in their order; none if it cannot list them.
+    pub async fn threads(&self) -> Result<Vec<ThreadId>, RunError> {
+        let Some(admin) = self.admin() else {
+            return Ok(vec![]);
+        };
+        let (mut filter, mut all) = (ThreadFilter::default(), vec![]);
+        loop {
+            let page = admin.list(filter.clone()).await?;
+            let Some(last) = page.last() else {
+                return Ok(all);
+            };
+            filter.after = Some(last.thread.clone());
+            all.extend(page.into_iter().map(|summary| summary.thread));
+        }
+    }
+
     /// Whether the last record is older than this: what costs least to know comes first.
     async fn is_old(&self, thread: &ThreadId, head: Seq, kept: Duration) -> Result<bool, RunError> {
         if kept.is_zero() {

@@ -33,7 +33,7 @@ pub use layer::{
 pub use long_term::{LongTermMemory, RememberError};
 pub use markdown::{Chunk, chunks};
 pub use notebook::{NoteFile, Notebook, NotebookError};
-pub use person::PersonLayers;
+pub use person::{PersonCopy, PersonLayers, PersonUpdate};
 pub use recall::{FoundNote, FoundNotes};
 pub use search::{
     Bm25, Fusion, IndexEntry, IndexUpdate, MemoryIndex, SearchHit, SearchIndex, SearchQuery,

@@ -1,3 +1,5 @@
+mod copy;
+
 use std::{fmt, sync::Arc};
 
 use fugato_state::Millis;
@@ -9,6 +11,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{Decision, MemoryUpdate, PreferenceUpdate, Preferences, TaskState, TaskUpdate};
+
+pub use copy::{PersonCopy, PersonUpdate};
 
 /// The layers that belong to a person and not to one session, what they are about and what they
 /// prefer: documents under keys, in one namespace for all people.

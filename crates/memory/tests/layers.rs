@@ -9,12 +9,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 fn said(text: &str, at: i64) -> HistoryUpdate {
-    let text = text.to_owned();
-    HistoryUpdate::Said(Turn {
-        by: Speaker::User,
-        text,
-        at,
-    })
+    HistoryUpdate::Said(Turn::new(Speaker::User, text, at))
 }
 
 fn waiting() -> Waiting {
@@ -297,4 +292,20 @@ proptest! {
         }
         prop_assert_eq!(memory, again);
     }
+}
+
+#[test]
+fn pln_21_what_was_true_then_is_kept_and_not_told_again() {
+    let turn = Turn::new(Speaker::Assistant, "There are two models.", 7);
+    let old = json!({ "by": "assistant", "text": "There are two models.", "at": 7 });
+    assert_eq!(serde_json::to_value(&turn).ok(), Some(old));
+    assert_eq!(turn.lasting(), "There are two models.");
+    let turn = turn.passing(true);
+    assert_eq!(
+        turn.lasting(),
+        "(what was looked up then; it may have changed since)"
+    );
+    assert_eq!(turn.text, "There are two models.");
+    let again = serde_json::to_value(&turn).and_then(serde_json::from_value::<Turn>);
+    assert_eq!(again.ok(), Some(turn));
 }

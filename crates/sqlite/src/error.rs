@@ -56,9 +56,16 @@ pub(crate) fn on(error: StoreError, thread: Option<&ThreadId>) -> StoreError {
     }
 }
 
+/// Whether no space is left. Where not even the memory that processes share can be made larger,
+/// `SQLite` speaks of input and output.
+pub fn is_full(error: &Error) -> bool {
+    let shared = error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE);
+    shared || error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+}
+
 pub(crate) fn kind_of(error: &Error) -> StoreErrorKind {
     match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => StoreErrorKind::Full,
+        _ if is_full(error) => StoreErrorKind::Full,
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreErrorKind::Unavailable,
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             StoreErrorKind::Corrupt("the database is damaged".into())
@@ -71,5 +78,22 @@ pub(crate) fn kind_of(error: &Error) -> StoreErrorKind {
             | Error::Utf8Error(..) => StoreErrorKind::Corrupt("a stored value is damaged".into()),
             _ => StoreErrorKind::Other,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_one_however_it_is_noticed() {
+        let kind = |code| kind_of(&Error::SqliteFailure(ffi::Error::new(code), None));
+        for code in [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_SHMSIZE] {
+            assert_eq!(kind(code), StoreErrorKind::Full, "{code}");
+        }
+        assert_eq!(kind(ffi::SQLITE_IOERR_READ), StoreErrorKind::Other);
+        assert_eq!(kind(ffi::SQLITE_BUSY), StoreErrorKind::Unavailable);
     }
 }

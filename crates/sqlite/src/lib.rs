@@ -19,6 +19,7 @@ mod tables;
 mod writer;
 
 pub use docs::SqliteDocs;
+pub use error::is_full;
 pub use log::SqliteLog;
 pub use options::{SqliteOptions, Synchronous};
 pub use rusqlite;

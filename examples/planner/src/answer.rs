@@ -1,130 +1,88 @@
 //! What the desk says without a model: what was looked up, in the language of the person.
-use fugato::{agent::StopWords, cli::Lang};
-use serde::Deserialize;
+use fugato::{agent::StopWords, cli::Lang, words::Amount};
+use serde::de::DeserializeOwned;
 
 use crate::{
-    amount::Amount,
-    desk::{Balance, Config, Order, Position, Side, Trade, Trader},
-    facts,
-    intent::Topic,
+    desk::{Balance, Config, Order, Position, Price, Trade, Trader},
+    facts::Topic,
     session::Session,
 };
 
-/// The best offers, as they were looked up.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Offer {
-    pub(crate) symbol: String,
-    bid: Option<Amount>,
-    ask: Option<Amount>,
-}
-
-/// What was looked up about a topic, in one line or a few.
+/// What was looked up about a topic, in one line.
 pub fn told(session: &Session, topic: Topic, lang: Lang) -> String {
-    let configs = |kind| {
-        session
-            .seen::<Vec<Config>>(kind)
-            .map(|all| configured(&all, lang))
+    let text = match topic {
+        Topic::Models | Topic::Exchanges | Topic::Strategies => {
+            lines(session, topic, ", ", |it: &Config| config(it, lang))
+        }
+        Topic::Traders => lines(session, topic, "; ", trader),
+        Topic::Balances => lines(session, topic, "; ", balance),
+        Topic::Positions => lines(session, topic, "; ", position),
+        Topic::Trades => lines(session, topic, "; ", trade),
+        Topic::Prices => lines(session, topic, "; ", offer),
+        Topic::Orders => lines(session, topic, "; ", order),
     };
-    let (title, text) = match topic {
-        Topic::Models => (lang.pick("Models", "模型"), configs(facts::MODELS)),
-        Topic::Exchanges => (lang.pick("Exchanges", "交易所"), configs(facts::EXCHANGES)),
-        Topic::Strategies => (lang.pick("Strategies", "策略"), configs(facts::STRATEGIES)),
-        Topic::Traders => (
-            lang.pick("Traders", "交易员"),
-            lines(session, facts::TRADERS, trader),
-        ),
-        Topic::Ability => return ability(session, lang),
-        Topic::Balances => (
-            lang.pick("Balances", "余额"),
-            lines(session, facts::BALANCES, balance),
-        ),
-        Topic::Positions => (
-            lang.pick("Positions", "持仓"),
-            lines(session, facts::POSITIONS, position),
-        ),
-        Topic::Trades => (
-            lang.pick("Trades", "成交"),
-            lines(session, facts::TRADES, trade),
-        ),
-        Topic::Prices => (
-            lang.pick("Prices", "价格"),
-            lines(session, facts::PRICES, offer),
-        ),
-        Topic::Orders => (
-            lang.pick("Open orders", "挂单"),
-            lines(session, facts::ORDERS, order),
-        ),
-    };
-    let unknown = lang.pick("it could not be looked up", "现在查不到");
     let text = match text {
-        None => unknown.to_owned(),
-        Some(text) if text.is_empty() => lang.pick("none", "没有").to_owned(),
+        None => lang.pick("it could not be looked up", "现在查不到").into(),
+        Some(text) if text.is_empty() => lang.pick("none", "没有").into(),
         Some(text) => text,
     };
-    format!("{title}{}{text}", lang.pick(": ", "："))
+    let [en, zh] = &topic.fact().title;
+    format!("{}{text}", lang.pick(format!("{en}: "), format!("{zh}：")))
+}
+
+fn lines<T: DeserializeOwned>(
+    session: &Session,
+    topic: Topic,
+    between: &str,
+    line: impl Fn(&T) -> String,
+) -> Option<String> {
+    let all = session.seen::<Vec<T>>(topic)?;
+    let all: Vec<String> = all.iter().map(line).collect();
+    Some(all.join(between))
 }
 
 /// Whether a trader can be made now, and of what.
-fn ability(session: &Session, lang: Lang) -> String {
-    let usable = |kind| {
-        let all = session.seen::<Vec<Config>>(kind)?;
-        Some(all.iter().filter(|config| config.enabled).count())
+pub fn ability(session: &Session, lang: Lang) -> String {
+    let usable = |topic| {
+        let all = session.seen::<Vec<Config>>(topic)?;
+        Some(all.iter().any(|config| config.enabled))
     };
-    let known = usable(facts::MODELS).zip(usable(facts::EXCHANGES));
-    let missing = match known {
-        None => {
-            let en = "Whether a trader can be made could not be looked up.";
-            return lang.pick(en, "现在查不到能否创建交易员。").to_owned();
-        }
-        Some((0, 0)) => lang.pick("no model and no exchange is", "没有可用的模型和交易所"),
-        Some((0, _)) => lang.pick("no model is", "没有可用的模型"),
-        Some((_, 0)) => lang.pick("no exchange is", "没有可用的交易所"),
-        Some(_) => {
-            let en = "Yes, a trader can be made now.";
-            return lang.pick(en, "可以，现在能创建交易员。").to_owned();
-        }
+    let [en, zh] = match (usable(Topic::Models), usable(Topic::Exchanges)) {
+        (Some(true), Some(true)) => ["Yes, a trader can be made now.", "可以，现在能创建交易员。"],
+        (Some(false), Some(false)) => [
+            "No trader can be made now: no model and no exchange is enabled.",
+            "现在不能创建交易员：没有可用的模型和交易所。",
+        ],
+        (Some(false), Some(true)) => [
+            "No trader can be made now: no model is enabled.",
+            "现在不能创建交易员：没有可用的模型。",
+        ],
+        (Some(true), Some(false)) => [
+            "No trader can be made now: no exchange is enabled.",
+            "现在不能创建交易员：没有可用的交易所。",
+        ],
+        _ => [
+            "Whether a trader can be made could not be looked up.",
+            "现在查不到能否创建交易员。",
+        ],
     };
-    match lang {
-        Lang::En => format!("No trader can be made now: {missing} enabled."),
-        Lang::Zh => format!("现在不能创建交易员：{missing}。"),
-    }
+    lang.pick(en, zh).to_owned()
 }
 
-fn lines<T: serde::de::DeserializeOwned>(
-    session: &Session,
-    kind: &str,
-    line: impl Fn(&T) -> String,
-) -> Option<String> {
-    let all = session.seen::<Vec<T>>(kind)?;
-    let all: Vec<String> = all.iter().map(line).collect();
-    Some(all.join("; "))
-}
-
-fn configured(all: &[Config], lang: Lang) -> String {
-    let line = |config: &Config| {
-        let off = lang.pick(" (disabled)", "（已停用）");
-        format!("{}{}", config.name, if config.enabled { "" } else { off })
-    };
-    all.iter().map(line).collect::<Vec<_>>().join(", ")
+fn config(config: &Config, lang: Lang) -> String {
+    let off = lang.pick(" (disabled)", "（已停用）");
+    format!("{}{}", config.name, if config.enabled { "" } else { off })
 }
 
 fn trader(trader: &Trader) -> String {
-    let Trader {
-        name,
-        model,
-        exchange,
-        strategy,
-    } = trader;
-    let strategy = if strategy.is_empty() {
-        String::new()
-    } else {
-        format!(", {strategy}")
-    };
-    format!("{name} ({model}, {exchange}{strategy})")
+    let parts = [&trader.model, &trader.exchange, &trader.strategy];
+    let parts = parts.map(String::as_str);
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    let parts = parts.collect::<Vec<_>>().join(", ");
+    format!("{} ({parts})", trader.name)
 }
 
-fn balance(balance: &Balance) -> String {
-    let Balance { asset, free, held } = balance;
+fn balance(Balance { asset, free, held }: &Balance) -> String {
     if *held == Amount::ZERO {
         format!("{free} {asset}")
     } else {
@@ -132,58 +90,33 @@ fn balance(balance: &Balance) -> String {
     }
 }
 
-fn position(position: &Position) -> String {
-    let Position {
-        symbol,
-        quantity,
-        entry,
-        price,
-    } = position;
-    let now = price.map_or("?".to_owned(), |price| price.to_string());
-    format!("{quantity} {symbol} @ {entry} → {now}")
+fn position(it: &Position) -> String {
+    let now = it.price.map_or("?".into(), |price| price.to_string());
+    format!("{} {} @ {} → {now}", it.quantity, it.symbol, it.entry)
 }
 
-fn trade(trade: &Trade) -> String {
-    let Trade {
-        symbol,
-        side,
-        price,
-        quantity,
-        order,
-        ..
-    } = trade;
-    format!("#{order} {} {quantity} {symbol} @ {price}", verb(*side))
-}
-
-fn offer(offer: &Offer) -> String {
-    let price = |price: Option<Amount>| price.map_or("-".to_owned(), |price| price.to_string());
+fn trade(it: &Trade) -> String {
+    let side = it.side.as_str();
     format!(
-        "{} {} / {}",
-        offer.symbol,
-        price(offer.bid),
-        price(offer.ask)
+        "#{} {side} {} {} @ {}",
+        it.order, it.quantity, it.symbol, it.price
     )
 }
 
-pub(crate) fn order(order: &Order) -> String {
-    let Order {
-        id,
-        symbol,
-        side,
-        price,
-        quantity,
-        filled,
-        ..
-    } = order;
-    let at = price.map_or(String::new(), |price| format!(" @ {price}"));
-    format!("#{id} {} {filled}/{quantity} {symbol}{at}", verb(*side))
+fn offer(it: &Price) -> String {
+    let price = |price: Option<Amount>| price.map_or("-".into(), |price| price.to_string());
+    format!("{} {} / {}", it.symbol, price(it.bid), price(it.ask))
 }
 
-pub(crate) fn verb(side: Side) -> &'static str {
-    match side {
-        Side::Buy => "buy",
-        Side::Sell => "sell",
-    }
+pub(crate) fn order(it: &Order) -> String {
+    let at = it
+        .price
+        .map_or(String::new(), |price| format!(" @ {price}"));
+    let (side, filled) = (it.side.as_str(), it.filled);
+    format!(
+        "#{} {side} {filled}/{} {}{at}",
+        it.id, it.quantity, it.symbol
+    )
 }
 
 /// What the person is told when the loop that takes over stops, by what was asked for.

@@ -1,10 +1,11 @@
 //! Changes of the desk that no conversation knows of.
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
+use fugato::{BoxError, words::Amount};
 use planner::{
-    amount::Amount,
     desk::{Config, Desk, DeskError, Kind},
+    facts::looked_up,
 };
-use serde_json::json;
+use serde_json::Value;
 
 /// A change of the desk, or a look at it.
 #[derive(Debug, Clone, Subcommand)]
@@ -14,7 +15,8 @@ pub(crate) enum Change {
     /// Configures a model, an exchange or a strategy, or changes it
     Set {
         /// What it is
-        kind: What,
+        #[arg(value_parser = KINDS)]
+        kind: String,
         /// Its name
         name: String,
         /// What it is for
@@ -27,7 +29,8 @@ pub(crate) enum Change {
     /// Removes what is configured, or a trader
     Remove {
         /// What it is
-        kind: What,
+        #[arg(value_parser = KINDS)]
+        kind: String,
         /// Its name
         name: String,
     },
@@ -40,54 +43,40 @@ pub(crate) enum Change {
     },
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum What {
-    Model,
-    Exchange,
-    Strategy,
-    Trader,
-}
+const KINDS: [&str; 4] = ["model", "exchange", "strategy", "trader"];
 
-impl What {
-    fn kind(self) -> Option<Kind> {
-        match self {
-            Self::Model => Some(Kind::Model),
-            Self::Exchange => Some(Kind::Exchange),
-            Self::Strategy => Some(Kind::Strategy),
-            Self::Trader => None,
-        }
-    }
+/// What is configured under this word; none for a trader.
+fn kind(word: &str) -> Option<Kind> {
+    Kind::ALL.into_iter().find(|kind| kind.as_str() == word)
 }
 
 impl Change {
     /// Carries it out, and says what became of it.
-    pub(crate) async fn carry_out(self, desk: &Desk) -> Result<String, DeskError> {
+    pub(crate) async fn carry_out(self, desk: &Desk) -> Result<String, BoxError> {
         Ok(match self {
-            Self::Show => show(desk).await?,
+            Self::Show => format!("{:#}", Value::Object(looked_up(desk, |_| true).await?)),
             Self::Set {
-                kind,
+                kind: word,
                 name,
                 note,
                 disabled,
             } => {
-                let Some(kind) = kind.kind() else {
+                let Some(kind) = kind(&word) else {
                     let why = "a trader is made in a conversation".to_owned();
-                    return Err(DeskError::Refused(why));
+                    return Err(DeskError::Refused(why).into());
                 };
-                let told = format!("{} {name} is configured", kind.as_str());
-                desk.configure(
-                    kind,
-                    Config {
-                        name,
-                        note,
-                        enabled: !disabled,
-                    },
-                )
-                .await?;
+                let told = format!("{word} {name} is configured");
+                let enabled = !disabled;
+                let config = Config {
+                    name,
+                    note,
+                    enabled,
+                };
+                desk.configure(kind, config).await?;
                 told
             }
-            Self::Remove { kind, name } => {
-                let there = match kind.kind() {
+            Self::Remove { kind: word, name } => {
+                let there = match kind(&word) {
                     Some(kind) => desk.unconfigure(kind, &name).await?,
                     None => desk.remove_trader(&name).await?,
                 };
@@ -100,18 +89,4 @@ impl Change {
             }
         })
     }
-}
-
-async fn show(desk: &Desk) -> Result<String, DeskError> {
-    let all = json!({
-        "models": desk.configs(Kind::Model).await?,
-        "exchanges": desk.configs(Kind::Exchange).await?,
-        "strategies": desk.configs(Kind::Strategy).await?,
-        "traders": desk.traders().await?,
-        "balances": desk.balances().await?,
-        "positions": desk.positions().await?,
-        "orders": desk.open_orders().await?,
-        "prices": desk.prices().await?,
-    });
-    Ok(format!("{all:#}"))
 }

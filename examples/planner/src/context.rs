@@ -1,7 +1,9 @@
 //! What planner, thinker and answerer are told of the session around the work, most trusted first.
-use fugato::{agent::plan::StepKind, memory::Speaker, prompt::TokenCount, state::Message};
-use serde::Deserialize;
-use serde_json::json;
+use fugato::{
+    agent::plan::{Step, StepKind},
+    memory::{Speaker, Turn},
+};
+use serde_json::{Value, json};
 
 use crate::{
     facts, intent,
@@ -17,99 +19,75 @@ const TRUST: &str = "Believe the sources in this order:
 
 /// The context of a session.
 pub fn context(session: &Session) -> String {
-    let mut parts = vec![TRUST.to_owned()];
-    let mut section = |title: &str, lines: Vec<String>| {
-        if !lines.is_empty() {
-            parts.push(format!("# {title}\n{}", lines.join("\n")));
-        }
-    };
     let execution = &session.work.execution;
     let facts = execution.snapshots.iter();
-    section(
-        "Facts",
-        facts
-            .map(|(kind, seen)| format!("{kind}: {}", seen.value))
-            .collect(),
-    );
-    section("Resumed", resumed(session));
+    let facts = facts.map(|(kind, seen)| format!("{kind}: {}", seen.value));
     let done = session.done.iter();
-    section(
-        "Done already, before this try: not to be done again",
-        done.map(|done| format!("{} {}: {}", done.name, done.arguments, done.result))
-            .collect(),
-    );
-    section("What \"it\" may stand for", references(session));
-    let turn = |(by, text): (Speaker, String)| match by {
-        Speaker::User => format!("person: {text}"),
-        Speaker::Assistant => format!("desk: {text}"),
-    };
-    section(
-        "Recent conversation",
-        session.recent().into_iter().map(turn).collect(),
-    );
-    if is_task_told(session) && !session.task.is_empty() {
-        section(
-            "What is known of the task",
-            vec![json!(session.task).to_string()],
-        );
-    }
-    let wishes = session.preferences.iter();
-    section(
-        "What the person prefers",
-        wishes
-            .map(|(name, wish)| format!("{name}: {wish}"))
-            .collect(),
-    );
-    parts.join("\n\n")
+    let done = done.map(|done| format!("{} {}: {}", done.name, done.arguments, done.result));
+    let turns = session.history.turns().iter().map(turn);
+    let already = "Done already, before this try: not to be done again";
+    let sections = [
+        ("Facts", lines(facts)),
+        ("Resumed", resumed(session)),
+        (already, lines(done)),
+        ("What \"it\" may stand for", references(session)),
+        ("Recent conversation", lines(turns)),
+        ("What is known of the task", task(session)),
+        ("What the person prefers", preferences(session)),
+    ];
+    let sections = sections.iter().filter(|(_, text)| !text.is_empty());
+    let sections = sections.map(|(title, text)| format!("\n\n# {title}\n{text}"));
+    TRUST.to_owned() + &sections.collect::<String>()
 }
 
-/// What is known of the task may not speak where only a look may, nor for work that is begun again.
-fn is_task_told(session: &Session) -> bool {
+fn lines(lines: impl Iterator<Item = String>) -> String {
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn turn(turn: &Turn) -> String {
+    let by = match turn.by {
+        Speaker::User => "person",
+        Speaker::Assistant => "desk",
+    };
+    format!("{by}: {}", turn.lasting())
+}
+
+/// What the person prefers, line by line.
+pub fn preferences(session: &Session) -> String {
+    let wishes = session.person.preferences.iter();
+    lines(wishes.map(|(name, wish)| format!("{name}: {wish}")))
+}
+
+/// What is known of the task. It may not speak where only a look may, nor for work that is begun
+/// again.
+fn task(session: &Session) -> String {
     let topics = intent::topics(session.goal());
-    let live = topics.iter().any(|topic| topic.is_existence());
-    !live && session.message.course != Course::Again
+    let is_live = topics.iter().any(|topic| topic.is_existence());
+    if is_live || session.message.course == Course::Again || session.person.task.is_empty() {
+        return String::new();
+    }
+    json!(session.person.task).to_string()
 }
 
 /// What words may stand for, as far as it is among the facts: what is gone is not spoken of.
-fn references(session: &Session) -> Vec<String> {
+fn references(session: &Session) -> String {
     let references = session.work.execution.references.iter();
     let there = references.filter(|(kind, to)| {
-        let kind = facts::of_reference(kind);
-        let all: Vec<Named> = kind.and_then(|kind| session.seen(kind)).unwrap_or_default();
-        all.iter().any(|one| one.name == to.name)
+        let topic = facts::of_reference(kind);
+        let all: Option<Vec<Value>> = topic.and_then(|topic| session.seen(topic));
+        let mut all = all.unwrap_or_default().into_iter();
+        all.any(|one| one.get("name").and_then(Value::as_str) == Some(&to.name))
     });
-    there
-        .map(|(kind, to)| format!("{kind}: {}", to.name))
-        .collect()
-}
-
-/// Something that has a name, whatever else is known of it.
-#[derive(Deserialize)]
-struct Named {
-    name: String,
+    lines(there.map(|(kind, to)| format!("{kind}: {}", to.name)))
 }
 
 /// The question that was answered last, and the answer.
-fn resumed(session: &Session) -> Vec<String> {
-    let steps = session.work.steps.iter().rev();
-    let mut answered = steps.filter(|step| step.draft.kind == StepKind::AskUser);
-    let answered = answered.find(|step| step.ended_at.is_some());
-    let told = answered.map(|step| {
-        json!({ "question": step.draft.instruction, "reply": step.output_summary }).to_string()
-    });
-    told.into_iter().collect()
-}
-
-/// Tokens as a third of the characters, and ten for each message.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Thirds;
-
-impl TokenCount for Thirds {
-    fn text(&self, text: &str) -> u64 {
-        u64::try_from(text.chars().count() / 3 + 10).unwrap_or(u64::MAX)
-    }
-
-    fn message(&self, message: &Message) -> u64 {
-        self.text(&message.content)
-    }
+fn resumed(session: &Session) -> String {
+    let mut steps = session.work.steps.iter().rev();
+    let is_answered =
+        |step: &&Step| step.draft.kind == StepKind::AskUser && step.ended_at.is_some();
+    steps.find(is_answered).map_or(String::new(), |step| {
+        let (question, reply) = (&step.draft.instruction, &step.output_summary);
+        json!({ "question": question, "reply": reply }).to_string()
+    })
 }

@@ -16,17 +16,19 @@ use std::{
 
 use fugato::{
     sqlite::{
-        SqliteTables,
-        rusqlite::{Error, OptionalExtension as _, Transaction, TransactionBehavior},
+        SqliteTables, is_full,
+        rusqlite::{self, Error, Params, Row, Transaction, TransactionBehavior},
     },
     state::Millis,
 };
 use thiserror::Error;
 
+use book::{Book, Replay};
+
 pub use self::{
     account::{Balance, Position, Trade},
-    book::{Book, Price, Replay, Side},
-    config::{Config, Kind, NewTrader, Trader},
+    book::{Price, Side},
+    config::{Config, Kind, Trader},
     orders::{NewOrder, Order, OrderStatus},
 };
 
@@ -58,9 +60,22 @@ pub enum DeskError {
     /// What a new desk begins with cannot be used.
     #[error("what the desk begins with cannot be used")]
     Beginning(#[from] toml::de::Error),
+    /// No space is left; nothing was changed.
+    #[error("no space is left for the desk")]
+    Full(#[source] Error),
     /// The database cannot be used.
     #[error("the database of the desk cannot be used")]
-    Database(#[from] Error),
+    Database(#[source] Error),
+}
+
+impl From<Error> for DeskError {
+    fn from(error: Error) -> Self {
+        if is_full(&error) {
+            Self::Full(error)
+        } else {
+            Self::Database(error)
+        }
+    }
 }
 
 /// What a new desk begins with.
@@ -96,13 +111,6 @@ impl Desk {
         })
     }
 
-    /// Replays another book.
-    #[must_use]
-    pub fn replaying(mut self, replay: Replay) -> Self {
-        self.replay = Arc::new(replay);
-        self
-    }
-
     /// Takes the time from here, in milliseconds since the Unix epoch.
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
@@ -122,27 +130,23 @@ impl Desk {
     ) -> Result<T, DeskError> {
         let desk = self.clone();
         let done = self.tables.with(move |connection| {
-            let transaction =
-                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let behavior = TransactionBehavior::Immediate;
+            let transaction = connection.transaction_with_behavior(behavior)?;
             let now = (desk.clock)();
-            let since = |name: &str| mark(&transaction, name, now);
-            let (began, settled) = (since("began")?, since("settled")?);
+            let mut moment = Moment {
+                transaction: &transaction,
+                book: Book::default(),
+                now,
+            };
+            let (began, settled) = (moment.mark("began")?, moment.mark("settled")?);
             let elapsed = |at: Millis| at.saturating_sub(began).max(0);
             for at in desk.replay.moments(elapsed(settled), elapsed(now)) {
-                let book = desk.replay.at(at);
-                orders::settle(&Moment {
-                    transaction: &transaction,
-                    book,
-                    now: began + at,
-                })?;
+                (moment.book, moment.now) = (desk.replay.at(at), began + at);
+                moment.settle()?;
             }
-            set_mark(&transaction, "settled", now.max(settled))?;
-            let book = desk.replay.at(elapsed(now));
-            let result = work(&Moment {
-                transaction: &transaction,
-                book,
-                now,
-            })?;
+            (moment.book, moment.now) = (desk.replay.at(elapsed(now)), now);
+            moment.set_mark("settled", now.max(settled))?;
+            let result = work(&moment)?;
             transaction.commit()?;
             Ok(result)
         });
@@ -157,23 +161,37 @@ struct Moment<'a> {
     now: Millis,
 }
 
-fn mark(transaction: &Transaction<'_>, name: &str, now: Millis) -> Result<Millis, DeskError> {
-    let query = "SELECT at FROM marks WHERE name = ?1";
-    let known = transaction
-        .query_row(query, [name], |row| row.get(0))
-        .optional()?;
-    match known {
-        Some(at) => Ok(at),
-        None => set_mark(transaction, name, now).map(|()| now),
+impl Moment<'_> {
+    /// What a query finds.
+    fn rows<T>(
+        &self,
+        query: &str,
+        parameters: impl Params,
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, DeskError> {
+        let mut prepared = self.transaction.prepare_cached(query)?;
+        let rows = prepared.query_map(parameters, read)?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
-}
 
-fn set_mark(transaction: &Transaction<'_>, name: &str, at: Millis) -> Result<(), DeskError> {
-    transaction.execute(
-        "INSERT OR REPLACE INTO marks (name, at) VALUES (?1, ?2)",
-        (name, at),
-    )?;
-    Ok(())
+    /// Changes something, and says how many rows.
+    fn write(&self, statement: &str, parameters: impl Params) -> Result<usize, DeskError> {
+        Ok(self.transaction.execute(statement, parameters)?)
+    }
+
+    /// A time that is kept; now, if it is not kept yet.
+    fn mark(&self, name: &str) -> Result<Millis, DeskError> {
+        let query = "SELECT at FROM marks WHERE name = ?1";
+        match self.rows(query, [name], |row| row.get(0))?.pop() {
+            Some(at) => Ok(at),
+            None => self.set_mark(name, self.now).map(|()| self.now),
+        }
+    }
+
+    fn set_mark(&self, name: &str, at: Millis) -> Result<(), DeskError> {
+        let insert = "INSERT OR REPLACE INTO marks (name, at) VALUES (?1, ?2)";
+        self.write(insert, (name, at)).map(drop)
+    }
 }
 
 fn refused<T>(why: impl Into<String>) -> Result<T, DeskError> {

@@ -1,5 +1,6 @@
-//! Live facts: which there are, what needs them, and where they come from. All of it is data.
-use std::time::Duration;
+//! Live facts: which there are, what needs them, and where they come from. All of it is data, in
+//! `facts.toml`.
+use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
 use async_trait::async_trait;
 use fugato::{
@@ -7,80 +8,114 @@ use fugato::{
     agent::preflight::{FactError, FactSource, LiveFacts},
     memory::TaskUpdate,
 };
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
 use crate::{
     desk::{Desk, Kind},
-    intent::{self, Topic},
+    intent,
 };
 
-/// The kinds of facts, and which topics and tools need each.
-///
-/// A question about what exists or can be done needs all that is configured: what a trader can be
-/// made of is one question.
-pub const NEEDED_BY: [(&str, &[&str]); 9] = [
-    (MODELS, CONFIGURED),
-    (EXCHANGES, CONFIGURED),
-    (TRADERS, CONFIGURED),
-    (STRATEGIES, CONFIGURED),
-    (BALANCES, &["balances", "place_order", "get_balances"]),
-    (POSITIONS, &["positions", "get_positions"]),
-    (TRADES, &["trades", "get_trade_history"]),
-    (PRICES, &["prices", "place_order", "get_prices"]),
-    (ORDERS, &["orders", "cancel_order", "get_open_orders"]),
-];
+/// Something that changes outside of the conversation, and that a message can be about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Topic {
+    /// Which models are configured.
+    Models,
+    /// Which exchanges are configured.
+    Exchanges,
+    /// Which strategies are configured.
+    Strategies,
+    /// Which traders there are.
+    Traders,
+    /// How much there is of what.
+    Balances,
+    /// What is held.
+    Positions,
+    /// What was traded: at most [`MOST_TRADES`], the newest ones.
+    Trades,
+    /// What something costs.
+    Prices,
+    /// Which orders wait.
+    Orders,
+}
 
-const CONFIGURED: &[&str] = &[
-    "models",
-    "exchanges",
-    "strategies",
-    "traders",
-    "ability",
-    "create_trader",
-    "get_configs",
-];
+/// What is known of a topic.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fact {
+    /// Its name among the snapshots.
+    pub kind: String,
+    /// What it is called, in English and in Chinese.
+    pub title: [String; 2],
+    /// The words by which people ask for it.
+    pub words: Vec<String>,
+    /// The tool that reads it.
+    pub tool: String,
+    /// What else needs it.
+    #[serde(default)]
+    pub needed_by: Vec<String>,
+    /// What one of it is called, of which words may stand for one.
+    #[serde(default)]
+    pub is_named: Option<String>,
+}
 
-/// Which models are configured.
-pub const MODELS: &str = "current_model_configs";
-/// Which exchanges are configured.
-pub const EXCHANGES: &str = "current_exchange_configs";
-/// Which traders there are.
-pub const TRADERS: &str = "current_traders";
-/// Which strategies are configured.
-pub const STRATEGIES: &str = "current_strategies";
-/// How much there is of each asset.
-pub const BALANCES: &str = "current_balances";
-/// What is held of each symbol.
-pub const POSITIONS: &str = "current_positions";
-/// The newest trades: at most [`MOST_TRADES`].
-pub const TRADES: &str = "recent_trade_history";
-/// The best offers.
-pub const PRICES: &str = "current_prices";
-/// The orders that wait.
-pub const ORDERS: &str = "current_orders";
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    tools: BTreeMap<String, String>,
+    facts: BTreeMap<Topic, Fact>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    toml::from_str(include_str!("../facts.toml")).expect("the table is part of the program")
+});
+
+/// All facts.
+pub fn all() -> &'static BTreeMap<Topic, Fact> {
+    &TABLE.facts
+}
+
+/// The tools that read, and what each says.
+pub fn tools() -> &'static BTreeMap<String, String> {
+    &TABLE.tools
+}
+
+/// Whether a tool only reads what may change.
+pub fn is_read(tool: &str) -> bool {
+    TABLE.tools.contains_key(tool)
+}
 
 /// How many trades a look at them shows.
 pub const MOST_TRADES: usize = 10;
 
-/// Which fact tells whether what a word stands for is there.
-pub fn of_reference(kind: &str) -> Option<&'static str> {
-    match kind {
-        "model" => Some(MODELS),
-        "exchange" => Some(EXCHANGES),
-        "strategy" => Some(STRATEGIES),
-        "trader" => Some(TRADERS),
-        _ => None,
+impl Topic {
+    /// What is known of it.
+    pub(crate) fn fact(self) -> &'static Fact {
+        all().get(&self).expect("the table has all topics")
     }
+
+    /// Whether it is about what exists or what can be done: a look answers it, and nothing else.
+    pub fn is_existence(self) -> bool {
+        self.fact().is_named.is_some()
+    }
+}
+
+/// Which fact tells whether what a word stands for is there.
+pub fn of_reference(kind: &str) -> Option<Topic> {
+    let mut facts = all().iter();
+    let found = facts.find(|(_, fact)| fact.is_named.as_deref() == Some(kind));
+    found.map(|(topic, _)| *topic)
 }
 
 /// What is declared. No look is young enough to be believed a second time, and what is in view is
 /// looked up again rather than dropped.
 pub fn declared() -> Result<LiveFacts, FactError> {
     let mut facts = LiveFacts::new();
-    for (kind, needed_by) in NEEDED_BY {
-        facts = facts.fact(kind, Duration::ZERO).needed_by(kind, [kind]);
-        for name in needed_by {
-            facts = facts.needed_by(*name, [kind]);
+    for fact in all().values() {
+        facts = facts.fact(&fact.kind, Duration::ZERO);
+        for name in [&fact.kind, &fact.tool].into_iter().chain(&fact.needed_by) {
+            facts = facts.needed_by(name, [&fact.kind]);
         }
     }
     facts.checked()
@@ -89,29 +124,40 @@ pub fn declared() -> Result<LiveFacts, FactError> {
 #[async_trait]
 impl FactSource for Desk {
     async fn fetch(&self, kind: &str) -> Result<Value, BoxError> {
-        let configs = async |kind| Ok::<_, BoxError>(json!(self.configs(kind).await?));
-        Ok(match kind {
-            MODELS => configs(Kind::Model).await?,
-            EXCHANGES => configs(Kind::Exchange).await?,
-            STRATEGIES => configs(Kind::Strategy).await?,
-            TRADERS => json!(self.traders().await?),
-            BALANCES => json!(self.balances().await?),
-            POSITIONS => json!(self.positions().await?),
-            TRADES => json!(self.trades(MOST_TRADES).await?),
-            PRICES => json!(self.prices().await?),
-            ORDERS => json!(self.open_orders().await?),
-            other => return Err(format!("nobody knows how to look up {other:?}").into()),
+        let mut facts = all().iter();
+        let found = facts.find(|(_, fact)| fact.kind == kind);
+        let (topic, _) = found.ok_or_else(|| format!("nobody looks up {kind:?}"))?;
+        Ok(match topic {
+            Topic::Models => json!(self.configs(Kind::Model).await?),
+            Topic::Exchanges => json!(self.configs(Kind::Exchange).await?),
+            Topic::Strategies => json!(self.configs(Kind::Strategy).await?),
+            Topic::Traders => json!(self.traders().await?),
+            Topic::Balances => json!(self.balances().await?),
+            Topic::Positions => json!(self.positions().await?),
+            Topic::Trades => json!(self.trades(MOST_TRADES).await?),
+            Topic::Prices => json!(self.prices().await?),
+            Topic::Orders => json!(self.open_orders().await?),
         })
     }
 }
 
+/// What holds now of all facts that are chosen, by their kinds.
+pub async fn looked_up(
+    desk: &Desk,
+    chosen: impl Fn(&Fact) -> bool,
+) -> Result<Map<String, Value>, BoxError> {
+    let mut found = Map::new();
+    for fact in all().values().filter(|fact| chosen(fact)) {
+        found.insert(fact.kind.clone(), desk.fetch(&fact.kind).await?);
+    }
+    Ok(found)
+}
+
 /// Whether a line tells what can be looked up, such as what exists: a summary must not hold it.
 pub fn is_live(line: &str) -> bool {
-    let about = |topic: &Topic| {
-        // What somebody wants done with an order or a trade is theirs to say.
-        topic.is_existence() || matches!(topic, Topic::Balances | Topic::Positions | Topic::Prices)
-    };
-    intent::topics(line).iter().any(about)
+    // What somebody wants done with an order or a trade is theirs to say.
+    let is_own = |topic: &Topic| matches!(topic, Topic::Orders | Topic::Trades);
+    intent::topics(line).iter().any(|topic| !is_own(topic))
 }
 
 /// A change of what is known of the task, without what can be looked up. Goals and open questions
@@ -133,6 +179,8 @@ pub fn without_live(update: TaskUpdate) -> TaskUpdate {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use fugato::memory::TaskSummary;
 
     use super::*;
@@ -149,6 +197,10 @@ mod tests {
             assert!(found.is_ok_and(|value| value.is_array()), "{kind}");
         }
         assert!(runtime.block_on(desk.fetch("weather")).is_err());
+        // Every topic has its table, and every tool something to read.
+        assert_eq!((all().len(), facts.kinds().count()), (9, 9));
+        let read: BTreeSet<&String> = all().values().map(|fact| &fact.tool).collect();
+        assert!(read.into_iter().eq(tools().keys()));
     }
 
     #[test]
@@ -168,8 +220,16 @@ mod tests {
         }
         assert_eq!(MOST_TRADES, 10);
         // PLN-21: one question about what is configured looks at all of it.
-        let due = facts.due(&["ability"], |_| Some(7), 7);
-        assert_eq!(due, [EXCHANGES, MODELS, STRATEGIES, TRADERS]);
+        let configured = [
+            "current_exchange_configs",
+            "current_model_configs",
+            "current_strategies",
+            "current_traders",
+        ];
+        for topic in [Topic::Models, Topic::Traders] {
+            let due = facts.due(&[&topic.fact().tool], |_| Some(7), 7);
+            assert_eq!(due, configured);
+        }
     }
 
     #[test]

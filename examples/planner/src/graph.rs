@@ -2,15 +2,16 @@
 use std::{sync::Arc, time::Duration};
 
 use fugato::{
-    ChatModel, END, Graph,
+    ChatModel, Context, END, Graph,
     agent::{
-        ReactLoop,
+        DirectReply, ReactLoop, ReactUpdate, RecallPerson, SavePerson, Toolbox,
         compact::CompactLayers,
+        handover,
         plan::{Executor, NextBatch, PlanThenReplan, PlannedWork, Replan},
         preflight::{FactError, Preflight},
         trace::{ModelCall, Watched, recorded},
     },
-    graph::BuildError,
+    graph::{BuildError, GraphBuilder},
     llm::{Profile, Timeout},
     memory::PersonLayers,
     store::DocStore,
@@ -19,12 +20,13 @@ use fugato::{
 
 use crate::{
     answer,
-    context::{Thirds, context},
+    context::{context, preferences},
     desk::Desk,
     facts,
-    nodes::{Gate, Recall, Rescue, Save, Settle, Understand},
+    intent::{self, Wish},
+    nodes::{Settle, Understand},
     rules::Rules,
-    session::{Course, Session},
+    session::{Course, Session, SessionUpdate},
     tools,
 };
 
@@ -82,9 +84,8 @@ impl Deps {
     /// log.
     #[must_use]
     pub fn model(mut self, model: impl ChatModel + 'static) -> Self {
-        self.model = Some(Arc::new(
-            Watched::new(Timeout::new(model)).keeping(ModelCall::WORDS),
-        ));
+        let watched = Watched::new(Timeout::new(model)).keeping(ModelCall::WORDS);
+        self.model = Some(Arc::new(watched));
         self
     }
 
@@ -116,53 +117,63 @@ const RESCUE_ROUNDS: u32 = 5;
 /// How long each answer in it may take: as long as a final answer.
 const RESCUE_PATIENCE: Duration = Duration::from_secs(36);
 
-/// The graph.
-///
-/// ```text
-/// understand → recall → gate → look → planner ⇄ begin_step ⇄ step, ask_user
-///      │                 │               └→ rescue → init_state … finalize
-///      └─────────────────┴→ settle ← ───────────────────────────────┘
-///                             └→ compact → save
-/// ```
+/// The graph: the README draws it.
 pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
     let toolbox = tools::toolbox(&deps.desk)?;
     let look = || {
         let facts = facts::declared()?;
         Ok::<_, FactError>(Preflight::new(facts, deps.desk.clone()))
     };
-    let settles = |session: &Session| !session.reply.is_empty();
-    let has_model = deps.model.is_some();
+    let whose = |session: &Session| session.user.clone();
+    let (first, last) = match &deps.model {
+        Some(_) => ("gate", "compact"),
+        None => ("look", "save"),
+    };
     let graph = Graph::<Session>::starting_at("understand")
         .node("understand", Understand)
         .label("understand", "reading the message")
         .branch("understand", ["recall", "settle"], |session: &Session| {
-            if session.message.course == Course::Reply {
-                "settle"
-            } else {
-                "recall"
-            }
+            let is_said = session.message.course == Course::Reply;
+            if is_said { "settle" } else { "recall" }
         })
-        .node("recall", Recall(deps.users.clone()))
-        .edge("recall", "gate")
-        .node("gate", recorded(Gate(deps.model.clone())))
-        .branch("gate", ["look", "settle"], move |session: &Session| {
-            if settles(session) { "settle" } else { "look" }
-        })
+        .node("recall", RecallPerson::new(deps.users.clone(), whose))
+        .edge("recall", first)
         .node("settle", Settle(look()?))
-        .edge("settle", if has_model { "compact" } else { "save" })
-        .node("save", Save(deps.users.clone()))
+        .edge("settle", last)
+        .node("save", SavePerson::new(deps.users.clone(), whose))
         .edge("save", END)
         .output(|session: &Session| session.reply.clone());
-    let work = match &deps.model {
-        None => PlannedWork::by_rules(Rules, executor(deps.manner), toolbox.clone()),
+    let (executor, tools) = (executor(deps.manner), toolbox.clone());
+    let graph = match &deps.model {
+        None => PlannedWork::by_rules(Rules, executor, tools)
+            .context(context)
+            .looking(look()?)
+            .add_to(graph, "settle"),
         Some(model) => {
-            PlannedWork::new(model.clone(), executor(deps.manner), toolbox.clone()).rules(Rules)
+            let work = PlannedWork::new(model.clone(), executor, tools)
+                .rules(Rules)
+                .context(context)
+                .looking(look()?)
+                .on_planner_failure("rescue");
+            with_model(work.add_to(graph, "settle"), model, toolbox)
         }
     };
-    let work = work.context(context).looking(look()?);
-    let Some(model) = &deps.model else {
-        return Ok(work.add_to(graph, "settle").build()?);
-    };
+    Ok(graph.build()?)
+}
+
+/// What a model does beside the planned work: it answers small talk, takes over where there is no
+/// plan, and sums up.
+fn with_model(
+    graph: GraphBuilder<Session>,
+    model: &Arc<dyn ChatModel>,
+    toolbox: Toolbox<Session>,
+) -> GraphBuilder<Session> {
+    let said = |session: &Session| session.message.text.clone();
+    let replied = |text| SessionUpdate::Replied { text };
+    let who = "You belong to a paper-trading desk.";
+    let gate = DirectReply::new(model.clone(), who, said, replied)
+        .only_if(may_be_talk)
+        .told(preferences);
     let rescue = ReactLoop::new(model.clone(), toolbox)
         .system("You look after a paper-trading desk. Look up what is true before you answer.")
         .max_steps(RESCUE_ROUNDS)
@@ -172,22 +183,31 @@ pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
         })
         .explain_silence()
         .words(answer::stopped);
+    let compact = CompactLayers::new(model.clone());
     let graph = graph
-        .node("rescue", Rescue)
-        .branch("rescue", ["init_state", "settle"], |session: &Session| {
-            if session.work.timed_out {
-                "settle"
-            } else {
-                "init_state"
-            }
+        .node("gate", recorded(gate))
+        .branch("gate", ["look", "settle"], |session: &Session| {
+            let is_said = !session.reply.is_empty();
+            if is_said { "settle" } else { "look" }
         })
-        .node(
-            "compact",
-            recorded(CompactLayers::new(model.clone()).count(Thirds)),
-        )
+        .node("rescue", async |cx: Context<Session>| {
+            SessionUpdate::Rescue(ReactUpdate::user(handover(cx.state())))
+        })
+        .branch("rescue", ["init_state", "settle"], |session: &Session| {
+            let is_late = session.work.timed_out;
+            if is_late { "settle" } else { "init_state" }
+        })
+        .node("compact", recorded(compact))
         .edge("compact", "save");
-    let graph = work.on_planner_failure("rescue").add_to(graph, "settle");
-    Ok(rescue.add_to(graph, "settle").build()?)
+    rescue.add_to(graph, "settle")
+}
+
+/// Whether code sees nothing in a message that would have to be looked up or done.
+fn may_be_talk(session: &Session) -> bool {
+    let text = &session.message.text;
+    session.message.course == Course::Work
+        && intent::topics(text).is_empty()
+        && intent::wish(text) == Wish::Told
 }
 
 fn executor(manner: Manner) -> Arc<dyn Executor> {

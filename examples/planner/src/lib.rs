@@ -1,12 +1,10 @@
 #![doc = include_str!("../README.md")]
 
-pub mod amount;
 pub mod answer;
 pub mod command;
 pub mod context;
 pub mod desk;
 pub mod facts;
-pub mod figures;
 pub mod graph;
 pub mod intent;
 mod nodes;

@@ -3,17 +3,16 @@ use fugato::{
     agent::plan::{Asking, PlanRules, Step, StepDraft, StepKind, StepStatus},
     cli::Lang,
     memory::ExecutionStatus,
+    words::{Figures, figures, mentioned, named},
 };
 use serde_json::{Map, Value, json};
 
 use crate::{
-    answer::{Offer, help, told, verb},
-    desk::{Config, Side, Trader},
-    facts,
-    figures::{Figures, figures},
-    intent::{self, Topic, Wish, mentioned},
+    answer::{ability, help, told},
+    desk::{Config, Price, Side, Trader},
+    facts::{self, Topic},
+    intent::{self, Wish},
     session::Session,
-    tools,
 };
 
 /// The rules. They know what is looked up, and read it out themselves.
@@ -22,20 +21,16 @@ pub struct Rules;
 
 impl PlanRules<Session> for Rules {
     fn decide(&self, session: &Session, asking: Asking) -> Option<Value> {
-        let failed = session
-            .work
-            .steps
-            .iter()
-            .any(|step| step.status == StepStatus::Failed);
-        match asking {
-            Asking::Plan => Some(steps(&plan(session))),
-            Asking::Replan if failed || session.work.pending().is_none() => {
-                Some(json!({ "action": "finish" }))
-            }
-            Asking::Replan => Some(json!({ "action": "continue" })),
-            _ if failed => Some(steps(&[respond()])),
-            _ => Some(steps(&next(session))),
-        }
+        let mut ended = session.work.steps.iter().map(|step| step.status);
+        let failed = ended.any(|status| status == StepStatus::Failed);
+        let is_over = failed || session.work.pending().is_none();
+        Some(match asking {
+            Asking::Plan => json!({ "steps": plan(session) }),
+            Asking::Replan if is_over => json!({ "action": "finish" }),
+            Asking::Replan => json!({ "action": "continue" }),
+            _ if failed => json!({ "steps": [respond()] }),
+            _ => json!({ "steps": next(session) }),
+        })
     }
 
     fn say(&self, session: &Session, step: &Step) -> Option<String> {
@@ -50,261 +45,225 @@ impl PlanRules<Session> for Rules {
     }
 }
 
-fn steps(drafts: &[StepDraft]) -> Value {
-    json!({ "steps": drafts })
-}
-
 fn respond() -> StepDraft {
     StepDraft::of(StepKind::Respond, "")
 }
 
 /// The steps of the plan that were not done yet: those that read, or the next one.
 fn next(session: &Session) -> Vec<StepDraft> {
-    let written = session.work.steps.iter().any(|step| {
-        let is_tool = step.draft.kind == StepKind::Tool;
-        is_tool && step.status == StepStatus::Completed && !tools::is_read(&step.draft.tool_name)
-    });
-    if written {
+    let steps = &session.work.steps;
+    if steps.iter().any(has_written) {
         return vec![respond()];
     }
     let ended = |draft: &StepDraft| {
-        let mut steps = session.work.steps.iter();
-        steps.any(|step| step.draft.tool_name == draft.tool_name && step.draft.kind == draft.kind)
+        let mut calls = steps.iter().map(|step| &step.draft);
+        draft.kind == StepKind::Tool && calls.any(|call| call.tool_name == draft.tool_name)
     };
     let planned = plan(session).into_iter();
-    let left: Vec<StepDraft> = planned
-        .filter(|draft| draft.kind != StepKind::Tool || !ended(draft))
-        .collect();
-    let reads = left
-        .iter()
-        .take_while(|draft| tools::is_read(&draft.tool_name))
-        .count();
-    left.into_iter().take(reads.max(1)).collect()
+    let left: Vec<StepDraft> = planned.filter(|draft| !ended(draft)).collect();
+    let reads = left.iter().take_while(|it| facts::is_read(&it.tool_name));
+    let many = reads.count().max(1);
+    left.into_iter().take(many).collect()
+}
+
+fn has_written(step: &Step) -> bool {
+    let writes = step.draft.kind == StepKind::Tool && !facts::is_read(&step.draft.tool_name);
+    writes && step.status == StepStatus::Completed
 }
 
 /// What is to be done for what was asked, and for what was answered since.
 fn plan(session: &Session) -> Vec<StepDraft> {
-    let call = match intent::wish(session.goal()) {
+    let wish = intent::wish(session.goal());
+    let tool = wish.tool().unwrap_or_default();
+    let arguments = match wish {
         Wish::Told => return tell(session),
         Wish::Trader(name) => trader(session, name),
-        Wish::Order { side, figures } => order(session, side, figures),
+        Wish::Order(side, said) => order(session, side, said),
         Wish::Cancellation(number) => cancellation(session, number),
     };
-    match call {
-        Ok((tool, arguments)) => vec![StepDraft::tool(tool, arguments), respond()],
+    match arguments {
+        Ok(Value::Object(arguments)) => vec![StepDraft::tool(tool, arguments), respond()],
+        Ok(_) => vec![respond()],
         Err(other) => vec![*other],
     }
 }
 
 /// Reads what is asked for; what is configured was looked up already.
 fn tell(session: &Session) -> Vec<StepDraft> {
-    let topics = intent::topics(session.goal());
-    let tool = |topic: &Topic| match topic {
-        Topic::Balances => Some("get_balances"),
-        Topic::Positions => Some("get_positions"),
-        Topic::Trades => Some("get_trade_history"),
-        Topic::Prices => Some("get_prices"),
-        Topic::Orders => Some("get_open_orders"),
-        _ => None,
-    };
-    let reads = topics.iter().filter_map(tool);
-    let reads = reads.map(|tool| StepDraft::tool(tool, Map::new()));
+    let topics = intent::topics(session.goal()).into_iter();
+    let reads = topics.filter(|topic| !topic.is_existence());
+    let reads = reads.map(|topic| StepDraft::tool(&topic.fact().tool, Map::new()));
     reads.chain([respond()]).collect()
 }
 
-/// A call, or what has to come before it: a question, or the answer that it is not possible.
-type Call = Result<(&'static str, Map<String, Value>), Box<StepDraft>>;
+/// The arguments of a call, or what has to come before it: a question, or the answer that it is not
+/// possible.
+type Arguments = Result<Value, Box<StepDraft>>;
 
-fn ask(missing: &str, question: String) -> StepDraft {
-    StepDraft {
+/// A question for what is missing.
+fn ask<T>(
+    session: &Session,
+    missing: &str,
+    en: impl Into<String>,
+    zh: impl Into<String>,
+) -> Result<T, Box<StepDraft>> {
+    let question = Lang::of(session.goal()).pick(en.into(), zh.into());
+    Err(Box::new(StepDraft {
         missing: vec![missing.to_owned()],
         ..StepDraft::of(StepKind::AskUser, question)
-    }
+    }))
 }
 
 /// What was answered last to a question for this.
 fn replied<'a>(session: &'a Session, missing: &str) -> Option<&'a str> {
-    replies(session, &[missing]).next_back()
+    replies(session, &[missing]).pop()
 }
 
 /// What was answered to questions for these.
-fn replies<'a>(session: &'a Session, missing: &[&str]) -> impl DoubleEndedIterator<Item = &'a str> {
-    let steps = session.work.steps.iter();
-    let asks = |step: &&Step| {
-        step.draft
-            .missing
-            .iter()
-            .any(|one| missing.contains(&&**one))
+fn replies<'a>(session: &'a Session, missing: &[&str]) -> Vec<&'a str> {
+    let is_asked = |step: &&Step| {
+        let mut asked = step.draft.missing.iter();
+        asked.any(|one| missing.contains(&one.as_str())) && step.status == StepStatus::Completed
     };
-    let asked = steps.filter(asks);
-    let answered = asked.filter(|step| step.status == StepStatus::Completed);
-    answered.map(|step| step.output_summary.as_str())
+    let answered = session.work.steps.iter().filter(is_asked);
+    answered.map(|step| step.output_summary.as_str()).collect()
 }
 
-fn trader(session: &Session, name: Option<String>) -> Call {
-    let lang = Lang::of(session.goal());
-    let model = chosen(
-        session,
-        facts::MODELS,
-        ("model", lang.pick("model", "模型")),
-    )?;
-    let exchange = chosen(
-        session,
-        facts::EXCHANGES,
-        ("exchange", lang.pick("exchange", "交易所")),
-    )?;
-    let there: Vec<Trader> = session.seen(facts::TRADERS).unwrap_or_default();
+fn trader(session: &Session, name: Option<String>) -> Arguments {
+    let model = chosen(session, Topic::Models, ["model", "模型"])?;
+    let exchange = chosen(session, Topic::Exchanges, ["exchange", "交易所"])?;
     let given = replied(session, "name").map(str::trim);
-    let given = given.map(|reply| intent::named(reply).unwrap_or_else(|| reply.to_owned()));
+    let given = given.map(|reply| named(reply).unwrap_or_else(|| reply.to_owned()));
     let Some(name) = given.or(name) else {
-        let question = lang.pick("What shall the trader be called?", "交易员叫什么名字？");
-        return Err(ask("name", question.to_owned()).into());
+        let en = "What shall the trader be called?";
+        return ask(session, "name", en, "交易员叫什么名字？");
     };
+    let there: Vec<Trader> = session.seen(Topic::Traders).unwrap_or_default();
     if there.iter().any(|trader| trader.name == name) {
-        let question = match lang {
-            Lang::En => format!("There is a trader {name} already. What shall this one be called?"),
-            Lang::Zh => format!("已经有交易员 {name} 了。这个叫什么名字？"),
-        };
-        return Err(ask("name", question).into());
+        let en = format!("There is a trader {name} already. What shall this one be called?");
+        let zh = format!("已经有交易员 {name} 了。这个叫什么名字？");
+        return ask(session, "name", en, zh);
     }
-    let strategies: Vec<Config> = session.seen(facts::STRATEGIES).unwrap_or_default();
-    let usable = strategies.iter().filter(|config| config.enabled);
-    let strategy = mentioned(session.goal(), usable.map(|config| config.name.as_str()));
-    let arguments = json!({
-        "name": name, "model": model, "exchange": exchange, "strategy": strategy.unwrap_or_default(),
-    });
-    Ok(("create_trader", object(arguments)))
+    let strategies = usable(session, Topic::Strategies);
+    let strategy = mentioned(session.goal(), strategies.iter().map(String::as_str));
+    let strategy = strategy.unwrap_or_default();
+    Ok(json!({ "name": name, "model": model, "exchange": exchange, "strategy": strategy }))
 }
 
-/// Which of what is configured and enabled now is meant: what was named, or the only one.
+/// The names of what is configured and enabled now.
+fn usable(session: &Session, topic: Topic) -> Vec<String> {
+    let all: Vec<Config> = session.seen(topic).unwrap_or_default();
+    let usable = all.into_iter().filter(|config| config.enabled);
+    usable.map(|config| config.name).collect()
+}
+
+/// Which of what can be used is meant: what was named, or the only one.
 fn chosen(
     session: &Session,
-    kind: &str,
-    (field, word): (&str, &str),
+    topic: Topic,
+    [word, in_chinese]: [&str; 2],
 ) -> Result<String, Box<StepDraft>> {
-    let lang = Lang::of(session.goal());
-    let all: Vec<Config> = session.seen(kind).unwrap_or_default();
-    let usable = || {
-        all.iter()
-            .filter(|config| config.enabled)
-            .map(|config| config.name.as_str())
-    };
-    let reply = replied(session, field);
+    let usable = usable(session, topic);
+    let names = || usable.iter().map(String::as_str);
+    let reply = replied(session, word);
     // What was answered counts more than what was said first.
-    let named = reply.and_then(|reply| mentioned(reply, usable()));
-    let named = named.or_else(|| mentioned(session.goal(), usable()));
-    let choices: Vec<&str> = usable().collect();
-    match (named, &choices[..], reply) {
+    let meant = reply.and_then(|reply| mentioned(reply, names()));
+    let meant = meant.or_else(|| mentioned(session.goal(), names()));
+    let list = usable.join(", ");
+    match (meant, &usable[..], reply) {
         (Some(name), ..) => Ok(name.to_owned()),
         (None, [], _) => Err(Box::new(respond())),
-        (None, [only], None) => Ok((*only).to_owned()),
-        (None, _, reply) => {
-            let list = choices.join(", ");
-            let question = match (lang, reply) {
-                (Lang::En, None) => format!("Which {word}? There is: {list}"),
-                (Lang::En, Some(_)) => format!("That {word} is not there now. There is: {list}"),
-                (Lang::Zh, None) => format!("用哪个{word}？现在有：{list}"),
-                (Lang::Zh, Some(_)) => format!("现在没有这个{word}。现在有：{list}"),
-            };
-            Err(ask(field, question).into())
+        (None, [only], None) => Ok(only.clone()),
+        (None, _, None) => {
+            let en = format!("Which {word}? There is: {list}");
+            ask(
+                session,
+                word,
+                en,
+                format!("用哪个{in_chinese}？现在有：{list}"),
+            )
+        }
+        (None, _, Some(_)) => {
+            let en = format!("That {word} is not there now. There is: {list}");
+            let zh = format!("现在没有这个{in_chinese}。现在有：{list}");
+            ask(session, word, en, zh)
         }
     }
 }
 
-fn order(session: &Session, side: Side, said: Figures) -> Call {
-    let lang = Lang::of(session.goal());
-    let offers: Vec<Offer> = session.seen(facts::PRICES).unwrap_or_default();
-    let traded = |text: &str| {
-        let whole = mentioned(text, offers.iter().map(|offer| offer.symbol.as_str()));
-        let base = |offer: &&Offer| {
-            let base = offer.symbol.split('-').next().unwrap_or_default();
-            mentioned(text, [base]).is_some()
-        };
-        let by_base = || offers.iter().find(base).map(|offer| offer.symbol.as_str());
-        whole.or_else(by_base).map(str::to_owned)
+fn order(session: &Session, side: Side, said: Figures) -> Arguments {
+    let offers: Vec<Price> = session.seen(Topic::Prices).unwrap_or_default();
+    let symbols: Vec<&str> = offers.iter().map(|offer| &*offer.symbol).collect();
+    let reply = replied(session, "symbol").and_then(|reply| traded(reply, &symbols));
+    let verb = side.as_str();
+    let Some(symbol) = reply.or_else(|| traded(session.goal(), &symbols)) else {
+        let list = symbols.join(", ");
+        let en = format!("What shall I {verb}? There is: {list}");
+        return ask(session, "symbol", en, format!("交易哪一个？现在有：{list}"));
     };
-    let symbol = replied(session, "symbol")
-        .and_then(traded)
-        .or_else(|| traded(session.goal()));
-    let Some(symbol) = symbol else {
-        let all: Vec<_> = offers.iter().map(|offer| offer.symbol.as_str()).collect();
-        let question = match lang {
-            Lang::En => format!("What shall I {}? There is: {}", verb(side), all.join(", ")),
-            Lang::Zh => format!("交易哪一个？现在有：{}", all.join(", ")),
-        };
-        return Err(ask("symbol", question).into());
-    };
-    let Figures {
-        quantity,
-        price,
-        is_unclear,
-    } = replies(session, &["symbol", "quantity", "figures"])
-        .map(|reply| figures(reply, side))
-        .fold(said, Figures::then);
-    if is_unclear {
-        let question = lang.pick(
-            "I can read these numbers in more than one way. How much, and at which price? Such as \
-             \"0.5 at 70000\", or \"0.5\" to take the price that is there.",
-            "这些数字有不止一种读法。数量是多少，价格是多少？例如“0.5，价格 70000”，只说“0.5”就按市价。",
-        );
-        return Err(ask("figures", question.to_owned()).into());
+    let replies = replies(session, &["symbol", "quantity", "figures"]).into_iter();
+    let read = replies.map(|reply| figures(reply, side.limit()));
+    let said = read.fold(said, Figures::then);
+    if said.is_unclear {
+        let en = "I can read these numbers in more than one way. How much, and at which price? Such \
+                  as \"0.5 at 70000\", or \"0.5\" to take the price that is there.";
+        let zh = "这些数字有不止一种读法。数量是多少，价格是多少？例如“0.5，价格 70000”，只说“0.5”就按市价。";
+        return ask(session, "figures", en, zh);
     }
-    let Some(quantity) = quantity else {
-        let question = match lang {
-            Lang::En => format!("How much {symbol} shall I {}?", verb(side)),
-            Lang::Zh => format!("{symbol} 的数量是多少？"),
-        };
-        return Err(ask("quantity", question).into());
+    let Some(quantity) = said.quantity else {
+        let en = format!("How much {symbol} shall I {verb}?");
+        return ask(session, "quantity", en, format!("{symbol} 的数量是多少？"));
     };
     let mut arguments = json!({ "symbol": symbol, "side": side, "quantity": quantity });
-    if let (Some(price), Some(arguments)) = (price, arguments.as_object_mut()) {
+    if let (Some(price), Value::Object(arguments)) = (said.price, &mut arguments) {
         arguments.insert("price".into(), json!(price));
     }
-    Ok(("place_order", object(arguments)))
+    Ok(arguments)
 }
 
-fn cancellation(session: &Session, number: Option<i64>) -> Call {
-    let reply = replied(session, "order").and_then(intent::answered_number);
-    let Some(order) = reply.or(number) else {
-        let lang = Lang::of(session.goal());
-        let question = lang.pick("Which order, by its number?", "哪一个订单？请说编号。");
-        return Err(ask("order", question.to_owned()).into());
+/// Which symbol a text names, in full or by what is bought and sold.
+fn traded<'a>(text: &str, symbols: &[&'a str]) -> Option<&'a str> {
+    let base = |symbol: &&&str| {
+        let base = symbol.split('-').next().unwrap_or_default();
+        mentioned(text, [base]).is_some()
     };
-    Ok(("cancel_order", object(json!({ "order": order }))))
+    let whole = mentioned(text, symbols.iter().copied());
+    whole.or_else(|| symbols.iter().find(base).copied())
 }
 
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
+fn cancellation(session: &Session, number: Option<i64>) -> Arguments {
+    let read = |reply: &str| {
+        let alone = reply.trim_matches(|c: char| c.is_whitespace() || "#.。号".contains(c));
+        let alone = alone.parse().ok().filter(|number| *number >= 0);
+        intent::order_number(reply).or(alone)
+    };
+    let Some(order) = replied(session, "order").and_then(read).or(number) else {
+        let en = "Which order, by its number?";
+        return ask(session, "order", en, "哪一个订单？请说编号。");
+    };
+    Ok(json!({ "order": order }))
 }
 
 /// What came of the work, and what was asked for, as it is now.
 fn answer(session: &Session) -> String {
     let lang = Lang::of(session.goal());
-    let mut lines: Vec<String> = session
-        .work
-        .steps
-        .iter()
-        .filter_map(|step| ended(step, lang))
-        .collect();
-    let wish = intent::wish(session.goal());
-    let topics = intent::topics(session.goal());
+    let steps = session.work.steps.iter();
+    let mut lines: Vec<String> = steps.filter_map(|step| ended(step, lang)).collect();
     let acted = !lines.is_empty();
-    match wish {
-        Wish::Told if topics.is_empty() && !acted => lines.push(help(lang).to_owned()),
+    match intent::wish(session.goal()) {
         Wish::Told => {
-            let able = topics.contains(&Topic::Ability);
-            lines.extend(topics.iter().map(|topic| told(session, *topic, lang)));
-            if able {
-                let parts = [Topic::Models, Topic::Exchanges].into_iter();
-                let parts = parts.filter(|topic| !topics.contains(topic));
-                lines.extend(parts.map(|topic| told(session, topic, lang)));
+            let mut topics = intent::topics(session.goal());
+            if topics.is_empty() && !acted {
+                lines.push(help(lang).to_owned());
             }
+            if intent::asks_ability(session.goal()) {
+                lines.push(ability(session, lang));
+                topics.extend([Topic::Models, Topic::Exchanges]);
+            }
+            lines.extend(topics.into_iter().map(|topic| told(session, topic, lang)));
         }
         // It came to an answer without a call: something that it needs is not there.
-        Wish::Trader(_) if !acted => lines.push(told(session, Topic::Ability, lang)),
+        Wish::Trader(_) if !acted => lines.push(ability(session, lang)),
         _ => {}
     }
     if session.work.status() == ExecutionStatus::Failed {
@@ -315,22 +274,16 @@ fn answer(session: &Session) -> String {
 
 /// What became of a step that wrote, or did not end well.
 fn ended(step: &Step, lang: Lang) -> Option<String> {
-    let is_write = step.draft.kind == StepKind::Tool && !tools::is_read(&step.draft.tool_name);
-    match step.status {
-        StepStatus::Completed if is_write => Some(format!(
-            "{}{}",
-            lang.pick("Done: ", "完成："),
-            step.output_summary
-        )),
-        StepStatus::Failed if step.error.starts_with("the person does not agree") => Some(
-            lang.pick("Not done: you did not agree.", "没有完成：您没有同意。")
-                .to_owned(),
-        ),
-        StepStatus::Failed => Some(format!(
-            "{}{}",
-            lang.pick("Not done: ", "没有完成："),
-            step.error
-        )),
-        _ => None,
+    if has_written(step) {
+        let done = lang.pick("Done: ", "完成：");
+        return Some(format!("{done}{}", step.output_summary));
     }
+    let not_done = lang.pick("Not done: ", "没有完成：");
+    let declined = step.error.starts_with("the person does not agree");
+    let why = if declined {
+        lang.pick("you did not agree.", "您没有同意。")
+    } else {
+        &step.error
+    };
+    (step.status == StepStatus::Failed).then(|| format!("{not_done}{why}"))
 }

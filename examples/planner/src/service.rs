@@ -3,15 +3,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato::{
-    Answers, BoxError, Ended, Graph, Interrupt, Message, RunError, Runner, ThreadId,
-    agent::{Awaiting, Meaning, Phrases, ShortAnswer},
-    axum::{Agent, Heard, Item, Said, Unusable, timeline, title},
-    graph::{Run, Standing},
+    Answers, Ended, Graph, Interrupt, Message, RunError, Runner, ThreadId,
+    agent::Phrases,
+    axum::{Agent, Caller, Heard, Item, Said, Spoken, Unsaid, Unusable, say, timeline, title},
     memory::{PersonLayers, Speaker},
-    store::{StoreError, ThreadFilter, ThreadStore},
+    state::InvalidThreadId,
+    store::ThreadStore,
 };
 use futures::future::BoxFuture;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::{
     command,
@@ -42,6 +42,9 @@ pub struct Reply {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unreplied {
+    /// It was not said.
+    #[error("it could not be said")]
+    Said(#[from] Unsaid),
     /// The run did not come to its end.
     #[error("the run did not come to its end")]
     Run(#[from] RunError),
@@ -49,13 +52,8 @@ pub enum Unreplied {
     #[error("{0}")]
     Told(String),
     /// The name of a session cannot be one.
-    #[error("{name:?} cannot be the name of a session of a person")]
-    Name {
-        /// The name.
-        name: String,
-        /// Why.
-        source: BoxError,
-    },
+    #[error(transparent)]
+    Name(#[from] InvalidThreadId),
 }
 
 /// What follows after a message has been heard: a stream of events, and the end.
@@ -85,12 +83,8 @@ impl Planner {
     }
 
     /// The thread of a session. A person may have any number of them.
-    pub fn thread(user: &str, session: &str) -> Result<ThreadId, Unreplied> {
-        let name = format!("{user}.{session}");
-        ThreadId::new(name.clone()).map_err(|error| Unreplied::Name {
-            name,
-            source: error.into(),
-        })
+    pub fn thread(user: &str, session: &str) -> Result<ThreadId, InvalidThreadId> {
+        ThreadId::new(format!("{user}.{session}"))
     }
 
     /// Says something in a session, and waits for the reply. A question that waits is answered by
@@ -102,17 +96,15 @@ impl Planner {
         text: &str,
     ) -> Result<Reply, Unreplied> {
         let thread = Self::thread(user, session)?;
-        match self.say(&thread, user, text).await {
-            Ok(run) => Ok(Reply::of(&run.await?)),
-            Err(Unreplied::Told(text)) => {
-                let waiting = match self.runner.standing(&thread).await? {
-                    Standing::Waiting(open) => open.into_iter().next(),
-                    _ => None,
-                };
-                Ok(Reply { text, waiting })
+        Ok(match say(self, &thread, said(user, text)).await? {
+            Spoken::Run(run) => Reply::of(&run.await?),
+            Spoken::Asks(ended) => Reply::of(&ended),
+            Spoken::Told(text) => {
+                let open = self.runner.interrupts(&thread).await?;
+                let waiting = open.into_iter().next();
+                Reply { text, waiting }
             }
-            Err(other) => Err(other),
-        }
+        })
     }
 
     /// Says something in a session: what is returned is a stream of what happens, and a future of
@@ -124,7 +116,11 @@ impl Planner {
         text: &str,
     ) -> Result<Stream, Unreplied> {
         let thread = Self::thread(user, session)?;
-        Ok(self.say(&thread, user, text).await?.split())
+        match say(self, &thread, said(user, text)).await? {
+            Spoken::Run(run) => Ok(run.split()),
+            Spoken::Asks(ended) => Err(Unreplied::Told(Reply::of(&ended).text)),
+            Spoken::Told(text) => Err(Unreplied::Told(text)),
+        }
     }
 
     /// What a key of a person stands for: `agent_task_state_…` and `agent_preferences_…` are
@@ -135,7 +131,7 @@ impl Planner {
             return document.map_err(|error| Unreplied::Run(error.into()));
         };
         let mut states = Map::new();
-        for thread in self.threads().await.map_err(RunError::from)? {
+        for thread in self.runner.threads().await? {
             let session = self.runner.state(&thread).await?;
             if let Some(session) = session.filter(|session| session.user == user) {
                 let name = thread.as_str();
@@ -144,93 +140,15 @@ impl Planner {
         }
         Ok((!states.is_empty()).then_some(Value::Object(states)))
     }
-
-    async fn threads(&self) -> Result<Vec<ThreadId>, StoreError> {
-        let Some(admin) = self.runner.admin() else {
-            return Ok(vec![]);
-        };
-        let (mut all, mut filter) = (vec![], ThreadFilter::default());
-        loop {
-            let page = admin.list(filter.clone()).await?;
-            let Some(last) = page.last() else {
-                return Ok(all);
-            };
-            filter.after = Some(last.thread.clone());
-            all.extend(page.into_iter().map(|summary| summary.thread));
-        }
-    }
-
-    /// What a message is to a thread, whether it waits or not.
-    async fn heard(&self, thread: &ThreadId, text: &str) -> Result<Heard, RunError> {
-        let Standing::Waiting(open) = self.runner.standing(thread).await? else {
-            return Ok(Heard::Request);
-        };
-        if command::only_tells(text) {
-            let session = self.runner.state(thread).await?.unwrap_or_default();
-            return Ok(Heard::Told(command::told(&session, thread.as_str(), text)));
-        }
-        Ok(heard(text, &open)?)
-    }
-
-    async fn say(
-        &self,
-        thread: &ThreadId,
-        user: &str,
-        text: &str,
-    ) -> Result<Run<Session>, Unreplied> {
-        // A crash has left it; what was begun comes first.
-        let recovered = match self.runner.standing(thread).await? {
-            Standing::Unfinished => Some(self.runner.recover(thread).await?),
-            _ => None,
-        };
-        match self.heard(thread, text).await? {
-            Heard::Answer(answers) => {
-                // Nobody has seen what it came to: these words cannot be the answer to it.
-                if let Some(ended) = recovered {
-                    return Err(Unreplied::Told(Reply::of(&ended).text));
-                }
-                return Ok(self.runner.resume(thread, answers));
-            }
-            Heard::Told(told) => return Err(Unreplied::Told(told)),
-            Heard::Instead => {
-                let why = "something else was asked for";
-                self.runner.cancel(thread, user, why).await?;
-            }
-            _ => {}
-        }
-        Ok(self.runner.start(thread, said(user, text)))
-    }
 }
 
-fn said(user: &str, text: &str) -> SessionUpdate {
-    SessionUpdate::Said {
-        user: user.to_owned(),
-        text: text.to_owned(),
-    }
+fn said(user: &str, text: &str) -> Said {
+    Said::new(Caller::default().user(user), text)
 }
 
-/// What a message is to a thread that waits for answers. The answer wins: `continue` is one, and
-/// so is `yes`; only `start over`, `cancel`, a command or another request leads away from it.
-pub fn heard(text: &str, open: &[Interrupt]) -> Result<Heard, serde_json::Error> {
-    let [asked] = open else {
-        return Ok(Heard::Request);
-    };
-    let text = text.trim();
-    let is_new = |text: &str| {
-        text.starts_with('/') || intent::asks_about(text) || intent::wish(text) != Wish::Told
-    };
-    let confirms = asked.question.schema.check(&Value::Bool(true)).is_ok();
-    let meaning = Phrases::default().meaning(text, Awaiting::Answer, is_new);
-    let Meaning::Continue(short) = meaning else {
-        return Ok(Heard::Instead);
-    };
-    let answer = match (confirms, short) {
-        (false, _) => json!(text),
-        (true, Some(ShortAnswer::Yes | ShortAnswer::Continue)) => json!(true),
-        (true, Some(ShortAnswer::No)) => json!(false),
-        (true, _) => return Ok(Heard::Instead),
-    };
-    Ok(Heard::Answer(Answers::to(asked.id.clone(), answer)?))
+/// Whether words are no answer to anything: a command, or another request.
+fn is_new(text: &str) -> bool {
+    text.starts_with('/') || intent::asks_about(text) || intent::wish(text) != Wish::Told
 }
 
 impl Reply {
@@ -272,12 +190,33 @@ impl Agent for Planner {
         if words.text.trim().is_empty() {
             return Err(Unusable::new("say something: the message has no text"));
         }
-        Ok(vec![said(&user(&words), &words.text)])
+        // Whose words they are; everybody's where nobody says who it is.
+        let user = words.caller.account().unwrap_or_else(|| "home".to_owned());
+        let text = words.text;
+        Ok(vec![SessionUpdate::Said { user, text }])
     }
 
+    /// The answer wins: `continue` is one, and so is `yes`; only `start over`, `cancel`, a command or
+    /// another request leads away from what waits.
     async fn hear(&self, thread: &ThreadId, words: &Said) -> Result<Heard, Unusable> {
-        let heard = self.heard(thread, &words.text).await;
-        heard.map_err(|error| Unusable::new("the session cannot be read now").because(error))
+        let unread = |error: RunError| Unusable::new("the session cannot be read").because(error);
+        let open = self.runner.interrupts(thread).await.map_err(unread)?;
+        let (text, name) = (words.text.trim(), thread.as_str());
+        let Some(asked) = open.first() else {
+            return Ok(Heard::Request);
+        };
+        if command::only_tells(text) {
+            let session = self.runner.state(thread).await.map_err(unread)?;
+            let told = command::told(&session.unwrap_or_default(), name, text);
+            return Ok(Heard::Told(told));
+        }
+        let phrases = Phrases::default();
+        let Some(answer) = phrases.answer(&asked.question, text, is_new) else {
+            return Ok(Heard::Instead);
+        };
+        let answers = Answers::to(asked.id.clone(), answer);
+        let unfit = |error| Unusable::new("the answer is of no use").because(error);
+        Ok(Heard::Answer(answers.map_err(unfit)?))
     }
 
     fn title(&self, session: &Session) -> Option<String> {
@@ -306,9 +245,4 @@ impl Agent for Planner {
         });
         timeline(&said.collect::<Vec<_>>())
     }
-}
-
-/// Whose words they are: those of the caller, and of everybody where nobody says who it is.
-fn user(words: &Said) -> String {
-    words.caller.account().unwrap_or_else(|| "home".to_owned())
 }

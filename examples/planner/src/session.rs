@@ -1,33 +1,31 @@
 //! What one session of a person with the desk keeps, and every change of it.
-mod redact;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use fugato::{
     agent::{
-        Embeds, React, ReactUpdate, ToolUse,
+        Embeds, React, ReactUpdate, TakesOver, ToolUse,
         compact::Layered,
-        plan::{StepKind, StepStatus, Work, WorkUpdate},
+        plan::{Work, WorkUpdate},
         preflight::Informed,
+        written,
     },
     memory::{
-        ExecutionStatus, ExecutionUpdate, History, HistoryUpdate, MemoryUpdate, PreferenceUpdate,
-        Preferences, Reference, Snapshot, Speaker, TaskState, TaskUpdate, Turn,
+        ExecutionStatus, ExecutionUpdate, History, HistoryUpdate, MemoryUpdate, PersonCopy,
+        PersonUpdate, PreferenceUpdate, Reference, Snapshot, Speaker, TaskState, TaskUpdate, Turn,
     },
-    state::{Millis, State, ToolStatus},
+    state::{Millis, State},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    facts,
-    intent::{self, Wish},
-    tools,
+    facts::{self, Topic},
+    intent,
 };
 
 /// A session. A thread is one; a person may have several at once.
 ///
-/// `history`, `task`, `work.execution` and `preferences` are the layers of memory, and they do not
-/// mix. `task` and `preferences` belong to the person: what is here is a copy, which each run takes
+/// `history`, `work.execution`, `person.task` and `person.preferences` are the layers of memory, and
+/// they do not mix. The last two belong to the person: what is here is a copy, which each run takes
 /// anew.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -40,14 +38,9 @@ pub struct Session {
     pub title: String,
     /// What was said lately.
     pub history: History,
-    /// Answers that told what was true then, by when they were given: nobody believes them now.
-    pub told: BTreeSet<Millis>,
-    /// What the person is about, over all sessions.
-    pub task: TaskState,
-    /// What they want in general.
-    pub preferences: Preferences,
-    /// What of the two has changed and is not stored yet.
-    pub unsaved: Vec<MemoryUpdate>,
+    /// What the person is about, over all sessions, and what they want in general.
+    #[serde(flatten)]
+    pub person: PersonCopy,
     /// How far the present work is: plan, observations, references, and the newest look at the world.
     pub work: Work,
     /// What was written by work that did not end well, or is tried again: it is not done again
@@ -108,17 +101,8 @@ pub enum SessionUpdate {
         /// What is done about it.
         course: Course,
     },
-    /// What is stored of the person was looked at.
-    Recalled {
-        /// What they are about.
-        task: TaskState,
-        /// What they want in general.
-        preferences: Preferences,
-    },
-    /// A change of what is stored of the person.
-    Kept(MemoryUpdate),
-    /// So many of these changes are stored.
-    Stored(usize),
+    /// A change of what is known of the person.
+    Person(PersonUpdate),
     /// A change of what was said.
     History(HistoryUpdate),
     /// A change of how far the work is.
@@ -127,11 +111,6 @@ pub enum SessionUpdate {
     Work(WorkUpdate),
     /// A change of the loop that takes over.
     Rescue(ReactUpdate),
-    /// The loop takes over, and begins with this.
-    RescueBegan {
-        /// What it is told.
-        told: String,
-    },
     /// The person is told this.
     Replied {
         /// What.
@@ -169,38 +148,15 @@ impl Session {
         }
     }
 
-    /// What was looked at, by kind.
-    pub fn seen<T: serde::de::DeserializeOwned>(&self, kind: &str) -> Option<T> {
-        let snapshot = self.work.execution.snapshots.get(kind)?;
+    /// What was looked up about a topic.
+    pub fn seen<T: serde::de::DeserializeOwned>(&self, topic: Topic) -> Option<T> {
+        let snapshot = self.work.execution.snapshots.get(&topic.fact().kind)?;
         T::deserialize(&snapshot.value).ok()
-    }
-
-    /// The recent conversation as a model may read it: what was true at some time is left out.
-    pub fn recent(&self) -> Vec<(Speaker, String)> {
-        let turns = self.history.turns().iter();
-        turns.map(|turn| (turn.by, self.turn(turn))).collect()
     }
 
     /// What the present work has written, whoever decided it.
     pub fn written(&self) -> Vec<ToolUse> {
-        let steps = self.work.steps.iter();
-        let ended = steps.filter(|step| step.status == StepStatus::Completed);
-        let tools = ended.filter(|step| step.draft.kind == StepKind::Tool);
-        let mut written: Vec<ToolUse> = tools
-            .map(|step| {
-                let call = step.call();
-                ToolUse::new(call.name, call.arguments, &step.output_summary)
-            })
-            .collect();
-        for used in &self.rescue.run.uses {
-            // The loop is given the receipt of what the plan has done.
-            let is_new = written.iter().all(|one| one.result != used.result);
-            if used.status == ToolStatus::Ok && is_new {
-                written.push(used.clone());
-            }
-        }
-        written.retain(|used| !tools::is_read(&used.name));
-        written
+        written(self, facts::is_read)
     }
 
     /// Before the work gives way to other work, what it has written is put on record, until some
@@ -217,45 +173,13 @@ impl Session {
         self.done.extend(written);
     }
 
-    fn deliver(&mut self, at: Millis, live: bool) {
-        let (by, text) = (Speaker::Assistant, self.reply.clone());
-        self.history
-            .apply(HistoryUpdate::Said(Turn { by, text, at }));
-        if live {
-            self.told.insert(at);
-        }
-        let oldest = self.history.turns().first().map_or(at, |turn| turn.at);
-        self.told.retain(|at| *at >= oldest);
-    }
-
-    fn keep(&mut self, update: MemoryUpdate) {
-        match update.clone() {
-            MemoryUpdate::Task(update) => self.task.apply(facts::without_live(update)),
-            MemoryUpdate::Preference(update) => self.preferences.apply(update),
-            _ => return,
-        }
-        self.unsaved.push(update);
-    }
-
     fn work(&mut self, update: WorkUpdate) {
         let is_new = matches!(update, WorkUpdate::Requested { .. });
         if is_new {
             self.keep_done();
         }
         let references = std::mem::take(&mut self.work.execution.references);
-        // Whoever was waited for comes back to another world.
-        let waited = matches!(update, WorkUpdate::Replied { .. } | WorkUpdate::Confirmed);
-        if waited {
-            redact::refusals(&mut self.work);
-        }
-        let ended = match &update {
-            WorkUpdate::Ended { id, .. } => Some(id.clone()),
-            _ => None,
-        };
         self.work.apply(update);
-        if let Some(id) = ended {
-            redact::look(&mut self.work, &id);
-        }
         self.work.execution.references = references;
         if is_new {
             self.rescue = React::default();
@@ -264,7 +188,6 @@ impl Session {
 
     fn clear(&mut self) {
         self.history.apply(HistoryUpdate::Cleared);
-        self.told.clear();
         self.work = Work::default();
         self.done.clear();
         self.rescue = React::default();
@@ -291,39 +214,23 @@ impl State for Session {
             }
             SessionUpdate::Understood { at, course } => {
                 (self.message.at, self.message.course) = (at, course);
-                let (by, text) = (Speaker::User, self.message.text.clone());
-                self.history
-                    .apply(HistoryUpdate::Said(Turn { by, text, at }));
+                let turn = Turn::new(Speaker::User, &self.message.text, at);
+                self.history.apply(HistoryUpdate::Said(turn));
             }
-            SessionUpdate::Recalled { task, preferences } => {
-                (self.task, self.preferences) = (task, preferences);
-                for update in std::mem::take(&mut self.unsaved) {
-                    self.keep(update);
-                }
-            }
-            SessionUpdate::Kept(update) => self.keep(update),
-            SessionUpdate::Stored(many) => {
-                self.unsaved.drain(..many.min(self.unsaved.len()));
-            }
+            SessionUpdate::Person(update) => self.person.apply(update),
             SessionUpdate::History(update) => self.history.apply(update),
             SessionUpdate::Execution(update) => self.work.execution.apply(update),
             SessionUpdate::Work(update) => self.work(update),
-            SessionUpdate::Rescue(update) => {
-                let wrote = matches!(&update, ReactUpdate::Used { tool, .. } if !tools::is_read(&tool.name));
-                self.rescue.apply(update);
-                if wrote {
-                    redact::reads(&mut self.rescue);
-                }
-            }
-            SessionUpdate::RescueBegan { told } => {
-                self.rescue = React::default();
-                self.rescue.apply(ReactUpdate::user(told));
-            }
+            SessionUpdate::Rescue(update) => self.rescue.apply(update),
             SessionUpdate::Replied { text } => self.reply = text,
-            SessionUpdate::Delivered { at, live } => self.deliver(at, live),
+            SessionUpdate::Delivered { at, live } => {
+                let turn = Turn::new(Speaker::Assistant, &self.reply, at).passing(live);
+                self.history.apply(HistoryUpdate::Said(turn));
+            }
             SessionUpdate::Cleared => {
                 self.clear();
-                self.keep(MemoryUpdate::Task(TaskUpdate::Cleared));
+                let cleared = MemoryUpdate::Task(TaskUpdate::Cleared);
+                self.person.apply(PersonUpdate::Changed(cleared));
             }
             SessionUpdate::Renewed => {
                 self.number += 1;
@@ -354,34 +261,41 @@ impl Embeds<React> for Session {
     }
 }
 
+impl Embeds<PersonCopy> for Session {
+    fn part(&self) -> &PersonCopy {
+        &self.person
+    }
+
+    fn embed(update: PersonUpdate) -> SessionUpdate {
+        SessionUpdate::Person(update)
+    }
+}
+
+impl TakesOver for Session {
+    fn request(&self) -> String {
+        self.message.number.to_string()
+    }
+
+    fn done(&self) -> &[ToolUse] {
+        &self.done
+    }
+}
+
 impl Informed for Session {
     /// What was asked for and answered, what the steps call, and what is in view already.
     fn about(&self) -> Vec<String> {
         let steps = &self.work.steps;
         let replies = steps.iter().map(|step| step.output_summary.as_str());
         let said = replies.chain([self.goal(), &self.message.text]);
-        let topics = said
-            .flat_map(intent::topics)
-            .map(|topic| topic.as_str().to_owned());
-        let wanted = match intent::wish(self.goal()) {
-            Wish::Told => None,
-            Wish::Trader(_) => Some("create_trader"),
-            Wish::Order { .. } => Some("place_order"),
-            Wish::Cancellation(_) => Some("cancel_order"),
-        };
+        let topics = said.flat_map(intent::topics);
+        let wanted = intent::wish(self.goal()).tool().map(str::to_owned);
         let called = steps.iter().map(|step| step.draft.tool_name.clone());
         let in_view = self.work.execution.snapshots.keys().cloned();
         // What "it" stands for may be gone.
         let meant = self.work.execution.references.keys();
-        let in_view = in_view.chain(
-            meant
-                .filter_map(|kind| facts::of_reference(kind))
-                .map(str::to_owned),
-        );
-        let all = topics
-            .chain(wanted.map(str::to_owned))
-            .chain(called)
-            .chain(in_view);
+        let meant = meant.filter_map(|kind| facts::of_reference(kind));
+        let all = topics.chain(meant).map(|topic| topic.fact().tool.clone());
+        let all = all.chain(wanted).chain(called).chain(in_view);
         all.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
@@ -404,20 +318,12 @@ impl Layered for Session {
     }
 
     fn task(&self) -> &TaskState {
-        &self.task
-    }
-
-    fn turn(&self, turn: &Turn) -> String {
-        if turn.by == Speaker::Assistant && self.told.contains(&turn.at) {
-            "(what was looked up then; it may have changed since)".to_owned()
-        } else {
-            turn.text.clone()
-        }
+        &self.person.task
     }
 
     fn compacted(task: TaskUpdate, history: HistoryUpdate) -> Vec<SessionUpdate> {
         vec![
-            SessionUpdate::Kept(MemoryUpdate::Task(task)),
+            kept(MemoryUpdate::Task(facts::without_live(task))),
             SessionUpdate::History(history),
         ]
     }
@@ -438,8 +344,13 @@ pub fn referred(kind: &str, name: &str) -> SessionUpdate {
 /// A preference that a person has stated.
 pub fn preferred(name: &str, wish: &str) -> SessionUpdate {
     let (name, wish) = (name.to_owned(), wish.to_owned());
-    SessionUpdate::Kept(MemoryUpdate::Preference(PreferenceUpdate::Set {
+    kept(MemoryUpdate::Preference(PreferenceUpdate::Set {
         name,
         wish,
     }))
+}
+
+/// A change of what is known of the person, which is to be stored.
+pub fn kept(update: MemoryUpdate) -> SessionUpdate {
+    SessionUpdate::Person(PersonUpdate::Changed(update))
 }

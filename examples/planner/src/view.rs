@@ -1,53 +1,27 @@
 //! How far a session is, for programs and for people.
-use fugato::memory::{ExecutionStatus, Waiting};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::session::Session;
+use crate::{facts, session::Session};
 
 /// How far the work of a session is, under the names by which other programs know it.
 pub fn execution_state(session: &Session, thread: &str) -> Value {
-    let work = &session.work;
-    let execution = &work.execution;
-    let steps: Vec<Value> = work.steps.iter().map(|step| json!(step)).collect();
-    let observed = execution.observed.iter().map(|one| {
-        json!({
-            "step_id": one.step, "kind": one.kind, "summary": one.summary,
-            "raw_json": one.raw, "created_at": one.at,
-        })
-    });
-    let references: Map<String, Value> = ["strategy", "trader", "model", "exchange"]
-        .into_iter()
-        .map(|kind| (kind.to_owned(), json!(execution.references.get(kind))))
-        .collect();
-    json!({
-        "session_id": session.id(thread),
-        "user_id": session.user,
-        "goal": execution.goal,
-        "status": execution.status,
-        "plan_id": format!("{}/{}", session.id(thread), session.message.number),
-        "steps": steps,
-        "current_step_id": work.running().map(|step| &step.id),
-        "execution_log": observed.collect::<Vec<_>>(),
-        "summary_notes": execution.notes,
-        "dynamic_snapshots": execution.snapshots,
-        "current_references": references,
-        "waiting": execution.waiting.as_ref().map(|waiting| waited(session, waiting)),
-        "final_answer": work.answer,
-        "last_error": execution.error,
-        "updated_at": session.message.at,
-    })
-}
-
-fn waited(session: &Session, waiting: &Waiting) -> Value {
-    let confirms = session.work.status() == ExecutionStatus::WaitingUserConfirmation;
-    let target = session.work.running().filter(|_| confirms);
-    json!({
-        "question": waiting.question,
-        "intent": waiting.intent,
-        "pending_fields": waiting.missing,
-        "confirmation_target": target.map(|step| &step.draft.tool_name),
-        "created_at": waiting.since,
-    })
+    let mut document = session.work.document();
+    let references = &session.work.execution.references;
+    let kinds = facts::all()
+        .values()
+        .filter_map(|fact| fact.is_named.as_ref());
+    let referred = kinds.map(|kind| (kind.clone(), json!(references.get(kind))));
+    let id = session.id(thread);
+    let plan = format!("{id}/{}", session.message.number);
+    let own = [
+        ("session_id", json!(id)),
+        ("user_id", json!(session.user)),
+        ("plan_id", json!(plan)),
+        ("current_references", referred.collect()),
+        ("updated_at", json!(session.message.at)),
+    ];
+    document.extend(own.map(|(name, value)| (name.to_owned(), value)));
+    Value::Object(document)
 }
 
 /// The same for people, in a few lines.
@@ -74,6 +48,9 @@ pub fn status(session: &Session, thread: &str) -> String {
         lines.push(format!("waits for an answer: {}", waiting.question));
     }
     lines.push(format!("turns kept: {}", session.history.turns().len()));
-    lines.push(format!("facts known of you: {}", session.task.facts.len()));
+    lines.push(format!(
+        "facts known of you: {}",
+        session.person.task.facts.len()
+    ));
     lines.join("\n")
 }

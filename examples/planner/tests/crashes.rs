@@ -76,9 +76,9 @@ fn view(session: &Session) -> Value {
         .iter()
         .map(|turn| json!([turn.by, turn.text]));
     json!({
-        "reply": session.reply, "status": session.work.status(), "task": session.task.facts,
+        "reply": session.reply, "status": session.work.status(), "task": session.person.task.facts,
         "turns": turns.collect::<Vec<_>>(), "steps": steps.collect::<Vec<_>>(),
-        "unsaved": session.unsaved,
+        "unsaved": session.person.unsaved,
     })
 }
 

@@ -2,10 +2,8 @@
 mod common;
 
 use common::{Tested, World};
-use planner::{
-    amount::Amount,
-    desk::{DeskError, NewOrder, OrderStatus, Side},
-};
+use fugato::words::Amount;
+use planner::desk::{DeskError, NewOrder, OrderStatus, Side};
 use proptest::prelude::*;
 
 fn amount(text: &str) -> Amount {

@@ -481,8 +481,8 @@ async fn pln_23_pln_t4_old_turns_become_what_is_known_and_nothing_live_does() ->
     }
     let done = session(&planner).await?;
     assert_eq!(done.history.turns().len(), 6);
-    assert_eq!(done.task.facts, ["is new to this"]);
-    assert_eq!(done.unsaved, []);
+    assert_eq!(done.person.task.facts, ["is new to this"]);
+    assert_eq!(done.person.unsaved, []);
     // It is stored under the name by which other programs know it, without what is live.
     let stored = planner
         .config("agent_task_state_ada")

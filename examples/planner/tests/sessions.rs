@@ -30,7 +30,7 @@ async fn pln_w3_pln_t7_two_sessions_of_a_person_do_not_meet() -> Tested {
     let thread = Planner::thread("ada", "three")?;
     planner.handle_message("ada", "three", "hello").await?;
     let third = planner.runner().state(&thread).await?.ok_or("no session")?;
-    assert_eq!(third.task.facts, ["我只做白天"]);
+    assert_eq!(third.person.task.facts, ["我只做白天"]);
     planner.handle_message("bob", "one", "hello").await?;
     let states = planner
         .config("agent_execution_state_ada")
@@ -202,13 +202,13 @@ async fn pln_8_pln_t9_commands_come_first() -> Tested {
     assert_eq!(status(&planner).await?, ExecutionStatus::WaitingUser);
     say(&planner, "/clear").await?;
     let cleared = session(&planner).await?;
-    assert!(cleared.task.is_empty() && cleared.work.execution.goal.is_empty());
+    assert!(cleared.person.task.is_empty() && cleared.work.execution.goal.is_empty());
     assert_eq!(
         cleared.history.turns().len(),
         1,
         "what was told of the command"
     );
-    assert_eq!(cleared.preferences.get("tone"), Some("short"));
+    assert_eq!(cleared.person.preferences.get("tone"), Some("short"));
     assert_eq!(
         planner.config("agent_task_state_ada").await?,
         Some(json!(""))

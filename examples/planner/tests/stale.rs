@@ -17,7 +17,7 @@ use fugato::{
 };
 use fugato_testkit::{Reply, Scripted};
 use planner::{
-    desk::{Config, Desk, Kind, NewTrader},
+    desk::{Config, Desk, Kind, Trader},
     graph::{Deps, Manner},
     service::Planner,
 };
@@ -44,7 +44,7 @@ async fn change(desk: &Desk, to: usize) -> Result<(), BoxError> {
     for trader in desk.traders().await? {
         desk.remove_trader(&trader.name).await?;
     }
-    let new = NewTrader {
+    let new = Trader {
         name: format!("trader-v{to}"),
         model: format!("model-v{to}"),
         exchange: format!("exchange-v{to}"),

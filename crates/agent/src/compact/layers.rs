@@ -3,8 +3,8 @@ use std::{fmt, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
 use fugato_llm::{ChatModel, ChatRequest, Contract, DecideOptions, Profile, Timeout, decide};
-use fugato_memory::{History, HistoryUpdate, Speaker, TaskState, TaskSummary, TaskUpdate, Turn};
-use fugato_prompt::{EstimatedTokens, TokenCount};
+use fugato_memory::{History, HistoryUpdate, Speaker, TaskState, TaskSummary, TaskUpdate};
+use fugato_prompt::TokenCount;
 use fugato_state::{Message, State};
 
 use crate::log_key;
@@ -16,11 +16,6 @@ pub trait Layered: State {
 
     /// What is known of the task.
     fn task(&self) -> &TaskState;
-
-    /// What of a turn may be summarised: all of it, unless it told what may not be true any more.
-    fn turn(&self, turn: &Turn) -> String {
-        turn.text.clone()
-    }
 
     /// The changes of both, kept together: what leaves the history is in the task by then.
     fn compacted(task: TaskUpdate, history: HistoryUpdate) -> Vec<Self::Update>;
@@ -62,7 +57,7 @@ impl CompactLayers {
         };
         Self {
             model: Arc::new(Timeout::new(model)),
-            count: Arc::new(EstimatedTokens),
+            count: Arc::new(Thirds),
             profile,
             recent: 6,
             threshold: 900,
@@ -76,7 +71,7 @@ impl CompactLayers {
         self
     }
 
-    /// Counts tokens with this.
+    /// Counts tokens with this; a third of the characters and ten for each turn without it.
     #[must_use]
     pub fn count(mut self, count: impl TokenCount + 'static) -> Self {
         self.count = Arc::new(count);
@@ -101,7 +96,7 @@ impl CompactLayers {
             };
             told.push_str(who);
             told.push_str(": ");
-            told.push_str(&state.turn(turn));
+            told.push_str(turn.lasting());
             told.push('\n');
         }
         let task = format!(
@@ -140,5 +135,18 @@ impl<S: Layered> Node<S> for CompactLayers {
                 Ok(Outcome::done([]))
             }
         }
+    }
+}
+
+/// A third of the characters, and ten for each message.
+struct Thirds;
+
+impl TokenCount for Thirds {
+    fn text(&self, text: &str) -> u64 {
+        u64::try_from(text.chars().count() / 3 + 10).unwrap_or(u64::MAX)
+    }
+
+    fn message(&self, message: &Message) -> u64 {
+        self.text(&message.content)
     }
 }

@@ -12,6 +12,9 @@ use serde_json::json;
 use super::{Parts, Step, StepKind, StepOutcome, Work, WorkUpdate, custom};
 use crate::{Carried, Embeds, Shown, ask, show, toolbox::finished};
 
+/// What stands for what a tool has read that a look keeps up to date.
+const LOOKED: &str = "it was looked up; what holds now is among the facts";
+
 /// Carries out the step that has begun, and nothing else.
 pub(super) struct Perform<S: Embeds<Work>>(pub(super) Arc<Parts<S>>);
 
@@ -38,8 +41,8 @@ impl<S: Embeds<Work>> Node<S> for Perform<S> {
                 (StepOutcome::Failed { why }, Some(failed))
             }
         };
-        let (updates, told) = ended(&cx, step, outcome);
-        let updates = updates.into_iter().chain(failed);
+        let told = told(step, &outcome);
+        let updates = self.ended(&cx, step, outcome).chain(failed);
         Ok(Outcome::done(updates.map(S::embed)).note(told))
     }
 }
@@ -55,10 +58,39 @@ impl<S: Embeds<Work>> Perform<S> {
         };
         let called = called.into_iter().next().ok_or("a call has no result")?;
         let note = finished(&called);
-        let (updates, told) = ended(cx, step, judged(&called));
-        let updates = updates.into_iter().map(S::embed);
-        let all = called.result.updates.into_iter().chain(updates);
+        let outcome = judged(&called);
+        let told = told(step, &outcome);
+        let updates = self.ended(cx, step, self.kept(&called, outcome));
+        let all = called.result.updates.into_iter();
+        let all = all.chain(updates.map(S::embed));
         Ok(Outcome::done(all).note(note).note(told))
+    }
+
+    /// What is kept of a step: what was read stands where the next look finds it, and nowhere else.
+    fn kept(&self, called: &Called<S::Update>, outcome: StepOutcome) -> StepOutcome {
+        let is_read = called.result.is_ok() && called.access == Some(Access::Read);
+        if is_read && self.0.looks && self.0.toolbox.has_live_reads() {
+            return completed(LOOKED.to_owned(), false);
+        }
+        outcome
+    }
+
+    /// What a step that ended changes.
+    fn ended(
+        &self,
+        cx: &Context<S>,
+        step: &Step,
+        outcome: StepOutcome,
+    ) -> impl Iterator<Item = WorkUpdate> + use<S> {
+        let waited = cx.state().part().status() == ExecutionStatus::WaitingUserConfirmation;
+        let expired = waited && self.0.toolbox.has_live_reads();
+        let before = [
+            expired.then_some(WorkUpdate::Expired),
+            waited.then_some(WorkUpdate::Confirmed),
+        ];
+        let (id, at) = (step.id.clone(), cx.now());
+        let ended = WorkUpdate::Ended { id, outcome, at };
+        before.into_iter().flatten().chain([ended])
     }
 
     /// What the model thinks, or answers. Only an answer is shown.
@@ -122,19 +154,8 @@ fn completed(output: String, changed: bool) -> StepOutcome {
     StepOutcome::Completed { output, changed }
 }
 
-/// What a step that ended changes, and what is told of it.
-fn ended<S: Embeds<Work>>(
-    cx: &Context<S>,
-    step: &Step,
-    outcome: StepOutcome,
-) -> (Vec<WorkUpdate>, EventKind) {
-    let waited = cx.state().part().status() == ExecutionStatus::WaitingUserConfirmation;
-    let told = custom(
-        "step_complete",
-        json!({ "id": step.id, "outcome": outcome }),
-    );
-    let (id, at) = (step.id.clone(), cx.now());
-    let confirmed = waited.then_some(WorkUpdate::Confirmed);
-    let ended = WorkUpdate::Ended { id, outcome, at };
-    (confirmed.into_iter().chain([ended]).collect(), told)
+/// What is told of a step that ended.
+fn told(step: &Step, outcome: &StepOutcome) -> EventKind {
+    let ended = json!({ "id": step.id, "outcome": outcome });
+    custom("step_complete", ended)
 }

@@ -101,6 +101,8 @@ pub enum WorkUpdate {
         /// When, in milliseconds since the Unix epoch.
         at: Millis,
     },
+    /// Somebody was waited for: why steps were refused before need not hold any more.
+    Expired,
     /// The step that has begun is a question to the person.
     Asked(Waiting),
     /// The person has answered it.
@@ -126,6 +128,9 @@ pub enum WorkUpdate {
         timed_out: bool,
     },
 }
+
+/// What stands for a refusal that need not hold any more.
+const REFUSED: &str = "it was refused then; things may have changed since";
 
 impl WorkUpdate {
     /// The work cannot go on, for reasons other than time.
@@ -242,6 +247,20 @@ impl Work {
         }));
     }
 
+    fn expire(&mut self) {
+        let steps = self.steps.iter_mut();
+        let failed = steps.filter(|step| step.status == StepStatus::Failed);
+        for step in failed {
+            REFUSED.clone_into(&mut step.error);
+            step.output_summary.clear();
+            let observed = self.execution.observed.iter_mut();
+            let own = observed.filter(|observation| observation.step == step.id);
+            own.for_each(|observation| REFUSED.clone_into(&mut observation.summary));
+        }
+        let notes = &mut self.execution.notes;
+        notes.retain(|note| !note.starts_with("tool: "));
+    }
+
     fn reply(&mut self, text: &str, at: Millis) {
         let asked = self.execution.waiting.as_ref();
         let asked = asked.map_or(String::new(), |waiting| waiting.question.clone());
@@ -294,6 +313,7 @@ impl State for Work {
             }
             WorkUpdate::Confirmed => self.execution.apply(ExecutionUpdate::Confirmed),
             WorkUpdate::Ended { id, outcome, at } => self.end(&id, outcome, at),
+            WorkUpdate::Expired => self.expire(),
             WorkUpdate::Asked(waiting) => self.execution.apply(ExecutionUpdate::Asked(waiting)),
             WorkUpdate::Replied { text, at } => self.reply(&text, at),
             WorkUpdate::Noted { note, at } => {

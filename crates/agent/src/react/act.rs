@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
-use fugato_tool::Called;
+use fugato_tool::{Access, Called};
 
 use crate::{Carried, Embeds, React, ReactUpdate, ToolUse, Toolbox, toolbox::finished};
 
@@ -17,14 +17,38 @@ impl<S: Embeds<React>> Node<S> for Act<S> {
                 memo: None,
                 questions,
             }),
-            Carried::Done(called) => Ok(outcome::<S>(called)),
+            Carried::Done(called) => {
+                let expired = self.expired(cx.state(), &called);
+                Ok(outcome::<S>(called, expired))
+            }
         }
     }
 }
 
-fn outcome<S: Embeds<React>>(called: Vec<Called<S::Update>>) -> Outcome<S::Update> {
+impl<S: Embeds<React>> Act<S> {
+    /// The calls before this round whose results need not hold any more.
+    fn expired(&self, state: &S, called: &[Called<S::Update>]) -> Vec<String> {
+        let writes = |called: &Called<S::Update>| called.access != Some(Access::Read);
+        if !self.0.has_live_reads() || !called.iter().any(writes) {
+            return vec![];
+        }
+        let calls = state.part().conversation.history.iter();
+        let calls = calls.flat_map(|message| &message.tool_calls);
+        let before = calls.filter(|call| called.iter().all(|now| now.call.id != call.id));
+        let reads = before.filter(|call| self.0.access(&call.name, state) == Some(Access::Read));
+        reads.map(|call| call.id.clone()).collect()
+    }
+}
+
+fn outcome<S: Embeds<React>>(
+    called: Vec<Called<S::Update>>,
+    expired: Vec<String>,
+) -> Outcome<S::Update> {
     let notes: Vec<_> = called.iter().map(finished).collect();
     let mut updates = vec![];
+    if !expired.is_empty() {
+        updates.push(S::embed(ReactUpdate::Expired { calls: expired }));
+    }
     for Called { call, result, .. } in called {
         let (id, status) = (call.id, result.status);
         let tool = ToolUse::new(call.name, call.arguments, result.text).status(status);

@@ -136,6 +136,11 @@ pub enum ReactUpdate {
         /// The tool, its arguments and its result.
         tool: ToolUse,
     },
+    /// What these calls have brought need not hold any more.
+    Expired {
+        /// Their ids.
+        calls: Vec<String>,
+    },
     /// All calls of a round have their results.
     RoundEnded,
     /// The run stops.
@@ -149,6 +154,8 @@ pub enum ReactUpdate {
 
 /// What stands for the result of a call that was never carried out.
 pub(crate) const CANCELLED: &str = "cancelled";
+/// What stands for a result that need not hold any more.
+const EXPIRED: &str = "this may have changed since; call the tool again";
 
 impl ReactUpdate {
     /// The person says something: what a run is started with.
@@ -199,6 +206,15 @@ impl State for React {
                 let told = Message::tool(call, tool.result.clone());
                 self.conversation.history.push(told);
                 run.uses.push(tool);
+            }
+            ReactUpdate::Expired { calls } => {
+                let is_old = |message: &&mut Message| {
+                    let id = message.tool_call_id.as_ref();
+                    id.is_some_and(|id| calls.contains(id))
+                };
+                let messages = self.conversation.history.iter_mut();
+                let old = messages.filter(is_old);
+                old.for_each(|message| EXPIRED.clone_into(&mut message.content));
             }
             ReactUpdate::RoundEnded => run.current_step += 1,
             ReactUpdate::Stopped(reason) => run.stop_reason = Some(reason),

@@ -27,6 +27,38 @@ pub struct Turn {
     pub text: String,
     /// When, in milliseconds since the Unix epoch.
     pub at: Millis,
+    /// Whether it tells what was true then, and need not be true any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub passing: bool,
+}
+
+impl Turn {
+    /// Something that was said, and that is as true later as it was then.
+    pub fn new(by: Speaker, text: impl Into<String>, at: Millis) -> Self {
+        let (text, passing) = (text.into(), false);
+        Self {
+            by,
+            text,
+            at,
+            passing,
+        }
+    }
+
+    /// Says whether it tells what was true then, and need not be true any more.
+    #[must_use]
+    pub fn passing(mut self, passing: bool) -> Self {
+        self.passing = passing;
+        self
+    }
+
+    /// What of it may be told again, or summed up: nothing that need not be true any more.
+    pub fn lasting(&self) -> &str {
+        if self.passing {
+            "(what was looked up then; it may have changed since)"
+        } else {
+            &self.text
+        }
+    }
 }
 
 /// A change to what was said.

@@ -1,12 +1,14 @@
 //! What the desk owns, and what it did.
 use std::collections::BTreeMap;
 
-use fugato::sqlite::rusqlite::OptionalExtension as _;
-use fugato::state::Millis;
+use fugato::{
+    sqlite::rusqlite::{self, Row},
+    state::Millis,
+    words::Amount,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{Desk, DeskError, Moment, Side, refused};
-use crate::amount::Amount;
 
 /// How much there is of an asset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +54,8 @@ pub struct Trade {
 impl Desk {
     /// All balances, by asset.
     pub async fn balances(&self) -> Result<Vec<Balance>, DeskError> {
-        self.with(balances).await
+        let query = "SELECT asset, free, held FROM balances ORDER BY asset";
+        self.with(|moment| moment.rows(query, [], balance)).await
     }
 
     /// What is held of each symbol, by what was traded.
@@ -62,13 +65,10 @@ impl Desk {
 
     /// The newest trades, newest first.
     pub async fn trades(&self, most: usize) -> Result<Vec<Trade>, DeskError> {
-        self.with(move |moment| {
-            let mut trades = all_trades(moment)?;
-            trades.reverse();
-            trades.truncate(most);
-            Ok(trades)
-        })
-        .await
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let query = format!("{TRADES} ORDER BY id DESC LIMIT ?1");
+        self.with(move |moment| moment.rows(&query, [most], trade))
+            .await
     }
 
     /// Puts so much on an account, as if it had been paid in.
@@ -79,44 +79,28 @@ impl Desk {
     }
 }
 
+const TRADES: &str = "SELECT order_id, symbol, side, price, quantity, at FROM trades";
+
 impl Moment<'_> {
     /// Adds to what is free and to what is held; what would be below zero is refused.
     pub(super) fn add(&self, asset: &str, free: Amount, held: Amount) -> Result<(), DeskError> {
-        let query = "SELECT free, held FROM balances WHERE asset = ?1";
-        let there = self.transaction.query_row(query, [asset], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
-        });
-        let (was_free, was_held) = there.optional()?.unwrap_or_default();
-        let new_free = Amount::from_millionths(was_free).plus(free);
-        let new_held = Amount::from_millionths(was_held).plus(held);
+        let query = "SELECT asset, free, held FROM balances WHERE asset = ?1";
+        let there = self.rows(query, [asset], balance)?.pop();
+        let there = there.map_or_else(Default::default, |there| (there.free, there.held));
+        let (new_free, new_held): (Amount, Amount) = (there.0.plus(free), there.1.plus(held));
         if new_free < Amount::ZERO || new_held < Amount::ZERO {
-            let there = Amount::from_millionths(was_free);
-            let needed = Amount::ZERO.minus(free);
+            let (needed, there) = (free.negative(), there.0);
             return refused(format!("{needed} {asset} are needed, and {there} are free"));
         }
         let row = (asset, new_free.millionths(), new_held.millionths());
         let insert = "INSERT OR REPLACE INTO balances VALUES (?1, ?2, ?3)";
-        self.transaction.execute(insert, row)?;
-        Ok(())
+        self.write(insert, row).map(drop)
     }
-}
-
-fn balances(moment: &Moment<'_>) -> Result<Vec<Balance>, DeskError> {
-    let query = "SELECT asset, free, held FROM balances ORDER BY asset";
-    let mut prepared = moment.transaction.prepare_cached(query)?;
-    let rows = prepared.query_map([], |row| {
-        Ok(Balance {
-            asset: row.get(0)?,
-            free: Amount::from_millionths(row.get(1)?),
-            held: Amount::from_millionths(row.get(2)?),
-        })
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 fn positions(moment: &Moment<'_>) -> Result<Vec<Position>, DeskError> {
     let mut held: BTreeMap<String, (Amount, Amount)> = BTreeMap::new();
-    for trade in all_trades(moment)? {
+    for trade in moment.rows(&format!("{TRADES} ORDER BY id"), [], trade)? {
         let (quantity, cost) = held.entry(trade.symbol).or_default();
         if trade.side == Side::Buy {
             *quantity = quantity.plus(trade.quantity);
@@ -128,36 +112,37 @@ fn positions(moment: &Moment<'_>) -> Result<Vec<Position>, DeskError> {
             *quantity = quantity.minus(sold);
         }
     }
-    let open = held
-        .into_iter()
-        .filter(|(_, (quantity, _))| *quantity > Amount::ZERO);
-    Ok(open
-        .map(|(symbol, (quantity, cost))| Position {
-            price: moment.book.best(&symbol, Side::Sell),
-            entry: cost.shared_by(quantity),
-            quantity,
-            symbol,
-        })
-        .collect())
+    held.retain(|_, (quantity, _)| *quantity > Amount::ZERO);
+    let open = held.into_iter();
+    let open = open.map(|(symbol, (quantity, cost))| Position {
+        price: moment.book.best(&symbol, Side::Sell),
+        entry: cost.shared_by(quantity),
+        quantity,
+        symbol,
+    });
+    Ok(open.collect())
 }
 
-/// All trades, oldest first.
-fn all_trades(moment: &Moment<'_>) -> Result<Vec<Trade>, DeskError> {
-    let query = "SELECT order_id, symbol, side, price, quantity, at FROM trades ORDER BY id";
-    let mut prepared = moment.transaction.prepare_cached(query)?;
-    let rows = prepared.query_map([], |row| {
-        Ok(Trade {
-            order: row.get(0)?,
-            symbol: row.get(1)?,
-            side: side(&row.get::<_, String>(2)?),
-            price: Amount::from_millionths(row.get(3)?),
-            quantity: Amount::from_millionths(row.get(4)?),
-            at: row.get(5)?,
-        })
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+/// An amount of a row.
+pub(super) fn amount(row: &Row<'_>, at: usize) -> rusqlite::Result<Amount> {
+    row.get(at).map(Amount::from_millionths)
 }
 
-pub(super) fn side(word: &str) -> Side {
-    if word == "buy" { Side::Buy } else { Side::Sell }
+fn balance(row: &Row<'_>) -> rusqlite::Result<Balance> {
+    Ok(Balance {
+        asset: row.get(0)?,
+        free: amount(row, 1)?,
+        held: amount(row, 2)?,
+    })
+}
+
+fn trade(row: &Row<'_>) -> rusqlite::Result<Trade> {
+    Ok(Trade {
+        order: row.get(0)?,
+        symbol: row.get(1)?,
+        side: Side::of(&row.get::<_, String>(2)?),
+        price: amount(row, 3)?,
+        quantity: amount(row, 4)?,
+        at: row.get(5)?,
+    })
 }

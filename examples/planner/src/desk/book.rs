@@ -1,11 +1,13 @@
 //! The order book, replayed from a file.
 use std::collections::BTreeMap;
 
-use fugato::state::Millis;
+use fugato::{
+    state::Millis,
+    words::{Amount, Limit},
+};
 use serde::{Deserialize, Serialize};
 
 use super::DeskError;
-use crate::amount::Amount;
 
 /// Which side of a trade one is on; of an order, what it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
@@ -17,8 +19,31 @@ pub enum Side {
     Sell,
 }
 
+impl Side {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Buy => "buy",
+            Self::Sell => "sell",
+        }
+    }
+
+    /// The side that a word is for.
+    pub(super) fn of(word: &str) -> Self {
+        if word == "buy" { Self::Buy } else { Self::Sell }
+    }
+
+    /// What a price is to whoever is on it.
+    pub fn limit(self) -> Limit {
+        match self {
+            Self::Buy => Limit::Most,
+            Self::Sell => Limit::Least,
+        }
+    }
+}
+
 /// A line of the file: from then on there is so much at this price.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Quote {
     at: Millis,
@@ -28,22 +53,19 @@ struct Quote {
     quantity: Amount,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum QuoteSide {
     Bid,
     Ask,
 }
 
-/// What others offer, symbol by symbol. Orders of this desk do not move it.
+/// What others bid and ask, by symbol. Orders of this desk do not move it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Book {
-    asks: BTreeMap<String, BTreeMap<Amount, Amount>>,
-    bids: BTreeMap<String, BTreeMap<Amount, Amount>>,
-}
+pub(super) struct Book(BTreeMap<String, [BTreeMap<Amount, Amount>; 2]>);
 
 /// The best offers for a symbol.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
     /// The symbol.
     pub symbol: String,
@@ -55,47 +77,39 @@ pub struct Price {
 
 impl Book {
     /// All symbols, with their best offers.
-    pub fn prices(&self) -> Vec<Price> {
-        let symbols = self.asks.keys().chain(self.bids.keys());
-        let mut symbols: Vec<&String> = symbols.collect();
-        symbols.sort();
-        symbols.dedup();
+    pub(super) fn prices(&self) -> Vec<Price> {
         let price = |symbol: &String| Price {
             symbol: symbol.clone(),
             bid: self.best(symbol, Side::Sell),
             ask: self.best(symbol, Side::Buy),
         };
-        symbols.into_iter().map(price).collect()
+        self.0.keys().map(price).collect()
     }
 
     /// The best price for somebody who buys or sells.
-    pub fn best(&self, symbol: &str, side: Side) -> Option<Amount> {
+    pub(super) fn best(&self, symbol: &str, side: Side) -> Option<Amount> {
         self.offers(symbol, side).next().map(|(price, _)| price)
     }
 
-    /// What somebody who buys or sells is offered, best first.
-    pub fn offers(&self, symbol: &str, side: Side) -> impl Iterator<Item = (Amount, Amount)> {
-        let levels = match side {
-            Side::Buy => self.asks.get(symbol),
-            Side::Sell => self.bids.get(symbol),
-        };
-        let all = levels
-            .into_iter()
-            .flatten()
-            .map(|(price, much)| (*price, *much));
-        let mut all: Vec<_> = all.collect();
-        if side == Side::Sell {
-            all.reverse();
-        }
-        all.into_iter()
+    /// What somebody who buys or sells is offered, best first: price and quantity.
+    pub(super) fn offers(
+        &self,
+        symbol: &str,
+        side: Side,
+    ) -> impl Iterator<Item = (Amount, Amount)> {
+        let levels = self.0.get(symbol).map(|[bids, asks]| match side {
+            Side::Buy => asks.clone().into_iter().collect(),
+            Side::Sell => bids.clone().into_iter().rev().collect::<Vec<_>>(),
+        });
+        levels.unwrap_or_default().into_iter()
     }
 
     fn quote(&mut self, quote: &Quote) {
-        let side = match quote.side {
-            QuoteSide::Ask => &mut self.asks,
-            QuoteSide::Bid => &mut self.bids,
+        let [bids, asks] = self.0.entry(quote.symbol.clone()).or_default();
+        let levels = match quote.side {
+            QuoteSide::Bid => bids,
+            QuoteSide::Ask => asks,
         };
-        let levels = side.entry(quote.symbol.clone()).or_default();
         if quote.quantity == Amount::ZERO {
             levels.remove(&quote.price);
         } else {
@@ -106,26 +120,23 @@ impl Book {
 
 /// The file. Where it ends it begins anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replay {
+pub(super) struct Replay {
     quotes: Vec<Quote>,
     length: Millis,
 }
 
 impl Replay {
     /// Reads lines of JSON, in the order of their times.
-    pub fn read(lines: &str) -> Result<Self, DeskError> {
+    pub(super) fn read(lines: &str) -> Result<Self, DeskError> {
         let wrong = |line: usize, why: String| DeskError::Book {
             line: line + 1,
             why,
         };
         let mut quotes: Vec<Quote> = vec![];
-        for (at, line) in lines
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| !line.trim().is_empty())
-        {
-            let quote: Quote =
-                serde_json::from_str(line).map_err(|error| wrong(at, error.to_string()))?;
+        let lines = lines.lines().enumerate();
+        for (at, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+            let quote: Result<Quote, _> = serde_json::from_str(line);
+            let quote = quote.map_err(|error| wrong(at, error.to_string()))?;
             if quotes.last().is_some_and(|last| last.at > quote.at) {
                 return Err(wrong(at, "it is earlier than the line before".into()));
             }
@@ -139,7 +150,7 @@ impl Replay {
     }
 
     /// The book so long after the beginning.
-    pub fn at(&self, since: Millis) -> Book {
+    pub(super) fn at(&self, since: Millis) -> Book {
         let within = since.rem_euclid(self.length);
         let mut book = Book::default();
         self.quotes
@@ -151,7 +162,7 @@ impl Replay {
 
     /// The moments after `from` and up to `to` at which the book changes; of a time longer than
     /// the file, the last ones.
-    pub fn moments(&self, from: Millis, to: Millis) -> Vec<Millis> {
+    pub(super) fn moments(&self, from: Millis, to: Millis) -> Vec<Millis> {
         let from = from.max(to.saturating_sub(self.length));
         let mut times: Vec<Millis> = self.quotes.iter().map(|quote| quote.at).collect();
         times.dedup();

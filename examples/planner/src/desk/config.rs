@@ -1,12 +1,11 @@
 //! What is configured: models, exchanges, strategies, and the traders made of them.
-use fugato::sqlite::rusqlite::{self, OptionalExtension as _};
+use fugato::sqlite::rusqlite::{self, Row};
 use serde::{Deserialize, Serialize};
 
 use super::{Desk, DeskError, Moment, refused};
 
 /// What can be configured beside traders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Who decides for a trader.
     Model,
@@ -41,23 +40,10 @@ pub struct Config {
     pub enabled: bool,
 }
 
-/// A trader.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trader {
-    /// Its name.
-    pub name: String,
-    /// Who decides for it.
-    pub model: String,
-    /// Where it trades.
-    pub exchange: String,
-    /// How; empty for no particular way.
-    pub strategy: String,
-}
-
-/// A trader that somebody wants.
+/// A trader, or one that somebody wants.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NewTrader {
+pub struct Trader {
     /// What it is called.
     pub name: String,
     /// The name of a model that is configured.
@@ -77,7 +63,8 @@ impl Desk {
 
     /// All traders, by name.
     pub async fn traders(&self) -> Result<Vec<Trader>, DeskError> {
-        self.with(traders).await
+        let query = "SELECT name, model, exchange, strategy FROM traders ORDER BY name";
+        self.with(|moment| moment.rows(query, [], trader)).await
     }
 
     /// Configures something, or changes it.
@@ -85,27 +72,21 @@ impl Desk {
         if config.name.trim().is_empty() {
             return refused(format!("a {} needs a name", kind.as_str()));
         }
-        self.with(move |moment| {
-            let insert = "INSERT OR REPLACE INTO configs VALUES (?1, ?2, ?3, ?4)";
-            let row = (kind.as_str(), config.name, config.note, config.enabled);
-            moment.transaction.execute(insert, row)?;
-            Ok(())
-        })
-        .await
+        let insert = "INSERT OR REPLACE INTO configs VALUES (?1, ?2, ?3, ?4)";
+        let row = (kind.as_str(), config.name, config.note, config.enabled);
+        self.with(|moment| moment.write(insert, row).map(drop))
+            .await
     }
 
     /// Removes what is configured; says whether it was there.
     pub async fn unconfigure(&self, kind: Kind, name: &str) -> Result<bool, DeskError> {
-        let name = name.to_owned();
-        self.with(move |moment| {
-            let delete = "DELETE FROM configs WHERE kind = ?1 AND name = ?2";
-            Ok(moment.transaction.execute(delete, (kind.as_str(), name))? > 0)
-        })
-        .await
+        let delete = "DELETE FROM configs WHERE kind = ?1 AND name = ?2";
+        let row = (kind.as_str(), name.to_owned());
+        self.with(|moment| Ok(moment.write(delete, row)? > 0)).await
     }
 
     /// Makes a trader, once for each key: what is needed must be there and be enabled now.
-    pub async fn create_trader(&self, key: &str, new: NewTrader) -> Result<Trader, DeskError> {
+    pub async fn create_trader(&self, key: &str, new: Trader) -> Result<Trader, DeskError> {
         let key = key.to_owned();
         self.with(move |moment| moment.create_trader(&key, new))
             .await
@@ -113,39 +94,35 @@ impl Desk {
 
     /// Removes a trader; says whether it was there.
     pub async fn remove_trader(&self, name: &str) -> Result<bool, DeskError> {
-        let name = name.to_owned();
-        self.with(move |moment| {
-            let delete = "DELETE FROM traders WHERE name = ?1";
-            Ok(moment.transaction.execute(delete, [name])? > 0)
-        })
-        .await
+        let (delete, name) = ("DELETE FROM traders WHERE name = ?1", name.to_owned());
+        self.with(|moment| Ok(moment.write(delete, [name])? > 0))
+            .await
     }
 }
 
 impl Moment<'_> {
     fn configs(&self, kind: Kind) -> Result<Vec<Config>, DeskError> {
         let query = "SELECT name, note, enabled FROM configs WHERE kind = ?1 ORDER BY name";
-        let mut prepared = self.transaction.prepare_cached(query)?;
-        let rows = prepared.query_map([kind.as_str()], |row| {
+        self.rows(query, [kind.as_str()], |row| {
             Ok(Config {
                 name: row.get(0)?,
                 note: row.get(1)?,
                 enabled: row.get(2)?,
             })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        })
     }
 
-    fn create_trader(&self, key: &str, new: NewTrader) -> Result<Trader, DeskError> {
-        let made = "SELECT name, model, exchange, strategy FROM traders WHERE made_by = ?1";
-        let made = self.transaction.query_row(made, [key], trader).optional()?;
-        if let Some(made) = made {
+    fn create_trader(&self, key: &str, new: Trader) -> Result<Trader, DeskError> {
+        let query = "SELECT name, model, exchange, strategy FROM traders";
+        let made = format!("{query} WHERE made_by = ?1");
+        if let Some(made) = self.rows(&made, [key], trader)?.pop() {
             return Ok(made);
         }
         if new.name.trim().is_empty() {
             return refused("a trader needs a name");
         }
-        if traders(self)?.iter().any(|there| there.name == new.name) {
+        let named = format!("{query} WHERE name = ?1");
+        if !self.rows(&named, [&new.name], trader)?.is_empty() {
             return refused(format!("there is a trader {:?} already", new.name));
         }
         self.must_be_usable(Kind::Model, &new.model)?;
@@ -153,50 +130,35 @@ impl Moment<'_> {
         if !new.strategy.is_empty() {
             self.must_be_usable(Kind::Strategy, &new.strategy)?;
         }
-        let NewTrader {
+        let Trader {
             name,
             model,
             exchange,
             strategy,
-        } = new;
-        let row = (&name, &model, &exchange, &strategy, key, self.now);
+        } = &new;
         let insert = "INSERT INTO traders VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        self.transaction.execute(insert, row)?;
-        Ok(Trader {
-            name,
-            model,
-            exchange,
-            strategy,
-        })
+        self.write(insert, (name, model, exchange, strategy, key, self.now))?;
+        Ok(new)
     }
 
     fn must_be_usable(&self, kind: Kind, name: &str) -> Result<(), DeskError> {
-        let there = self.configs(kind)?;
-        let usable: Vec<_> = there.iter().filter(|config| config.enabled).collect();
-        if usable.iter().any(|config| config.name == name) {
+        let there = self.configs(kind)?.into_iter();
+        let usable = there.filter(|config| config.enabled);
+        let names: Vec<String> = usable.map(|config| config.name).collect();
+        if names.iter().any(|there| there == name) {
             return Ok(());
         }
-        let names: Vec<_> = usable.iter().map(|config| config.name.as_str()).collect();
-        let allowed = if names.is_empty() {
-            "none".to_owned()
-        } else {
-            names.join(", ")
-        };
-        let kind = kind.as_str();
+        let (kind, mut allowed) = (kind.as_str(), names.join(", "));
+        if allowed.is_empty() {
+            allowed.push_str("none");
+        }
         refused(format!(
             "there is no {kind} {name:?} that is enabled; there is: {allowed}"
         ))
     }
 }
 
-fn traders(moment: &Moment<'_>) -> Result<Vec<Trader>, DeskError> {
-    let query = "SELECT name, model, exchange, strategy FROM traders ORDER BY name";
-    let mut prepared = moment.transaction.prepare_cached(query)?;
-    let rows = prepared.query_map([], trader)?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
-fn trader(row: &rusqlite::Row<'_>) -> rusqlite::Result<Trader> {
+fn trader(row: &Row<'_>) -> rusqlite::Result<Trader> {
     Ok(Trader {
         name: row.get(0)?,
         model: row.get(1)?,

@@ -1,21 +1,27 @@
 //! Orders: those that match at once, and those that wait for the book.
-use fugato::sqlite::rusqlite::{self, OptionalExtension as _};
+use fugato::{
+    sqlite::rusqlite::{self, Row},
+    words::Amount,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Desk, DeskError, Moment, Side, account::side, refused};
-use crate::amount::Amount;
+use super::{Desk, DeskError, Moment, Side, account::amount, refused};
 
 /// An order that somebody wants.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct NewOrder {
-    /// What is traded, such as `BTC-USDT`.
+    /// What is traded, such as "BTC-USDT".
     pub symbol: String,
-    /// Whether it buys or sells.
+    /// "buy" or "sell".
     pub side: Side,
-    /// How much.
+    /// How much, as a decimal number in quotes, such as "0.25".
+    #[schemars(with = "String")]
     pub quantity: Amount,
-    /// The worst price that is taken; none to take what is there, and no more.
+    /// The worst price that is taken, in quotes; left out to take what is there, and no more.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
     pub price: Option<Amount>,
 }
 
@@ -41,7 +47,7 @@ pub struct Order {
 }
 
 /// Where an order stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OrderStatus {
     /// It waits for somebody who takes the rest.
@@ -82,14 +88,6 @@ impl Desk {
     }
 }
 
-/// Matches what waits with the book of a moment.
-pub(super) fn settle(moment: &Moment<'_>) -> Result<(), DeskError> {
-    for order in open_orders(moment)? {
-        moment.fill(&order)?;
-    }
-    Ok(())
-}
-
 /// What is traded for what.
 fn assets(symbol: &str) -> Result<(&str, &str), DeskError> {
     let parts = symbol.split_once('-');
@@ -100,71 +98,55 @@ fn assets(symbol: &str) -> Result<(&str, &str), DeskError> {
     )
 }
 
-const COLUMNS: &str = "SELECT id, symbol, side, price, quantity, filled, cost, status FROM orders";
-
 impl Moment<'_> {
+    /// Matches what waits with the book of a moment.
+    pub(super) fn settle(&self) -> Result<(), DeskError> {
+        let mut open = open_orders(self)?.into_iter();
+        open.try_for_each(|order| self.fill(&order).map(drop))
+    }
+
+    fn order(&self, id: i64) -> Result<Order, DeskError> {
+        let query = format!("{ORDERS} WHERE id = ?1");
+        let found = self.rows(&query, [id], order)?.pop();
+        found.map_or_else(|| refused(format!("there is no order {id}")), Ok)
+    }
+
     fn place(&self, key: &str, new: &NewOrder) -> Result<Order, DeskError> {
-        let query = format!("{COLUMNS} WHERE made_by = ?1");
-        if let Some(known) = self
-            .transaction
-            .query_row(&query, [key], order)
-            .optional()?
-        {
+        let query = format!("{ORDERS} WHERE made_by = ?1");
+        if let Some(known) = self.rows(&query, [key], order)?.pop() {
             return Ok(known);
         }
         let (base, quote) = assets(&new.symbol)?;
-        if !self
-            .book
-            .prices()
-            .iter()
-            .any(|price| price.symbol == new.symbol)
-        {
-            let known = self.book.prices();
-            let known: Vec<_> = known.iter().map(|price| price.symbol.as_str()).collect();
-            return refused(format!(
-                "nobody trades {}; there is: {}",
-                new.symbol,
-                known.join(", ")
-            ));
+        let known: Vec<_> = self.book.prices().into_iter().map(|it| it.symbol).collect();
+        if !known.contains(&new.symbol) {
+            let (wanted, known) = (&new.symbol, known.join(", "));
+            return refused(format!("nobody trades {wanted}; there is: {known}"));
         }
         if new.quantity == Amount::ZERO || new.price == Some(Amount::ZERO) {
             return refused("an order needs a quantity and a price above zero");
         }
-        let needed = match (new.side, new.price) {
-            (Side::Sell, _) => new.quantity,
-            (Side::Buy, Some(price)) => new.quantity.times(price),
-            (Side::Buy, None) => self.cost_now(&new.symbol, new.quantity),
+        let (asset, needed) = match (new.side, new.price) {
+            (Side::Sell, _) => (base, new.quantity),
+            (Side::Buy, Some(price)) => (quote, new.quantity.times(price)),
+            (Side::Buy, None) => (quote, self.cost_now(&new.symbol, new.quantity)),
         };
-        let asset = if new.side == Side::Sell { base } else { quote };
-        self.add(asset, Amount::ZERO.minus(needed), needed)?;
-        let side = if new.side == Side::Buy { "buy" } else { "sell" };
+        self.add(asset, needed.negative(), needed)?;
+        let (side, quantity) = (new.side.as_str(), new.quantity.millionths());
         let price = new.price.map(Amount::millionths);
         let insert =
             "INSERT INTO orders (made_by, symbol, side, price, quantity, filled, cost, status, at)
                       VALUES (?1, ?2, ?3, ?4, ?5, 0, 0, 'open', ?6)";
-        let row = (
-            key,
-            &new.symbol,
-            side,
-            price,
-            new.quantity.millionths(),
-            self.now,
-        );
-        self.transaction.execute(insert, row)?;
+        self.write(insert, (key, &new.symbol, side, price, quantity, self.now))?;
         let placed = self.fill(&self.order(self.transaction.last_insert_rowid())?)?;
         if new.price.is_some() || placed.status != OrderStatus::Open {
             return Ok(placed);
         }
         // What a market order still holds is given back by what it held, not by a price.
-        let spent = if new.side == Side::Sell {
-            placed.filled
-        } else {
-            placed.cost
+        let spent = match new.side {
+            Side::Sell => placed.filled,
+            Side::Buy => placed.cost,
         };
-        let rest = needed.minus(spent);
-        self.add(asset, rest, Amount::ZERO.minus(rest))?;
-        self.set_status(placed.id, OrderStatus::Cancelled)?;
-        self.order(placed.id)
+        self.give_up(&placed, asset, needed.minus(spent))
     }
 
     /// What so much costs of what is offered now.
@@ -179,31 +161,19 @@ impl Moment<'_> {
 
     /// Matches an order with what is offered at its price or better.
     fn fill(&self, order: &Order) -> Result<Order, DeskError> {
-        let (base, quote) = assets(&order.symbol)?;
         let mut left = order.quantity.minus(order.filled);
         let suits = |price: Amount| match (order.price, order.side) {
             (None, _) => true,
             (Some(limit), Side::Buy) => price <= limit,
             (Some(limit), Side::Sell) => price >= limit,
         };
-        for (price, much) in self.book.offers(&order.symbol, order.side) {
+        let offers = self.book.offers(&order.symbol, order.side);
+        for (price, much) in offers.take_while(|(price, _)| suits(*price)) {
             let taken = much.min(left);
-            if taken == Amount::ZERO || !suits(price) {
+            if taken == Amount::ZERO {
                 break;
             }
-            let cost = taken.times(price);
-            if order.side == Side::Sell {
-                self.add(base, Amount::ZERO, Amount::ZERO.minus(taken))?;
-                self.add(quote, cost, Amount::ZERO)?;
-            } else {
-                // What was held for a worse price is given back, to the last millionth.
-                let held = order.price.map_or(cost, |limit| {
-                    left.times(limit).minus(left.minus(taken).times(limit))
-                });
-                self.add(quote, held.minus(cost), Amount::ZERO.minus(held))?;
-                self.add(base, taken, Amount::ZERO)?;
-            }
-            self.note(order, price, taken)?;
+            self.trade(order, price, taken, left)?;
             left = left.minus(taken);
         }
         if left == Amount::ZERO {
@@ -212,75 +182,79 @@ impl Moment<'_> {
         self.order(order.id)
     }
 
-    fn note(&self, order: &Order, price: Amount, taken: Amount) -> Result<(), DeskError> {
-        let update = "UPDATE orders SET filled = filled + ?2, cost = cost + ?3 WHERE id = ?1";
-        let cost = taken.times(price).millionths();
-        self.transaction
-            .execute(update, (order.id, taken.millionths(), cost))?;
-        let side = if order.side == Side::Buy {
-            "buy"
+    /// Takes so much of what is left of an order.
+    fn trade(
+        &self,
+        order: &Order,
+        price: Amount,
+        taken: Amount,
+        left: Amount,
+    ) -> Result<(), DeskError> {
+        let (base, quote) = assets(&order.symbol)?;
+        let cost = taken.times(price);
+        if order.side == Side::Sell {
+            self.add(base, Amount::ZERO, taken.negative())?;
+            self.add(quote, cost, Amount::ZERO)?;
         } else {
-            "sell"
-        };
+            // What was held for a worse price is given back, to the last millionth.
+            let held = order.price.map_or(cost, |limit| {
+                left.times(limit).minus(left.minus(taken).times(limit))
+            });
+            self.add(quote, held.minus(cost), held.negative())?;
+            self.add(base, taken, Amount::ZERO)?;
+        }
+        let update = "UPDATE orders SET filled = filled + ?2, cost = cost + ?3 WHERE id = ?1";
+        self.write(update, (order.id, taken.millionths(), cost.millionths()))?;
         let insert = "INSERT INTO trades (order_id, symbol, side, price, quantity, at)
                       VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        let row = (
-            order.id,
-            &order.symbol,
-            side,
-            price.millionths(),
-            taken.millionths(),
-            self.now,
-        );
-        self.transaction.execute(insert, row)?;
-        Ok(())
+        let (side, price, taken) = (order.side.as_str(), price.millionths(), taken.millionths());
+        let row = (order.id, &order.symbol, side, price, taken, self.now);
+        self.write(insert, row).map(drop)
     }
 
     fn cancel(&self, id: i64) -> Result<Order, DeskError> {
         let order = self.order(id)?;
-        if order.status == OrderStatus::Open {
-            let (base, quote) = assets(&order.symbol)?;
-            let left = order.quantity.minus(order.filled);
-            let (asset, held) = match (order.side, order.price) {
-                (Side::Buy, Some(price)) => (quote, left.times(price)),
-                (Side::Buy, None) | (Side::Sell, _) => (base, left),
-            };
-            self.add(asset, held, Amount::ZERO.minus(held))?;
-            self.set_status(id, OrderStatus::Cancelled)?;
+        if order.status != OrderStatus::Open {
+            return Ok(order);
         }
-        self.order(id)
+        let (base, quote) = assets(&order.symbol)?;
+        let left = order.quantity.minus(order.filled);
+        let (asset, held) = match (order.side, order.price) {
+            (Side::Buy, Some(price)) => (quote, left.times(price)),
+            (Side::Buy, None) | (Side::Sell, _) => (base, left),
+        };
+        self.give_up(&order, asset, held)
+    }
+
+    /// Gives back what an order holds, and ends it.
+    fn give_up(&self, order: &Order, asset: &str, held: Amount) -> Result<Order, DeskError> {
+        self.add(asset, held, held.negative())?;
+        self.set_status(order.id, OrderStatus::Cancelled)?;
+        self.order(order.id)
     }
 
     fn set_status(&self, id: i64, status: OrderStatus) -> Result<(), DeskError> {
         let update = "UPDATE orders SET status = ?2 WHERE id = ?1";
-        self.transaction.execute(update, (id, status.as_str()))?;
-        Ok(())
-    }
-
-    fn order(&self, id: i64) -> Result<Order, DeskError> {
-        let query = format!("{COLUMNS} WHERE id = ?1");
-        let found = self.transaction.query_row(&query, [id], order).optional()?;
-        found.map_or_else(|| refused(format!("there is no order {id}")), Ok)
+        self.write(update, (id, status.as_str())).map(drop)
     }
 }
+
+const ORDERS: &str = "SELECT id, symbol, side, price, quantity, filled, cost, status FROM orders";
 
 fn open_orders(moment: &Moment<'_>) -> Result<Vec<Order>, DeskError> {
-    let query = format!("{COLUMNS} WHERE status = 'open' ORDER BY id");
-    let mut prepared = moment.transaction.prepare_cached(&query)?;
-    let rows = prepared.query_map([], order)?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let query = format!("{ORDERS} WHERE status = 'open' ORDER BY id");
+    moment.rows(&query, [], order)
 }
 
-fn order(row: &rusqlite::Row<'_>) -> rusqlite::Result<Order> {
-    let amount = |at| row.get::<_, i64>(at).map(Amount::from_millionths);
+fn order(row: &Row<'_>) -> rusqlite::Result<Order> {
     Ok(Order {
         id: row.get(0)?,
         symbol: row.get(1)?,
-        side: side(&row.get::<_, String>(2)?),
+        side: Side::of(&row.get::<_, String>(2)?),
         price: row.get::<_, Option<i64>>(3)?.map(Amount::from_millionths),
-        quantity: amount(4)?,
-        filled: amount(5)?,
-        cost: amount(6)?,
+        quantity: amount(row, 4)?,
+        filled: amount(row, 5)?,
+        cost: amount(row, 6)?,
         status: match row.get::<_, String>(7)?.as_str() {
             "open" => OrderStatus::Open,
             "filled" => OrderStatus::Filled,

@@ -1,10 +1,9 @@
 use std::collections::BTreeMap;
 
-use fugato::sqlite::rusqlite::Transaction;
+use fugato::{sqlite::rusqlite::Transaction, words::Amount};
 use serde::Deserialize;
 
 use super::{DeskError, Kind};
-use crate::amount::Amount;
 
 /// Version 1: the first one.
 const VERSION: i64 = 1;

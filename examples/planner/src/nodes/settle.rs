@@ -12,36 +12,10 @@ use fugato::{
 };
 
 use crate::{
+    answer,
     rules::Rules,
-    session::{Session, SessionUpdate},
+    session::{Course, Session, SessionUpdate},
 };
-
-/// Lets the loop of model and tools take over, and tells it what was done already.
-pub(crate) struct Rescue;
-
-#[async_trait]
-impl Node<Session> for Rescue {
-    async fn run(&self, cx: Context<Session>) -> Result<Outcome<SessionUpdate>, BoxError> {
-        let work = &cx.state().work;
-        let mut told = work.execution.goal.clone();
-        let before = cx.state().done.iter();
-        let before = before.map(|done| format!("- {}: {}", done.name, done.result));
-        let steps = work.steps.iter();
-        let steps = steps.filter(|step| !step.output_summary.is_empty());
-        let steps = steps.map(|step| {
-            format!(
-                "- {} {}: {}",
-                step.id, step.draft.tool_name, step.output_summary
-            )
-        });
-        let done: Vec<String> = before.chain(steps).collect();
-        if !done.is_empty() {
-            told.push_str("\n\nThis was done already, and is not to be done again:\n");
-            told.push_str(&done.join("\n"));
-        }
-        Ok(Outcome::done([SessionUpdate::RescueBegan { told }]))
-    }
-}
 
 /// Says what came of it. There is always something to say.
 pub(crate) struct Settle(pub(crate) Preflight);
@@ -49,98 +23,98 @@ pub(crate) struct Settle(pub(crate) Preflight);
 #[async_trait]
 impl Node<Session> for Settle {
     async fn run(&self, cx: Context<Session>) -> Result<Outcome<SessionUpdate>, BoxError> {
-        let rescued = !cx.state().rescue.run.final_reply.is_empty();
         let mut session = cx.state().clone();
-        let (mut looked, mut notes) = (vec![], vec![]);
+        let (mut updates, mut notes) = (vec![], vec![]);
         // The loop has taken its time, and what exists is read out.
-        if rescued
+        let looks = is_rescued(&session);
+        if looks
             && let Outcome::Done {
-                updates,
+                updates: seen,
                 notes: told,
             } = self.0.run(cx.clone()).await?
         {
-            updates
-                .iter()
-                .cloned()
-                .for_each(|update| session.apply(update));
-            (looked, notes) = (updates, told);
+            seen.iter().cloned().for_each(|seen| session.apply(seen));
+            (updates, notes) = (seen, told);
         }
-        let session = &session;
-        let (text, is_shown) = if !session.reply.is_empty() {
-            (
-                session.reply.clone(),
-                session.message.course != crate::session::Course::Reply,
-            )
-        } else if rescued {
-            let (text, is_shown) = rescue(session);
-            // It was stopped before it could say what it had done.
-            match done(session) {
-                Some(done) if is_shown && session.rescue.run.stop_reason.is_some() => {
-                    show(&cx, &done);
-                    (format!("{text}\n{done}"), true)
-                }
-                _ => (text, is_shown),
-            }
-        } else if session.work.status() == ExecutionStatus::Completed {
-            (session.work.answer.clone(), true)
-        } else {
-            (unfinished(session), false)
-        };
-        if !is_shown {
-            show(&cx, &text);
-        }
-        let live = rescued || !session.work.execution.snapshots.is_empty();
-        let said = SessionUpdate::Replied { text };
-        looked.extend([said, SessionUpdate::Delivered { at: cx.now(), live }]);
-        let updates = looked;
+        let Said { shown, rest } = said(&session);
+        show(&cx, &rest);
+        let live = looks || !session.work.execution.snapshots.is_empty();
+        updates.push(SessionUpdate::Replied {
+            text: joined(&shown, &rest),
+        });
+        updates.push(SessionUpdate::Delivered { at: cx.now(), live });
         Ok(Outcome::Done { updates, notes })
     }
 }
 
-/// What the loop said; but what exists is read out as it was looked up after it ended.
-fn rescue(session: &Session) -> (String, bool) {
-    let step = spoken();
-    let sure = Rules
-        .knows(session, &step)
-        .then(|| Rules.say(session, &step))
-        .flatten();
-    match sure {
-        Some(text) => (text, false),
-        None => (session.rescue.run.final_reply.clone(), true),
+/// What the person is told: what streamed already, and what is still to be shown.
+struct Said {
+    shown: String,
+    rest: String,
+}
+
+fn said(session: &Session) -> Said {
+    let now = |rest: String| Said {
+        shown: String::new(),
+        rest,
+    };
+    let before = |shown: &str, rest: String| Said {
+        shown: shown.to_owned(),
+        rest,
+    };
+    let run = &session.rescue.run;
+    match &session.reply {
+        reply if !reply.is_empty() && session.message.course == Course::Reply => now(reply.clone()),
+        reply if !reply.is_empty() => before(reply, String::new()),
+        _ if is_rescued(session) => match known(session) {
+            Some(text) => now(text),
+            // It was stopped before it could say what it had done.
+            None if run.stop_reason.is_some() => before(&run.final_reply, done(session)),
+            None => before(&run.final_reply, String::new()),
+        },
+        _ if session.work.status() == ExecutionStatus::Completed => {
+            before(&session.work.answer, String::new())
+        }
+        _ => now(joined(&done(session), &unfinished(session))),
     }
 }
 
-fn spoken() -> Step {
-    Step::new("answer", StepDraft::of(StepKind::Respond, ""))
+/// Whether the loop has taken over, and come to an end.
+fn is_rescued(session: &Session) -> bool {
+    !session.rescue.run.final_reply.is_empty()
 }
 
-/// Why there is no answer, in words that help, after what was done nevertheless.
+/// What exists, as it was looked up after the loop ended, where that is what was asked for.
+fn known(session: &Session) -> Option<String> {
+    let step = Step::new("answer", StepDraft::of(StepKind::Respond, ""));
+    let knows = Rules.knows(session, &step);
+    knows.then(|| Rules.say(session, &step)).flatten()
+}
+
+fn joined(first: &str, second: &str) -> String {
+    let lines = [first, second].into_iter().filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Why there is no answer, in words that help.
 fn unfinished(session: &Session) -> String {
-    let lang = Lang::of(&session.message.text);
     let work = &session.work;
-    let why = work
-        .planner_failure
-        .as_ref()
-        .unwrap_or(&work.execution.error);
-    let why = match (lang, work.timed_out) {
-        (Lang::En, true) => {
-            "This took longer than I may wait. Nothing is lost: say \"try again\" and I go on."
-                .into()
-        }
-        (Lang::Zh, true) => "等待的时间太长了。已有的进度都在：说“再试一次”我就继续。".into(),
-        (Lang::En, false) => format!(
-            "I could not finish this: {why}. Nothing is lost: say \"try again\" to have me try once more."
-        ),
-        (Lang::Zh, false) => format!("没能做完：{why}。已有的进度都在：说“再试一次”我就重试。"),
-    };
-    done(session).map_or(why.clone(), |done| format!("{done}\n{why}"))
+    let why = work.planner_failure.as_ref();
+    let why = why.unwrap_or(&work.execution.error);
+    let text = &session.message.text;
+    if work.timed_out {
+        let en =
+            "This took longer than I may wait. Nothing is lost: say \"try again\" and I go on.";
+        let zh = "等待的时间太长了。已有的进度都在：说“再试一次”我就继续。";
+        return Lang::of(text).pick(en, zh).to_owned();
+    }
+    answer::stopped(text).stopped.replace("{why}", why)
 }
 
 /// What was written all the same, if something was.
-fn done(session: &Session) -> Option<String> {
-    let lang = Lang::of(&session.message.text);
+fn done(session: &Session) -> String {
+    let done = Lang::of(&session.message.text).pick("Done: ", "完成：");
     let written = session.written().into_iter();
-    let lines = written.map(|used| format!("{}{}", lang.pick("Done: ", "完成："), used.result));
-    let lines: Vec<_> = lines.collect();
-    (!lines.is_empty()).then(|| lines.join("\n"))
+    let lines = written.map(|used| format!("{done}{}", used.result));
+    lines.collect::<Vec<_>>().join("\n")
 }

@@ -3,13 +3,13 @@ use fugato::{
     BoxError, Context, Node, Outcome,
     agent::{ShortAnswer, plan::WorkUpdate, to_remember},
     cli::Lang,
-    memory::{HistoryUpdate, MemoryUpdate, TaskUpdate},
+    memory::{ExecutionUpdate, HistoryUpdate, MemoryUpdate, TaskUpdate},
     state::Millis,
 };
 
 use crate::{
     command, facts,
-    session::{Course, Session, SessionUpdate},
+    session::{Course, Session, SessionUpdate, kept},
 };
 
 /// Reads a message: slash commands and what a word can answer first, everything else is work.
@@ -51,12 +51,12 @@ fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<Sessi
         } else {
             lang.pick("I will remember that.", "好的，记住了。")
         };
-        let fact = TaskUpdate::Learnt {
-            fact: wish.to_owned(),
-            at,
-        };
-        let kept = SessionUpdate::Kept(MemoryUpdate::Task(fact));
-        return (Course::Reply, vec![kept, reply(told)]);
+        let fact = wish.to_owned();
+        let fact = facts::without_live(TaskUpdate::Learnt { fact, at });
+        return (
+            Course::Reply,
+            vec![kept(MemoryUpdate::Task(fact)), reply(told)],
+        );
     }
     let goal = session.work.execution.goal.clone();
     let request = |goal: String| SessionUpdate::Work(WorkUpdate::Requested { goal });
@@ -71,7 +71,7 @@ fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<Sessi
         }
         Some(ShortAnswer::Cancel) if session.work.execution.waiting.is_some() => {
             let told = lang.pick("It is dropped.", "已取消。");
-            let gone = SessionUpdate::Execution(fugato::memory::ExecutionUpdate::Cleared);
+            let gone = SessionUpdate::Execution(ExecutionUpdate::Cleared);
             (Course::Reply, vec![gone, reply(told)])
         }
         Some(_) => {

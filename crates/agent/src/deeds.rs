@@ -1,0 +1,226 @@
+//! What is done in a request, whoever decides it: a plan, or the loop that takes over from it.
+use std::{fmt, sync::Arc};
+
+use fugato_graph::digest;
+use fugato_state::{State, ToolCall, ToolStatus};
+use fugato_tool::{
+    Access, ConfirmCard, GateChain, GatePolicy, GatedCall, Registry, Verdict, Visibility,
+};
+use serde_json::Value;
+
+use crate::{
+    Embeds, React, ToolUse, Toolbox,
+    plan::{Step, StepKind, StepStatus, Work},
+};
+
+/// A state in which work is planned, and a loop of model and tools takes over where there is no plan.
+pub trait TakesOver: Embeds<Work> + Embeds<React> {
+    /// The name of the request, unique in its thread.
+    fn request(&self) -> String;
+
+    /// What was written by requests before this one whose work did not end well: it is not done
+    /// again without the person being told.
+    fn done(&self) -> &[ToolUse];
+}
+
+/// The writes of a request: a person agrees to each, and what the plan has done is not done again by
+/// the loop that takes over.
+///
+/// *Contract*
+/// - **one name**: plan and loop name an action by its request, its tool, its arguments and how many
+///   that do the same came before it. The loop is given the receipt of what the plan has done.
+/// - **the same in other words is not done**: what the plan has done is refused to a loop that
+///   writes the arguments in another way.
+/// - **nothing is done again unseen**: the card of what was done before, by work that did not end
+///   well, says so.
+pub struct Deeds<S: State> {
+    registry: Registry<S, S::Update>,
+    shown: Arc<Shown<S>>,
+    alike: Arc<Alike>,
+}
+
+type Shown<S> = dyn Fn(&S, &ToolCall) -> String + Send + Sync;
+type Alike = dyn Fn(&mut Value) + Send + Sync;
+
+impl<S: TakesOver> Deeds<S> {
+    /// The writes of these tools.
+    pub fn new(registry: Registry<S, S::Update>) -> Self {
+        Self {
+            registry,
+            shown: Arc::new(|_, call| call.arguments.to_string()),
+            alike: Arc::new(|_| {}),
+        }
+    }
+
+    /// What the card of a call says: its arguments, unless this is said.
+    #[must_use]
+    pub fn shown(
+        mut self,
+        shown: impl Fn(&S, &ToolCall) -> String + Send + Sync + 'static,
+    ) -> Self {
+        self.shown = Arc::new(shown);
+        self
+    }
+
+    /// Writes arguments that mean the same in one way, such as `0.50` and `0.5`.
+    #[must_use]
+    pub fn alike(mut self, alike: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
+        self.alike = Arc::new(alike);
+        self
+    }
+
+    /// The tools, for plan and loop.
+    pub fn toolbox(self) -> Toolbox<S> {
+        let (registry, keys) = (self.registry.clone(), self.clone());
+        Toolbox::new(registry)
+            .gates(GateChain::new().with(self))
+            .keyed_by(move |state, call| keys.key(state, call))
+    }
+
+    /// The name of an action in its thread.
+    fn key(&self, state: &S, call: &ToolCall) -> String {
+        let arguments = digest(self.normal(call).to_string().as_bytes());
+        let n = before(state, call, |one| self.is_same(one, call));
+        format!("{}/{}/{arguments}/{n}", state.request(), call.name)
+    }
+
+    /// The step of the plan that has done what the loop wants now, if it was not wanted before.
+    fn done<'a>(&self, state: &'a S, call: &ToolCall) -> Option<&'a Step> {
+        let work: &Work = state.part();
+        work.planner_failure.as_ref()?;
+        let is_same = |one: &ToolCall| self.is_same(one, call);
+        let steps = completed(work);
+        let mut done = steps.filter(|step| is_same(&step.call()));
+        done.nth(before(state, call, is_same))
+    }
+
+    /// What would be done, and that it was done before.
+    fn card(&self, state: &S, call: &ToolCall) -> String {
+        let shown = (self.shown)(state, call);
+        let same = |done: &&ToolUse| self.is_same(&call_of(done), call);
+        match state.done().iter().rev().find(same) {
+            Some(done) => format!("done already: {}; again? {shown}", done.result),
+            None => shown,
+        }
+    }
+
+    /// Whether two calls do the same.
+    fn is_same(&self, one: &ToolCall, other: &ToolCall) -> bool {
+        let meant = |call: &ToolCall| {
+            let mut arguments = self.normal(call);
+            (self.alike)(&mut arguments);
+            arguments
+        };
+        one.name == other.name && meant(one) == meant(other)
+    }
+
+    fn is_written_as(&self, one: &ToolCall, other: &ToolCall) -> bool {
+        one.name == other.name && self.normal(one) == self.normal(other)
+    }
+
+    /// The arguments of a call as the registry reads them.
+    fn normal(&self, call: &ToolCall) -> Value {
+        match self.registry.admit(call, &Visibility::new()) {
+            Ok(admitted) => admitted.call().arguments.clone(),
+            Err(_) => call.arguments.clone(),
+        }
+    }
+}
+
+impl<S: TakesOver> GatePolicy<S> for Deeds<S> {
+    fn judge(&self, call: &GatedCall<'_>, state: &S) -> Verdict {
+        if call.spec.access != Access::Write {
+            return Verdict::Allow;
+        }
+        match self.done(state, call.call) {
+            // It has the name of what was done, and is given its receipt.
+            Some(step) if self.is_written_as(&step.call(), call.call) => Verdict::Allow,
+            Some(step) => Verdict::Block(format!("this was done already: {}", step.output_summary)),
+            None => Verdict::NeedConfirm(ConfirmCard {
+                title: call.spec.name.clone(),
+                summary: self.card(state, call.call),
+                call: call.call.clone(),
+            }),
+        }
+    }
+}
+
+/// The steps that have called a tool well.
+fn completed(work: &Work) -> impl Iterator<Item = &Step> {
+    let steps = work.steps.iter();
+    steps.filter(|it| it.draft.kind == StepKind::Tool && it.status == StepStatus::Completed)
+}
+
+fn call_of(used: &ToolUse) -> ToolCall {
+    ToolCall::new("", &used.name, used.arguments.clone())
+}
+
+/// How many such calls came before this one, by whoever decides now.
+fn before<S: TakesOver>(state: &S, call: &ToolCall, is_such: impl Fn(&ToolCall) -> bool) -> usize {
+    let (work, react): (&Work, &React) = (state.part(), state.part());
+    if work.planner_failure.is_none() {
+        let steps = work.steps.iter().take_while(|step| step.id != call.id);
+        return steps.filter(|step| is_such(&step.call())).count();
+    }
+    react.run.uses.iter().map(call_of).filter(is_such).count()
+}
+
+/// What a request has written so far, first the plan and then the loop that took over: what a tool
+/// did that does more than read.
+pub fn written<S: TakesOver>(state: &S, is_read: impl Fn(&str) -> bool) -> Vec<ToolUse> {
+    let (work, react): (&Work, &React) = (state.part(), state.part());
+    let steps = completed(work).map(|step| {
+        let call = step.call();
+        ToolUse::new(call.name, call.arguments, &step.output_summary)
+    });
+    let mut written: Vec<ToolUse> = steps.collect();
+    for used in &react.run.uses {
+        // The loop is given the receipt of what the plan has done.
+        let is_new = written.iter().all(|one| one.result != used.result);
+        if used.status == ToolStatus::Ok && is_new {
+            written.push(used.clone());
+        }
+    }
+    written.retain(|used| !is_read(&used.name));
+    written
+}
+
+/// What the loop that takes over is told: what is asked for, and what was done already.
+pub fn handover<S: TakesOver>(state: &S) -> String {
+    let work: &Work = state.part();
+    let before = state.done().iter();
+    let before = before.map(|done| format!("- {}: {}", done.name, done.result));
+    let steps = work
+        .steps
+        .iter()
+        .filter(|step| !step.output_summary.is_empty());
+    let steps = steps.map(|step| {
+        let (name, output) = (&step.draft.tool_name, &step.output_summary);
+        format!("- {} {name}: {output}", step.id)
+    });
+    let done: Vec<String> = before.chain(steps).collect();
+    let mut told = work.execution.goal.clone();
+    if !done.is_empty() {
+        told.push_str("\n\nThis was done already, and is not to be done again:\n");
+        told.push_str(&done.join("\n"));
+    }
+    told
+}
+
+impl<S: State> Clone for Deeds<S> {
+    fn clone(&self) -> Self {
+        Self {
+            registry: self.registry.clone(),
+            shown: Arc::clone(&self.shown),
+            alike: Arc::clone(&self.alike),
+        }
+    }
+}
+
+impl<S: State> fmt::Debug for Deeds<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deeds")
+            .field("registry", &self.registry)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,97 @@
+//! What belongs to a person and not to one session: recalled when a run begins, stored when it ends.
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use fugato_graph::{BoxError, Context, EffectClass, Node, Outcome};
+use fugato_memory::{PersonCopy, PersonLayers, PersonUpdate};
+use fugato_stream::EventKind;
+use serde_json::json;
+
+use crate::Embeds;
+
+/// The name under which it is told to the readers of a thread that nothing was recalled or stored.
+pub const PERSON_UNKNOWN: &str = "user_store";
+
+type Whose<S> = dyn Fn(&S) -> String + Send + Sync;
+
+/// A node that takes a copy of what is stored of a person. Where it cannot be read, the last copy
+/// counts.
+pub struct RecallPerson<S>(People<S>);
+
+/// A node that stores what has changed of a person. What cannot be stored stays, and is stored next
+/// time.
+pub struct SavePerson<S>(People<S>);
+
+struct People<S> {
+    layers: PersonLayers,
+    whose: Arc<Whose<S>>,
+}
+
+impl<S> RecallPerson<S> {
+    /// Recalls from here the person whom the state names.
+    pub fn new(layers: PersonLayers, whose: impl Fn(&S) -> String + Send + Sync + 'static) -> Self {
+        let whose = Arc::new(whose);
+        Self(People { layers, whose })
+    }
+}
+
+impl<S> SavePerson<S> {
+    /// Stores here what has changed of the person whom the state names.
+    pub fn new(layers: PersonLayers, whose: impl Fn(&S) -> String + Send + Sync + 'static) -> Self {
+        let whose = Arc::new(whose);
+        Self(People { layers, whose })
+    }
+}
+
+#[async_trait]
+impl<S: Embeds<PersonCopy>> Node<S> for RecallPerson<S> {
+    async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
+        let person = (self.0.whose)(cx.state());
+        Ok(match self.0.layers.recall(&person).await {
+            Ok((task, preferences)) => {
+                let recalled = PersonUpdate::Recalled { task, preferences };
+                Outcome::done([S::embed(recalled)])
+            }
+            Err(error) => Outcome::done([]).note(failed("nothing was recalled", &error)),
+        })
+    }
+}
+
+#[async_trait]
+impl<S: Embeds<PersonCopy>> Node<S> for SavePerson<S> {
+    async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
+        let person = (self.0.whose)(cx.state());
+        let updates = cx.state().part().unsaved.clone();
+        if updates.is_empty() {
+            return Ok(Outcome::done([]));
+        }
+        let (layers, input, many) = (self.0.layers.clone(), updates.clone(), updates.len());
+        let store = async move |_| layers.apply(&person, &updates).await;
+        let stored = cx.effect("save_user", EffectClass::Idempotent, &input, store);
+        Ok(match stored.await {
+            Ok(()) => Outcome::done([S::embed(PersonUpdate::Stored(many))]),
+            Err(error) => Outcome::done([]).note(failed("nothing was stored", &error)),
+        })
+    }
+}
+
+fn failed(what: &str, error: &dyn std::error::Error) -> EventKind {
+    let why = error.to_string();
+    EventKind::Custom {
+        name: PERSON_UNKNOWN.into(),
+        data: json!({ "what": what, "why": why }),
+    }
+}
+
+impl<S> fmt::Debug for RecallPerson<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let layers = &self.0.layers;
+        f.debug_tuple("RecallPerson").field(layers).finish()
+    }
+}
+
+impl<S> fmt::Debug for SavePerson<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SavePerson").field(&self.0.layers).finish()
+    }
+}

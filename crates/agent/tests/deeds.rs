@@ -1,0 +1,198 @@
+//! A loop that takes over does nothing again that the plan has done, and a person agrees to each write.
+use std::sync::Arc;
+
+use fugato_agent::{
+    Deeds, Embeds, React, ReactLoop, ReactUpdate, TakesOver, ToolUse, Toolbox, handover,
+    plan::{PlanThenReplan, PlannedWork, Work, WorkUpdate},
+    written,
+};
+use fugato_graph::{Answers, BoxError, Context, END, Ended, Graph, Runner};
+use fugato_state::{State, ThreadId, ToolCall};
+use fugato_store::MemoryLog;
+use fugato_testkit::{Reply, Scripted};
+use fugato_tool::{EffectClass, Registry, ToolSpec};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+type Tested = Result<(), BoxError>;
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Desk {
+    work: Work,
+    loops: React,
+    done: Vec<ToolUse>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum Change {
+    Work(WorkUpdate),
+    Loop(ReactUpdate),
+    Done(ToolUse),
+}
+
+impl State for Desk {
+    type Update = Change;
+
+    fn apply(&mut self, change: Change) {
+        match change {
+            Change::Work(update) => self.work.apply(update),
+            Change::Loop(update) => self.loops.apply(update),
+            Change::Done(used) => self.done.push(used),
+        }
+    }
+}
+
+impl Embeds<Work> for Desk {
+    fn part(&self) -> &Work {
+        &self.work
+    }
+
+    fn embed(update: WorkUpdate) -> Change {
+        Change::Work(update)
+    }
+}
+
+impl Embeds<React> for Desk {
+    fn part(&self) -> &React {
+        &self.loops
+    }
+
+    fn embed(update: ReactUpdate) -> Change {
+        Change::Loop(update)
+    }
+}
+
+impl TakesOver for Desk {
+    fn request(&self) -> String {
+        "1".into()
+    }
+
+    fn done(&self) -> &[ToolUse] {
+        &self.done
+    }
+}
+
+#[derive(Deserialize, schemars::JsonSchema)]
+struct Much {
+    much: String,
+}
+
+/// A tool that says under which key it buys.
+fn toolbox() -> Result<Toolbox<Desk>, BoxError> {
+    let buy = ToolSpec::write("buy", "Buys.").effect(EffectClass::Keyed);
+    let registry = Registry::<Desk, Change>::builder()
+        .function(buy, |cx, Much { much }| {
+            let key = cx.key().unwrap_or_default();
+            let n = key.rsplit('/').next().unwrap_or_default();
+            Ok(format!("bought {much} ({n})"))
+        })
+        .build()?;
+    let whole = |arguments: &mut Value| {
+        if let Some(much) = arguments.get_mut("much") {
+            let text = much.as_str().unwrap_or_default();
+            *much = text.trim_start_matches('0').into();
+        }
+    };
+    Ok(Deeds::new(registry).alike(whole).toolbox())
+}
+
+fn runner(model: &Scripted) -> Result<Runner<Desk>, BoxError> {
+    let toolbox = toolbox()?;
+    let work = PlannedWork::new(model.clone(), PlanThenReplan::default(), toolbox.clone());
+    let graph = Graph::<Desk>::starting_at("planner");
+    let graph = work.on_planner_failure("over").add_to(graph, END);
+    let graph = graph
+        .node("over", async |cx: Context<Desk>| {
+            Change::Loop(ReactUpdate::user(handover(cx.state())))
+        })
+        .edge("over", "init_state");
+    let graph = ReactLoop::new(model.clone(), toolbox).add_to(graph, END);
+    Ok(Runner::new(graph.build()?, Arc::new(MemoryLog::default())))
+}
+
+fn bought(much: &str) -> Value {
+    json!({ "type": "tool", "tool_name": "buy", "tool_args": { "much": much } })
+}
+
+fn calls(id: &str, much: &str) -> Reply {
+    Reply::tool_calls([ToolCall::new(id, "buy", json!({ "much": much }))])
+}
+
+fn goal() -> Change {
+    let goal = "Buy.".into();
+    Change::Work(WorkUpdate::Requested { goal })
+}
+
+/// Agrees to everything: what the cards said, and what came of it.
+async fn agreed(
+    runner: &Runner<Desk>,
+    input: Vec<Change>,
+) -> Result<(Vec<String>, Ended<Desk>), BoxError> {
+    let (thread, mut cards) = (ThreadId::new("t")?, vec![]);
+    let mut ended = runner.start(&thread, input).await?;
+    while let Some(asked) = ended.interrupts().first().cloned() {
+        let summary = asked.question.prompt.get("summary").and_then(Value::as_str);
+        cards.push(summary.unwrap_or_default().to_owned());
+        let digest = asked.question.digest.unwrap_or_default();
+        let answers = Answers::none().approving(asked.id, true, digest)?;
+        ended = runner.resume(&thread, answers).await?;
+    }
+    Ok((cards, ended))
+}
+
+#[tokio::test]
+async fn pln_w9_the_loop_inherits_the_receipts_of_the_plan() -> Tested {
+    let plan = json!({ "steps": [bought("5"), bought("5"), { "type": "respond" }] });
+    let garbage = || ["no JSON"; 3].map(Reply::text);
+    let replies = [
+        Reply::text(plan.to_string()),
+        Reply::text(r#"{"action":"continue"}"#),
+    ];
+    let replies = replies.into_iter().chain(garbage());
+    // Both once more, one of them written in another way, and then another one.
+    let again = [
+        calls("a", "5"),
+        calls("b", "05"),
+        calls("c", "5"),
+        Reply::text("Done."),
+    ];
+    let model = Scripted::new(replies.chain(again));
+    let (cards, ended) = agreed(&runner(&model)?, vec![goal()]).await?;
+    let card = r#"{"much":"5"}"#;
+    assert_eq!(cards, [card, card, card]);
+    let state = ended.state();
+    let results: Vec<_> = state
+        .loops
+        .run
+        .uses
+        .iter()
+        .map(|used| used.result.as_str())
+        .collect();
+    let refused = "this was done already: bought 5 (1)";
+    assert_eq!(results, ["bought 5 (0)", refused, "bought 5 (2)"]);
+    let told = model
+        .requests()
+        .into_iter()
+        .flat_map(|request| request.messages);
+    let told: Vec<_> = told.map(|message| message.content).collect();
+    let handed = "Buy.\n\nThis was done already, and is not to be done again:\n- s1 buy: bought 5 (0)\n- s2 buy: bought 5 (1)";
+    assert!(told.iter().any(|told| told == handed), "{told:?}");
+    let all = written(state, |_| false);
+    let all: Vec<_> = all.iter().map(|used| used.result.as_str()).collect();
+    assert_eq!(all, ["bought 5 (0)", "bought 5 (1)", "bought 5 (2)"]);
+    assert_eq!(written(state, |tool| tool == "buy"), []);
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_t6_what_was_done_before_is_said_on_the_card() -> Tested {
+    let plan = json!({ "steps": [bought("5"), { "type": "respond" }] });
+    let finish = Reply::text(r#"{"action":"finish"}"#);
+    let model = Scripted::new([Reply::text(plan.to_string()), finish, Reply::text("Done.")]);
+    let before = ToolUse::new("buy", json!({ "much": "005" }), "bought 5");
+    let input = vec![Change::Done(before), goal()];
+    let (cards, ended) = agreed(&runner(&model)?, input).await?;
+    assert_eq!(cards, [r#"done already: bought 5; again? {"much":"5"}"#]);
+    assert_eq!(ended.state().work.answer, "Done.");
+    Ok(())
+}
