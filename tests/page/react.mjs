@@ -32,5 +32,20 @@ export async function react({ url, browser, pictures, folder, step }) {
   assert.equal(readFileSync(list, 'utf8'), 'tea');
   await reload(view, 'user', 'note', 'status', 'tool', 'asked', 'text');
   step('react: it is remembered elsewhere, a file waits for a yes, and a reload shows it all');
+
+  // More than one answer of the server lists.
+  const older = Array.from({ length: 201 }, (_, at) => `0-${String(at).padStart(3, '0')}`);
+  for (const name of older) {
+    const body = JSON.stringify({ text: '1 + 1' });
+    const begun = await fetch(`${url}threads/${name}/runs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    assert.equal(begun.status, 202, await begun.text());
+  }
+  await page.reload();
+  await view.blocks('text', 'list.md is written').waitFor();
+  await page.locator('#thread-list [aria-current="true"]').waitFor();
+  const listed = await page.locator('#thread-list > li').evaluateAll((them) => them.map((it) => it.dataset.name));
+  assert.equal(listed.length, 200);
+  assert.equal(listed.at(-1), older[3]);
+  step('react: of many conversations the newest are listed');
   await view.leave();
 }

@@ -1,6 +1,6 @@
 //! How a run is told from outside to stop.
 use std::sync::{
-    Mutex, OnceLock, PoisonError,
+    Mutex, MutexGuard, OnceLock, PoisonError,
     atomic::{AtomicBool, AtomicI64, Ordering},
 };
 
@@ -14,16 +14,27 @@ use crate::policy::millis;
 #[derive(Debug, Default)]
 pub(crate) struct Control {
     stopping: AtomicBool,
-    stop: Mutex<Option<Stop>>,
+    stop: Mutex<Wish>,
     told: Notify,
+    /// Whether the lease is about to be given back.
+    ending: AtomicBool,
     /// When the lease ends, in milliseconds of the store's clock.
     until: AtomicI64,
     /// Until when the lease must last because an action is under way.
     floor: AtomicI64,
-    /// Held while more time is asked for: who asks for less must not come after who asks for more.
+    /// Held while more time is asked for: who asks for less must not come after who asks for more,
+    /// and nobody after the lease was given back.
     pub(crate) asking: tokio::sync::Mutex<()>,
     /// The store's clock at some moment of this machine's.
     clock: OnceLock<(Millis, Instant)>,
+}
+
+/// The wish to stop.
+#[derive(Debug, Default)]
+struct Wish {
+    stop: Option<Stop>,
+    /// Whether the run is at rest: nobody asks what is wished any more.
+    late: bool,
 }
 
 /// Why a run stops.
@@ -38,16 +49,32 @@ pub(crate) enum Stop {
 }
 
 impl Control {
-    /// Stops the run. The first reason counts, but a cancellation outranks the end of a process.
-    pub(crate) fn stop(&self, stop: Stop) {
-        let mut known = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.is_none() || *known == Some(Stop::Drain) {
-            *known = Some(stop);
+    /// Stops the run, unless it is at rest already. The first reason counts, but a cancellation
+    /// outranks the end of a process.
+    pub(crate) fn stop(&self, stop: Stop) -> bool {
+        let mut known = self.wish();
+        if known.late {
+            return false;
+        }
+        if matches!(known.stop, None | Some(Stop::Drain)) {
+            known.stop = Some(stop);
         }
         drop(known);
         self.stopping.store(true, Ordering::Release);
         self.told.notify_waiters();
         self.told.notify_one();
+        true
+    }
+
+    /// The run is at rest: why it was to stop, after which nobody can wish it any more.
+    pub(crate) fn rest(&self) -> Option<Stop> {
+        let mut known = self.wish();
+        known.late = true;
+        known.stop.clone()
+    }
+
+    fn wish(&self) -> MutexGuard<'_, Wish> {
+        self.stop.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn signals(&self, signals: Vec<Signal>) {
@@ -63,8 +90,7 @@ impl Control {
     }
 
     pub(crate) fn reason(&self) -> Option<Stop> {
-        let known = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
-        known.clone()
+        self.wish().stop.clone()
     }
 
     /// Whether what the run does is to be thrown away, rather than ended in peace.
@@ -107,8 +133,17 @@ impl Control {
         self.clock.get_or_init(|| (now, Instant::now()));
     }
 
+    /// From here on no more time is asked for: the lease is about to be given back.
+    pub(crate) fn needs_no_more(&self) {
+        self.ending.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::Acquire)
+    }
+
     /// How long the lease must last from now, in milliseconds, for what is under way to end in it.
-    pub(crate) fn rest(&self) -> Millis {
+    pub(crate) fn time_left(&self) -> Millis {
         let Some((now, since)) = self.clock.get() else {
             return 0;
         };

@@ -91,7 +91,10 @@ async fn renew(
 ) {
     // The lease outlasts what is under way: renewing must not shorten it.
     let _asking = control.asking.lock().await;
-    let ttl = ttl.max(control.rest());
+    if control.is_ending() {
+        return;
+    }
+    let ttl = ttl.max(control.time_left());
     let renewal = LeaseRequest::Renew {
         thread: thread.clone(),
         fence,

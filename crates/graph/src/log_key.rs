@@ -7,6 +7,8 @@ pub(crate) const A_CLAIMED_THREAD_DID_NOT_COME_TO_REST: &str =
 pub(crate) const A_LEASE_COULD_NOT_BE_GIVEN_BACK: &str = "a lease could not be given back";
 /// The store could not be asked for more time.
 pub(crate) const A_LEASE_COULD_NOT_BE_RENEWED: &str = "a lease could not be renewed";
+/// A cancellation came too late for a run that broke off, and could not be stored for the next one.
+pub(crate) const A_CANCELLATION_WAS_NOT_PASSED_ON: &str = "a cancellation was not passed on";
 /// Another process took a thread over; nothing more is written to it here.
 pub(crate) const A_LEASE_WAS_LOST: &str = "a lease was lost";
 /// A thread is opened from an older snapshot or from its beginning.

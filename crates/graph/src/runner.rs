@@ -8,7 +8,7 @@ use std::{
 
 use fugato_state::{Millis, RunId, Seq, State, ThreadId};
 use fugato_store::{
-    Fence, Lease, LeaseRequest, Leased, Snapshots, ThreadAdmin, ThreadLog, ThreadStore,
+    Fence, Lease, LeaseRequest, Leased, Snapshots, StoreError, ThreadAdmin, ThreadLog, ThreadStore,
 };
 use fugato_stream::{EventKind, Hub};
 use futures::FutureExt;
@@ -209,8 +209,11 @@ impl<S: State> Runner<S> {
         let control = lock(&self.shop.live)
             .get(thread)
             .and_then(|live| live.control.upgrade());
-        if let Some(control) = control {
-            control.stop(Stop::Cancel { by, why });
+        let stop = || Stop::Cancel {
+            by: by.clone(),
+            why: why.clone(),
+        };
+        if control.is_some_and(|control| control.stop(stop())) {
             return Ok(());
         }
         let request = Request::Cancel {
@@ -221,14 +224,7 @@ impl<S: State> Runner<S> {
             Ok(_) => Ok(()),
             Err(error) => match error.kind {
                 RunErrorKind::Cancelled { .. } => Ok(()),
-                RunErrorKind::Busy { .. } => {
-                    let signal = LeaseRequest::Signal {
-                        thread: thread.clone(),
-                        signal: fugato_store::Signal::Cancel { by, why },
-                    };
-                    self.shop.log.lease(signal).await?;
-                    Ok(())
-                }
+                RunErrorKind::Busy { .. } => Ok(self.shop.signal(thread, by, why).await?),
                 _ => Err(error),
             },
         }
@@ -409,7 +405,7 @@ impl<S: State> Shop<S> {
                 self.release(thread, lease.fence).await;
                 Ok(ended)
             }
-            Ok(Admitted::Run(driver)) => Self::drive(thread, *driver).await,
+            Ok(Admitted::Run(driver)) => self.drive(thread, *driver).await,
             Err(error) => Err(refuse(error, thread, &hub)),
         };
         drop(held);
@@ -435,18 +431,33 @@ impl<S: State> Shop<S> {
         }
     }
 
-    async fn drive(thread: &ThreadId, mut driver: Driver<S>) -> Result<Ended<S>, RunError> {
+    async fn drive(&self, thread: &ThreadId, mut driver: Driver<S>) -> Result<Ended<S>, RunError> {
         let steps = |driver: &Driver<S>| driver.root.machine.steps();
-        match AssertUnwindSafe(driver.drive()).catch_unwind().await {
-            Ok(Ok(())) => Ok(ended(&driver)),
-            Ok(Err(error)) if driver.rested => Err(error.on(Some(thread), steps(&driver))),
-            Ok(Err(error)) => Err(broken_off(error, thread, &driver)),
-            // Nodes and wiring are called calmly: it was `apply` or a serialiser.
-            Err(panic) => {
-                let error = RunError::new(RunErrorKind::Unfinished).because(panic_text(&*panic));
-                Err(broken_off(error, thread, &driver))
+        let error = match AssertUnwindSafe(driver.drive()).catch_unwind().await {
+            Ok(Ok(())) => return Ok(ended(&driver)),
+            Ok(Err(error)) if driver.rested => {
+                return Err(error.on(Some(thread), steps(&driver)));
             }
+            Ok(Err(error)) => error,
+            // Nodes and wiring are called calmly: it was `apply` or a serialiser.
+            Err(panic) => RunError::new(RunErrorKind::Unfinished).because(panic_text(&*panic)),
+        };
+        // Whoever goes on with it is told what this run no longer hears.
+        if let Some(Stop::Cancel { by, why }) = driver.engine.shared.control.rest()
+            && let Err(error) = self.signal(thread, by, why).await
+        {
+            tracing::warn!(%thread, %error, "{}", crate::log_key::A_CANCELLATION_WAS_NOT_PASSED_ON);
         }
+        Err(broken_off(error, thread, &driver))
+    }
+
+    /// Tells whoever runs the thread, or will, to cancel it.
+    async fn signal(&self, thread: &ThreadId, by: String, why: String) -> Result<(), StoreError> {
+        let signal = LeaseRequest::Signal {
+            thread: thread.clone(),
+            signal: fugato_store::Signal::Cancel { by, why },
+        };
+        self.log.lease(signal).await.map(drop)
     }
 
     async fn prepare(

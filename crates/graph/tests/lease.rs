@@ -1,14 +1,26 @@
-//! The lease of a run outlives what the run has under way, however late a renewal arrives.
-use std::{sync::Arc, time::Duration};
+//! The lease of a run outlives what the run has under way, however late a renewal arrives; and who
+//! gives it back is still told to stop.
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
-use fugato_graph::{BoxError, Context, END, Effect, Graph, Runner, RunnerOptions};
+use fugato_graph::{
+    BoxError, Context, END, Effect, Graph, NodePolicy, RunErrorKind, Runner, RunnerOptions,
+    Standing,
+};
 use fugato_state::{Millis, Seq, State, ThreadId};
 use fugato_store::{
-    Appended, Commit, Head, LeaseRequest, Leased, MemoryLog, Record, StoreError, StoreErrorKind,
-    ThreadLog,
+    Appended, Commit, Head, LeaseRequest, Leased, MemoryLog, Record, Status, StoreError,
+    StoreErrorKind, ThreadLog,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::sync::Semaphore;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Left(Millis);
@@ -96,4 +108,185 @@ async fn k10_a_late_renewal_does_not_shorten_the_lease_of_an_action() {
     let thread = ThreadId::new("t").expect("the name keeps the rules");
     let ended = runner.start(&thread, None).await.expect("it ends well");
     assert!(ended.state().0 >= 59_000, "{} ms are left", ended.state().0);
+}
+
+/// A log that takes its time to say that a run is at rest, while others ask for the same thread.
+#[derive(Clone)]
+struct Slow {
+    log: Arc<MemoryLog>,
+    /// Has a permit once the run is at rest in the log, and nobody was told.
+    stored: Arc<Semaphore>,
+    renewals: Arc<AtomicUsize>,
+    /// How many appends are refused after that time, as of one whose lease is lost.
+    refused: Arc<AtomicUsize>,
+}
+
+impl Slow {
+    fn new() -> Self {
+        Self {
+            log: Arc::default(),
+            stored: Arc::new(Semaphore::new(0)),
+            renewals: Arc::default(),
+            refused: Arc::default(),
+        }
+    }
+}
+
+/// Whether a run stops after this: it is at rest, or left to others.
+fn is_last(commit: &Commit) -> bool {
+    let is_left = |record: &Record| String::from_utf8_lossy(&record.0).contains("handed_over");
+    commit.status != Status::Runnable || commit.records.iter().any(is_left)
+}
+
+#[async_trait]
+impl ThreadLog for Slow {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+        if !is_last(commit) {
+            return self.log.append(thread, commit).await;
+        }
+        let one_less = |left: usize| left.checked_sub(1);
+        let refused = self
+            .refused
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+        let appended = match refused {
+            Ok(_) => Err(StoreError::new(StoreErrorKind::LeaseLost, "append")),
+            Err(_) => self.log.append(thread, commit).await,
+        };
+        self.stored.add_permits(1);
+        tokio::time::sleep(LATE).await;
+        appended
+    }
+
+    async fn read(
+        &self,
+        thread: &ThreadId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<(Seq, Record)>, StoreError> {
+        self.log.read(thread, from, limit).await
+    }
+
+    async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
+        self.log.head(thread).await
+    }
+
+    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+        if matches!(request, LeaseRequest::Renew { .. }) {
+            self.renewals.fetch_add(1, Ordering::Relaxed);
+        }
+        self.log.lease(request).await
+    }
+}
+
+/// Stores a step, and then stops at a question, or before a wait of an hour.
+fn resting(asks: bool) -> Graph<Left> {
+    let graph = Graph::<Left>::starting_at("begin")
+        .node("begin", async |_: Context<Left>| 1)
+        .node("more", async |_: Context<Left>| 1)
+        .edge("begin", "more")
+        .edge("more", "rest");
+    let graph = if asks {
+        graph.pause(
+            "rest",
+            |_| json!("go on?"),
+            |_, yes: bool| Millis::from(yes),
+        )
+    } else {
+        let hour = Duration::from_secs(3600);
+        let fail = async |_: Context<Left>| Err::<Millis, _>(BoxError::from("it is busy"));
+        let again = NodePolicy::default().attempts(2).backoff(hour, hour);
+        graph.node("rest", fail).policy("rest", again)
+    };
+    let graph = graph.edge("rest", END).build();
+    graph.expect("the wiring is sound")
+}
+
+#[tokio::test(start_paused = true)]
+async fn k14_who_cancels_while_a_run_comes_to_rest_is_heard() {
+    let short = || RunnerOptions::default().lease(Duration::from_millis(30));
+    let options = || short().longest_sleep(Duration::ZERO);
+    for (asks, elsewhere) in [(true, false), (true, true), (false, false)] {
+        let log = Slow::new();
+        let runner = Runner::on_log(resting(asks), Arc::new(log.clone())).options(options());
+        let other = Runner::on_log(resting(asks), Arc::new(log.clone())).options(options());
+        let thread = ThreadId::new("t").expect("the name keeps the rules");
+        let run = runner.start(&thread, None).into_future();
+        let cancel = async {
+            log.stored.acquire().await.expect("it is open").forget();
+            let by = if elsewhere { &other } else { &runner };
+            by.cancel(&thread, "Ada", "no time").await
+        };
+        let (ended, cancelled) = futures::join!(run, cancel);
+        cancelled.expect("it is heard");
+        // It was at rest before somebody else cancelled it.
+        assert_eq!(ended.is_ok(), elsewhere);
+        let standing = other.standing(&thread).await.expect("it can be read");
+        assert_eq!(standing, Standing::Idle, "{asks} {elsewhere}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn k14_who_cancels_while_a_run_is_left_to_others_is_heard() {
+    let log = Slow::new();
+    let options = RunnerOptions::default().lease(Duration::from_millis(30));
+    let graph = Graph::<Left>::starting_at("wait")
+        .node("wait", async |_: Context<Left>| {
+            tokio::time::sleep(LATE).await;
+            1
+        })
+        .node("more", async |_: Context<Left>| 1)
+        .edge("wait", "more")
+        .edge("more", END)
+        .build();
+    let graph = graph.expect("the wiring is sound");
+    let runner = Runner::on_log(graph, Arc::new(log.clone())).options(options);
+    let thread = ThreadId::new("t").expect("the name keeps the rules");
+    let run = runner.start(&thread, None).into_future();
+    let leave = async {
+        tokio::time::sleep(LATE / 2).await;
+        runner.hand_over(Duration::from_secs(60)).await
+    };
+    let cancel = async {
+        log.stored.acquire().await.expect("it is open").forget();
+        runner.cancel(&thread, "Ada", "no time").await
+    };
+    let (ended, _, cancelled) = futures::join!(run, leave, cancel);
+    cancelled.expect("it is heard");
+    let kind = ended.map_err(|error| error.kind);
+    assert!(
+        matches!(kind, Err(RunErrorKind::Cancelled { .. })),
+        "{kind:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn k14_who_cancels_a_run_that_loses_its_lease_is_heard_by_the_next() {
+    let log = Slow::new();
+    let runner = Runner::on_log(resting(true), Arc::new(log.clone()));
+    let thread = ThreadId::new("t").expect("the name keeps the rules");
+    log.refused.store(1, Ordering::Relaxed);
+    let run = runner.start(&thread, None).into_future();
+    let cancel = async {
+        log.stored.acquire().await.expect("it is open").forget();
+        runner.cancel(&thread, "Ada", "no time").await
+    };
+    let (ended, cancelled) = futures::join!(run, cancel);
+    cancelled.expect("it is heard");
+    assert!(ended.is_err(), "{ended:?}");
+    let again = runner.recover(&thread).await.map_err(|error| error.kind);
+    assert!(
+        matches!(again, Err(RunErrorKind::Cancelled { .. })),
+        "{again:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn k10_nobody_renews_a_lease_that_is_given_back() {
+    let log = Slow::new();
+    let options = RunnerOptions::default().lease(Duration::from_millis(30));
+    let runner = Runner::on_log(resting(true), Arc::new(log.clone())).options(options);
+    let thread = ThreadId::new("t").expect("the name keeps the rules");
+    let ended = runner.start(&thread, None).await.expect("it ends well");
+    assert_eq!(ended.interrupts().len(), 1);
+    assert_eq!(log.renewals.load(Ordering::Relaxed), 0);
 }

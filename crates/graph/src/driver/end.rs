@@ -95,6 +95,10 @@ impl<S: State> Driver<S> {
                 self.settle_actions().await?;
                 self.root.record(Fact::HandedOver {}, &mut self.engine);
                 self.flush(Status::Runnable).await?;
+                if let Some(Stop::Cancel { by, why }) = self.engine.shared.control.rest() {
+                    self.cancel(by, why).await?;
+                    return self.rest().await;
+                }
                 self.rested = true;
                 Err(RunError::new(RunErrorKind::HandedOver))
             }
@@ -174,10 +178,14 @@ impl<S: State> Driver<S> {
             self.root.record(Fact::Spent { amounts }, &mut self.engine);
         }
         let todo = self.root.machine.todo();
+        let control = self.engine.shared.control.clone();
+        let asking = control.asking.lock().await;
+        control.needs_no_more();
         self.flush(self.status()).await?;
+        drop(asking);
         // The last append may have brought the wish to stop.
-        if let (Todo::Park, Some(Stop::Cancel { by, why })) =
-            (todo, self.engine.shared.control.reason())
+        if let (Todo::Park | Todo::Sleep(_), Some(Stop::Cancel { by, why })) =
+            (todo, control.rest())
         {
             self.cancel(by, why).await?;
             self.flush(Status::Idle).await?;
