@@ -5,7 +5,10 @@ use async_trait::async_trait;
 use fugato::{
     Answers, Ended, Graph, Interrupt, Message, RunError, Runner, ThreadId,
     agent::Phrases,
-    axum::{Agent, Caller, Heard, Item, Said, Spoken, Unsaid, Unusable, say, timeline, title},
+    axum::{
+        Access, Agent, Caller, Heard, Item, Said, Spoken, Unsaid, Unusable, belongs, say, timeline,
+        title,
+    },
     memory::{PersonLayers, Speaker},
     state::InvalidThreadId,
     store::ThreadStore,
@@ -142,6 +145,11 @@ impl Planner {
     }
 }
 
+/// Whose session it is: everybody's where nobody says who it is.
+fn user(caller: &Caller) -> String {
+    caller.account().unwrap_or_else(|| "home".to_owned())
+}
+
 fn said(user: &str, text: &str) -> Said {
     Said::new(Caller::default().user(user), text)
 }
@@ -186,13 +194,15 @@ impl Agent for Planner {
         &self.runner
     }
 
+    async fn allows(&self, caller: &Caller, thread: &ThreadId, _: Access) -> Result<(), Unusable> {
+        belongs(&self.runner, thread, |session| session.user == user(caller)).await
+    }
+
     async fn input(&self, words: Said) -> Result<Vec<SessionUpdate>, Unusable> {
         if words.text.trim().is_empty() {
             return Err(Unusable::new("say something: the message has no text"));
         }
-        // Whose words they are; everybody's where nobody says who it is.
-        let user = words.caller.account().unwrap_or_else(|| "home".to_owned());
-        let text = words.text;
+        let (user, text) = (user(&words.caller), words.text);
         Ok(vec![SessionUpdate::Said { user, text }])
     }
 

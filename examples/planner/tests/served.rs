@@ -4,10 +4,13 @@ mod common;
 use axum::{
     Router,
     body::{Body, to_bytes},
-    http::{Request, StatusCode},
+    http::{Request, StatusCode, request::Parts},
 };
 use common::{Tested, World};
-use fugato::{BoxError, axum::AgentRoutes};
+use fugato::{
+    BoxError,
+    axum::{AgentRoutes, Caller, Denied},
+};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -67,6 +70,34 @@ async fn pln_18_a_plan_is_told_as_it_is_carried_out() -> Tested {
         .unwrap_or_default()
         .to_owned();
     assert!(output.starts_with("Done: order #1 is filled"), "{output}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_session_is_nobody_elses() -> Tested {
+    let by_user = |request: &Parts| {
+        let user = request.headers.get("user").and_then(|it| it.to_str().ok());
+        Ok::<_, Denied>(Caller::default().user(user.unwrap_or_default()))
+    };
+    let routes = AgentRoutes::new(World::new()?.planner()?).authenticate(by_user);
+    let app = routes.router();
+    let ask = async |user: &str, method: &str, path: &str| -> Result<_, BoxError> {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", "application/json")
+            .header("user", user)
+            .body(Body::from(
+                r#"{"thread":"t","text":"remember that I hold BTC"}"#,
+            ))?;
+        Ok(app.clone().oneshot(request).await?.status())
+    };
+    assert_eq!(ask("ann", "POST", "/sse/planner").await?, StatusCode::OK);
+    for (user, expected) in [("bob", StatusCode::FORBIDDEN), ("ann", StatusCode::OK)] {
+        for (method, path) in [("GET", "/threads/t"), ("POST", "/sse/planner")] {
+            assert_eq!(ask(user, method, path).await?, expected, "{user} {path}");
+        }
+    }
     Ok(())
 }
 
