@@ -1,15 +1,14 @@
+mod lease;
+
 use std::{
     collections::HashMap,
     fmt,
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    time::Duration,
 };
 
 use fugato_state::{Millis, RunId, Seq, State, ThreadId};
-use fugato_store::{
-    Fence, Lease, LeaseRequest, Leased, Snapshots, StoreError, ThreadAdmin, ThreadLog, ThreadStore,
-};
+use fugato_store::{Lease, Snapshots, ThreadAdmin, ThreadLog, ThreadStore};
 use fugato_stream::{EventKind, Hub};
 use futures::FutureExt;
 use tokio::sync::Notify;
@@ -195,70 +194,6 @@ impl<S: State> Runner<S> {
     /// amendment finishes a task, the thread goes on from there.
     pub fn amend(&self, thread: &ThreadId, amendment: Amendment<S::Update>) -> Run<S> {
         self.spawn(thread, Request::Amend(amendment))
-    }
-
-    /// Cancels the run of a thread. If it runs here or elsewhere, its owner is told, and cancels it
-    /// at once or with its next append or renewal; otherwise it is cancelled before this returns.
-    pub async fn cancel(
-        &self,
-        thread: &ThreadId,
-        by: impl Into<String>,
-        why: impl Into<String>,
-    ) -> Result<(), RunError> {
-        let (by, why) = (by.into(), why.into());
-        let control = lock(&self.shop.live)
-            .get(thread)
-            .and_then(|live| live.control.upgrade());
-        let stop = || Stop::Cancel {
-            by: by.clone(),
-            why: why.clone(),
-        };
-        if control.is_some_and(|control| control.stop(stop())) {
-            return Ok(());
-        }
-        let request = Request::Cancel {
-            by: by.clone(),
-            why: why.clone(),
-        };
-        match self.spawn(thread, request).await {
-            Ok(_) => Ok(()),
-            Err(error) => match error.kind {
-                RunErrorKind::Cancelled { .. } => Ok(()),
-                RunErrorKind::Busy { .. } => Ok(self.shop.signal(thread, by, why).await?),
-                _ => Err(error),
-            },
-        }
-    }
-
-    /// Asks every run of this process to stop after its step, and to leave its thread to others.
-    pub(crate) fn drain(&self) {
-        for live in lock(&self.shop.live).values() {
-            if let Some(control) = live.control.upgrade() {
-                control.stop(Stop::Drain);
-            }
-        }
-    }
-
-    /// Asks every run of this process to stop after its step and to leave its thread to others, and
-    /// waits until they have, at most this long. Returns how many have not. Whoever ends a process
-    /// starts no more runs before, and calls this last.
-    pub async fn hand_over(&self, grace: Duration) -> usize {
-        let all = async {
-            loop {
-                let rested = self.shop.rested.notified();
-                tokio::pin!(rested);
-                rested.as_mut().enable();
-                if lock(&self.shop.live).is_empty() {
-                    return;
-                }
-                self.drain();
-                rested.await;
-            }
-        };
-        match tokio::time::timeout(grace, all).await {
-            Ok(()) => 0,
-            Err(_) => lock(&self.shop.live).len(),
-        }
     }
 
     /// Whether a run of this process has the thread.
@@ -451,15 +386,6 @@ impl<S: State> Shop<S> {
         Err(broken_off(error, thread, &driver))
     }
 
-    /// Tells whoever runs the thread, or will, to cancel it.
-    async fn signal(&self, thread: &ThreadId, by: String, why: String) -> Result<(), StoreError> {
-        let signal = LeaseRequest::Signal {
-            thread: thread.clone(),
-            signal: fugato_store::Signal::Cancel { by, why },
-        };
-        self.log.lease(signal).await.map(drop)
-    }
-
     async fn prepare(
         &self,
         thread: &ThreadId,
@@ -507,50 +433,6 @@ impl<S: State> Shop<S> {
             });
         }
         Ok(admitted)
-    }
-
-    /// A lease, as soon as nobody else has it: whoever repeats a request waits for its end.
-    async fn attach(&self, thread: &ThreadId) -> Result<Lease, RunError> {
-        let mut wait = Duration::from_millis(10);
-        loop {
-            match self.acquire(thread).await {
-                Err(error) if matches!(error.kind, RunErrorKind::Busy { .. }) => {
-                    tokio::time::sleep(wait).await;
-                    wait = (wait * 2).min(Duration::from_secs(1));
-                }
-                other => return other,
-            }
-        }
-    }
-
-    pub(crate) async fn acquire(&self, thread: &ThreadId) -> Result<Lease, RunError> {
-        let (owner, ttl) = (self.options.owner.clone(), self.options.ttl());
-        let request = LeaseRequest::Acquire {
-            thread: thread.clone(),
-            owner,
-            ttl,
-        };
-        match self.log.lease(request).await? {
-            Leased::Granted(leases) => leases
-                .into_iter()
-                .next()
-                .ok_or(RunErrorKind::NothingToDo)
-                .map_err(RunError::new),
-            _ => Err(RunError::new(RunErrorKind::Unsupported(
-                "a store that grants leases",
-            ))),
-        }
-    }
-
-    pub(crate) async fn release(&self, thread: &ThreadId, fence: Fence) {
-        let release = LeaseRequest::Release {
-            thread: thread.clone(),
-            fence,
-        };
-        if let Err(error) = self.log.lease(release).await {
-            // The lease runs out by itself.
-            tracing::debug!(%thread, %error, "{}", crate::log_key::A_LEASE_COULD_NOT_BE_GIVEN_BACK);
-        }
     }
 
     fn forget(&self, thread: &ThreadId, hub: &Arc<Hub>) {

@@ -10,7 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use fugato_graph::{
-    BoxError, Context, END, Effect, Graph, NodePolicy, RunErrorKind, Runner, RunnerOptions,
+    BoxError, Context, END, Effect, Ended, Graph, NodePolicy, RunErrorKind, Runner, RunnerOptions,
     Standing,
 };
 use fugato_state::{Millis, Seq, State, ThreadId};
@@ -289,4 +289,80 @@ async fn k10_nobody_renews_a_lease_that_is_given_back() {
     let ended = runner.start(&thread, None).await.expect("it ends well");
     assert_eq!(ended.interrupts().len(), 1);
     assert_eq!(log.renewals.load(Ordering::Relaxed), 0);
+}
+
+/// A log in which a signal arrives when the run that it is for has ended.
+struct Overtaken {
+    log: MemoryLog,
+    gate: Arc<Semaphore>,
+}
+
+#[async_trait]
+impl ThreadLog for Overtaken {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+        self.log.append(thread, commit).await
+    }
+
+    async fn read(
+        &self,
+        thread: &ThreadId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<(Seq, Record)>, StoreError> {
+        self.log.read(thread, from, limit).await
+    }
+
+    async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
+        self.log.head(thread).await
+    }
+
+    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+        if let LeaseRequest::Signal { thread, .. } = &request {
+            self.gate.add_permits(1);
+            while self.log.head(thread).await?.map(|head| head.status) != Some(Status::Idle) {
+                tokio::task::yield_now().await;
+            }
+        }
+        self.log.lease(request).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn k14_who_cancels_too_late_does_not_stop_the_next_run() {
+    let gate = Arc::new(Semaphore::new(0));
+    let (log, held) = (MemoryLog::default(), Arc::clone(&gate));
+    let log = Arc::new(Overtaken { log, gate });
+    let graph = move || {
+        let held = Arc::clone(&held);
+        let wait = move |_: Context<Left>| {
+            let held = Arc::clone(&held);
+            async move {
+                held.acquire().await?.forget();
+                Ok::<Millis, BoxError>(1)
+            }
+        };
+        let graph = Graph::<Left>::starting_at("begin")
+            .node("begin", async |_: Context<Left>| 1)
+            .node("wait", wait)
+            .edge("begin", "wait")
+            .edge("wait", END);
+        graph.build().expect("the wiring is sound")
+    };
+    let runner = Runner::on_log(graph(), log.clone());
+    let other = Runner::on_log(graph(), log.clone());
+    let thread = ThreadId::new("t").expect("the name keeps the rules");
+    let run = runner.start(&thread, None).into_future();
+    let cancel = async {
+        while log.head(&thread).await.expect("it can be read").is_none() {
+            tokio::task::yield_now().await;
+        }
+        other.cancel(&thread, "Ada", "no time").await
+    };
+    let (ended, cancelled) = futures::join!(run, cancel);
+    assert!(matches!(ended, Ok(Ended::Finished { .. })), "{ended:?}");
+    let kind = cancelled.map_err(|error| error.kind);
+    assert!(matches!(kind, Err(RunErrorKind::NothingToDo)), "{kind:?}");
+    log.gate.add_permits(1);
+    let ended = runner.start(&thread, None).await;
+    assert!(matches!(ended, Ok(Ended::Finished { .. })), "{ended:?}");
 }

@@ -1,0 +1,162 @@
+//! Who may run a thread, and how a run is told to stop.
+use std::time::Duration;
+
+use fugato_state::{State, ThreadId};
+use fugato_store::{Fence, Lease, LeaseRequest, Leased, Status, StoreError};
+
+use super::{Runner, Shop, lock};
+use crate::{RunError, RunErrorKind, control::Stop, request::Request};
+
+impl<S: State> Runner<S> {
+    /// Cancels the run of a thread. If it runs here or elsewhere, its owner is told, and cancels it
+    /// at once or with its next append or renewal; otherwise it is cancelled before this returns.
+    pub async fn cancel(
+        &self,
+        thread: &ThreadId,
+        by: impl Into<String>,
+        why: impl Into<String>,
+    ) -> Result<(), RunError> {
+        let (by, why) = (by.into(), why.into());
+        let control = lock(&self.shop.live)
+            .get(thread)
+            .and_then(|live| live.control.upgrade());
+        let stop = || Stop::Cancel {
+            by: by.clone(),
+            why: why.clone(),
+        };
+        if control.is_some_and(|control| control.stop(stop())) {
+            return Ok(());
+        }
+        let request = Request::Cancel {
+            by: by.clone(),
+            why: why.clone(),
+        };
+        match self.spawn(thread, request).await {
+            Ok(_) => Ok(()),
+            Err(error) => match error.kind {
+                RunErrorKind::Cancelled { .. } => Ok(()),
+                RunErrorKind::Busy { .. } => {
+                    self.shop.signal(thread, by, why).await?;
+                    self.shop.unsignal(thread).await
+                }
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// Asks every run of this process to stop after its step, and to leave its thread to others.
+    pub(crate) fn drain(&self) {
+        for live in lock(&self.shop.live).values() {
+            if let Some(control) = live.control.upgrade() {
+                control.stop(Stop::Drain);
+            }
+        }
+    }
+
+    /// Asks every run of this process to stop after its step and to leave its thread to others, and
+    /// waits until they have, at most this long. Returns how many have not. Whoever ends a process
+    /// starts no more runs before, and calls this last.
+    pub async fn hand_over(&self, grace: Duration) -> usize {
+        let all = async {
+            loop {
+                let rested = self.shop.rested.notified();
+                tokio::pin!(rested);
+                rested.as_mut().enable();
+                if lock(&self.shop.live).is_empty() {
+                    return;
+                }
+                self.drain();
+                rested.await;
+            }
+        };
+        match tokio::time::timeout(grace, all).await {
+            Ok(()) => 0,
+            Err(_) => lock(&self.shop.live).len(),
+        }
+    }
+}
+
+impl<S: State> Shop<S> {
+    /// A lease, as soon as nobody else has it: whoever repeats a request waits for its end.
+    pub(super) async fn attach(&self, thread: &ThreadId) -> Result<Lease, RunError> {
+        let mut wait = Duration::from_millis(10);
+        loop {
+            match self.acquire(thread).await {
+                Err(error) if matches!(error.kind, RunErrorKind::Busy { .. }) => {
+                    tokio::time::sleep(wait).await;
+                    wait = (wait * 2).min(Duration::from_secs(1));
+                }
+                other => return other,
+            }
+        }
+    }
+
+    pub(crate) async fn acquire(&self, thread: &ThreadId) -> Result<Lease, RunError> {
+        let (owner, ttl) = (self.options.owner.clone(), self.options.ttl());
+        let request = LeaseRequest::Acquire {
+            thread: thread.clone(),
+            owner,
+            ttl,
+        };
+        match self.log.lease(request).await? {
+            Leased::Granted(leases) => leases
+                .into_iter()
+                .next()
+                .ok_or(RunErrorKind::NothingToDo)
+                .map_err(RunError::new),
+            _ => Err(RunError::new(RunErrorKind::Unsupported(
+                "a store that grants leases",
+            ))),
+        }
+    }
+
+    pub(crate) async fn release(&self, thread: &ThreadId, fence: Fence) {
+        let release = LeaseRequest::Release {
+            thread: thread.clone(),
+            fence,
+        };
+        if let Err(error) = self.log.lease(release).await {
+            // The lease runs out by itself.
+            tracing::debug!(%thread, %error, "{}", crate::log_key::A_LEASE_COULD_NOT_BE_GIVEN_BACK);
+        }
+    }
+
+    /// Tells whoever runs the thread, or will, to cancel it.
+    pub(super) async fn signal(
+        &self,
+        thread: &ThreadId,
+        by: String,
+        why: String,
+    ) -> Result<(), StoreError> {
+        let signal = LeaseRequest::Signal {
+            thread: thread.clone(),
+            signal: fugato_store::Signal::Cancel { by, why },
+        };
+        self.log.lease(signal).await.map(drop)
+    }
+
+    /// Takes a signal back whose run has ended before it could hear it: it would stop the next one.
+    async fn unsignal(&self, thread: &ThreadId) -> Result<(), RunError> {
+        let head = self.log.head(thread).await?;
+        if head.is_none_or(|head| head.status != Status::Idle) {
+            return Ok(());
+        }
+        // Where it is held, a run has begun that has stored nothing yet, and hears it.
+        let Ok(lease) = self.acquire(thread).await else {
+            return Ok(());
+        };
+        let renewal = LeaseRequest::Renew {
+            thread: thread.clone(),
+            fence: lease.fence,
+            ttl: self.options.ttl(),
+        };
+        let taken = self.log.lease(renewal).await;
+        self.release(thread, lease.fence).await;
+        match taken? {
+            Leased::Renewed { signals, .. } if !signals.is_empty() => {
+                Err(RunError::new(RunErrorKind::NothingToDo))
+            }
+            _ => Ok(()),
+        }
+    }
+}
