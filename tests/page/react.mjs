@@ -13,8 +13,9 @@ export async function react({ url, browser, pictures, folder, step }) {
   await view.rest();
   assert.deepEqual(await view.told('tool'), [['tool', 'completed']]);
   await view.say('remember that I drink tea');
-  await view.blocks('note', 'I drink tea').waitFor();
+  await view.blocks('note', 'I drink tea').filter({ hasText: 'Noted' }).waitFor();
   await view.rest();
+  await reload(view, 'user', 'note', 'status', 'tool', 'text');
   step('react: a tool is shown, and what is to be remembered');
 
   await page.getByRole('button', { name: 'New', exact: true }).click();

@@ -7,9 +7,9 @@ use std::{fmt, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
 use fugato_llm::{ChatModel, ChatModelExt as _, ChatRequest, Profile, Timeout};
-use fugato_memory::{Compaction, CompactionPolicy, CompactionUpdate, SummaryRequest};
+use fugato_memory::{Compaction, CompactionPolicy, CompactionUpdate, SummaryError, SummaryRequest};
 use fugato_prompt::{EstimatedTokens, TokenCount};
-use fugato_state::{Message, State};
+use fugato_state::{Message, Millis, State};
 use fugato_stream::EventKind;
 
 pub use layers::{CompactLayers, Layered};
@@ -18,7 +18,7 @@ pub use statistics::{CompactionStatistics, compactions};
 use crate::log_key;
 
 /// Messages of which the older ones may be summarised.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Compacting<'a> {
     /// What they are a part of; each part has a summary and a watermark of its own.
     pub part: &'a str,
@@ -27,7 +27,7 @@ pub struct Compacting<'a> {
     /// What was summarised before.
     pub done: &'a Compaction,
     /// When, and how much.
-    pub policy: &'a CompactionPolicy,
+    pub policy: CompactionPolicy,
     /// What a person reads when it begins.
     pub beginning: &'a str,
     /// What a person reads when it is over.
@@ -44,17 +44,18 @@ pub trait Compacts: State {
     fn compacted(part: &str, update: CompactionUpdate) -> Self::Update;
 }
 
-/// What asks a model for summaries. It is a node by itself for a state that [`Compacts`], and can
-/// be asked by other nodes.
+/// What asks a model for summaries, or makes them by rule. It is a node by itself for a state that
+/// [`Compacts`], and can be asked by other nodes.
 ///
 /// # Contract
 /// - **nothing is lost**: messages stay where they are; a summary is merged with the one before.
 /// - **a failure changes nothing**: neither an error of the model nor an unusable summary does more
-///   than leave everything as it is, and say so.
+///   than leave everything as it is, and say so, unless a rule makes one instead.
 /// - **one change**: the summary and the watermark are one update.
 #[derive(Clone)]
 pub struct Compact {
-    model: Arc<dyn ChatModel>,
+    model: Option<Arc<dyn ChatModel>>,
+    least: Option<f32>,
     count: Arc<dyn TokenCount>,
     profile: Profile,
 }
@@ -71,11 +72,14 @@ pub struct Compacted {
 
 /// How often a summary is asked for until it will do.
 const TRIES: usize = 2;
+/// What a rule makes of messages of which none matters.
+const NOTHING: &str = "…";
 
 impl fmt::Debug for Compact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Compact")
-            .field("model", &self.model.name())
+            .field("model", &self.model.as_ref().map(ChatModel::name))
+            .field("least", &self.least)
             .field("profile", &self.profile)
             .finish_non_exhaustive()
     }
@@ -84,6 +88,23 @@ impl fmt::Debug for Compact {
 impl Compact {
     /// Asks this model, for at most 4,000 tokens within two minutes each time.
     pub fn new(model: Arc<dyn ChatModel>) -> Self {
+        Self::with(Some(Arc::new(Timeout::new(model))), None)
+    }
+
+    /// Asks nobody: a summary consists of a line of each message that matters at least so much, by
+    /// [`importance`](fugato_memory::importance).
+    pub fn by_rule(least: f32) -> Self {
+        Self::with(None, Some(least))
+    }
+
+    /// Makes a summary by rule where the model makes none, as [`by_rule`](Self::by_rule) does.
+    #[must_use]
+    pub fn or_by_rule(mut self, least: f32) -> Self {
+        self.least = Some(least);
+        self
+    }
+
+    fn with(model: Option<Arc<dyn ChatModel>>, least: Option<f32>) -> Self {
         let profile = Profile {
             max_tokens: Some(4_000),
             temperature: Some(0.2),
@@ -91,7 +112,8 @@ impl Compact {
             ..Profile::default()
         };
         Self {
-            model: Arc::new(Timeout::new(model)),
+            model,
+            least,
             count: Arc::new(EstimatedTokens),
             profile,
         }
@@ -118,38 +140,37 @@ impl Compact {
         tell(cx, "context_compact_start", part.beginning);
         let before = self.count.messages(&request.messages) + self.count.text(&request.known);
         let mut statistics = CompactionStatistics::new(part.part, &request, before);
-        let update = match self.summary(&request, cx.now()).await {
-            Ok((update, summary)) => {
-                statistics.tokens_after = self.count.text(&summary);
-                Some(update)
-            }
-            Err(error) => {
-                tracing::warn!(
-                    task = cx.task(),
-                    part = part.part,
-                    error,
-                    "{}",
-                    log_key::NOTHING_WAS_COMPACTED
-                );
-                statistics.tokens_after = before;
-                statistics.failure = Some(error.to_string());
-                None
-            }
-        };
+        let mut made = None;
+        if let Some(model) = &self.model {
+            let summary = self.summary(&**model, &request, cx.now()).await;
+            made = kept(summary, &mut statistics);
+        }
+        if let (None, Some(least)) = (&made, self.least) {
+            statistics.by_rule = true;
+            made = kept(extracted(&request, least, cx.now()), &mut statistics);
+        }
+        if let Some((_, summary)) = &made {
+            statistics.tokens_after = self.count.text(summary);
+        } else {
+            let (task, part, error) = (cx.task(), part.part, &statistics.failure);
+            tracing::warn!(task, part, error, "{}", log_key::NOTHING_WAS_COMPACTED);
+        }
         tell(cx, "context_compact_done", part.over);
+        let update = made.map(|(update, _)| update);
         Some(Compacted { update, statistics })
     }
 
     async fn summary(
         &self,
+        model: &dyn ChatModel,
         due: &SummaryRequest,
-        now: fugato_state::Millis,
-    ) -> Result<(CompactionUpdate, String), BoxError> {
+        now: Millis,
+    ) -> Result<Made, BoxError> {
         let mut messages = due.prompt();
         let mut tried = 1;
         loop {
             let request = ChatRequest::new(messages.clone()).metadata("stage", "compact");
-            let answer = self.model.complete(self.profile.apply(request)).await?;
+            let answer = model.complete(self.profile.apply(request)).await?;
             let summary = answer.message.content;
             match due.check(&summary, now) {
                 Ok(update) => return Ok((update, summary)),
@@ -164,6 +185,26 @@ impl Compact {
     }
 }
 
+/// A change, and the summary that it keeps.
+type Made = (CompactionUpdate, String);
+
+fn extracted(due: &SummaryRequest, least: f32, now: Millis) -> Result<Made, SummaryError> {
+    let mut summary = due.extract(least);
+    if summary.is_empty() {
+        NOTHING.clone_into(&mut summary);
+    }
+    Ok((due.check(&summary, now)?, summary))
+}
+
+/// What was made; else why not is in the statistics.
+fn kept<E: fmt::Display>(
+    made: Result<Made, E>,
+    statistics: &mut CompactionStatistics,
+) -> Option<Made> {
+    made.map_err(|error| statistics.failure = Some(error.to_string()))
+        .ok()
+}
+
 fn tell<S: State>(cx: &Context<S>, code: &str, summary: &str) {
     cx.emit(EventKind::Status {
         code: code.to_owned(),
@@ -176,9 +217,10 @@ impl<S: Compacts> Node<S> for Compact {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let (mut updates, mut notes) = (vec![], vec![]);
         for part in cx.state().compacting() {
+            let name = part.part;
             if let Some(compacted) = self.part(&cx, part).await {
                 let update = compacted.update;
-                updates.extend(update.map(|update| S::compacted(part.part, update)));
+                updates.extend(update.map(|update| S::compacted(name, update)));
                 notes.push(compacted.statistics.to_event());
             }
         }

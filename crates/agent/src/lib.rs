@@ -34,7 +34,7 @@ pub use react::{
     Assistant, React, ReactLoop, ReactMetadata, ReactReply, ReactRun, ReactUpdate, StopReason,
     StopWords, Unreplied,
 };
-pub use remember::{MemoryTrigger, REMEMBERED, to_remember};
+pub use remember::{MemoryTrigger, REMEMBERED, Recall, RecallArgs, log_once, to_remember};
 pub use sequence::{
     ActionDone, ActionEnd, ActionRequest, Actions, ActionsUpdate, GuardedSequences,
 };

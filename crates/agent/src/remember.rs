@@ -1,4 +1,7 @@
-//! What a person explicitly wants to be remembered.
+//! What a person explicitly wants to be remembered, and what a day leaves.
+mod day;
+mod recall;
+
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
@@ -7,6 +10,9 @@ use fugato_memory::LongTermMemory;
 use fugato_state::State;
 use fugato_stream::EventKind;
 use serde_json::json;
+
+pub use day::log_once;
+pub use recall::{Recall, RecallArgs};
 
 use crate::log_key;
 

@@ -59,11 +59,11 @@ fn policies() -> &'static [CompactionPolicy; 2] {
 impl Compacts for Talk {
     fn compacting(&self) -> Vec<Compacting<'_>> {
         let [turns, steps] = policies();
-        let part = |part, done, policy| Compacting {
+        let part = |part, done, policy: &CompactionPolicy| Compacting {
             part,
             history: &self.history,
             done,
-            policy,
+            policy: policy.clone(),
             beginning: "making room",
             over: "there is room again",
         };
@@ -107,7 +107,10 @@ struct Ran {
 }
 
 async fn run(model: &Scripted, said: Vec<Message>) -> Ran {
-    let compact = Compact::new(Arc::new(model.clone()));
+    compacted(Compact::new(Arc::new(model.clone())), said).await
+}
+
+async fn compacted(compact: Compact, said: Vec<Message>) -> Ran {
     let runner = Runner::new(graph::<Talk>(compact), Arc::new(MemoryLog::default()));
     let thread = ThreadId::new("t").expect("the name keeps the rules");
     let mut events = runner.start(&thread, Change::Said(said));
@@ -184,6 +187,38 @@ async fn sch_116_a_failure_leaves_everything_as_it_is() {
         assert_eq!(ran.codes, ["context_compact_start", "context_compact_done"]);
         assert!(ran.statistics.iter().all(|one| one.failure.is_some()));
         assert_eq!((ran.statistics.len(), model.left()), (1, 0));
+    }
+}
+
+#[tokio::test]
+async fn trn_4_a_rule_makes_a_summary_where_no_model_does() {
+    let broken = Reply::error(ModelError::new(ModelErrorKind::Unavailable, "closed"));
+    let model = Scripted::new([broken]);
+    let mut said = turns(3);
+    said.insert(1, Message::user("Remember that I am allergic to nuts."));
+    let all = std::iter::repeat_n(Message::user("hello"), 60).collect();
+    for (compact, said, summary, failed) in [
+        (
+            Compact::by_rule(0.9),
+            said.clone(),
+            "Remember that I am allergic to nuts.",
+            false,
+        ),
+        (Compact::by_rule(0.9), all, "…", false),
+        (
+            Compact::new(Arc::new(model)).or_by_rule(0.9),
+            said,
+            "Remember that I am allergic to nuts.",
+            true,
+        ),
+    ] {
+        let ran = compacted(compact, said).await;
+        assert_eq!(ran.state.said.summary, summary);
+        let told = ran
+            .statistics
+            .iter()
+            .map(|one| (one.by_rule, one.failure.is_some()));
+        assert_eq!(told.collect::<Vec<_>>(), [(true, failed)]);
     }
 }
 

@@ -2,12 +2,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fugato_agent::{MemoryTrigger, REMEMBERED, to_remember};
-use fugato_graph::{END, Graph, Runner};
+use fugato_agent::{MemoryTrigger, REMEMBERED, log_once, to_remember};
+use fugato_graph::{BoxError, Context, END, Graph, Outcome, Runner};
 use fugato_memory::{LongTermMemory, Notebook, RememberError};
 use fugato_state::{State, ThreadId};
 use fugato_store::MemoryLog;
 use fugato_stream::EventKind;
+use fugato_testkit::sim::{CrashSim, Fault};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -133,4 +134,36 @@ async fn rct_4_a_failure_does_not_stop_the_run_and_is_traced() {
     );
     let (told, _) = run(Arc::new(Full), "good morning").await;
     assert_eq!(told, [Value::Null; 0]);
+}
+
+/// However it is spaced, a line is found again by whoever comes after a crash.
+#[tokio::test]
+async fn trn_11_k24_no_crash_logs_a_day_twice() -> Result<(), BoxError> {
+    let folder = std::env::temp_dir().join(format!("fugato-day-{}", std::process::id()));
+    let notebook = Notebook::new(&folder);
+    let day = notebook.clone();
+    let report = CrashSim::new(move |_| {
+        // What the case before has left.
+        for file in day.files()? {
+            assert_eq!(file.text, "# 2026-11-22\n\n- green tea at noon\n");
+            std::fs::remove_file(folder.join(file.path))?;
+        }
+        let day = day.clone();
+        let log = move |cx: Context<Said>| {
+            let day = day.clone();
+            async move {
+                log_once(&cx, &day, "2026-11-22", "green  tea at noon").await?;
+                Ok::<_, BoxError>(Outcome::done([]))
+            }
+        };
+        let graph = Graph::<Said>::starting_at("log").node("log", log);
+        Ok::<_, BoxError>(graph.edge("log", END).build()?)
+    })
+    .input(|| vec![Say("tea".into())])
+    .random(8)
+    .run()
+    .await?;
+    assert!(report.faults.contains_key(&Fault::DiesAfter), "{report}");
+    assert_eq!(notebook.files()?.len(), 1);
+    Ok(())
 }

@@ -26,6 +26,8 @@ use crate::{
 
 /// How soon it looks again at a thread that was not at rest.
 const SOON: Duration = Duration::from_millis(200);
+/// How soon it tries again to write what could not be written, such as where the disk is full.
+const LATER: Duration = Duration::from_secs(5);
 /// How often a file is written anew that somebody else writes at the same time.
 const TRIES: usize = 3;
 /// How long it waits for others who write archives of the same folder.
@@ -42,6 +44,17 @@ pub struct Archives {
     whole: Arc<tokio::sync::Mutex<HashMap<ThreadId, Whole>>>,
     due: Arc<Mutex<BTreeSet<ThreadId>>>,
     changed: Arc<Notify>,
+}
+
+/// What keeps archives from being up to date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Behind {
+    /// Nothing.
+    None,
+    /// A run that goes on.
+    Live,
+    /// What could not be written.
+    Failed,
 }
 
 /// An archive could not be brought up to date.
@@ -127,10 +140,10 @@ impl Archives {
         }
         loop {
             let next = async {
-                if self.bring_up_due(runner).await {
-                    self.changed.notified().await;
-                } else {
-                    sleep(SOON).await;
+                match self.bring_up_all_due(runner).await {
+                    Behind::None => self.changed.notified().await,
+                    Behind::Live => sleep(SOON).await,
+                    Behind::Failed => sleep(LATER).await,
                 }
             };
             tokio::select! {
@@ -218,28 +231,32 @@ impl Archives {
 
     /// The same for those that are to follow and are at rest. False if some are not.
     pub async fn bring_up_due<S: State>(&self, runner: &Runner<S>) -> bool {
+        self.bring_up_all_due(runner).await == Behind::None
+    }
+
+    async fn bring_up_all_due<S: State>(&self, runner: &Runner<S>) -> Behind {
         let due = std::mem::take(&mut *self.due());
-        let mut all = true;
+        let mut behind = Behind::None;
         for thread in due {
-            all &= self.try_to_bring_up(runner, thread).await;
+            behind = behind.max(self.try_to_bring_up(runner, thread).await);
         }
-        all
+        behind
     }
 
     /// Brings up a thread if it is at rest; else, and if that fails, it is due again.
-    async fn try_to_bring_up<S: State>(&self, runner: &Runner<S>, thread: ThreadId) -> bool {
-        let done = !runner.is_live(&thread)
-            && match self.bring_up(runner, &thread).await {
-                Ok(_) => true,
-                Err(error) => {
-                    tracing::warn!(%thread, %error, "{}", log_key::AN_ARCHIVE_IS_BEHIND);
-                    false
-                }
-            };
-        if !done {
+    async fn try_to_bring_up<S: State>(&self, runner: &Runner<S>, thread: ThreadId) -> Behind {
+        let behind = if runner.is_live(&thread) {
+            Behind::Live
+        } else if let Err(error) = self.bring_up(runner, &thread).await {
+            tracing::warn!(%thread, %error, "{}", log_key::AN_ARCHIVE_IS_BEHIND);
+            Behind::Failed
+        } else {
+            Behind::None
+        };
+        if behind != Behind::None {
             self.due().insert(thread);
         }
-        done
+        behind
     }
 
     fn due(&self) -> MutexGuard<'_, BTreeSet<ThreadId>> {

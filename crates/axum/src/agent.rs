@@ -2,6 +2,7 @@ use async_trait::async_trait;
 use fugato_graph::{Answers, BoxError, Runner};
 use fugato_state::{Interrupt, State, ThreadId};
 use fugato_stream::{Answered, Reply};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::{Caller, Item};
@@ -159,6 +160,24 @@ impl Said {
             extra: Map::new(),
             caller,
         }
+    }
+
+    /// Refuses what has no words.
+    pub fn in_words(self) -> Result<Self, Unusable> {
+        if self.text.trim().is_empty() {
+            return Err(Unusable::new("say what you want: the message has no text"));
+        }
+        Ok(self)
+    }
+
+    /// What the client sends beside the words; `allowed` says to people what that may be. What a type
+    /// does not name is left out: clients of other protocols have fields of their own.
+    pub fn beside<T: DeserializeOwned>(&self, allowed: &str) -> Result<T, Unusable> {
+        serde_json::from_value(Value::Object(self.extra.clone())).map_err(|error| {
+            Unusable::new(format!(
+                "what came beside the words cannot be used: {error}; allowed {allowed}"
+            ))
+        })
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a collector gets of a run, over HTTP.
 #![cfg(feature = "otlp")]
+mod common;
+
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
@@ -7,12 +9,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use async_trait::async_trait;
 use axum::{Router, body::Bytes, http::header, response::IntoResponse, routing::post};
-use clap::Parser;
-use fugato_axum::{Agent, Said, Unusable};
-use fugato_cli::{App, Command, Flags, Opened};
-use fugato_graph::{Context, END, Graph, Runner};
+use clap::Parser as _;
+use common::{Args, Small};
+use fugato_cli::{App, Opened};
+use fugato_graph::{Context, END, Graph};
 use fugato_llm::{ChatModelExt as _, ChatRequest};
 use fugato_state::{Message, State};
 use opentelemetry_proto::tonic::{
@@ -31,33 +32,6 @@ impl State for Heard {
     fn apply(&mut self, words: String) {
         self.0 = words;
     }
-}
-
-struct Parrot(Runner<Heard>);
-
-#[async_trait]
-impl Agent for Parrot {
-    type State = Heard;
-
-    fn name(&self) -> &'static str {
-        "parrot"
-    }
-
-    fn runner(&self) -> &Runner<Heard> {
-        &self.0
-    }
-
-    async fn input(&self, said: Said) -> Result<Vec<String>, Unusable> {
-        Ok(vec![said.text])
-    }
-}
-
-#[derive(Parser)]
-struct Args {
-    #[command(flatten)]
-    flags: Flags,
-    #[command(subcommand)]
-    command: Option<Command>,
 }
 
 /// The program, whose model is asked once.
@@ -81,7 +55,11 @@ async fn run(line: &[&str]) -> ExitCode {
             .edge("ask", END)
             .output(|heard| heard.0.clone())
             .build()?;
-        Ok(Parrot(open.runner(graph)))
+        Ok(Small {
+            runner: open.runner(graph),
+            input: |said| Ok(vec![said.text]),
+            title: |_| None,
+        })
     })
     .await
 }

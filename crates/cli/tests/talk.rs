@@ -1,11 +1,13 @@
 //! Saying something to an agent that asks before it is done.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+mod common;
+
 use std::{process::ExitCode, sync::Arc};
 
-use async_trait::async_trait;
-use clap::Parser;
-use fugato_axum::{Agent, Said, Unusable};
-use fugato_cli::{App, Command, Flags, Opened};
+use clap::Parser as _;
+use common::{Args, Small};
+use fugato_axum::{Said, Unusable};
+use fugato_cli::{App, Opened};
 use fugato_graph::{END, Graph, Runner, RunnerOptions, Standing};
 use fugato_sqlite::SqliteLog;
 use fugato_state::{State, ThreadId};
@@ -43,30 +45,11 @@ impl State for Letter {
     }
 }
 
-struct Writer(Runner<Letter>);
-
-#[async_trait]
-impl Agent for Writer {
-    type State = Letter;
-
-    fn name(&self) -> &'static str {
-        "writer"
+fn wish(said: Said) -> Result<Vec<Change>, Unusable> {
+    if said.text.len() > 100 {
+        return Err(Unusable::new("too long: at most 100 bytes are allowed"));
     }
-
-    fn runner(&self) -> &Runner<Letter> {
-        &self.0
-    }
-
-    async fn input(&self, said: Said) -> Result<Vec<Change>, Unusable> {
-        if said.text.len() > 100 {
-            return Err(Unusable::new("too long: at most 100 bytes are allowed"));
-        }
-        Ok(vec![Change::Wished(said.text)])
-    }
-
-    fn title(&self, letter: &Letter) -> Option<String> {
-        Some(letter.wish.clone())
-    }
+    Ok(vec![Change::Wished(said.text)])
 }
 
 fn graph() -> Graph<Letter> {
@@ -90,14 +73,6 @@ fn graph() -> Graph<Letter> {
         .unwrap()
 }
 
-#[derive(Parser)]
-struct Args {
-    #[command(flatten)]
-    flags: Flags,
-    #[command(subcommand)]
-    command: Option<Command>,
-}
-
 /// A folder, and the program run in it.
 struct Work(tempfile::TempDir);
 
@@ -114,7 +89,11 @@ impl Work {
         let ended = app
             .run(args.command, async |open: Opened| {
                 assert!(open.model.is_none());
-                Ok(Writer(open.runner(graph())))
+                Ok(Small {
+                    runner: open.runner(graph()),
+                    input: wish,
+                    title: |letter| Some(letter.wish.clone()),
+                })
             })
             .await;
         ended == ExitCode::SUCCESS

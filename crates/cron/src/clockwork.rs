@@ -88,6 +88,16 @@ impl<S: State> Clockwork<S> {
     /// Does a job if it is due. Returns when to look at it again.
     async fn until(&self, job: &Job, now: Millis) -> Result<Option<Duration>, NoJob> {
         if job.due > now {
+            if let Some(turn) = self.jobs.set_back(job, now) {
+                tracing::warn!(
+                    job = job.id,
+                    due = job.due,
+                    "{}",
+                    log_key::THE_CLOCK_WAS_SET_BACK
+                );
+                self.jobs.moved(job, turn).await?;
+                return Ok(Some(Duration::ZERO));
+            }
             let until = u64::try_from(job.due - now).unwrap_or(u64::MAX);
             return Ok(Some(Duration::from_millis(until)));
         }

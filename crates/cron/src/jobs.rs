@@ -232,13 +232,17 @@ impl Jobs {
         Ok(same.map(|doc| doc.version))
     }
 
+    fn zone(&self, job: &Job) -> TimeZone {
+        let zone = match job.zone.as_str() {
+            "" => None,
+            name => TimeZone::get(name).ok(),
+        };
+        zone.unwrap_or_else(|| self.clock.zone().clone())
+    }
+
     /// What is to be done of a job now that its time has come.
     pub(crate) fn turn(&self, job: &Job) -> Result<Turn, BadSchedule> {
-        let zone = match job.zone.as_str() {
-            "" => self.clock.zone().clone(),
-            name => TimeZone::get(name).unwrap_or_else(|_| self.clock.zone().clone()),
-        };
-        let schedule = Schedule::parse(&job.wish.schedule, &zone)?;
+        let schedule = Schedule::parse(&job.wish.schedule, &self.zone(job))?;
         let now = self.clock.now().max(job.due);
         let last = || schedule.last(now).unwrap_or(job.due).max(job.due);
         let (time, after) = match job.wish.catch_up {
@@ -259,6 +263,19 @@ impl Jobs {
         };
         let next = schedule.next(after).filter(|_| !job.wish.once);
         Ok(Turn { time, next })
+    }
+
+    /// The turn of a job that waits for times which the clock has already shown, and by more than a
+    /// day: it was wrong then, or is now. What was done of a shorter time is not done again.
+    pub(crate) fn set_back(&self, job: &Job, now: Millis) -> Option<Turn> {
+        const DAY: Millis = 24 * 60 * 60 * 1000;
+        let schedule = Schedule::parse(&job.wish.schedule, &self.zone(job)).ok()?;
+        schedule.last(job.due - 1).filter(|last| last - now > DAY)?;
+        let next = schedule.next(now).filter(|_| !job.wish.once)?;
+        Some(Turn {
+            time: None,
+            next: Some(next),
+        })
     }
 
     /// A job was done, or left out: it is due at another time, or gone. What somebody else has

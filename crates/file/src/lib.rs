@@ -3,7 +3,9 @@
 mod list;
 mod read;
 mod sandbox;
+mod write;
 
 pub use list::{ListFiles, ListFilesArgs};
 pub use read::{ReadFile, ReadFileArgs};
 pub use sandbox::{Sandbox, SandboxError};
+pub use write::{WriteFile, WriteFileArgs};

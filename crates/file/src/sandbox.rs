@@ -1,7 +1,10 @@
 use std::{
-    io::{self, Read as _},
+    io::{self, Read as _, Write as _},
     path::{Component, Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use cap_std::{ambient_authority, fs::Dir};
@@ -63,6 +66,20 @@ pub enum SandboxError {
         /// Why.
         source: io::Error,
     },
+    /// It cannot be written.
+    #[error("{path:?} cannot be written; what was there is as it was")]
+    Unwritable {
+        /// The path.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The disk is full.
+    #[error("no space is left for {path:?}; what was there is as it was")]
+    Full {
+        /// The path.
+        path: String,
+    },
 }
 
 impl From<SandboxError> for ToolFailure {
@@ -70,9 +87,9 @@ impl From<SandboxError> for ToolFailure {
         let text = error.to_string();
         match error {
             SandboxError::Outside { .. } => Self::blocked(text),
-            SandboxError::Root { source, .. } | SandboxError::Unreadable { source, .. } => {
-                Self::failed(text).because(source)
-            }
+            SandboxError::Root { source, .. }
+            | SandboxError::Unreadable { source, .. }
+            | SandboxError::Unwritable { source, .. } => Self::failed(text).because(source),
             _ => Self::failed(text),
         }
     }
@@ -107,15 +124,33 @@ impl Sandbox {
         Ok(bytes)
     }
 
-    /// Writes a file, in the place of what is there; the folder that it lies in must exist.
+    /// Writes a file, as a whole or not at all, in the place of what is there; the folder that it lies
+    /// in must exist.
     pub fn write(&self, path: &str, bytes: &[u8]) -> Result<(), SandboxError> {
         let inside = relative(path)?;
         match self.is_file(path, &inside) {
             Ok(()) | Err(SandboxError::Missing { .. }) => {}
             Err(refused) => return Err(refused),
         }
-        let written = self.dir.write(&inside, bytes);
-        written.map_err(|error| failed(path, error))
+        // What a link leads to is replaced, and not the link.
+        let inside = self.dir.canonicalize(&inside).unwrap_or(inside);
+        let beside = beside(&inside);
+        let written = self.replace(&inside, &beside, bytes);
+        written.map_err(|error| {
+            // It may not even have been made.
+            let _ = self.dir.remove_file(&beside);
+            unwritten(path, error)
+        })
+    }
+
+    fn replace(&self, inside: &Path, beside: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut file = self.dir.create(beside)?;
+        file.write_all(bytes)?;
+        if let Ok(there) = self.dir.metadata(inside) {
+            file.set_permissions(there.permissions())?;
+        }
+        file.sync_all()?;
+        self.dir.rename(beside, &self.dir, inside)
     }
 
     /// Looks before it is opened: a pipe would be opened for as long as nobody is at its other end.
@@ -161,6 +196,22 @@ fn relative(path: &str) -> Result<PathBuf, SandboxError> {
 
 fn outside(path: &str) -> SandboxError {
     SandboxError::Outside { path: path.into() }
+}
+
+/// Where a file is written before it takes the place of another: no other writer takes the same.
+fn beside(path: &Path) -> PathBuf {
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
+    let n = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    path.with_file_name(format!(".{}.{n}.new", std::process::id()))
+}
+
+fn unwritten(path: &str, source: io::Error) -> SandboxError {
+    let path = path.to_owned();
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => SandboxError::Full { path },
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => failed(&path, source),
+        _ => SandboxError::Unwritable { path, source },
+    }
 }
 
 fn failed(path: &str, source: io::Error) -> SandboxError {

@@ -1,7 +1,7 @@
 //! What the tools find, show and refuse.
 use std::fs;
 
-use fugato_file::{ListFiles, ReadFile, Sandbox};
+use fugato_file::{ListFiles, ReadFile, Sandbox, WriteFile};
 use fugato_state::{ToolCall, ToolStatus};
 use fugato_tool::{Registry, ToolContext, ToolResult};
 use serde_json::{Value, json};
@@ -22,9 +22,10 @@ impl Desk {
         let sandbox = Sandbox::open(folder.path()).expect("it is there");
         let registry = Registry::builder()
             .tool(ListFiles::new(sandbox.clone()))
-            .tool(ReadFile::new(sandbox))
+            .tool(ReadFile::new(sandbox.clone()))
+            .tool(WriteFile::new(sandbox))
             .build()
-            .expect("two tools");
+            .expect("three tools");
         Self { folder, registry }
     }
 
@@ -150,4 +151,46 @@ async fn a_long_file_is_read_in_parts() {
         (last.text.as_str(), &last.data["next"]),
         ("报", &Value::Null)
     );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_is_replaced_as_a_whole_and_a_link_stays_a_link() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let desk = Desk::new(&[("list.md", "tea"), ("deep/far.md", "far")]);
+    let at = |path: &str| desk.folder.path().join(path);
+    let read = |path: &str| fs::read_to_string(at(path)).expect("it is there");
+    fs::set_permissions(at("list.md"), fs::Permissions::from_mode(0o640)).expect("it is ours");
+    fs::hard_link(at("list.md"), at("before.md")).expect("a link");
+    symlink("deep/far.md", at("near.md")).expect("a link");
+    for (path, told) in [
+        ("list.md", "list.md is written: 6 bytes"),
+        ("near.md", "near.md is written: 6 bytes"),
+        ("new.md", "new.md is written: 6 bytes"),
+        ("deep", "\"deep\" is no file"),
+        (
+            "none/x.md",
+            "there is no \"none/x.md\"; list_files tells what there is",
+        ),
+    ] {
+        let written = desk.call("write_file", json!({ "path": path, "text": "coffee" }));
+        assert_eq!(written.await.text, told);
+    }
+    // Whoever reads meanwhile reads what was there, and so does whoever comes after a full disk.
+    assert_eq!(
+        (read("list.md"), read("before.md")),
+        ("coffee".into(), "tea".into())
+    );
+    let mode = fs::metadata(at("list.md"))
+        .expect("it is there")
+        .permissions();
+    assert_eq!(mode.mode() & 0o777, 0o640);
+    assert!(at("near.md").is_symlink());
+    assert_eq!(read("deep/far.md"), "coffee");
+    let mut names: Vec<_> = fs::read_dir(desk.folder.path())
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["before.md", "deep", "list.md", "near.md", "new.md"]);
 }

@@ -1,6 +1,6 @@
 //! One call of a tool of a server: asked once, never repeated, and taken back if nobody waits for
 //! it any more.
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use fugato_tool::{EffectClass, ToolFailure};
 use rmcp::{
@@ -8,7 +8,7 @@ use rmcp::{
     model::{
         CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam,
         ClientRequest, DEFAULT_MRTR_MAX_ROUNDS, InputRequest, InputRequiredResult, InputResponses,
-        ProgressToken, RequestId, RequestMetaObject, ServerResult,
+        PingRequest, ProgressToken, RequestId, RequestMetaObject, ServerResult,
     },
     service::{PeerRequestOptions, RequestHandle, ServiceError},
 };
@@ -20,6 +20,8 @@ use crate::{
     link::{Link, Session},
 };
 
+/// How long a server that was silent may take to say that it is there.
+const A_SIGN: Duration = Duration::from_secs(5);
 /// The longest text of a server's error that a model is shown, in characters.
 const LONGEST_ERROR: usize = 2_000;
 
@@ -198,12 +200,32 @@ async fn failed(
         }
         ServiceError::TransportSend(_) => doubtful(link, call, "was lost while it was called"),
         ServiceError::Timeout { timeout } => {
+            // What hangs would let the next call wait as long.
+            if !is_there(session).await {
+                link.lost(session).await;
+            }
             doubtful(link, call, &format!("did not answer within {timeout:?}"))
         }
         ServiceError::Cancelled { .. } => doubtful(link, call, "took the call back"),
         _ => doubtful(link, call, "answered with something that is no result"),
     };
     failure.because(error)
+}
+
+/// Whether a server says anything, be it that it does not know what it is asked.
+async fn is_there(session: &Session) -> bool {
+    let ping = ClientRequest::PingRequest(PingRequest::default());
+    let options = PeerRequestOptions::with_timeout(A_SIGN);
+    let answer = match session.peer().send_cancellable_request(ping, options).await {
+        Ok(handle) => handle.await_response().await,
+        Err(error) => Err(error),
+    };
+    !matches!(
+        answer,
+        Err(ServiceError::Timeout { .. }
+            | ServiceError::TransportClosed
+            | ServiceError::TransportSend(_))
+    )
 }
 
 /// The call may have been carried out.

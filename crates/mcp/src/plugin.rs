@@ -13,6 +13,7 @@ use std::{
 };
 
 use fugato_tool::{Manifest, ManifestError, Permission};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use lock::{Unlockable, locked};
@@ -33,14 +34,28 @@ const SILENCE: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone)]
 pub struct Plugins {
     folder: PathBuf,
-    granted: BTreeMap<String, BTreeSet<Permission>>,
-    start: BTreeSet<String>,
+    settings: PluginSettings,
     root: Option<PathBuf>,
     memory: Option<PathBuf>,
-    readable: Vec<PathBuf>,
-    unlocked: BTreeSet<String>,
-    wrap: Vec<String>,
     launcher: Option<PathBuf>,
+}
+
+/// What an operator says of plugins, as it stands in a file of settings. By default none was granted
+/// anything.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct PluginSettings {
+    /// Those that run although they do not start by themselves.
+    pub start: BTreeSet<String>,
+    /// What each may do, by its name. One that wants more does not run.
+    pub granted: BTreeMap<String, BTreeSet<Permission>>,
+    /// Where all of them may read, beside the programs of the system and their own folder.
+    pub readable: Vec<PathBuf>,
+    /// Those that run although nothing locks them in.
+    pub unlocked: BTreeSet<String>,
+    /// What is put before the program of each in the place of our lock, such as a container.
+    pub wrap: Vec<String>,
 }
 
 /// The plugins that run, and those that do not.
@@ -99,28 +114,31 @@ impl Plugins {
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
-            granted: BTreeMap::new(),
-            start: BTreeSet::new(),
+            settings: PluginSettings::default(),
             root: None,
             memory: None,
-            readable: vec![],
-            unlocked: BTreeSet::new(),
-            wrap: vec![],
             launcher: None,
         }
+    }
+
+    /// What an operator says of them, in the place of what was said before.
+    #[must_use]
+    pub fn settings(mut self, settings: PluginSettings) -> Self {
+        self.settings = settings;
+        self
     }
 
     /// What each may do, by its name. One that wants more does not run.
     #[must_use]
     pub fn granted(mut self, granted: BTreeMap<String, BTreeSet<Permission>>) -> Self {
-        self.granted = granted;
+        self.settings.granted = granted;
         self
     }
 
     /// Starts these, too, although they do not start by themselves.
     #[must_use]
     pub fn start(mut self, names: impl IntoIterator<Item = String>) -> Self {
-        self.start.extend(names);
+        self.settings.start.extend(names);
         self
     }
 
@@ -141,14 +159,14 @@ impl Plugins {
     /// Lets all of them read these places, too, such as where their interpreter lies.
     #[must_use]
     pub fn readable(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
-        self.readable.extend(places);
+        self.settings.readable.extend(places);
         self
     }
 
     /// Runs these although nothing locks them in: they can reach what this process can.
     #[must_use]
     pub fn unlocked(mut self, names: impl IntoIterator<Item = String>) -> Self {
-        self.unlocked.extend(names);
+        self.settings.unlocked.extend(names);
         self
     }
 
@@ -156,7 +174,7 @@ impl Plugins {
     /// lock.
     #[must_use]
     pub fn wrapped(mut self, command: impl IntoIterator<Item = String>) -> Self {
-        self.wrap = command.into_iter().collect();
+        self.settings.wrap = command.into_iter().collect();
         self
     }
 
@@ -218,10 +236,10 @@ impl Plugins {
             let (folder, manifest) = (name.to_owned(), manifest.name);
             return Err(PluginRefused::OtherName { folder, manifest });
         }
-        if !manifest.auto_start && !self.start.contains(name) {
+        if !manifest.auto_start && !self.settings.start.contains(name) {
             return Ok(None);
         }
-        let granted = self.granted.get(name).cloned().unwrap_or_default();
+        let granted = self.settings.granted.get(name).cloned().unwrap_or_default();
         let missing = manifest.ungranted(&granted);
         if !missing.is_empty() {
             return Err(PluginRefused::Ungranted { missing });
@@ -250,12 +268,18 @@ impl Plugins {
             .as_deref()
             .filter(|_| may(Permission::ReadMemory));
         let (root, memory) = (root.map(absolute), memory.map(absolute));
-        let free = !self.wrap.is_empty() || self.unlocked.contains(&manifest.name);
+        let free =
+            !self.settings.wrap.is_empty() || self.settings.unlocked.contains(&manifest.name);
         let mut words = if free {
-            self.wrap.clone()
+            self.settings.wrap.clone()
         } else {
             let mut lock = Lock {
-                reads: [entry.reads(), self.readable.clone(), vec![folder.clone()]].concat(),
+                reads: [
+                    entry.reads(),
+                    self.settings.readable.clone(),
+                    vec![folder.clone()],
+                ]
+                .concat(),
                 writes: root.iter().cloned().collect(),
                 runs: entry.runs(),
                 network: may(Permission::NetworkCall),

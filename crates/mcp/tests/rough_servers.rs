@@ -274,6 +274,30 @@ async fn a_call_that_hangs_is_taken_back() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_hangs_is_begun_anew_and_one_that_is_only_slow_is_not() {
+    for (is_there, expected) in [(true, 1), (false, 2)] {
+        let begun = Arc::new(AtomicU32::new(0));
+        let times = Arc::clone(&begun);
+        let open = move || {
+            times.fetch_add(1, Ordering::SeqCst);
+            let (ours, theirs) = tokio::io::duplex(1024 * 1024);
+            tokio::spawn(speak(theirs, move |method, _| match method {
+                "tools/list" => one_tool(),
+                "ping" if is_there => result(&json!({})),
+                _ => Does::Says(vec![]),
+            }));
+            async move { Ok(ours) }
+        };
+        let server = McpServer::stream("rough", open, McpOptions::new().era(Era::Handshake));
+        for _ in 0..2 {
+            let text = call(&server).await.text;
+            assert!(text.contains("did not answer within 60s"), "{text}");
+        }
+        assert_eq!(begun.load(Ordering::SeqCst), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_list_that_hangs_is_an_error() {
     let server = rough(McpOptions::new(), |_, _| Does::Says(vec![]));
     let error = server.tools().await.unwrap_err();

@@ -1,6 +1,6 @@
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, ErrorKind, Write},
+    io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -67,12 +67,14 @@ impl Notebook {
 
     /// Adds a line to the log of a day, such as `2026-11-22`.
     pub fn log(&self, day: &str, note: &str) -> Result<(), NotebookError> {
-        if !is_day(day) {
-            return Err(NotebookError::Day { day: day.into() });
-        }
-        let note = one_line(note)?;
-        let path = self.folder.join(DAYS).join(format!("{day}.md"));
+        let (path, note) = (self.folder.join(of_day(day)?), one_line(note)?);
         append(&path, day, &note).map_err(|error| failed(&path, error))
+    }
+
+    /// Whether a line is in the log of a day, as a whole.
+    pub fn is_logged(&self, day: &str, note: &str) -> Result<bool, NotebookError> {
+        let (text, line) = (self.read(&of_day(day)?)?, format!("- {}", one_line(note)?));
+        Ok(text.is_some_and(|text| text.lines().any(|there| there == line)))
     }
 
     fn read(&self, path: &str) -> Result<Option<String>, NotebookError> {
@@ -131,6 +133,14 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
+/// The file of a day.
+fn of_day(day: &str) -> Result<String, NotebookError> {
+    if is_day(day) {
+        return Ok(format!("{DAYS}/{day}.md"));
+    }
+    Err(NotebookError::Day { day: day.into() })
+}
+
 /// A note that could begin a heading or end a section would change what is around it.
 fn one_line(text: &str) -> Result<String, NotebookError> {
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -173,24 +183,47 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     let beside = path.with_extension(format!("{}.new", std::process::id()));
-    let mut file = File::create(&beside)?;
+    let written = written(&beside, text).and_then(|()| fs::rename(&beside, path));
+    if written.is_err() {
+        // It may not even have been made.
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+fn written(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::create(path)?;
     file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&beside, path)
+    file.sync_all()
 }
 
 fn append(path: &Path, day: &str, note: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
-    let begin = if file.metadata()?.len() == 0 {
-        format!("# {day}\n\n")
-    } else {
-        String::new()
+    let mut file = OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .open(path)?;
+    let begin = match last_byte(&mut file)? {
+        None => format!("# {day}\n\n"),
+        Some(b'\n') => String::new(),
+        // Whoever wrote before was cut off, such as by a disk that was full.
+        Some(_) => "\n".to_owned(),
     };
     // In one piece, so that two who write at the same time do not mix.
     file.write_all(format!("{begin}- {note}\n").as_bytes())
+}
+
+fn last_byte(file: &mut File) -> io::Result<Option<u8>> {
+    if file.metadata()?.len() == 0 {
+        return Ok(None);
+    }
+    let mut last = [0_u8];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last.first().copied())
 }
 
 fn is_day(day: &str) -> bool {

@@ -1,11 +1,12 @@
 use std::{collections::HashMap, sync::Arc};
 
 use fugato_store::StoreError;
+use serde::{Deserialize, Serialize};
 
 use crate::{EmbedError, Found, HybridSearch, MemoryIndex, NoteFile, chunks, hybrid::MARKDOWN};
 
 /// A piece of a note that was found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FoundNote {
     /// Where it stands: the file, its headings, and which piece it is.

@@ -184,6 +184,26 @@ fn trn_11_notes_are_markdown_that_people_can_read() -> Outcome {
     Ok(())
 }
 
+#[test]
+fn trn_11_a_line_is_there_as_a_whole_or_not_at_all() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let notebook = Notebook::new(folder.path());
+    let day = "2026-11-22";
+    assert!(!notebook.is_logged(day, "tea")?);
+    // However it was spaced.
+    notebook.log(day, "green  tea\n at noon")?;
+    assert!(notebook.is_logged(day, "green  tea\n at noon")? && !notebook.is_logged(day, "tea")?);
+    assert!(notebook.is_logged("../memory/x", "tea").is_err());
+    // A disk was full amid a line: what comes later is a line of its own.
+    let path = folder.path().join("memory/2026-11-22.md");
+    std::fs::write(&path, "# 2026-11-22\n\n- green t")?;
+    notebook.log(day, "green tea")?;
+    let text = std::fs::read_to_string(path)?;
+    assert_eq!(text, "# 2026-11-22\n\n- green t\n- green tea\n");
+    assert!(notebook.is_logged(day, "green tea")?);
+    Ok(())
+}
+
 fn space(path: &str) -> Namespace {
     path.parse().expect("a short path")
 }

@@ -8,7 +8,9 @@ mod figures;
 mod name;
 mod number;
 mod said;
+mod sought;
 mod text;
+mod when;
 mod wish;
 
 pub use amount::{decimal, money, money_in};
@@ -19,5 +21,7 @@ pub use figures::{Figures, Limit, figures};
 pub use name::{WEEK_SIGNS, month, near_day, weekday, weekday_sign};
 pub use number::{digit, number};
 pub use said::{Repeat, Said, said};
-pub use text::{after_word, before_word, has_word, is_chinese};
+pub use sought::{keywords, path, period};
+pub use text::{after_phrase, after_word, before_word, has_word, is_chinese, strip_phrase};
+pub use when::{When, when};
 pub use wish::{asks, denies, mentioned, named, number_after};

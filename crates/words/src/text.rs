@@ -19,6 +19,23 @@ pub fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
+/// What follows the first of these phrases with which a text begins. Latin letters may be small or
+/// large.
+pub fn strip_phrase<'t>(text: &'t str, phrases: &[&str]) -> Option<&'t str> {
+    phrases.iter().find_map(|phrase| {
+        let (head, rest) = text.split_at_checked(phrase.len())?;
+        head.eq_ignore_ascii_case(phrase).then_some(rest)
+    })
+}
+
+/// What follows the first of these phrases that is anywhere in a text.
+pub fn after_phrase<'t>(text: &'t str, phrases: &[&str]) -> Option<&'t str> {
+    phrases.iter().find_map(|phrase| {
+        let mut places = text.char_indices().filter_map(|(at, _)| text.get(at..));
+        places.find_map(|here| strip_phrase(here, std::slice::from_ref(phrase)))
+    })
+}
+
 /// What comes after the first of these words with which a text begins. A Latin word has to end
 /// there.
 pub fn after_word<'a, W: AsRef<str>>(text: &'a str, words: &[W]) -> Option<&'a str> {

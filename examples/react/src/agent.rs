@@ -117,10 +117,7 @@ impl Agent for Companion {
     }
 
     async fn input(&self, said: Said) -> Result<Vec<ReactUpdate>, Unusable> {
-        if said.text.trim().is_empty() {
-            return Err(Unusable::new("say something: the message has no text"));
-        }
-        Ok(vec![ReactUpdate::user(said.text)])
+        Ok(vec![ReactUpdate::user(said.in_words()?.text)])
     }
 
     fn title(&self, react: &React) -> Option<String> {

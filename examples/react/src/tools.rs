@@ -1,14 +1,12 @@
 //! The tools: those that are built in, and those of MCP servers.
 mod clock;
 mod mcp;
-mod recall;
-mod write_file;
 
 use std::{path::PathBuf, sync::Arc};
 
 use fugato::{
-    agent::{React, ReactUpdate},
-    file::{ListFiles, ReadFile, Sandbox},
+    agent::{React, ReactUpdate, Recall},
+    file::{ListFiles, ReadFile, Sandbox, WriteFile},
     graph::BoxError,
     memory::Notebook,
     tool::{EffectClass, Registry, RegistryBuilder, ToolFailure, ToolOutput, ToolSpec},
@@ -18,9 +16,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{BuiltIn, Settings, calculator};
-
-pub use recall::Recall;
-pub use write_file::WriteFile;
 
 /// What says what time it is.
 pub type Clock = Arc<dyn Fn() -> Zoned + Send + Sync>;

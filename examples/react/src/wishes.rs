@@ -1,5 +1,5 @@
 //! What a person plainly wishes, read by rule.
-use fugato::{agent::to_remember, state::ToolCall};
+use fugato::{agent::to_remember, state::ToolCall, words::strip_phrase};
 use serde_json::{Value, json};
 
 use crate::calculator::{CalculationError, calculate};
@@ -128,12 +128,7 @@ fn is_any(text: &str, phrases: &[&str]) -> bool {
 
 /// What follows the phrase with which a text begins, without the marks at its end.
 fn after<'t>(text: &'t str, phrases: &[&str]) -> Option<&'t str> {
-    let begins = |phrase: &&&str| {
-        let head = text.get(..phrase.len());
-        head.is_some_and(|head| head.eq_ignore_ascii_case(phrase))
-    };
-    let phrase = phrases.iter().find(begins)?;
-    let rest = text.get(phrase.len()..)?.trim();
+    let rest = strip_phrase(text, phrases)?.trim();
     let rest = rest.trim_end_matches(['?', '？', '!', '！', '。']).trim();
     (!rest.is_empty()).then_some(rest)
 }
@@ -147,31 +142,26 @@ fn named(text: &str) -> Option<(&str, Value)> {
 }
 
 fn recalled(text: &str) -> Option<&str> {
-    let begins = |phrase: &&&str| {
-        let head = text.get(..phrase.trim_end().len());
-        head.is_some_and(|head| head.eq_ignore_ascii_case(phrase.trim_end()))
-    };
-    RECALL.iter().find(begins)?;
-    Some(after(text, RECALL).map_or("", |query| query.trim_end_matches(['吗', '什', '么'])))
+    // Without anything behind it, a phrase asks for everything.
+    if RECALL
+        .iter()
+        .any(|phrase| strip_phrase(text, &[phrase.trim_end()]).is_some())
+    {
+        let query = after(text, RECALL).unwrap_or_default();
+        return Some(query.trim_end_matches(['吗', '什', '么']));
+    }
+    None
 }
 
 /// `write PATH: TEXT`.
 fn written(text: &str) -> Option<(&str, &str)> {
-    let rest = after_whole(text, WRITE)?;
+    // The marks at the end belong to what is to be written.
+    let rest = strip_phrase(text, WRITE)?;
     let at = rest.find([':', '：'])?;
     let (path, said) = rest.split_at(at);
     let said = said.trim_start_matches([':', '：']).trim();
     let path = path.trim();
     (!path.is_empty() && !path.contains(char::is_whitespace)).then_some((path, said))
-}
-
-/// Like [`after`], with the marks at the end: they belong to what is to be written.
-fn after_whole<'t>(text: &'t str, phrases: &[&str]) -> Option<&'t str> {
-    let phrase = phrases.iter().find(|phrase| {
-        let head = text.get(..phrase.len());
-        head.is_some_and(|head| head.eq_ignore_ascii_case(phrase))
-    })?;
-    text.get(phrase.len()..)
 }
 
 /// An expression that can be calculated, or that is one but for a mistake worth telling.

@@ -42,12 +42,12 @@ pub(crate) async fn compact(cx: &Context<Agent>, mind: &Mind) -> Room {
         if !agent.compacted.is_open(part) || shown(agent, part) <= TOKENS / 2 {
             continue;
         }
-        let (history, policy) = (history(agent, part), policy(part));
+        let history = history(agent, part);
         let compacting = Compacting {
             part: part.name(),
             history: &history,
             done: agent.compacted.of(part),
-            policy: &policy,
+            policy: policy(part),
             beginning: agent
                 .lang
                 .pick("summing up what came before", "正在整理先前的内容"),

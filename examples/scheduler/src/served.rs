@@ -117,16 +117,11 @@ impl fugato::axum::Agent for Served {
     }
 
     async fn input(&self, said: Said) -> Result<Vec<Update>, Unusable> {
-        if said.text.trim().is_empty() {
-            return Err(Unusable::new("say what you want: the message has no text"));
-        }
-        let extra: Extra = serde_json::from_value(Value::Object(said.extra)).map_err(|error| {
-            Unusable::new(format!(
-                "what came beside the words cannot be used: {error}; allowed are task_class_ids \
-                 (numbers), always_execute (a boolean), thinking (true, false or \"auto\"), \
-                 lang (\"en\" or \"zh\") and change (a call with name and arguments)"
-            ))
-        })?;
+        let said = said.in_words()?;
+        let extra: Extra = said.beside(
+            "are task_class_ids (numbers), always_execute (a boolean), thinking (true, false or \
+             \"auto\"), lang (\"en\" or \"zh\") and change (a call with name and arguments)",
+        )?;
         let classes = self.classes(extra.task_class_ids).await?;
         let memory = remembered(&*self.memory, &said.text).await;
         let mut request = Request::new(said.text).classes(classes);

@@ -4,15 +4,18 @@ mod turn;
 mod update;
 
 use fugato::{
-    agent::{Corrects, compact},
-    memory::{Compaction, CompactionPolicy, CompactionUpdate},
+    agent::{
+        Corrects,
+        compact::{Compacting, Compacts},
+    },
+    memory::{Compaction, CompactionPolicy, CompactionUpdate, Trigger},
     prompt::is_correction,
     state::{Conversation, Message, State},
 };
 use serde::{Deserialize, Serialize};
 
 pub use fugato::cli::Lang;
-pub use turn::{Memory, Phase, Stop, Turn, Use, Wanted};
+pub use turn::{Phase, Stop, Turn, Use, Wanted};
 pub use update::{Move, Request, Update};
 
 /// A conversation. Every field has a default, so that threads of older versions load.
@@ -59,8 +62,7 @@ impl Default for Policy {
 
 impl Policy {
     /// The same in the words of the library.
-    pub fn compaction(&self) -> CompactionPolicy {
-        use fugato::memory::Trigger;
+    fn compaction(&self) -> CompactionPolicy {
         let turns = Trigger::Turns(self.turns);
         let when = match self.tokens {
             None => turns,
@@ -96,7 +98,7 @@ impl State for Agent {
             Update::Compacted(update) => self.compaction.apply(update),
             Update::Answered { text } => {
                 self.conversation.history.push(Message::assistant(&text));
-                self.turn.answered(text);
+                self.turn.answer = text;
             }
             Update::Moved { next, step, .. } => {
                 if matches!(next, Move::Call { .. }) {
@@ -128,26 +130,21 @@ impl Corrects for Agent {
     }
 }
 
-/// The only part that is compacted.
-const CONVERSATION: &str = "conversation";
-
-impl Agent {
-    /// The conversation as it is compacted.
-    pub fn compacting<'a>(&'a self, policy: &'a CompactionPolicy) -> compact::Compacting<'a> {
-        compact::Compacting {
-            part: CONVERSATION,
+impl Compacts for Agent {
+    fn compacting(&self) -> Vec<Compacting<'_>> {
+        vec![Compacting {
+            part: "conversation",
             history: &self.conversation.history,
             done: &self.compaction,
-            policy,
+            policy: self.policy.compaction(),
             beginning: self
                 .lang
                 .pick("summing up what was said before", "正在压缩较早的对话"),
             over: self.lang.pick("summed up", "压缩完成"),
-        }
+        }]
     }
 
-    /// The change that keeps a summary.
-    pub fn compacted(update: CompactionUpdate) -> Update {
+    fn compacted(_: &str, update: CompactionUpdate) -> Update {
         Update::Compacted(update)
     }
 }

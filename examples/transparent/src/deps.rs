@@ -4,16 +4,20 @@ use std::sync::Arc;
 use fugato::{
     agent::{
         Corrections, OnFailure, Toolbox,
+        compact::Compact,
         trace::{ModelCall, Watched},
     },
     cron::Jobs,
     llm::ChatModel,
     mcp::plugin::Loaded,
     tool::RegistryError,
-    web::{Allowed, BadSearchUrl, HttpWeb, Web},
+    web::Web,
 };
 
 use crate::{agent::Agent, desk::Desk, tools};
+
+/// How much a line matters at least that is kept without a model.
+const LEAST: f32 = 0.3;
 
 /// What the nodes need from outside.
 #[derive(Clone)]
@@ -65,34 +69,8 @@ impl Default for Limits {
     }
 }
 
-/// The tools cannot be put together.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DepsError {
-    /// A tool.
-    #[error("the tools do not fit together")]
-    Tools(#[from] RegistryError),
-    /// The search service.
-    #[error("[web] search in config.toml cannot be used")]
-    Web(#[from] BadSearchUrl),
-}
-
 impl Deps {
-    /// What lies in this folder, with the plugins that run there.
-    pub async fn open(desk: Desk, jobs: Jobs) -> Result<Self, DepsError> {
-        let plugins = desk.plugins().load().await;
-        let settings = &desk.settings.web;
-        let web: Option<Arc<dyn Web>> = match settings.search.trim() {
-            "" => None,
-            search => Some(Arc::new(Allowed::new(
-                HttpWeb::new(search)?,
-                settings.hosts.clone(),
-            ))),
-        };
-        Ok(Self::with(desk, jobs, plugins, web)?)
-    }
-
-    /// The same with these plugins and this web.
+    /// What lies in this folder, with these plugins and this web.
     pub fn with(
         desk: Desk,
         jobs: Jobs,
@@ -118,6 +96,14 @@ impl Deps {
             Arc::new(Watched::new(model).keeping(ModelCall::WORDS)) as Arc<dyn ChatModel>
         });
         self
+    }
+
+    /// What sums up what was said long ago: the model, or else the lines that matter.
+    pub(crate) fn compact(&self) -> Compact {
+        match &self.model {
+            Some(model) => Compact::new(model.clone()).or_by_rule(LEAST),
+            None => Compact::by_rule(LEAST),
+        }
     }
 
     /// What happens when the model cannot be used.

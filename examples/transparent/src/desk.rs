@@ -11,10 +11,11 @@ use fugato::{
     memory::{Embedder, Fusion, HybridSearch, Notebook},
     prompt::TemplateFolder,
     sqlite::SqliteSearch,
+    web::{Allowed, BadSearchUrl, HttpWeb, Web},
 };
 use thiserror::Error;
 
-use crate::settings::Settings;
+use crate::settings::{Settings, WebSettings};
 
 /// What lies in a folder that is new.
 const SAMPLE: [(&str, &str); 9] = [
@@ -81,6 +82,9 @@ pub enum DeskError {
     /// A database.
     #[error("a database cannot be opened")]
     Store(#[from] fugato::StoreError),
+    /// The search service.
+    #[error("[web] search in config.toml cannot be used")]
+    Web(#[from] BadSearchUrl),
 }
 
 impl Desk {
@@ -122,15 +126,20 @@ impl Desk {
 
     /// The programs of `plugins/`, and what each may reach.
     pub fn plugins(&self) -> Plugins {
-        let settings = self.settings.plugins.clone();
         Plugins::new(self.dir.join("plugins"))
-            .granted(settings.granted)
-            .start(settings.start)
+            .settings(self.settings.plugins.clone())
             .root(self.sandbox.root())
             .memory(self.dir.join(NOTES))
-            .readable(settings.readable)
-            .unlocked(settings.unlocked)
-            .wrapped(settings.wrap)
+    }
+
+    /// The web, if a search service is named: only its hosts may be found.
+    pub fn web(&self) -> Result<Option<Arc<dyn Web>>, DeskError> {
+        let WebSettings { search, hosts } = &self.settings.web;
+        if search.trim().is_empty() {
+            return Ok(None);
+        }
+        let web = HttpWeb::new(search.trim())?;
+        Ok(Some(Arc::new(Allowed::new(web, hosts.clone()))))
     }
 
     /// Where it lies.

@@ -8,7 +8,7 @@ use fugato::{
 use crate::{
     agent::{Agent, Phase},
     deps::Deps,
-    nodes::{Act, Answer, Begin, Compacting, Keep, Plan, Repair, Retrieve, Think, Understand},
+    nodes::{Act, Answer, Begin, Keep, Plan, Repair, Retrieve, Think, Understand},
 };
 
 /// The graph of the agent. It holds nothing of a conversation, so one serves all of them.
@@ -22,7 +22,7 @@ pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
     Graph::<Agent>::starting_at("begin")
         .node("begin", Begin(deps.clone()))
         .node("remember", MemoryTrigger::new(notebook, said))
-        .node("compact", recorded(Compacting(deps.clone())))
+        .node("compact", recorded(deps.compact()))
         .node(intent, recorded(Understand(deps.clone())))
         .node(plan, recorded(Plan(deps.clone())))
         .node(think, recorded(Think(deps.clone())))

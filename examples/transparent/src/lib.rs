@@ -12,7 +12,6 @@ pub mod open;
 pub mod plan;
 pub mod prompts;
 pub mod rules;
-pub mod schedule;
 pub mod served;
 pub mod settings;
 pub mod tools;

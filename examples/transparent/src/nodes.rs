@@ -2,7 +2,6 @@
 mod act;
 mod answer;
 mod begin;
-mod compact;
 mod intent;
 mod keep;
 mod plan;
@@ -22,7 +21,6 @@ use serde_json::Value;
 pub use act::Act;
 pub use answer::Answer;
 pub use begin::Begin;
-pub use compact::Compacting;
 pub use intent::Understand;
 pub use keep::Keep;
 pub use plan::Plan;

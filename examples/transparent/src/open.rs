@@ -43,7 +43,9 @@ pub fn clockwork(runner: Runner<Agent>, jobs: Jobs) -> Clockwork<Agent> {
 
 /// What lies in a folder, with its plugins, and with jobs in this store.
 pub async fn deps(dir: &Path, docs: Arc<dyn DocStore>) -> Result<Deps, BoxError> {
-    Ok(Deps::open(Desk::open(dir)?, jobs(docs)).await?)
+    let desk = Desk::open(dir)?;
+    let (plugins, web) = (desk.plugins().load().await, desk.web()?);
+    Ok(Deps::with(desk, jobs(docs), plugins, web)?)
 }
 
 /// The agent over what was opened. Unless the command only reads, jobs fire and archives follow

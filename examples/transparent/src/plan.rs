@@ -151,7 +151,7 @@ fn check(plan: &Plan, tools: &[String], objections: &mut Objections) {
         for name in step.template().places() {
             match Slot::of(&name) {
                 None => {
-                    let known = Slot::ALL.map(Slot::name);
+                    let known = SLOTS.map(|(name, _)| name);
                     objections.push(
                         place("params"),
                         format!("{{{{{name}}}}} is not known; it is {}", one_of(known)),
@@ -186,29 +186,20 @@ enum Slot {
     LastResult,
 }
 
+/// The names of what may be referred to.
+const SLOTS: [(&str, Slot); 6] = [
+    ("query", Slot::Query),
+    ("keywords", Slot::Keywords),
+    ("location", Slot::Location),
+    ("time_range", Slot::TimeRange),
+    ("selected_path", Slot::SelectedPath),
+    ("last_result", Slot::LastResult),
+];
+
 impl Slot {
-    const ALL: [Self; 6] = [
-        Self::Query,
-        Self::Keywords,
-        Self::Location,
-        Self::TimeRange,
-        Self::SelectedPath,
-        Self::LastResult,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Query => "query",
-            Self::Keywords => "keywords",
-            Self::Location => "location",
-            Self::TimeRange => "time_range",
-            Self::SelectedPath => "selected_path",
-            Self::LastResult => "last_result",
-        }
-    }
-
     fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|slot| slot.name() == name)
+        let mut slots = SLOTS.into_iter();
+        slots.find_map(|(known, slot)| (known == name).then_some(slot))
     }
 
     /// Whether what is said or what these steps do can bring a value.

@@ -2,14 +2,17 @@
 mod answer;
 mod words;
 
-use fugato::memory::importance;
+use fugato::{
+    memory::importance,
+    words::{keywords, path, period, when},
+};
+use jiff::{Timestamp, tz::TimeZone};
 use serde_json::{Map, Value, json};
 
 use crate::{
     agent::{Agent, Move, Turn, Wanted},
     intent::{Intent, IntentKind, Params},
     plan::{Step, StepKind, filled},
-    schedule,
 };
 
 pub use answer::answer;
@@ -93,12 +96,12 @@ pub fn intent(text: &str) -> Intent {
     let Some((intent, kind, complexity, _)) = call else {
         return Intent::new(IntentKind::Chat, 0.1, Params::default());
     };
-    let keywords = words::keywords(text);
+    let keywords = keywords(text);
     let params = Params {
         kind: (*kind).to_owned(),
         query: keywords.join(" "),
-        location: words::path(text).unwrap_or_default(),
-        time_range: words::period(&lower).map_or(String::new(), |(name, _)| name.to_owned()),
+        location: path(text).unwrap_or_default(),
+        time_range: period(&lower).map_or(String::new(), |(name, _)| name.to_owned()),
         keywords,
     };
     Intent::new(*intent, *complexity, params)
@@ -154,7 +157,7 @@ fn listing(params: &Params) -> Step {
     if !alternatives.is_empty() {
         wanted.insert("pattern".into(), json!(format!(".*({alternatives}).*")));
     }
-    if let Some((_, days)) = words::period(&params.time_range) {
+    if let Some((_, days)) = period(&params.time_range) {
         wanted.insert("days".into(), json!(days));
     }
     Step::tool("list_files", Value::Object(wanted))
@@ -163,7 +166,9 @@ fn listing(params: &Params) -> Step {
 /// A reminder needs a time that can be read; without one the answer asks for it.
 fn reminder(turn: &Turn) -> Vec<Step> {
     let text = &turn.request.text;
-    let Some(when) = schedule::of_words(text, turn.began_at, &turn.zone) else {
+    let zone = TimeZone::get(&turn.zone).unwrap_or_else(|_| TimeZone::system());
+    let now = Timestamp::from_millisecond(turn.began_at).unwrap_or_default();
+    let Some(when) = when(text, &now.to_zoned(zone)) else {
         return vec![];
     };
     let wanted = json!({ "schedule": when.schedule, "task": words::task(text), "once": when.once });
@@ -178,42 +183,38 @@ pub fn next(agent: &Agent) -> (String, Move, Option<usize>) {
     } else {
         turn.plan.clone()
     };
-    let say = |en: String, zh: String| agent.lang.pick(&en, &zh).to_owned();
+    let lang = agent.lang;
     let Some(step) = own.get(turn.followed) else {
-        let thought = say(
-            "That is all I can look up; I answer now.".into(),
-            "能查的都查了，现在回答。".into(),
+        let thought = lang.pick(
+            "That is all I can look up; I answer now.",
+            "能查的都查了，现在回答。",
         );
-        return (thought, Move::Finish, None);
+        return (thought.to_owned(), Move::Finish, None);
     };
-    let at = Some(turn.followed);
-    match filled(step, turn) {
-        Err(missing) => {
-            let thought = say(
-                format!("I leave a step: {missing}."),
-                format!("跳过一步：{missing}。"),
-            );
-            (
-                thought,
-                Move::Skip {
-                    why: missing.to_string(),
-                },
-                at,
-            )
-        }
-        Ok(step) if step.kind == StepKind::Rag => {
-            let query = step.query;
-            let thought = say(
-                format!("I look into the memory for “{query}”."),
-                format!("先在记忆里查“{query}”。"),
-            );
-            (thought, Move::Retrieve { query }, at)
-        }
-        Ok(Step { name, params, .. }) => {
-            let thought = say(format!("I call {name}."), format!("调用 {name}。"));
-            (thought, Move::Call { name, params }, at)
-        }
-    }
+    let (en, zh, next) = match filled(step, turn) {
+        Err(missing) => (
+            format!("I leave a step: {missing}."),
+            format!("跳过一步：{missing}。"),
+            Move::Skip {
+                why: missing.to_string(),
+            },
+        ),
+        Ok(Step {
+            kind: StepKind::Rag,
+            query,
+            ..
+        }) => (
+            format!("I look into the memory for “{query}”."),
+            format!("先在记忆里查“{query}”。"),
+            Move::Retrieve { query },
+        ),
+        Ok(Step { name, params, .. }) => (
+            format!("I call {name}."),
+            format!("调用 {name}。"),
+            Move::Call { name, params },
+        ),
+    };
+    (lang.pick(en, zh), next, Some(turn.followed))
 }
 
 /// Other arguments for a call that failed; none if no rule knows any.

@@ -8,7 +8,6 @@ use fugato::{
     state::Message,
 };
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::agent::{Agent, Request, Update};
 
@@ -46,13 +45,9 @@ impl AgentServed for Served {
     }
 
     async fn input(&self, said: Said) -> Result<Vec<Update>, Unusable> {
-        if said.text.trim().is_empty() {
-            return Err(Unusable::new("say what you want: the message has no text"));
-        }
-        let extra: Extra = serde_json::from_value(Value::Object(said.extra)).map_err(|error| {
-            Unusable::new(format!("what came beside the words cannot be used: {error}; allowed is lang (\"en\" or \"zh\")"))
-        })?;
-        let lang = extra.lang.or(self.lang);
+        let said = said.in_words()?;
+        let Extra { lang } = said.beside("is lang (\"en\" or \"zh\")")?;
+        let lang = lang.or(self.lang);
         Ok(vec![Update::Asked(Request {
             lang,
             ..Request::new(said.text)

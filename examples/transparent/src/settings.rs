@@ -1,11 +1,8 @@
 //! What a person may set, in `config.toml`. Everything has a default, and what is not known is an
 //! error that names what is.
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
-};
+use std::collections::BTreeSet;
 
-use fugato::{llm::ApiKey, openai::OpenAiEmbedder, tool::Permission};
+use fugato::{llm::ApiKey, mcp::plugin::PluginSettings, openai::OpenAiEmbedder};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Policy;
@@ -27,7 +24,7 @@ pub struct Settings {
     /// Who turns notes and questions into vectors; without one they are found by words alone.
     pub embedding: Option<Embedding>,
     /// Which plugins run, and what they may do.
-    pub plugins: Plugins,
+    pub plugins: PluginSettings,
     /// When conversations are compacted.
     pub compaction: Policy,
 }
@@ -95,20 +92,4 @@ impl Embedding {
             None => embedder,
         }
     }
-}
-
-/// Which plugins run, and what they may do.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Plugins {
-    /// Those that run although they do not start by themselves.
-    pub start: BTreeSet<String>,
-    /// What each may do. One that wants more does not run.
-    pub granted: BTreeMap<String, BTreeSet<Permission>>,
-    /// Where all of them may read, beside the programs of the system and their own folder.
-    pub readable: Vec<PathBuf>,
-    /// Those that run although nothing locks them in.
-    pub unlocked: BTreeSet<String>,
-    /// What is put before the program of each in the place of our lock, such as a container.
-    pub wrap: Vec<String>,
 }

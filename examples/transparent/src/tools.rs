@@ -1,12 +1,11 @@
 //! The tools of the agent, and under which conditions they are called.
-mod notify;
 mod photo;
 
 use std::sync::Arc;
 
 use fugato::{
     agent::Toolbox,
-    command::Command,
+    command::{Command, NOTIFY, Notify},
     cron::{CREATE, JobTools, Jobs, Maker},
     file::{ListFiles, ReadFile},
     mcp::plugin::Loaded,
@@ -19,9 +18,6 @@ use crate::{
     agent::{Agent, Update},
     desk::Desk,
 };
-
-pub use notify::{NOTIFICATION, NOTIFY, NotifyArgs};
-pub use photo::PhotoArgs;
 
 /// The tools of this folder, of these jobs and plugins, and of this web if there is one.
 pub fn toolbox(
@@ -50,7 +46,7 @@ pub fn toolbox(
             Command::new(&settings.photo.command),
             desk.sandbox.clone(),
         ))
-        .tool(notify::Notify(Command::new(&settings.notify.command)))
+        .tool(Notify::new(Command::new(&settings.notify.command)))
         .tools(plugins.tools)
         .build()?;
     let mut lists = ToolLists::default();

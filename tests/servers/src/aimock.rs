@@ -1,14 +1,11 @@
 use std::{
     fs,
-    io::{Read, Write},
-    net::TcpStream,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use crate::{
     find,
-    server::{Recipe, Server, folder, free_port, text},
+    server::{Recipe, Server, folder, free_port, is_well, text},
 };
 
 /// Where `tests/peers/run` installs it.
@@ -36,16 +33,9 @@ impl Aimock {
             port.to_string(),
             "--validate-on-load".to_owned(),
         ];
-        Some(Server::start(Recipe {
-            command: command.into(),
-            folder,
-            user: None,
-            url: format!("http://127.0.0.1:{port}"),
-            port,
-            stop: "TERM",
-            last: "KILL",
-            ready: Box::new(move |_| is_ready(port).unwrap_or(false)),
-        }))
+        let ready = |port| is_well(port, "/__aimock/health");
+        let recipe = Recipe::http(command, folder, port, ready);
+        Some(Server::start(recipe))
     }
 }
 
@@ -53,16 +43,4 @@ fn written(folder: &Path, fixtures: &str) -> PathBuf {
     let file = folder.join("fixtures.json");
     fs::write(&file, fixtures).expect("a new folder can be written to");
     file
-}
-
-fn is_ready(port: u16) -> std::io::Result<bool> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-    write!(
-        stream,
-        "GET /__aimock/health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
-    )?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    Ok(answer.starts_with("HTTP/1.1 200"))
 }

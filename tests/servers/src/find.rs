@@ -41,14 +41,21 @@ pub(crate) fn kept(file: &str) -> Option<PathBuf> {
     Some(cache.join(file)).filter(|file| file.is_file())
 }
 
+fn missing(name: &str, remedy: &str) {
+    skipped(&format!("{name} is not installed: {remedy}"));
+}
+
+/// Says in one line why a test is skipped.
+///
+/// # Panics
+/// Where the variable `CI` is set: there a skipped test would be a lie.
 #[expect(
     clippy::print_stderr,
     reason = "whoever runs the tests should know what was skipped"
 )]
-fn missing(name: &str, remedy: &str) {
-    let what = format!("{name} is not installed: {remedy}");
-    assert!(env::var_os("CI").is_none(), "{what}");
-    eprintln!("skipped, because {what}");
+pub fn skipped(why: &str) {
+    assert!(env::var_os("CI").is_none(), "{why}");
+    eprintln!("skipped, because {why}");
 }
 
 /// The folders `<parent>/<version>/bin`, the newest first.

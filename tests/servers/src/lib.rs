@@ -24,6 +24,7 @@ mod server;
 mod wire;
 
 pub use aimock::Aimock;
+pub use find::skipped;
 pub use llama::Llama;
 pub use mariadb::MariaDb;
 pub use mcp::Mcp;

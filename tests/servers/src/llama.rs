@@ -1,12 +1,6 @@
-use std::{
-    io::{Read, Write},
-    net::TcpStream,
-    time::Duration,
-};
-
 use crate::{
     find,
-    server::{Recipe, Server, folder, free_port, text},
+    server::{Recipe, Server, folder, free_port, is_well, text},
 };
 
 /// Where `tests/peers/install-llama` puts things.
@@ -31,28 +25,9 @@ impl Llama {
             key.to_owned(),
             port.to_string(),
         ];
-        Some(Server::start(Recipe {
-            command: command.into(),
-            folder: folder("llama"),
-            user: None,
-            url: format!("http://127.0.0.1:{port}"),
-            port,
-            stop: "TERM",
-            last: "KILL",
-            ready: Box::new(move |_| is_ready(port).unwrap_or(false)),
-        }))
+        // It is well once the model is loaded.
+        let ready = |port| is_well(port, "/health");
+        let recipe = Recipe::http(command, folder("llama"), port, ready);
+        Some(Server::start(recipe))
     }
-}
-
-/// Whether the model is loaded.
-fn is_ready(port: u16) -> std::io::Result<bool> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-    write!(
-        stream,
-        "GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
-    )?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    Ok(answer.starts_with("HTTP/1.1 200"))
 }

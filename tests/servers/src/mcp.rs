@@ -62,18 +62,10 @@ impl Mcp {
             text(&self.everything),
             "streamableHttp".to_owned(),
         ];
-        Server::start(Recipe {
-            command: command.into(),
-            folder,
-            user: None,
-            url: format!("http://127.0.0.1:{port}"),
-            port,
-            stop: "TERM",
-            last: "KILL",
-            ready: Box::new(move |_| {
-                let address = ([127, 0, 0, 1], port).into();
-                TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
-            }),
-        })
+        let listens = |port| {
+            let address = ([127, 0, 0, 1], port).into();
+            TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
+        };
+        Server::start(Recipe::http(command, folder, port, listens))
     }
 }

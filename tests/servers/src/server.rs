@@ -1,5 +1,6 @@
 use std::{
     fmt, fs,
+    io::{self, Read as _, Write as _},
     net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
@@ -36,6 +37,44 @@ pub(crate) struct Recipe {
     pub(crate) last: &'static str,
     /// Whether the process of this id answers clients.
     pub(crate) ready: Box<dyn Fn(u32) -> bool + Send + Sync>,
+}
+
+impl Recipe {
+    /// A server over HTTP that keeps nothing.
+    pub(crate) fn http<const N: usize>(
+        command: [String; N],
+        folder: PathBuf,
+        port: u16,
+        ready: impl Fn(u16) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            command: command.into(),
+            folder,
+            user: None,
+            url: format!("http://127.0.0.1:{port}"),
+            port,
+            stop: "TERM",
+            last: "KILL",
+            ready: Box::new(move |_| ready(port)),
+        }
+    }
+}
+
+/// Whether a server says at this path that it is well.
+pub(crate) fn is_well(port: u16, path: &str) -> bool {
+    asked(port, path).is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
+}
+
+fn asked(port: u16, path: &str) -> io::Result<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+    )?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
 }
 
 impl Server {

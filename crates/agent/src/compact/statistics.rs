@@ -18,7 +18,10 @@ pub struct CompactionStatistics {
     pub tokens_before: u64,
     /// The tokens of the new summary; as many as before if there is none.
     pub tokens_after: u64,
-    /// Why there is none.
+    /// Whether a rule was to make it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_rule: bool,
+    /// Why there is none, or none of a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
@@ -34,6 +37,7 @@ impl CompactionStatistics {
             upto: request.upto,
             tokens_before,
             tokens_after: tokens_before,
+            by_rule: false,
             failure: None,
         }
     }

@@ -1,7 +1,7 @@
 //! Jobs fire once at each of their times, whatever dies and however many look after them.
 mod world;
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use fugato_cron::{CatchUp, NoJob, Schedule, Wish};
 use fugato_state::Millis;
@@ -162,6 +162,38 @@ async fn trn_8_times_that_nobody_was_there_for() -> Done {
         caught_up(once(CatchUp::Within { seconds: 60 }), 45).await?,
         Vec::<Millis>::new()
     );
+    Ok(())
+}
+
+/// The times that a job has done, as minutes after noon: of ten minutes each, during forty minutes,
+/// and during two hours after the clock was set back by so many minutes.
+async fn set_back(by: Millis) -> Done<Vec<Millis>> {
+    let world = World::new().await?;
+    let wish = Wish::new("*/10 * * * *", "stretch");
+    let job = world.process(None).jobs.create("k", "desk", wish).await?;
+    work(&world, 1, 35, None).await;
+    world.back.store(by * MINUTE, Ordering::SeqCst);
+    let wait = world.process(None).clockwork().fire().await?;
+    assert!(wait <= Duration::from_secs(30), "{wait:?}");
+    work(&world, 1, 120, None).await;
+    let (done, begun) = world.done(&job.place()).await?;
+    assert_eq!(begun, done.len());
+    let times = done.iter().map(|(time, _)| (time - NOON) / MINUTE);
+    Ok(times.collect())
+}
+
+#[tokio::test(start_paused = true)]
+async fn trn_8_a_clock_that_is_set_back_does_nothing_twice_and_leaves_nothing_out() -> Done {
+    const DAY: Millis = 24 * 60;
+    let hours =
+        |from: Millis, until: Millis| -> Vec<Millis> { (from..=until).step_by(10).collect() };
+    // At 12:35 it is 12:05 again, and then 14:05.
+    assert_eq!(set_back(30).await?, hours(10, 120));
+    // The times of a day that was shown already are done.
+    assert_eq!(set_back(DAY).await?, hours(10, 30));
+    // Nobody waits for three days to come again.
+    let again = hours(40 - 3 * DAY, 150 - 3 * DAY);
+    assert_eq!(set_back(3 * DAY).await?, [hours(10, 30), again].concat());
     Ok(())
 }
 

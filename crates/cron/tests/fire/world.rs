@@ -52,6 +52,8 @@ impl State for Desk {
 
 pub(crate) struct World {
     pub(crate) clock: VirtualClock,
+    /// By how much the clock of the jobs was set back.
+    pub(crate) back: Arc<AtomicI64>,
     log: Arc<MemoryLog>,
     docs: Arc<MemoryDocs>,
 }
@@ -62,7 +64,13 @@ impl World {
         let (a, b) = (clock.store(), clock.store());
         let log = Arc::new(MemoryLog::with_clock(move || a.now()));
         let docs = Arc::new(MemoryDocs::with_clock(move || b.now()));
-        let world = Self { clock, log, docs };
+        let back = Arc::default();
+        let world = Self {
+            clock,
+            back,
+            log,
+            docs,
+        };
         let (runner, _) = world.process(None).parts();
         let begun = vec![Update::Wanted(0)];
         runner.start(&ThreadId::new("desk")?, begun).await?;
@@ -79,7 +87,10 @@ impl World {
         let log = Mortal(self.log.clone(), life.clone());
         let docs = Mortal(self.docs.clone(), life);
         let time = self.clock.store();
-        let clock = Clock::new(TimeZone::UTC, move || time.now());
+        let back = self.back.clone();
+        let clock = Clock::new(TimeZone::UTC, move || {
+            time.now() - back.load(Ordering::SeqCst)
+        });
         let jobs = Jobs::new(Arc::new(docs), clock);
         let lease = RunnerOptions::default().lease(Duration::from_secs(3));
         let time = self.clock.store();

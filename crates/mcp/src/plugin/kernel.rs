@@ -7,7 +7,7 @@ use landlock::{
     RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope, make_bitflags,
     path_beneath_rules,
 };
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, apply_filter,
@@ -55,13 +55,18 @@ const DEVICES: [&str; 5] = [
 ];
 const MICROPHONE: [&str; 1] = ["/dev/snd"];
 
-/// The most files that are open, and the most bytes of a file and of memory.
-const LIMITS: [(Resource, u64); 4] = [
+/// The most seconds of the processor, the most files that are open, and the most bytes of a file and
+/// of memory.
+const LIMITS: [(Resource, u64); 5] = [
     (Resource::Core, 0),
+    (Resource::Cpu, 60 * 60),
     (Resource::Nofile, 1024),
     (Resource::Fsize, 1 << 30),
     (Resource::Data, 4 << 30),
 ];
+
+/// How much less it is to get of a processor that others want, too.
+const PRIORITY: i32 = 10;
 
 /// Whether this kernel can do it.
 pub(super) fn possible() -> io::Result<()> {
@@ -77,6 +82,8 @@ pub(super) fn enforce(lock: &Lock) -> io::Result<()> {
         // A limit that is lower already stays.
         let _ = setrlimit(resource, Rlimit { current, maximum });
     }
+    // Whatever else wants the processor comes first.
+    let _ = setpriority_process(None, PRIORITY);
     landlock(lock).map_err(io::Error::other)?;
     apply_filter(&filter(lock.network)?).map_err(io::Error::other)
 }

@@ -1,4 +1,7 @@
-use fugato::state::{Message, Millis, ToolCall, ToolStatus};
+use fugato::{
+    memory::FoundNote,
+    state::{Message, Millis, ToolCall, ToolStatus},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,7 +29,7 @@ pub struct Turn {
     /// How often another plan was made.
     pub replans: u32,
     /// What was found in the memory.
-    pub memories: Vec<Memory>,
+    pub memories: Vec<FoundNote>,
     /// What was searched for.
     pub queries: Vec<String>,
     /// The calls that were made, each attempt for itself.
@@ -87,17 +90,6 @@ impl Phase {
     }
 }
 
-/// Something that was found in the memory.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Memory {
-    /// Where it stands.
-    pub id: String,
-    /// What it says.
-    pub text: String,
-    /// How well it matches, from 0 to 1.
-    pub score: f64,
-}
-
 /// A call that was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Use {
@@ -155,21 +147,16 @@ impl Turn {
             .filter(|made| made.status == ToolStatus::Ok)
     }
 
-    /// The last attempt of each call that came to nothing.
+    /// The last attempt of each call that came to nothing. The attempts of a call follow each other.
     pub fn failed(&self) -> impl Iterator<Item = &Use> {
-        let first = |id: &str| id.split('.').next().map(str::to_owned);
-        let last = move |(at, made): (usize, &Use)| {
-            let later = self.uses.get(at + 1..).unwrap_or_default();
-            let again = later
-                .iter()
-                .any(|next| first(&next.call.id) == first(&made.call.id));
-            made.status != ToolStatus::Ok && !again
-        };
+        let next = self.uses.iter().skip(1).map(|next| next.attempt);
+        let next = next.chain([1]);
+        let last = |(made, next): &(&Use, u32)| made.status != ToolStatus::Ok && *next == 1;
         self.uses
             .iter()
-            .enumerate()
-            .filter(move |one| last(*one))
-            .map(|(_, made)| made)
+            .zip(next)
+            .filter(last)
+            .map(|(made, _)| made)
     }
 
     pub(super) fn apply(&mut self, update: Update) {
@@ -229,12 +216,11 @@ impl Turn {
             Move::Call { name, params } => {
                 let id = format!("c{calls}");
                 let call = ToolCall::new(&id, name, Value::Object(params));
-                let (attempt, cause) = (1, None);
                 self.wanted = Some(Wanted {
                     call,
                     id,
-                    attempt,
-                    cause,
+                    attempt: 1,
+                    cause: None,
                 });
                 Phase::Act
             }
@@ -250,11 +236,7 @@ impl Turn {
         self.enter(phase);
     }
 
-    pub(super) fn answered(&mut self, text: String) {
-        self.answer = text;
-    }
-
-    fn retrieved(&mut self, query: String, found: Vec<Memory>) {
+    fn retrieved(&mut self, query: String, found: Vec<FoundNote>) {
         let known = self.memories.len();
         for memory in found {
             if !self.memories.iter().any(|there| there.id == memory.id) {

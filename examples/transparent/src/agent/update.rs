@@ -1,11 +1,11 @@
 use fugato::{
-    memory::CompactionUpdate,
+    memory::{CompactionUpdate, FoundNote},
     state::{Message, Millis, ToolStatus},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Lang, Memory, Policy, Stop};
+use super::{Lang, Policy, Stop};
 use crate::{intent::Intent, plan::Step};
 
 /// What a turn is started with.
@@ -81,7 +81,7 @@ pub enum Update {
         /// For what.
         query: String,
         /// What was found, best first.
-        found: Vec<Memory>,
+        found: Vec<FoundNote>,
     },
     /// A tool was called.
     Called {

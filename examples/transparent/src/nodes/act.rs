@@ -2,6 +2,7 @@ use async_trait::async_trait;
 use fugato::{
     BoxError, Context, EventKind, Node, Outcome,
     agent::{Carried, finished},
+    command::NOTIFY,
     state::ToolStatus,
 };
 use serde_json::json;
@@ -9,8 +10,10 @@ use serde_json::json;
 use crate::{
     agent::{Agent, Update, Wanted},
     deps::Deps,
-    tools::{NOTIFICATION, NOTIFY},
 };
+
+/// The card by which the page shows what a person is told.
+const NOTIFICATION: &str = "notification";
 
 /// Makes the call that is wanted, once a person has agreed where that is needed.
 #[derive(Debug)]

@@ -1,9 +1,7 @@
 use async_trait::async_trait;
 use fugato::{
-    BoxError, Context, Effect, EffectClass, Node, Outcome,
-    agent::REMEMBERED,
-    graph::{NotDone, Reconciled},
-    memory::Notebook,
+    BoxError, Context, EffectClass, Node, Outcome,
+    agent::{REMEMBERED, log_once},
     tool::clip,
 };
 use serde_json::json;
@@ -38,7 +36,7 @@ impl Node<Agent> for Keep {
             clip(&turn.request.text, 120),
             clip(&turn.answer, 200)
         );
-        self.log(&cx, day.to_owned(), line).await?;
+        log_once(&cx, &self.0.desk.notebook, day, &line).await?;
         let done = Outcome::done([]);
         let Some(noticed) = rules::worth_keeping(turn) else {
             return Ok(done);
@@ -53,30 +51,4 @@ impl Node<Agent> for Keep {
             json!({ "note": noticed, "section": NOTICED }),
         )))
     }
-}
-
-impl Keep {
-    /// Adds a line to the log of a day: once, also where the process dies in between.
-    async fn log(&self, cx: &Context<Agent>, day: String, line: String) -> Result<(), BoxError> {
-        let notebook = self.0.desk.notebook.clone();
-        let (there, sought) = (notebook.clone(), line.clone());
-        let once = Effect::once().reconcile(move || async move {
-            let files = there.files()?;
-            let found = files.iter().any(|file| file.text.contains(&sought));
-            Ok::<_, BoxError>(if found {
-                Reconciled::Happened(())
-            } else {
-                Reconciled::DidNotHappen
-            })
-        });
-        let input = (day.clone(), line.clone());
-        let write = async move |_| write(&notebook, &day, &line);
-        Ok(cx.effect("day", once, &input, write).await?)
-    }
-}
-
-fn write(notebook: &Notebook, day: &str, line: &str) -> Result<(), BoxError> {
-    notebook
-        .log(day, line)
-        .map_err(|error| BoxError::from(NotDone::because(error)))
 }

@@ -45,38 +45,25 @@ impl Node<Agent> for Repair {
         let (mut updates, thought, params) =
             match consult(deps, &cx, ("repair", stage), &contract).await? {
                 Heard::Again(outcome) => return Ok(outcome),
-                Heard::Decided(Revision {
-                    thought,
-                    give_up: true,
-                    ..
-                }) => (vec![], thought, None),
-                Heard::Decided(Revision {
-                    thought, params, ..
-                }) => (vec![], thought, Some(params)),
+                Heard::Decided(revised) => {
+                    let params = (!revised.give_up).then_some(revised.params);
+                    (vec![], revised.thought, params)
+                }
                 Heard::ByRule(why) => (why, String::new(), rules::repair(&agent.turn, wanted)),
             };
-        let told = |new: Option<&Map<String, Value>>| {
-            note(
-                "correction",
-                json!({
-                    "call": wanted.id, "name": wanted.call.name, "attempt": wanted.attempt,
-                    "old": wanted.call.arguments, "new": new, "cause": cause, "thought": thought,
-                }),
-            )
+        let data = json!({
+            "call": wanted.id, "name": wanted.call.name, "attempt": wanted.attempt,
+            "old": wanted.call.arguments, "new": params, "cause": cause, "thought": thought,
+        });
+        let told = note("correction", data);
+        let Some(params) = params else {
+            updates.push(Update::GaveUp);
+            return Ok(Outcome::done(updates).note(told));
         };
-        Ok(match params {
-            None => {
-                updates.push(Update::GaveUp);
-                Outcome::done(updates).note(told(None))
-            }
-            Some(params) => {
-                let again = format!("{}.{}", wanted.id, wanted.attempt + 1);
-                let call = proposed(again, &wanted.call.name, &params);
-                let told = told(Some(&params));
-                updates.push(Update::Repaired { params });
-                Outcome::done(updates).note(told).note(call)
-            }
-        })
+        let again = format!("{}.{}", wanted.id, wanted.attempt + 1);
+        let call = proposed(again, &wanted.call.name, &params);
+        updates.push(Update::Repaired { params });
+        Ok(Outcome::done(updates).note(told).note(call))
     }
 }
 

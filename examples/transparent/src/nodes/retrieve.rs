@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::note;
 use crate::{
-    agent::{Agent, Memory, Update},
+    agent::{Agent, Update},
     deps::Deps,
     log_key,
 };
@@ -27,23 +27,16 @@ impl Node<Agent> for Retrieve {
             tracing::warn!(%error, "{}", log_key::SEARCHED_WITHOUT_THE_INDEX);
         }
         let notes = found.notes.iter();
-        let results = notes
-            .clone()
-            .map(|note| json!({ "id": note.id, "text": note.text }));
+        let results = notes.map(|note| json!({ "id": note.id, "text": note.text }));
         let results: Vec<_> = results.collect();
-        let scores: Vec<f64> = notes.map(|note| note.score).collect();
+        let scores: Vec<f64> = found.notes.iter().map(|note| note.score).collect();
         let text_alone = found.text_alone.map(|why| why.to_string());
         let asked = note("rag_query", json!({ "query": query }));
         let told = note(
             "rag_result",
             json!({ "results": results, "scores": scores, "text_alone": text_alone }),
         );
-        let found = found.notes.into_iter().map(|note| Memory {
-            id: note.id,
-            text: note.text,
-            score: note.score,
-        });
-        let found = found.collect();
+        let found = found.notes;
         Ok(Outcome::done([Update::Retrieved { query, found }])
             .note(asked)
             .note(told))

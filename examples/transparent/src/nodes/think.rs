@@ -69,20 +69,16 @@ impl Node<Agent> for Think {
         }
         let thinks = deps.model.is_some() && turn.by_rule.is_none();
         if thinks && turn.corrected.is_empty() && stands_still(turn, limits) {
-            let thought = agent
-                .lang
-                .pick(
-                    "This does not work out; I make another plan.",
-                    "这样行不通，重新计划。",
-                )
-                .to_owned();
-            let told = thinking(&thought);
+            let thought = agent.lang.pick(
+                "This does not work out; I make another plan.",
+                "这样行不通，重新计划。",
+            );
             let moved = Update::Moved {
-                thought,
+                thought: thought.to_owned(),
                 next: Move::Replan,
                 step: None,
             };
-            return Ok(Outcome::done([moved]).note(told));
+            return Ok(Outcome::done([moved]).note(thinking(thought)));
         }
         let contract = contract(&deps.tools(agent), turn, limits);
         let stage = Stage::new("You decide step by step.")

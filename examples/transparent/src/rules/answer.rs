@@ -33,16 +33,13 @@ pub fn answer(agent: &Agent) -> String {
         lang.pick("I could not do this:", "没能做到："),
         failed.chain(skipped).collect(),
     );
-    let stop = turn.stop.map(|stop| match stop {
-        Stop::Moves => lang.pick(
+    if turn.stop == Some(Stop::Moves) {
+        let stopped = lang.pick(
             "I stopped: I may not take more steps.",
             "已停止：步数用完了。",
-        ),
-    });
-    part(
-        stop.unwrap_or_default(),
-        stop.map(|_| String::new()).into_iter().collect(),
-    );
+        );
+        part(stopped, vec![String::new()]);
+    }
     if text.is_empty() {
         nothing(agent)
     } else {

@@ -1,31 +1,5 @@
-//! What is in the words: what is sought, where, and when.
-
-/// What is left out of a wish before it is searched for, longest first.
-const NOISE_ZH: &str = "帮我找出 帮我找一下 帮我找 帮我查 帮我搜 找一下 查一下 搜一下 列出文件 还记得 记得 上个月 这个月 \
-    什么时候 本月 上周 本周 这周 昨天 今天 明天 最近 我写的 写的 是什么 在哪里 在哪儿 在哪 上网 网上 搜索 查找 找出 一下 那个 那份 我的 \
-    请 帮 我 你 找 查 搜 的 吗 呢 吧 了";
-const NOISE_EN: &str = "a about all and any at can could did do document documents file files find for from google have i in \
-    internet is it know last list look me month my of on out please remember search show some that the this to today up was \
-    web week were what when where who with written wrote yesterday you";
-
-/// The words of a wish that say what it is about.
-pub(super) fn keywords(text: &str) -> Vec<String> {
-    let mut rest = text.to_lowercase();
-    for noise in NOISE_ZH.split_whitespace() {
-        rest = rest.replace(noise, " ");
-    }
-    let split = rest.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.')));
-    let words = split
-        .map(|word| word.trim_matches('.'))
-        .filter(|word| !word.is_empty());
-    let mut kept: Vec<String> = vec![];
-    for word in words.filter(|word| !NOISE_EN.split_whitespace().any(|noise| noise == *word)) {
-        if !kept.iter().any(|there| there == word) {
-            kept.push(word.to_owned());
-        }
-    }
-    kept
-}
+//! What the words of a wish mean to the tools of this agent.
+use fugato::words::{after_phrase, strip_phrase};
 
 /// Words that mean the same thing, in both languages.
 const SAME: [&[&str]; 7] = [
@@ -59,44 +33,6 @@ pub(super) fn alternatives(keywords: &[String]) -> Vec<String> {
     all
 }
 
-/// A span of time, and how many days ago it may have begun.
-pub(super) fn period(text: &str) -> Option<(&'static str, u32)> {
-    const PERIODS: [(&str, u32); 14] = [
-        ("上个月", 62),
-        ("last month", 62),
-        ("本月", 31),
-        ("这个月", 31),
-        ("this month", 31),
-        ("上周", 14),
-        ("last week", 14),
-        ("本周", 7),
-        ("这周", 7),
-        ("this week", 7),
-        ("昨天", 2),
-        ("yesterday", 2),
-        ("今天", 1),
-        ("today", 1),
-    ];
-    PERIODS.into_iter().find(|(name, _)| text.contains(name))
-}
-
-/// A path or a file: what has a slash or an ending.
-pub(super) fn path(text: &str) -> Option<String> {
-    let fits = |c: char| c.is_alphanumeric() || matches!(c, '/' | '~' | '.' | '_' | '-');
-    let mut words = text
-        .split(|c: char| !fits(c))
-        .map(|word| word.trim_end_matches('.'));
-    let found = words.find(|word| {
-        let ending = word.rsplit_once('.').is_some_and(|(name, ending)| {
-            !name.is_empty()
-                && (1..=5).contains(&ending.len())
-                && ending.chars().all(|c| c.is_ascii_alphanumeric())
-        });
-        word.contains('/') || ending
-    });
-    found.map(str::to_owned)
-}
-
 /// The name of a job.
 pub(super) fn job(text: &str) -> Option<String> {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
@@ -106,10 +42,8 @@ pub(super) fn job(text: &str) -> Option<String> {
 
 /// What is to be said to somebody: what comes after the verb.
 pub(super) fn said(text: &str) -> String {
-    after(
-        text,
-        &["通知我", "通知", "notify me that", "notify me", "notify"],
-    )
+    let verbs = ["通知我", "通知", "notify me that", "notify me", "notify"];
+    after(text, &verbs).to_owned()
 }
 
 /// What a reminder is about: what comes after the verb and, in English, after the time.
@@ -124,29 +58,19 @@ pub(super) fn task(text: &str) -> String {
     ];
     let rest = after(text, &verbs);
     let timed = ["every ", "at ", "in ", "tomorrow", "today", "daily"];
-    let timed = timed
-        .iter()
-        .any(|word| rest.to_lowercase().starts_with(word));
     match rest.split_once(" to ") {
-        Some((_, what)) if timed => what.to_owned(),
-        _ => rest,
+        Some((_, what)) if strip_phrase(rest, &timed).is_some() => what.to_owned(),
+        _ => rest.to_owned(),
     }
 }
 
-fn after(text: &str, verbs: &[&str]) -> String {
-    let lower = text.to_lowercase();
-    let found = verbs.iter().find_map(|verb| {
-        let at = lower.find(verb)? + verb.len();
-        text.get(at..)
-    });
-    let trimmed = found
+/// What comes after the first of these verbs, without the marks around it; else all of the text.
+fn after<'t>(text: &'t str, verbs: &[&str]) -> &'t str {
+    let marks = |c: char| c.is_whitespace() || "：:，,。.".contains(c);
+    let found = after_phrase(text, verbs)
         .unwrap_or(text)
-        .trim_matches(|c: char| c.is_whitespace() || "：:，,。.".contains(c));
-    if trimmed.is_empty() {
-        text.trim().to_owned()
-    } else {
-        trimmed.to_owned()
-    }
+        .trim_matches(marks);
+    if found.is_empty() { text.trim() } else { found }
 }
 
 #[cfg(test)]

@@ -2,10 +2,8 @@ use async_trait::async_trait;
 use fugato::{
     command::Command,
     file::Sandbox,
-    tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec},
+    tool::{EffectClass, NoArguments, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec},
 };
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::json;
 
 use crate::agent::{Agent, Update};
@@ -16,11 +14,6 @@ pub(super) struct TakePhoto {
     sandbox: Sandbox,
 }
 
-/// Nothing needs to be said.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PhotoArgs {}
-
 impl TakePhoto {
     pub(super) fn new(command: Option<Command>, sandbox: Sandbox) -> Self {
         Self { command, sandbox }
@@ -29,7 +22,7 @@ impl TakePhoto {
 
 #[async_trait]
 impl Tool<Agent, Update> for TakePhoto {
-    type Input = PhotoArgs;
+    type Input = NoArguments;
 
     fn spec(&self) -> ToolSpec {
         ToolSpec::write(
@@ -43,7 +36,7 @@ impl Tool<Agent, Update> for TakePhoto {
     async fn call(
         &self,
         cx: ToolContext<'_, Agent>,
-        _: PhotoArgs,
+        _: NoArguments,
     ) -> Result<ToolOutput<Update>, ToolFailure> {
         let Some(command) = &self.command else {
             return Err(ToolFailure::blocked(

@@ -3,9 +3,9 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use clap::Parser as _;
 use fugato::{
-    Runner, ThreadId,
+    BoxError, Runner, ThreadId,
     cli::{App, Belongings as _, Flags},
-    cron::{Clock, Clockwork, Job, Jobs, NoJob, Wish},
+    cron::{Clock, Job, Jobs, NoJob, Wish},
     graph::{RunErrorKind, Standing, machine::Fact},
     store::StoreErrorKind,
 };
@@ -25,17 +25,46 @@ const HALF_PAST: &str = "30 12 * * *";
 const HALF_AN_HOUR: i64 = 30 * 60 * 1000;
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-fn clockwork(stage: &Stage, runner: &Runner<Agent>) -> Clockwork<Agent> {
-    works(runner.clone(), stage.deps.jobs.clone())
+/// A conversation and a job in it, which is due at half past twelve, and the thread in which it is
+/// done.
+async fn made(schedule: &str, task: &str) -> Result<(Stage, Job, ThreadId), BoxError> {
+    let stage = Stage::new(None);
+    stage.say("hello").await;
+    let job = more(&stage, "k", schedule, task).await?;
+    let thread = ThreadId::new(job.place())?;
+    Ok((stage, job, thread))
 }
 
-async fn made(stage: &Stage, key: &str, schedule: &str, task: &str) -> Result<Job, NoJob> {
+/// Another job of the conversation.
+async fn more(stage: &Stage, key: &str, schedule: &str, task: &str) -> Result<Job, NoJob> {
     let wish = Wish::new(schedule, task).only_once(schedule != HALF_PAST);
     stage.deps.jobs.create(key, "desk", wish).await
 }
 
+/// It is half past twelve, so many days later.
+fn half_past(stage: &Stage, days: i64) -> i64 {
+    let time = NOON + HALF_AN_HOUR + days * DAY;
+    stage.clock.store(time, Ordering::SeqCst);
+    time
+}
+
+async fn fire(stage: &Stage, runner: &Runner<Agent>) -> Result<Duration, NoJob> {
+    let clockwork = works(runner.clone(), stage.deps.jobs.clone());
+    clockwork.fire().await
+}
+
+/// The job did not run, and is gone.
+async fn is_gone(stage: &Stage, thread: &ThreadId) -> Done {
+    assert!(
+        stage.runner.state(thread).await?.is_none(),
+        "it did not run"
+    );
+    assert!(stage.deps.jobs.all().await?.is_empty());
+    Ok(())
+}
+
 /// How many runs of a thread have begun.
-async fn begun(stage: &Stage, thread: &ThreadId) -> Result<usize, fugato::BoxError> {
+async fn begun(stage: &Stage, thread: &ThreadId) -> Result<usize, BoxError> {
     let history = stage.runner.history(thread, 1, 1000).await?;
     let begun = history
         .iter()
@@ -45,33 +74,27 @@ async fn begun(stage: &Stage, thread: &ThreadId) -> Result<usize, fugato::BoxErr
 
 #[tokio::test]
 async fn trn_8_a_job_whose_store_is_down_is_done_when_it_is_back() -> Done {
-    let stage = Stage::new(None);
-    stage.say("hello").await;
-    let job = made(&stage, "k", "0 30 12 22 11 * 2026", "stretch").await?;
-    stage.clock.store(NOON + HALF_AN_HOUR, Ordering::SeqCst);
+    let (stage, job, thread) = made("0 30 12 22 11 * 2026", "stretch").await?;
+    half_past(&stage, 0);
     let log = Flaky::over(&stage);
     let runner = log.runner(&stage);
     log.down.store(true, Ordering::SeqCst);
-    let soon = clockwork(&stage, &runner).fire().await?;
+    let soon = fire(&stage, &runner).await?;
     assert!(soon <= Duration::from_secs(2), "{soon:?}");
-    assert_eq!(stage.deps.jobs.all().await?, std::slice::from_ref(&job));
+    assert_eq!(stage.deps.jobs.all().await?, [job]);
     log.down.store(false, Ordering::SeqCst);
-    clockwork(&stage, &runner).fire().await?;
-    assert_eq!(begun(&stage, &ThreadId::new(job.place())?).await?, 1);
+    fire(&stage, &runner).await?;
+    assert_eq!(begun(&stage, &thread).await?, 1);
     assert!(stage.deps.jobs.all().await?.is_empty());
     Ok(())
 }
 
 #[tokio::test]
 async fn trn_8_a_job_that_nobody_answered_runs_again_the_next_day() -> Done {
-    let stage = Stage::new(None);
-    stage.say("hello").await;
-    let job = made(&stage, "k", HALF_PAST, "take a photo").await?;
-    let thread = ThreadId::new(job.place())?;
+    let (stage, _, thread) = made(HALF_PAST, "take a photo").await?;
     for day in 0..2 {
-        let time = NOON + HALF_AN_HOUR + day * DAY;
-        stage.clock.store(time, Ordering::SeqCst);
-        clockwork(&stage, &stage.runner).fire().await?;
+        let time = half_past(&stage, day);
+        fire(&stage, &stage.runner).await?;
         let standing = stage.runner.standing(&thread).await?;
         assert!(matches!(standing, Standing::Waiting(_)), "{standing:?}");
         let agent = stage.runner.state(&thread).await?.ok_or("it ran")?;
@@ -84,10 +107,7 @@ async fn trn_8_a_job_that_nobody_answered_runs_again_the_next_day() -> Done {
 
 #[tokio::test]
 async fn trn_8_what_a_crash_left_of_an_earlier_time_is_ended_first() -> Done {
-    let stage = Stage::new(None);
-    stage.say("hello").await;
-    let job = made(&stage, "k", HALF_PAST, "stretch").await?;
-    let thread = ThreadId::new(job.place())?;
+    let (stage, _, thread) = made(HALF_PAST, "stretch").await?;
     let log = Flaky::over(&stage);
     log.dies_after(1);
     let earlier = Update::Asked(Request::of_job("job-of-yesterday", "drink"));
@@ -97,10 +117,10 @@ async fn trn_8_what_a_crash_left_of_an_earlier_time_is_ended_first() -> Done {
     let standing = stage.runner.standing(&thread).await?;
     assert!(matches!(standing, Standing::Unfinished), "{standing:?}");
 
-    stage.clock.store(NOON + HALF_AN_HOUR, Ordering::SeqCst);
+    half_past(&stage, 0);
     // The lease of whoever died ends after a while.
     while stage.deps.jobs.all().await?[0].fired == 0 {
-        clockwork(&stage, &stage.runner).fire().await?;
+        fire(&stage, &stage.runner).await?;
         tokio::task::yield_now().await;
     }
     let said = stage.runner.state(&thread).await?.ok_or("it ran")?;
@@ -112,38 +132,22 @@ async fn trn_8_what_a_crash_left_of_an_earlier_time_is_ended_first() -> Done {
 
 #[tokio::test]
 async fn trn_8_jobs_end_with_their_conversation() -> Done {
-    let stage = Stage::new(None);
-    stage.say("hello").await;
-    let job = made(&stage, "k", HALF_PAST, "stretch").await?;
+    let (stage, _, thread) = made(HALF_PAST, "stretch").await?;
     let admin = stage.runner.admin().ok_or("the log has one")?;
     admin.remove(&stage.thread).await?;
-    stage.clock.store(NOON + HALF_AN_HOUR, Ordering::SeqCst);
-    clockwork(&stage, &stage.runner).fire().await?;
-    let thread = ThreadId::new(job.place())?;
-    assert!(
-        stage.runner.state(&thread).await?.is_none(),
-        "it did not run"
-    );
-    assert!(stage.deps.jobs.all().await?.is_empty());
-    Ok(())
+    half_past(&stage, 0);
+    fire(&stage, &stage.runner).await?;
+    is_gone(&stage, &thread).await
 }
 
 #[tokio::test]
 async fn trn_8_a_job_that_is_cancelled_while_another_runs_does_not_run() -> Done {
-    let stage = Stage::new(None);
-    stage.say("hello").await;
-    let job = made(&stage, "k", HALF_PAST, "stretch").await?;
+    let (stage, job, thread) = made(HALF_PAST, "stretch").await?;
     let cancels = format!("cancel job {}", job.id);
-    made(&stage, "c", "0 20 12 22 11 * 2026", &cancels).await?;
-    stage.clock.store(NOON + HALF_AN_HOUR, Ordering::SeqCst);
-    clockwork(&stage, &stage.runner).fire().await?;
-    let thread = ThreadId::new(job.place())?;
-    assert!(
-        stage.runner.state(&thread).await?.is_none(),
-        "it did not run"
-    );
-    assert!(stage.deps.jobs.all().await?.is_empty());
-    Ok(())
+    more(&stage, "c", "0 20 12 22 11 * 2026", &cancels).await?;
+    half_past(&stage, 0);
+    fire(&stage, &stage.runner).await?;
+    is_gone(&stage, &thread).await
 }
 
 #[derive(clap::Parser)]

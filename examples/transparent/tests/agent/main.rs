@@ -12,6 +12,5 @@ mod memory;
 mod plans;
 mod repair;
 mod rules;
-mod schedules;
 mod settings;
 mod turn;

@@ -9,40 +9,19 @@ use fugato::{
 use fugato_testkit::{Reply, Scripted};
 use serde_json::{Value, json};
 
-use crate::common::{Stage, WISH, finds, finish, search, searches, use_tool};
-
-/// The order of the reference run.
-const ORDER: [&str; 13] = [
-    "user_input",
-    "task_analysis",
-    "planning",
-    "thinking",
-    "rag_query",
-    "rag_result",
-    "thinking",
-    "tool_call list_files",
-    "tool_result ok",
-    "thinking",
-    "final_answer",
-    "",
-    "",
-];
-
-fn reference() -> Vec<&'static str> {
-    ORDER.into_iter().filter(|name| !name.is_empty()).collect()
-}
+use crate::common::{ORDER, Stage, WISH, finds, finish, search, searches, use_tool};
 
 #[tokio::test]
 async fn trn_15_trn_t1_the_reference_run_by_rule() {
     let stage = Stage::new(None);
     let scene = stage.say(WISH).await;
-    assert_eq!(scene.order(), reference());
+    assert_eq!(scene.order(), ORDER);
     let answer = scene.answer();
     for file in ["plan_v1.md", "draft.docx"] {
         assert!(answer.contains(file), "{answer}");
     }
     let english = stage.say("find the project plan I wrote last week").await;
-    assert_eq!(english.order(), reference());
+    assert_eq!(english.order(), ORDER);
     assert!(
         english.answer().contains("Documents/plan_v1.md"),
         "{}",
@@ -66,7 +45,7 @@ async fn trn_1_trn_15_trn_t1_the_reference_run_with_a_model() {
     ]);
     let stage = Stage::new(Some(Arc::new(model.clone())));
     let scene = stage.say(WISH).await;
-    assert_eq!(scene.order(), reference());
+    assert_eq!(scene.order(), ORDER);
     assert_eq!(scene.answer(), "找到两份：plan_v1.md 和 draft.docx。");
     assert_eq!(scene.told("thinking")[0], json!({ "content": "先查记忆" }));
     assert!(scene.told("plan_adjustment").is_empty());
@@ -168,7 +147,7 @@ async fn trn_2_an_unusable_answer_is_corrected_and_a_hopeless_model_is_replaced_
         scene.order(),
         ["user_input", "task_analysis", "decided_by_rule"]
             .into_iter()
-            .chain(reference().into_iter().skip(2))
+            .chain(ORDER.into_iter().skip(2))
             .collect::<Vec<_>>()
     );
     let corrections = scene

@@ -35,6 +35,21 @@ pub(crate) const NOON: i64 = 1_795_348_800_000;
 /// The wish of the reference run.
 pub(crate) const WISH: &str = "帮我找出上周写的项目计划书";
 
+/// What is told of it, in this order.
+pub(crate) const ORDER: [&str; 11] = [
+    "user_input",
+    "task_analysis",
+    "planning",
+    "thinking",
+    "rag_query",
+    "rag_result",
+    "thinking",
+    "tool_call list_files",
+    "tool_result ok",
+    "thinking",
+    "final_answer",
+];
+
 pub(crate) struct Stage {
     pub(crate) folder: Arc<TempDir>,
     pub(crate) deps: Deps,

@@ -2,9 +2,11 @@
 import errno
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
+import time
 
 
 def connect(family, kind, address):
@@ -15,6 +17,12 @@ def connect(family, kind, address):
 def write(path):
     with open(path, "w") as file:
         file.write("x")
+
+
+def limits(_):
+    names = ["CORE", "CPU", "DATA", "FSIZE", "NOFILE"]
+    told = {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1] for name in names}
+    return json.dumps(told | {"NICE": os.nice(0)})
 
 
 TRIES = {
@@ -31,9 +39,11 @@ TRIES = {
     "signal": lambda it: os.kill(os.getppid(), 0),
     "environ": lambda it: open(f"/proc/{os.getppid()}/environ").read(),
     "variable": lambda it: os.environ[it],
+    "grow": lambda it: os.truncate(it, 2 << 30),
+    "limits": limits,
     # What is no try at the lock, but at whoever calls.
     "die": lambda it: os._exit(3),
-    "hang": lambda it: sys.stdin.read(),
+    "hang": lambda it: time.sleep(10_000),
     "flood": lambda it: "x" * (10 * 1024 * 1024),
     "garbage": lambda it: print("}{ no JSON", flush=True),
 }
@@ -42,7 +52,7 @@ TRIES = {
 def attempt(what, it):
     try:
         told = TRIES[what](it)
-        return told if what == "flood" else "done"
+        return told if what in ("flood", "limits") else "done"
     except OSError as error:
         return errno.errorcode.get(error.errno, str(error))
     except KeyError as error:

@@ -1,10 +1,9 @@
 use async_trait::async_trait;
-use fugato::{
-    file::Sandbox,
-    tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec},
-};
+use fugato_tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+
+use crate::Sandbox;
 
 /// Writes a file: the tool `write_file`. Gates ask a person before it does.
 #[derive(Debug, Clone)]
@@ -13,7 +12,7 @@ pub struct WriteFile {
 }
 
 /// What to write, and where.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteFileArgs {
     /// The file; the folder that it lies in must exist.

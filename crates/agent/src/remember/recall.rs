@@ -1,22 +1,20 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fugato::{
-    graph::BoxError,
-    memory::{HybridSearch, IndexEntry, MemoryIndex, Notebook},
-    tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec},
-};
+use fugato_graph::BoxError;
+use fugato_memory::{HybridSearch, IndexEntry, MemoryIndex, Notebook};
+use fugato_tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-/// Finds what it was asked to remember: the tool `recall`.
+/// Finds what people wanted to be remembered: the tool `recall`.
 #[derive(Debug, Clone)]
 pub struct Recall {
     notebook: Notebook,
 }
 
 /// What to look for.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RecallArgs {
     /// Words of what is looked for; left out for everything.

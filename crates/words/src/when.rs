@@ -1,11 +1,9 @@
 //! Times as people say them, as cron expressions.
-use fugato::{
-    state::Millis,
-    words::{Repeat, Said, Time, said},
-};
-use jiff::{SignedDuration, Span, Timestamp, Zoned, tz::TimeZone};
+use jiff::{SignedDuration, Span, Zoned};
 
-/// When a job is due.
+use crate::{Repeat, Said, Time, said};
+
+/// When something is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct When {
     /// A cron expression: minute, hour, day, month, day of the week; a second before it and a year
@@ -15,15 +13,9 @@ pub struct When {
     pub once: bool,
 }
 
-/// The time that somebody's words name, said at this time in this zone: every day or on certain
-/// days, today, tomorrow or in a while. None if there is none, or more is said than is understood.
-pub fn of_words(text: &str, now: Millis, zone: &str) -> Option<When> {
-    let zone = TimeZone::get(zone).unwrap_or_else(|_| TimeZone::system());
-    let now = Timestamp::from_millisecond(now).ok()?;
-    at(text, &now.to_zoned(zone))
-}
-
-fn at(text: &str, now: &Zoned) -> Option<When> {
+/// The time that somebody's words name, said now: every day or on certain days, today, tomorrow or
+/// in a while. None if there is none, or more is said than is understood.
+pub fn when(text: &str, now: &Zoned) -> Option<When> {
     match said(text)? {
         Said::In(seconds) => {
             let wait = SignedDuration::from_secs(seconds);
@@ -32,17 +24,16 @@ fn at(text: &str, now: &Zoned) -> Option<When> {
         // Midnight after a day of the week or month is none of cron's.
         Said::Again(days, time) if time.next_day && days != Repeat::Daily => None,
         Said::Again(days, time) => Some(When {
-            schedule: format!("{} {} {}", time.minute, time.hour, fields(&days)?),
+            schedule: format!("{} {} {}", time.minute, time.hour, fields(&days)),
             once: false,
         }),
         Said::Once(day, time) => once(day, time, now),
-        _ => None,
     }
 }
 
 /// The days of the month, the months and the days of the week, as cron writes them.
-fn fields(days: &Repeat) -> Option<String> {
-    Some(match days {
+fn fields(days: &Repeat) -> String {
+    match days {
         Repeat::Daily => "* * *".to_owned(),
         days if *days == Repeat::workdays() => "* * 1-5".to_owned(),
         Repeat::Weekdays(days) => {
@@ -52,8 +43,7 @@ fn fields(days: &Repeat) -> Option<String> {
             format!("* * {}", days.collect::<Vec<_>>().join(","))
         }
         Repeat::Monthly(day) => format!("{day} * *"),
-        _ => return None,
-    })
+    }
 }
 
 /// The next such time, or that of the day that is named, if it is still to come.

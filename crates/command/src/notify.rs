@@ -1,23 +1,29 @@
 use async_trait::async_trait;
-use fugato::{
-    command::Command,
-    tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec},
-};
+use fugato_tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::agent::{Agent, Update};
+use crate::Command;
 
-/// The tool.
+/// The name of the tool.
 pub const NOTIFY: &str = "notify";
-/// The card by which the page shows it.
-pub const NOTIFICATION: &str = "notification";
 
-/// Tells the desktop, if there is a command for it. The page is told by the node that calls it.
-pub(super) struct Notify(pub(super) Option<Command>);
+/// Tells the person something: the tool `notify`. The desktop hears it by a command with a place
+/// `{text}`, if there is one; a page by whoever calls the tool.
+#[derive(Debug, Clone, Default)]
+pub struct Notify {
+    desktop: Option<Command>,
+}
+
+impl Notify {
+    /// By this command; by the page alone without one.
+    pub fn new(desktop: Option<Command>) -> Self {
+        Self { desktop }
+    }
+}
 
 /// What to tell.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NotifyArgs {
     /// What to tell, in a line.
@@ -25,7 +31,7 @@ pub struct NotifyArgs {
 }
 
 #[async_trait]
-impl Tool<Agent, Update> for Notify {
+impl<S: Sync, U> Tool<S, U> for Notify {
     type Input = NotifyArgs;
 
     fn spec(&self) -> ToolSpec {
@@ -42,10 +48,10 @@ impl Tool<Agent, Update> for Notify {
 
     async fn call(
         &self,
-        _: ToolContext<'_, Agent>,
+        _: ToolContext<'_, S>,
         args: NotifyArgs,
-    ) -> Result<ToolOutput<Update>, ToolFailure> {
-        let shown = match &self.0 {
+    ) -> Result<ToolOutput<U>, ToolFailure> {
+        let shown = match &self.desktop {
             None => "shown on the page; no command tells the desktop",
             Some(command) => {
                 command.run(&[("text", &args.text)]).await?;

@@ -1,10 +1,11 @@
 //! Times as people say them.
-use transparent::schedule::{When, of_words};
-
-use crate::common::NOON;
+use fugato_words::{When, when};
+use jiff::{civil::date, tz::TimeZone};
 
 #[test]
 fn trn_8_what_people_say_becomes_a_schedule() {
+    let noon = date(2026, 11, 22).at(12, 0, 0, 0);
+    let noon = noon.to_zoned(TimeZone::UTC).expect("there is such a time");
     for (text, schedule, once) in [
         ("每天早上8点提醒我喝水", "0 8 * * *", false),
         ("每周五下午五点半提醒我写周报", "30 17 * * 5", false),
@@ -44,11 +45,11 @@ fn trn_8_what_people_say_becomes_a_schedule() {
         ("1小时30分钟后提醒我", "0 30 13 22 11 * 2026", true),
         ("半小时后提醒我", "0 30 12 22 11 * 2026", true),
     ] {
-        let when = When {
+        let expected = When {
             schedule: schedule.into(),
             once,
         };
-        assert_eq!(of_words(text, NOON, "UTC"), Some(when), "{text}");
+        assert_eq!(when(text, &noon), Some(expected), "{text}");
     }
     for text in [
         "提醒我",
@@ -83,6 +84,6 @@ fn trn_8_what_people_say_becomes_a_schedule() {
         "10 minutes before 9:00",
         "2026-12-25 9:00",
     ] {
-        assert_eq!(of_words(text, NOON, "UTC"), None, "{text}");
+        assert_eq!(when(text, &noon), None, "{text}");
     }
 }

@@ -1,0 +1,28 @@
+use fugato_graph::{BoxError, Context, Effect, NotDone, Reconciled};
+use fugato_memory::Notebook;
+use fugato_state::State;
+
+/// Adds a line to the log of a day: once, also where the process dies in between, if no other line
+/// is the same. The day is written as `2026-11-22`.
+pub async fn log_once<S: State>(
+    cx: &Context<S>,
+    notebook: &Notebook,
+    day: &str,
+    line: &str,
+) -> Result<(), BoxError> {
+    let input = (day.to_owned(), line.to_owned());
+    let (there, (on, sought)) = (notebook.clone(), input.clone());
+    let once = Effect::once().reconcile(move || async move {
+        Ok::<_, BoxError>(if there.is_logged(&on, &sought)? {
+            Reconciled::Happened(())
+        } else {
+            Reconciled::DidNotHappen
+        })
+    });
+    let (notebook, (day, line)) = (notebook.clone(), input.clone());
+    let write = async move |_| {
+        let written = notebook.log(&day, &line);
+        written.map_err(|error| BoxError::from(NotDone::because(error)))
+    };
+    Ok(cx.effect("day", once, &input, write).await?)
+}

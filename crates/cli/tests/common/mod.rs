@@ -1,0 +1,46 @@
+//! A small agent behind the command line.
+use async_trait::async_trait;
+use clap::Parser;
+use fugato_axum::{Agent, Said, Unusable};
+use fugato_cli::{Command, Flags};
+use fugato_graph::Runner;
+use fugato_state::State;
+
+/// What such a program is told.
+#[derive(Parser)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// An agent of any state.
+pub(crate) struct Small<S: State> {
+    pub(crate) runner: Runner<S>,
+    /// What is said becomes this.
+    pub(crate) input: fn(Said) -> Result<Vec<S::Update>, Unusable>,
+    /// What a conversation is about.
+    pub(crate) title: fn(&S) -> Option<String>,
+}
+
+#[async_trait]
+impl<S: State> Agent for Small<S> {
+    type State = S;
+
+    fn name(&self) -> &'static str {
+        "small"
+    }
+
+    fn runner(&self) -> &Runner<S> {
+        &self.runner
+    }
+
+    async fn input(&self, said: Said) -> Result<Vec<S::Update>, Unusable> {
+        (self.input)(said)
+    }
+
+    fn title(&self, state: &S) -> Option<String> {
+        (self.title)(state)
+    }
+}

@@ -1,0 +1,125 @@
+//! What a wish is about: the words to look for, where, and how far back.
+
+/// What says that somebody wishes, when, and of whom, and not what for. Of words that begin alike the
+/// longest comes first.
+const NOISE_ZH: &str = "帮我找出 帮我找一下 帮我找 帮我查 帮我搜 找一下 查一下 搜一下 列出文件 还记得 记得 上个月 这个月 \
+    什么时候 本月 上周 本周 这周 昨天 今天 明天 最近 我写的 写的 是什么 在哪里 在哪儿 在哪 上网 网上 搜索 查找 找出 一下 那个 那份 我的";
+const NOISE_EN: &str = "a about all and any at can could did do document documents file files find for from google have i in \
+    internet is it know last list look me month my of on out please remember search show some that the this to today up was \
+    web week were what when where who with written wrote yesterday you";
+/// The same in one character. Within a word it may be a part of it: 申请, 检查, 了解.
+const BEFORE: [char; 7] = ['请', '帮', '我', '你', '找', '查', '搜'];
+const BEHIND: [char; 4] = ['吗', '呢', '吧', '了'];
+
+/// The words of a wish that say what it is about, each once and in small letters.
+pub fn keywords(text: &str) -> Vec<String> {
+    let mut rest = text.to_lowercase();
+    for noise in NOISE_ZH.split_whitespace() {
+        rest = rest.replace(noise, " ");
+    }
+    let is_noise = |word: &str| NOISE_EN.split_whitespace().any(|noise| noise == word);
+    let mut kept: Vec<String> = vec![];
+    for run in rest.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))) {
+        let run = run.trim_matches('.').trim_start_matches(BEFORE);
+        for word in parts(run.trim_end_matches(BEHIND)) {
+            if !word.is_empty() && !is_noise(word) && !kept.iter().any(|there| there == word) {
+                kept.push(word.to_owned());
+            }
+        }
+    }
+    kept
+}
+
+/// What stands before 的 and behind it, unless it is a part of a word: 目的地.
+fn parts(run: &str) -> Vec<&str> {
+    let is_word = |part: &str| part.chars().nth(1).is_some();
+    match run.split_once('的') {
+        Some((before, behind)) if is_word(before) && is_word(behind) => {
+            [vec![before], parts(behind)].concat()
+        }
+        _ => vec![run],
+    }
+}
+
+/// A span of time that is past or present, and how many days ago it may have begun. Words are
+/// compared as they are.
+pub fn period(text: &str) -> Option<(&'static str, u32)> {
+    const PERIODS: [(&str, u32); 14] = [
+        ("上个月", 62),
+        ("last month", 62),
+        ("本月", 31),
+        ("这个月", 31),
+        ("this month", 31),
+        ("上周", 14),
+        ("last week", 14),
+        ("本周", 7),
+        ("这周", 7),
+        ("this week", 7),
+        ("昨天", 2),
+        ("yesterday", 2),
+        ("今天", 1),
+        ("today", 1),
+    ];
+    PERIODS.into_iter().find(|(name, _)| text.contains(name))
+}
+
+/// The first path or file that is named: what has a slash or an ending.
+pub fn path(text: &str) -> Option<String> {
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '/' | '~' | '.' | '_' | '-');
+    let mut words = text
+        .split(|c: char| !fits(c))
+        .map(|word| word.trim_end_matches('.'));
+    let found = words.find(|word| {
+        let ending = word.rsplit_once('.').is_some_and(|(name, ending)| {
+            !name.is_empty()
+                && (1..=5).contains(&ending.len())
+                && ending.chars().all(|c| c.is_ascii_alphanumeric())
+        });
+        word.contains('/') || ending
+    });
+    found.map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wish_is_about_what_is_left_without_its_manners() {
+        for (text, about) in [
+            ("帮我找出上周写的项目计划书", "项目计划书"),
+            ("找一下体检报告", "体检报告"),
+            ("还记得门牌号吗", "门牌号"),
+            ("申请书在哪", "申请书"),
+            ("检查报告和旅行的目的地", "检查报告和旅行 目的地"),
+            (
+                "Find the project plan I wrote last week, the PLAN",
+                "project plan",
+            ),
+            ("what is a_b-c.md?", "a_b-c.md"),
+            ("你好", "好"),
+            ("…", ""),
+        ] {
+            assert_eq!(keywords(text).join(" "), about, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_has_a_slash_or_an_ending() {
+        for (text, found) in [
+            ("read ~/Documents/plan.md.", Some("~/Documents/plan.md")),
+            ("打开 计划.md，谢谢", Some("计划.md")),
+            ("I waited. And then", None),
+            ("e.g.", Some("e.g")),
+        ] {
+            assert_eq!(path(text).as_deref(), found, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_period_may_have_begun_so_many_days_ago() {
+        assert_eq!(period("上周写的"), Some(("上周", 14)));
+        assert_eq!(period("what i wrote last month"), Some(("last month", 62)));
+        assert_eq!(period("next week"), None);
+    }
+}
