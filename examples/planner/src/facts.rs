@@ -185,18 +185,15 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn pln_w11_every_declared_fact_can_be_looked_up() {
+    #[tokio::test]
+    async fn pln_w11_every_declared_fact_can_be_looked_up() {
         let desk = Desk::in_memory().expect("a desk");
         let facts = declared().expect("they are meant");
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .build()
-            .expect("a runtime");
         for kind in facts.kinds() {
-            let found = runtime.block_on(desk.fetch(kind));
+            let found = desk.fetch(kind).await;
             assert!(found.is_ok_and(|value| value.is_array()), "{kind}");
         }
-        assert!(runtime.block_on(desk.fetch("weather")).is_err());
+        assert!(desk.fetch("weather").await.is_err());
         // Every topic has its table, and every tool something to read.
         assert_eq!((all().len(), facts.kinds().count()), (9, 9));
         let read: BTreeSet<&String> = all().values().map(|fact| &fact.tool).collect();

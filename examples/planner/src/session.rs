@@ -1,4 +1,6 @@
 //! What one session of a person with the desk keeps, and every change of it.
+mod older;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use fugato::{
@@ -13,9 +15,10 @@ use fugato::{
         ExecutionStatus, ExecutionUpdate, History, HistoryUpdate, MemoryUpdate, PersonCopy,
         PersonUpdate, PreferenceUpdate, Reference, Snapshot, Speaker, TaskState, TaskUpdate, Turn,
     },
-    state::{Millis, State},
+    state::{MigrateError, Millis, State},
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     facts::{self, Topic},
@@ -196,6 +199,15 @@ impl Session {
 
 impl State for Session {
     type Update = SessionUpdate;
+
+    /// Version 2: what is known of the person is one part, and the loop begins as any other.
+    const VERSION: u32 = 2;
+
+    fn migrate_update(from: u32, old: Value) -> Result<Vec<SessionUpdate>, MigrateError> {
+        let (new, to) = (older::from_1(old), Self::VERSION);
+        let read = serde_json::from_value(new).map(|update| vec![update]);
+        read.map_err(|source| MigrateError { from, to, source })
+    }
 
     fn apply(&mut self, update: SessionUpdate) {
         match update {

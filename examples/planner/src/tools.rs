@@ -1,6 +1,5 @@
 //! The tools of the desk. What reads says so; what writes has its idempotency key in the very
 //! transaction that writes.
-use async_trait::async_trait;
 use fugato::{
     agent::{Deeds, Toolbox},
     state::ToolCall,
@@ -12,7 +11,7 @@ use fugato::{
 };
 use futures::FutureExt as _;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use crate::{
@@ -34,102 +33,73 @@ struct OrderNumber {
 pub fn registry(desk: &Desk) -> Result<Registry<Session, SessionUpdate>, RegistryError> {
     let mut registry = Registry::<Session, SessionUpdate>::builder();
     for (name, about) in facts::tools() {
-        let (spec, desk) = (ToolSpec::read(name, about), desk.clone());
-        registry = registry.tool(Look { spec, desk });
+        let spec = ToolSpec::read(name, about);
+        let read = move |desk: Desk, _, _: NoArguments| async move {
+            let found = looked_up(&desk, |fact| fact.tool == *name).await;
+            let found = Value::Object(found.map_err(ToolFailure::internal)?);
+            Ok(ToolOutput::new(found.to_string()).data(found))
+        };
+        registry = registry.tool(tool(desk.clone(), spec, read));
     }
+    let create = ToolSpec::write("create_trader", "Makes a trader of what is configured.");
+    let place = "Places an order, which matches with the book at once.";
+    let place = ToolSpec::write("place_order", place);
+    let cancel = ToolSpec::write("cancel_order", "Gives up what is left of an order.");
+    let create = create.preview(["name", "model", "exchange", "strategy"]);
+    let place = place.preview(["side", "quantity", "symbol", "price"]);
+    let cancel = cancel.preview(["order"]);
+    let (keyed, idempotent) = (EffectClass::Keyed, EffectClass::Idempotent);
     registry
-        .tool(create_trader(desk.clone()))
-        .tool(place_order(desk.clone()))
-        .tool(cancel_order(desk.clone()))
+        .tool(tool(desk.clone(), create.effect(keyed), create_trader))
+        .tool(tool(desk.clone(), place.effect(keyed), place_order))
+        .tool(tool(desk.clone(), cancel.effect(idempotent), cancel_order))
         .build()
 }
 
-/// A tool that reads facts.
-struct Look {
-    spec: ToolSpec,
+/// What a tool says, and what it changes.
+type Told = Result<ToolOutput<SessionUpdate>, ToolFailure>;
+
+/// A tool of a desk, which is told under which key it acts.
+fn tool<I, F>(
     desk: Desk,
-}
-
-#[async_trait]
-impl fugato::Tool<Session, SessionUpdate> for Look {
-    type Input = NoArguments;
-
-    fn spec(&self) -> ToolSpec {
-        self.spec.clone()
-    }
-
-    async fn call(
-        &self,
-        _: ToolContext<'_, Session>,
-        _: NoArguments,
-    ) -> Result<ToolOutput<SessionUpdate>, ToolFailure> {
-        let found = looked_up(&self.desk, |fact| fact.tool == self.spec.name).await;
-        let found = Value::Object(found.map_err(ToolFailure::internal)?);
-        Ok(ToolOutput::new(found.to_string()).data(found))
-    }
-}
-
-fn create_trader(desk: Desk) -> impl fugato::Tool<Session, SessionUpdate, Input = Trader> {
-    let spec = ToolSpec::write("create_trader", "Makes a trader of what is configured.")
-        .effect(EffectClass::Keyed)
-        .preview(["name", "model", "exchange", "strategy"]);
-    async_tool_fn(spec, move |cx: ToolContext<'_, Session>, new: Trader| {
-        let (desk, key) = (desk.clone(), cx.key().map(str::to_owned));
-        async move {
-            let made = desk
-                .create_trader(&keyed(key)?, new)
-                .await
-                .map_err(failure)?;
-            let parts = [
-                ("trader", &made.name),
-                ("model", &made.model),
-                ("exchange", &made.exchange),
-                ("strategy", &made.strategy),
-            ];
-            let parts = parts.into_iter().filter(|(_, name)| !name.is_empty());
-            let updates = parts.map(|(kind, name)| referred(kind, name));
-            let text = format!(
-                "made the trader {} with {} on {}",
-                made.name, made.model, made.exchange
-            );
-            Ok(ToolOutput::new(text).data(json!(made)).updates(updates))
-        }
-        .boxed()
+    spec: ToolSpec,
+    act: impl Fn(Desk, Option<String>, I) -> F + Send + Sync,
+) -> impl fugato::Tool<Session, SessionUpdate, Input = I>
+where
+    I: DeserializeOwned + JsonSchema + Send,
+    F: Future<Output = Told> + Send + 'static,
+{
+    async_tool_fn(spec, move |cx: ToolContext<'_, Session>, input: I| {
+        act(desk.clone(), cx.key().map(str::to_owned), input).boxed()
     })
 }
 
-fn place_order(desk: Desk) -> impl fugato::Tool<Session, SessionUpdate, Input = NewOrder> {
-    let spec = ToolSpec::write(
-        "place_order",
-        "Places an order, which matches with the book at once.",
-    )
-    .effect(EffectClass::Keyed)
-    .preview(["side", "quantity", "symbol", "price"]);
-    async_tool_fn(spec, move |cx: ToolContext<'_, Session>, new: NewOrder| {
-        let (desk, key) = (desk.clone(), cx.key().map(str::to_owned));
-        async move {
-            let placed = desk.place(&keyed(key)?, new).await.map_err(failure)?;
-            Ok(ToolOutput::new(placed_text(&placed)).data(json!(placed)))
-        }
-        .boxed()
-    })
+async fn create_trader(desk: Desk, key: Option<String>, new: Trader) -> Told {
+    let made = desk
+        .create_trader(&keyed(key)?, new)
+        .await
+        .map_err(failure)?;
+    let parts = [
+        ("trader", &made.name),
+        ("model", &made.model),
+        ("exchange", &made.exchange),
+        ("strategy", &made.strategy),
+    ];
+    let parts = parts.into_iter().filter(|(_, name)| !name.is_empty());
+    let updates = parts.map(|(kind, name)| referred(kind, name));
+    let of = format!("{} on {}", made.model, made.exchange);
+    let text = format!("made the trader {} with {of}", made.name);
+    Ok(ToolOutput::new(text).data(json!(made)).updates(updates))
 }
 
-fn cancel_order(desk: Desk) -> impl fugato::Tool<Session, SessionUpdate, Input = OrderNumber> {
-    let spec = ToolSpec::write("cancel_order", "Gives up what is left of an order.")
-        .effect(EffectClass::Idempotent)
-        .preview(["order"]);
-    async_tool_fn(
-        spec,
-        move |_: ToolContext<'_, Session>, OrderNumber { order }: OrderNumber| {
-            let desk = desk.clone();
-            async move {
-                let order = desk.cancel(order).await.map_err(failure)?;
-                Ok(ToolOutput::new(placed_text(&order)).data(json!(order)))
-            }
-            .boxed()
-        },
-    )
+async fn place_order(desk: Desk, key: Option<String>, new: NewOrder) -> Told {
+    let placed = desk.place(&keyed(key)?, new).await.map_err(failure)?;
+    Ok(ToolOutput::new(placed_text(&placed)).data(json!(placed)))
+}
+
+async fn cancel_order(desk: Desk, _: Option<String>, given: OrderNumber) -> Told {
+    let order = desk.cancel(given.order).await.map_err(failure)?;
+    Ok(ToolOutput::new(placed_text(&order)).data(json!(order)))
 }
 
 fn placed_text(it: &Order) -> String {
