@@ -1,6 +1,7 @@
 //! What a person says overrules what a model thinks was said. The word lists are data.
 use std::sync::LazyLock;
 
+use fugato::words::has_word;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -50,7 +51,7 @@ impl Said {
 /// Reads a request.
 pub fn said(text: &str) -> Said {
     let text = text.to_lowercase();
-    let any = |list: &[String]| list.iter().any(|phrase| says(&text, phrase));
+    let any = |list: &[String]| list.iter().any(|phrase| has_word(&text, phrase));
     let reorder = if any(&LISTS.reorder_forbidden) {
         Some(false)
     } else {
@@ -65,22 +66,6 @@ pub fn said(text: &str) -> Said {
         quick_note: any(&LISTS.quick_note),
         quick_task: any(&LISTS.quick_task),
     }
-}
-
-/// Whether the text has this phrase, not within a longer word: who wants everything rearranged
-/// does not ask to arrange everything. Chinese is written without spaces between words.
-fn says(text: &str, phrase: &str) -> bool {
-    let is_letter = |c: char| c.is_ascii_alphanumeric();
-    text.match_indices(phrase).any(|(at, _)| {
-        let before = text.get(..at).and_then(|text| text.chars().next_back());
-        let after = text
-            .get(at + phrase.len()..)
-            .and_then(|text| text.chars().next());
-        let within = |outer: Option<char>, inner: Option<char>| {
-            outer.is_some_and(is_letter) && inner.is_some_and(is_letter)
-        };
-        !within(before, phrase.chars().next()) && !within(after, phrase.chars().next_back())
-    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! lines.
 use std::collections::BTreeSet;
 
-use fugato::words::{self, WEEK_SIGNS, near_day, weekday, weekday_sign};
+use fugato::words::{self, WEEK_SIGNS, after_word, near_day, weekday, weekday_sign};
 use jiff::civil::Weekday;
 
 /// Days that a text names.
@@ -210,11 +210,8 @@ fn week(rest: &str) -> Option<(Mention, &str)> {
 }
 
 fn group(rest: &str) -> Option<(Mention, &str)> {
-    let (word, days) = GROUPS
-        .iter()
-        .find(|(word, _)| begins_with_word(rest, word))?;
-    let days = Mention::Weekdays(days.iter().copied().collect());
-    Some((days, rest.get(word.len()..)?))
+    let (days, rest) = phrase(rest, GROUPS)?;
+    Some((Mention::Weekdays(days.iter().copied().collect()), rest))
 }
 
 /// `周一`, `周一到周五`, `星期三`, `friday`, `monday to friday`, `next monday`.
@@ -276,17 +273,8 @@ fn number_of(day: Weekday) -> u8 {
 }
 
 fn phrase<'t, T: Copy>(rest: &'t str, phrases: &[(&str, T)]) -> Option<(T, &'t str)> {
-    let (word, value) = phrases
-        .iter()
-        .find(|(word, _)| begins_with_word(rest, word))?;
-    Some((*value, rest.get(word.len()..)?))
-}
-
-/// Whether a word stands here: an English one must end, a Chinese one has no end to see.
-fn begins_with_word(rest: &str, word: &str) -> bool {
-    rest.strip_prefix(word).is_some_and(|tail| {
-        !word.is_ascii() || !tail.starts_with(|c: char| c.is_ascii_alphanumeric())
-    })
+    let mut phrases = phrases.iter();
+    phrases.find_map(|(word, value)| Some((*value, after_word(rest, &[word])?)))
 }
 
 /// A number in digits or in Chinese up to 99.
