@@ -38,14 +38,29 @@ const SHORT: Millis = 30;
 /// How long a renewal for the usual time is on its way.
 const LATE: Duration = Duration::from_millis(200);
 
-/// A log to which renewals for the usual time come late.
-#[derive(Clone)]
-struct Late(Arc<MemoryLog>);
+/// Comes between a run and its log.
+#[async_trait]
+trait Between: Send + Sync + 'static {
+    async fn append(
+        &self,
+        log: &MemoryLog,
+        thread: &ThreadId,
+        commit: &Commit,
+    ) -> Result<Appended, StoreError> {
+        log.append(thread, commit).await
+    }
+
+    async fn lease(&self, log: &MemoryLog, request: LeaseRequest) -> Result<Leased, StoreError> {
+        log.lease(request).await
+    }
+}
+
+struct Log<B>(Arc<MemoryLog>, B);
 
 #[async_trait]
-impl ThreadLog for Late {
+impl<B: Between> ThreadLog for Log<B> {
     async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
-        self.0.append(thread, commit).await
+        self.1.append(&self.0, thread, commit).await
     }
 
     async fn read(
@@ -62,10 +77,20 @@ impl ThreadLog for Late {
     }
 
     async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+        self.1.lease(&self.0, request).await
+    }
+}
+
+/// Renewals for the usual time come late.
+struct Late;
+
+#[async_trait]
+impl Between for Late {
+    async fn lease(&self, log: &MemoryLog, request: LeaseRequest) -> Result<Leased, StoreError> {
         if matches!(request, LeaseRequest::Renew { ttl: SHORT, .. }) {
             tokio::time::sleep(LATE).await;
         }
-        self.0.lease(request).await
+        log.lease(request).await
     }
 }
 
@@ -104,16 +129,15 @@ async fn k10_a_late_renewal_does_not_shorten_the_lease_of_an_action() {
         .build()
         .expect("the wiring is sound");
     let options = RunnerOptions::default().lease(Duration::from_millis(30));
-    let runner = Runner::on_log(graph, Arc::new(Late(log))).options(options);
+    let runner = Runner::on_log(graph, Arc::new(Log(log, Late))).options(options);
     let thread = ThreadId::new("t").expect("the name keeps the rules");
     let ended = runner.start(&thread, None).await.expect("it ends well");
     assert!(ended.state().0 >= 59_000, "{} ms are left", ended.state().0);
 }
 
-/// A log that takes its time to say that a run is at rest, while others ask for the same thread.
+/// It takes its time to be told that a run is at rest, while others ask for the same thread.
 #[derive(Clone)]
 struct Slow {
-    log: Arc<MemoryLog>,
     /// Has a permit once the run is at rest in the log, and nobody was told.
     stored: Arc<Semaphore>,
     renewals: Arc<AtomicUsize>,
@@ -124,11 +148,14 @@ struct Slow {
 impl Slow {
     fn new() -> Self {
         Self {
-            log: Arc::default(),
             stored: Arc::new(Semaphore::new(0)),
             renewals: Arc::default(),
             refused: Arc::default(),
         }
+    }
+
+    fn log(&self) -> Arc<Log<Self>> {
+        Arc::new(Log(Arc::default(), self.clone()))
     }
 }
 
@@ -139,10 +166,15 @@ fn is_last(commit: &Commit) -> bool {
 }
 
 #[async_trait]
-impl ThreadLog for Slow {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+impl Between for Slow {
+    async fn append(
+        &self,
+        log: &MemoryLog,
+        thread: &ThreadId,
+        commit: &Commit,
+    ) -> Result<Appended, StoreError> {
         if !is_last(commit) {
-            return self.log.append(thread, commit).await;
+            return log.append(thread, commit).await;
         }
         let one_less = |left: usize| left.checked_sub(1);
         let refused = self
@@ -150,31 +182,18 @@ impl ThreadLog for Slow {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
         let appended = match refused {
             Ok(_) => Err(StoreError::new(StoreErrorKind::LeaseLost, "append")),
-            Err(_) => self.log.append(thread, commit).await,
+            Err(_) => log.append(thread, commit).await,
         };
         self.stored.add_permits(1);
         tokio::time::sleep(LATE).await;
         appended
     }
 
-    async fn read(
-        &self,
-        thread: &ThreadId,
-        from: Seq,
-        limit: usize,
-    ) -> Result<Vec<(Seq, Record)>, StoreError> {
-        self.log.read(thread, from, limit).await
-    }
-
-    async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
-        self.log.head(thread).await
-    }
-
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+    async fn lease(&self, log: &MemoryLog, request: LeaseRequest) -> Result<Leased, StoreError> {
         if matches!(request, LeaseRequest::Renew { .. }) {
             self.renewals.fetch_add(1, Ordering::Relaxed);
         }
-        self.log.lease(request).await
+        log.lease(request).await
     }
 }
 
@@ -206,13 +225,14 @@ async fn k14_who_cancels_while_a_run_comes_to_rest_is_heard() {
     let short = || RunnerOptions::default().lease(Duration::from_millis(30));
     let options = || short().longest_sleep(Duration::ZERO);
     for (asks, elsewhere) in [(true, false), (true, true), (false, false)] {
-        let log = Slow::new();
-        let runner = Runner::on_log(resting(asks), Arc::new(log.clone())).options(options());
-        let other = Runner::on_log(resting(asks), Arc::new(log.clone())).options(options());
+        let slow = Slow::new();
+        let log = slow.log();
+        let runner = Runner::on_log(resting(asks), log.clone()).options(options());
+        let other = Runner::on_log(resting(asks), log.clone()).options(options());
         let thread = ThreadId::new("t").expect("the name keeps the rules");
         let run = runner.start(&thread, None).into_future();
         let cancel = async {
-            log.stored.acquire().await.expect("it is open").forget();
+            slow.stored.acquire().await.expect("it is open").forget();
             let by = if elsewhere { &other } else { &runner };
             by.cancel(&thread, "Ada", "no time").await
         };
@@ -227,7 +247,8 @@ async fn k14_who_cancels_while_a_run_comes_to_rest_is_heard() {
 
 #[tokio::test(start_paused = true)]
 async fn k14_who_cancels_while_a_run_is_left_to_others_is_heard() {
-    let log = Slow::new();
+    let slow = Slow::new();
+    let log = slow.log();
     let options = RunnerOptions::default().lease(Duration::from_millis(30));
     let graph = Graph::<Left>::starting_at("wait")
         .node("wait", async |_: Context<Left>| {
@@ -239,7 +260,7 @@ async fn k14_who_cancels_while_a_run_is_left_to_others_is_heard() {
         .edge("more", END)
         .build();
     let graph = graph.expect("the wiring is sound");
-    let runner = Runner::on_log(graph, Arc::new(log.clone())).options(options);
+    let runner = Runner::on_log(graph, log.clone()).options(options);
     let thread = ThreadId::new("t").expect("the name keeps the rules");
     let run = runner.start(&thread, None).into_future();
     let leave = async {
@@ -247,7 +268,7 @@ async fn k14_who_cancels_while_a_run_is_left_to_others_is_heard() {
         runner.hand_over(Duration::from_secs(60)).await
     };
     let cancel = async {
-        log.stored.acquire().await.expect("it is open").forget();
+        slow.stored.acquire().await.expect("it is open").forget();
         runner.cancel(&thread, "Ada", "no time").await
     };
     let (ended, _, cancelled) = futures::join!(run, leave, cancel);
@@ -261,13 +282,14 @@ async fn k14_who_cancels_while_a_run_is_left_to_others_is_heard() {
 
 #[tokio::test(start_paused = true)]
 async fn k14_who_cancels_a_run_that_loses_its_lease_is_heard_by_the_next() {
-    let log = Slow::new();
-    let runner = Runner::on_log(resting(true), Arc::new(log.clone()));
+    let slow = Slow::new();
+    let log = slow.log();
+    let runner = Runner::on_log(resting(true), log.clone());
     let thread = ThreadId::new("t").expect("the name keeps the rules");
-    log.refused.store(1, Ordering::Relaxed);
+    slow.refused.store(1, Ordering::Relaxed);
     let run = runner.start(&thread, None).into_future();
     let cancel = async {
-        log.stored.acquire().await.expect("it is open").forget();
+        slow.stored.acquire().await.expect("it is open").forget();
         runner.cancel(&thread, "Ada", "no time").await
     };
     let (ended, cancelled) = futures::join!(run, cancel);
@@ -282,56 +304,37 @@ async fn k14_who_cancels_a_run_that_loses_its_lease_is_heard_by_the_next() {
 
 #[tokio::test(start_paused = true)]
 async fn k10_nobody_renews_a_lease_that_is_given_back() {
-    let log = Slow::new();
+    let slow = Slow::new();
+    let log = slow.log();
     let options = RunnerOptions::default().lease(Duration::from_millis(30));
-    let runner = Runner::on_log(resting(true), Arc::new(log.clone())).options(options);
+    let runner = Runner::on_log(resting(true), log.clone()).options(options);
     let thread = ThreadId::new("t").expect("the name keeps the rules");
     let ended = runner.start(&thread, None).await.expect("it ends well");
     assert_eq!(ended.interrupts().len(), 1);
-    assert_eq!(log.renewals.load(Ordering::Relaxed), 0);
+    assert_eq!(slow.renewals.load(Ordering::Relaxed), 0);
 }
 
-/// A log in which a signal arrives when the run that it is for has ended.
-struct Overtaken {
-    log: MemoryLog,
-    gate: Arc<Semaphore>,
-}
+/// A signal arrives when the run that it is for has ended; a permit lets it end.
+struct Overtaken(Arc<Semaphore>);
 
 #[async_trait]
-impl ThreadLog for Overtaken {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
-        self.log.append(thread, commit).await
-    }
-
-    async fn read(
-        &self,
-        thread: &ThreadId,
-        from: Seq,
-        limit: usize,
-    ) -> Result<Vec<(Seq, Record)>, StoreError> {
-        self.log.read(thread, from, limit).await
-    }
-
-    async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
-        self.log.head(thread).await
-    }
-
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+impl Between for Overtaken {
+    async fn lease(&self, log: &MemoryLog, request: LeaseRequest) -> Result<Leased, StoreError> {
         if let LeaseRequest::Signal { thread, .. } = &request {
-            self.gate.add_permits(1);
-            while self.log.head(thread).await?.map(|head| head.status) != Some(Status::Idle) {
+            self.0.add_permits(1);
+            while log.head(thread).await?.map(|head| head.status) != Some(Status::Idle) {
                 tokio::task::yield_now().await;
             }
         }
-        self.log.lease(request).await
+        log.lease(request).await
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn k14_who_cancels_too_late_does_not_stop_the_next_run() {
     let gate = Arc::new(Semaphore::new(0));
-    let (log, held) = (MemoryLog::default(), Arc::clone(&gate));
-    let log = Arc::new(Overtaken { log, gate });
+    let log = Arc::new(Log(Arc::default(), Overtaken(Arc::clone(&gate))));
+    let held = Arc::clone(&gate);
     let graph = move || {
         let held = Arc::clone(&held);
         let wait = move |_: Context<Left>| {
@@ -362,7 +365,7 @@ async fn k14_who_cancels_too_late_does_not_stop_the_next_run() {
     assert!(matches!(ended, Ok(Ended::Finished { .. })), "{ended:?}");
     let kind = cancelled.map_err(|error| error.kind);
     assert!(matches!(kind, Err(RunErrorKind::NothingToDo)), "{kind:?}");
-    log.gate.add_permits(1);
+    gate.add_permits(1);
     let ended = runner.start(&thread, None).await;
     assert!(matches!(ended, Ok(Ended::Finished { .. })), "{ended:?}");
 }
