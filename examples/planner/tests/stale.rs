@@ -345,6 +345,13 @@ impl Play {
         Ok(())
     }
 
+    async fn is_asked_for_a_name(&self) -> Result<bool, BoxError> {
+        let thread = Planner::thread("ada", &self.session)?;
+        let open = self.planner.runner().interrupts(&thread).await?;
+        let mut prompts = open.iter().map(|asked| asked.question.prompt.to_string());
+        Ok(prompts.any(|prompt| prompt.contains("be called?")))
+    }
+
     async fn step(&mut self, step: Next) -> Result<(), BoxError> {
         let said = |at: usize| SAID.get(at).copied().unwrap_or_default();
         match step {
@@ -353,6 +360,8 @@ impl Play {
             Next::Says(at) => self.checks(&self.session, said(at)).await?,
             // What the person says themselves is no fact, so a parrot must not hear it.
             Next::Names(_) if self.manners.model => self.outside.change().await?,
+            // What somebody calls a trader of theirs is no fact either.
+            Next::Names(_) if self.is_asked_for_a_name().await? => self.outside.change().await?,
             Next::Names(back) => {
                 let named = self.outside.now().saturating_sub(back);
                 self.checks(&self.session, &format!("model-v{named}"))
