@@ -9,7 +9,10 @@ use fugato::{
 };
 use jiff::tz::TimeZone;
 use serde_json::json;
-use transparent::{agent::Agent, open::clockwork as works};
+use transparent::{
+    agent::{Agent, Lang},
+    open::clockwork as works,
+};
 
 use crate::common::{Done, NOON, Stage};
 
@@ -100,6 +103,11 @@ async fn trn_8_a_notification_of_a_job_needs_no_second_consent_and_one_job_makes
         .map(|made| made.call.name.as_str())
         .collect();
     assert_eq!(made, ["notify"]);
+    // Whoever decides: the tool itself is closed to a job, and to nobody else.
+    let wish = json!({ "schedule": "30 12 * * *", "task": "x" });
+    let call = [fugato::ToolCall::new("c9", "create_cron_job", wish)];
+    let cards = |agent: &Agent| stage.deps.toolbox.round(&call, agent).cards().count();
+    assert_eq!((cards(&agent), cards(&stage.state().await)), (0, 1));
     // It was to be done once.
     assert!(jobs(&stage).await.is_empty());
     Ok(())
@@ -138,6 +146,19 @@ async fn trn_8_a_job_does_what_it_says_and_who_dies_in_between_does_it_once() ->
     );
     let next = jobs(&stage).await;
     assert_eq!(next[0].fired, 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_8_a_job_speaks_the_language_in_which_it_was_made() -> Done {
+    let stage = Stage::new(None);
+    stage.say("hello").await;
+    let wish = Wish::new("30 12 * * *", "喝水").extra(json!({ "lang": "en" }));
+    let job = stage.deps.jobs.create("k", "desk", wish).await?;
+    stage.clock.store(job.due, Ordering::SeqCst);
+    clockwork(&stage).fire().await?;
+    let agent = stage.runner.state(&ThreadId::new(job.place())?).await?;
+    assert_eq!(agent.ok_or("it ran")?.lang, Lang::En);
     Ok(())
 }
 

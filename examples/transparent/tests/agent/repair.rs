@@ -94,15 +94,18 @@ async fn trn_w1_trn_t3_attempts_are_counted_per_call_and_the_answer_is_honest() 
     ]);
     let scene = stage.say(WISH).await;
     assert_eq!(scene.answer(), "Read at last.");
-    let uses = stage.state().await.turn.uses;
+    let turn = stage.state().await.turn;
+    let uses = turn.uses.iter();
     let made: Vec<_> = uses
-        .iter()
         .map(|made| (made.call.id.as_str(), made.attempt))
         .collect();
     assert_eq!(
         made,
         [("c1", 1), ("c1.2", 2), ("c1.3", 3), ("c2", 1), ("c2.2", 2)]
     );
+    // What was mended is no failure, and of the others the last attempt is one.
+    let failed: Vec<_> = turn.failed().map(|made| made.call.id.as_str()).collect();
+    assert_eq!(failed, ["c1.3"]);
 
     // By rule nothing more is known to try, and the person hears what did not work.
     let stage = Stage::new(None);

@@ -114,6 +114,7 @@ fn trn_11_what_matters_is_kept_and_questions_are_not() {
         ("我决定以后每天跑步，这很重要", false),
         ("我决定用蓝色的封面", true),
         ("Is my birthday important?", false),
+        ("我决定用蓝色的封面吗", false),
         ("good morning", false),
         ("请记住我对花生过敏", false),
     ] {
