@@ -45,16 +45,24 @@ pub(crate) fn respond(
         metrics: office.metrics.clone(),
         open: (office.metrics.stream(), permit),
     };
-    let mut response = Response::new(Body::from_stream(stream::unfold(relay, Relay::next)));
+    let body = Body::from_stream(stream::unfold(relay, Relay::next));
+    let mut response = streamed(body, kind);
+    let headers = response.headers_mut();
+    for (name, value) in more {
+        headers.insert(*name, HeaderValue::from_static(value));
+    }
+    name(&mut response, to);
+    response
+}
+
+/// A body that is sent as it comes.
+pub(crate) fn streamed(body: Body, kind: &'static str) -> Response {
+    let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     // Some proxies keep what should stream unless they are told.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    for (name, value) in more {
-        headers.insert(*name, HeaderValue::from_static(value));
-    }
-    name(&mut response, to);
     response
 }
 

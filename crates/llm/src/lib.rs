@@ -2,6 +2,7 @@
 
 mod attempt;
 mod breaker;
+mod call;
 mod cassette;
 mod contract;
 mod decide;
@@ -24,6 +25,7 @@ mod traced;
 
 pub use attempt::{Attempt, AttemptFailure};
 pub use breaker::{CircuitBreaker, CircuitState};
+pub use call::{CallOptions, CallOutcome, CallTrace, Called, NotCalled, call};
 pub use cassette::{CassetteError, Record, Replay, Secrets};
 pub use contract::{Contract, Objections, Rejected, RejectedClass};
 pub use decide::{DecideError, DecideOptions, Decided, DecidedBy, Story, Undecided, decide};

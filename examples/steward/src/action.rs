@@ -5,8 +5,7 @@ mod tool;
 use fugato::{
     agent::{ActionRequest, GuardedSequences, Toolbox},
     graph::{BoxError, digest},
-    state::EffectClass,
-    tool::{GateChain, Registry, ToolSpec},
+    tool::{GateChain, Registry},
 };
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -14,11 +13,12 @@ use serde_json::{Value, json};
 use crate::{
     deps::Deps,
     form::{Fields, FormKind, Forms},
+    ledger::Deed,
     read::Goal,
     state::{ActionStep, Steward, Task, Update},
 };
 
-pub(crate) use gate::{card, shown, speaks_chinese, title};
+pub(crate) use gate::{card, lang, title};
 
 /// The action that hands an application in.
 pub const SUBMIT: &str = "submit_application";
@@ -50,7 +50,7 @@ pub enum Work {
     /// Looks for what speaks against it.
     Precheck,
     /// Writes, by a business service.
-    Write,
+    Write(Deed),
 }
 
 const fn action(name: &'static str, work: Work, form: Option<FormKind>) -> Action {
@@ -69,11 +69,11 @@ pub const WHITELIST: [Action; 11] = [
     action("build_reimbursement_preview", Work::Preview, CLAIM),
     action("validate_required_fields", Work::Validate, None),
     action(PRECHECK, Work::Precheck, None),
-    action("save_application_draft", Work::Write, TRIP),
-    action(SUBMIT, Work::Write, TRIP),
-    action("create_reimbursement_draft", Work::Write, CLAIM),
-    action("link_existing_application", Work::Write, Some(FormKind::Link)),
-    action("associate_attachments", Work::Write, Some(FormKind::Attachment)),
+    action("save_application_draft", Work::Write(Deed::Draft), TRIP),
+    action(SUBMIT, Work::Write(Deed::Submit), TRIP),
+    action("create_reimbursement_draft", Work::Write(Deed::Claim), CLAIM),
+    action("link_existing_application", Work::Write(Deed::Link), Some(FormKind::Link)),
+    action("associate_attachments", Work::Write(Deed::Attach), Some(FormKind::Attachment)),
 ];
 
 /// The whitelisted action of this name.
@@ -88,44 +88,41 @@ pub fn tool_words(name: &str) -> Option<(&'static str, &'static str)> {
         Work::Preview => ("showing a preview", "生成预览"),
         Work::Validate => ("looking for what is missing", "检查必填项"),
         Work::Precheck => ("looking for duplicates", "检查重复"),
-        Work::Write => ("writing", "写入单据"),
+        Work::Write(_) => ("writing", "写入单据"),
     })
 }
 
 /// The steps that carry out a task, in order.
+#[rustfmt::skip]
+const SEQUENCES: [(FormKind, Goal, &[&str]); 5] = [
+    (FormKind::Application, Goal::Submit, &[
+        "fill_application_fields", "build_application_preview", "validate_required_fields", PRECHECK, SUBMIT,
+    ]),
+    (FormKind::Application, Goal::Draft, &[
+        "fill_application_fields", "build_application_preview", "validate_required_fields", "save_application_draft",
+    ]),
+    (FormKind::Reimbursement, Goal::Draft, &[
+        "fill_reimbursement_fields", "build_reimbursement_preview", "validate_required_fields", "create_reimbursement_draft",
+    ]),
+    (FormKind::Link, Goal::Draft, &["link_existing_application"]),
+    (FormKind::Attachment, Goal::Draft, &["associate_attachments"]),
+];
+
+/// The steps that carry out a task, in order. Only an application can be handed in.
 pub fn sequence(form: FormKind, goal: Goal) -> &'static [&'static str] {
-    match (form, goal) {
-        (FormKind::Application, Goal::Submit) => &[
-            "fill_application_fields",
-            "build_application_preview",
-            "validate_required_fields",
-            PRECHECK,
-            SUBMIT,
-        ],
-        (FormKind::Application, Goal::Draft) => &[
-            "fill_application_fields",
-            "build_application_preview",
-            "validate_required_fields",
-            "save_application_draft",
-        ],
-        (FormKind::Reimbursement, _) => &[
-            "fill_reimbursement_fields",
-            "build_reimbursement_preview",
-            "validate_required_fields",
-            "create_reimbursement_draft",
-        ],
-        (FormKind::Link, _) => &["link_existing_application"],
-        (FormKind::Attachment, _) => &["associate_attachments"],
-    }
+    let of_form = || SEQUENCES.iter().filter(|(of, ..)| *of == form);
+    let exact = of_form().find(|(_, to, _)| *to == goal);
+    exact
+        .or_else(|| of_form().next())
+        .map_or(&[], |(.., steps)| steps)
 }
 
 /// The steps of a task as a page shows and requests them.
 pub fn steps(deps: &Deps, task: &Task) -> Vec<ActionStep> {
-    let actions = sequence(task.form, task.goal)
-        .iter()
-        .filter_map(|name| find(name));
+    let names = sequence(task.form, task.goal).iter();
+    let actions = names.filter_map(|name| find(name));
     let step = |action: Action| {
-        let side_effect = action.work == Work::Write;
+        let side_effect = action.writes();
         ActionStep {
             action: action.name.to_owned(),
             side_effect,
@@ -166,12 +163,7 @@ pub(crate) fn sequences(toolbox: Toolbox<Steward>) -> GuardedSequences<Steward> 
     let mut all = WHITELIST
         .iter()
         .fold(alone, |all, action| all.action(action.name, [action.name]));
-    for form in [
-        FormKind::Application,
-        FormKind::Reimbursement,
-        FormKind::Link,
-        FormKind::Attachment,
-    ] {
+    for (form, ..) in SEQUENCES {
         for goal in [Goal::Submit, Goal::Draft] {
             all = all.action(of_task(form, goal), sequence(form, goal).iter().copied());
         }
@@ -188,11 +180,8 @@ fn of_task(form: FormKind, goal: Goal) -> String {
 /// The request that carries a task out. Its name is that of the client's request and of the task.
 pub(crate) fn for_task(trace: &str, task: &Task) -> ActionRequest {
     let id = format!("{trace}/{}", task.task_id);
-    ActionRequest::new(
-        id,
-        of_task(task.form, task.goal),
-        arguments(task.form, &task.fields),
-    )
+    let fields = arguments(task.form, &task.fields);
+    ActionRequest::new(id, of_task(task.form, task.goal), fields)
 }
 
 /// What actions are told of a form.
@@ -202,59 +191,43 @@ pub(crate) fn arguments(form: FormKind, fields: &Fields) -> Value {
     Value::Object(arguments)
 }
 
-/// The arguments of an action in canonical form, or what is wrong with them.
-pub fn canonical(forms: &Forms, action: Action, arguments: &Fields) -> Result<Value, String> {
-    let mut fields = arguments.clone();
-    let told = fields.remove("form");
-    if let Some(form) = action.form {
-        return Ok(Value::Object(
-            forms
-                .read(form, &fields)
-                .map_err(|error| error.to_string())?,
-        ));
-    }
-    let form = told.and_then(|form| FormKind::deserialize(form).ok());
-    let form =
-        form.ok_or("say which form it is: application, reimbursement, link or attachment")?;
-    let fields = forms
-        .read(form, &fields)
-        .map_err(|error| error.to_string())?;
-    Ok(self::arguments(form, &fields))
-}
-
 /// The name of what a precheck has found, by which a client refers to it.
 pub fn reference(finding: &fugato::tool::Finding) -> String {
     digest(json!(finding).to_string().as_bytes())
 }
 
-impl Action {
-    /// What the registry knows of it.
-    fn spec(self, forms: &Forms) -> ToolSpec {
-        let spec = match self.work {
-            Work::Write => {
-                ToolSpec::write(self.name, "Writes a document.").effect(EffectClass::Keyed)
-            }
-            Work::Fill => ToolSpec::read(self.name, "Fills in a form."),
-            Work::Preview => ToolSpec::read(self.name, "Shows what a document would say."),
-            Work::Validate => ToolSpec::read(self.name, "Looks for what is missing."),
-            Work::Precheck => ToolSpec::read(self.name, "Looks for what speaks against it."),
-        };
-        let schema = match self.form.and_then(|form| forms.get(form)) {
-            Some(form) => form.arguments(),
-            None => any_form(forms),
-        };
-        match schema {
-            Some(schema) => spec.schema(schema),
-            None => spec,
-        }
-    }
+/// Why nothing is written of a form.
+fn are_missing(fields: &[String]) -> String {
+    format!("these fields are missing: {}", fields.join(", "))
 }
 
-/// The fields of any form, and which form it is.
-fn any_form(forms: &Forms) -> Option<fugato::state::Schema> {
-    let mut properties = forms.properties();
-    let names: Vec<_> = forms.iter().map(|form| json!(form.name)).collect();
-    properties.insert("form".into(), json!({ "type": "string", "enum": names }));
-    let schema = json!({ "type": "object", "properties": properties, "required": ["form"], "additionalProperties": false });
-    fugato::state::Schema::new(schema).ok()
+impl Action {
+    /// Whether it writes.
+    pub fn writes(self) -> bool {
+        matches!(self.work, Work::Write(_))
+    }
+
+    /// The form that its arguments are of, and the fields of that in canonical form; or what is
+    /// wrong with them.
+    pub fn given(self, forms: &Forms, arguments: &Fields) -> Result<(FormKind, Fields), String> {
+        let mut fields = arguments.clone();
+        let told = fields.remove("form");
+        let told = told.and_then(|form| FormKind::deserialize(form).ok());
+        let form = self.form.or(told);
+        let form =
+            form.ok_or("say which form it is: application, reimbursement, link or attachment")?;
+        let fields = forms
+            .read(form, &fields)
+            .map_err(|error| error.to_string())?;
+        Ok((form, fields))
+    }
+
+    /// Its arguments in canonical form, or what is wrong with them.
+    pub fn canonical(self, forms: &Forms, given: &Fields) -> Result<Value, String> {
+        let (form, fields) = self.given(forms, given)?;
+        Ok(match self.form {
+            Some(_) => Value::Object(fields),
+            None => arguments(form, &fields),
+        })
+    }
 }

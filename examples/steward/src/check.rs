@@ -10,6 +10,7 @@ use crate::{
     deps::Deps,
     ledger,
     response::StewardPlanResponse,
+    service::Desk,
     state::{Request, RequestKind, Runtime},
 };
 
@@ -18,7 +19,7 @@ const REQUEST: &str = "帮我保存一个出差申请草稿：3月2日到3月5�
 
 /// Asks the models once, and tells what came of it. Nothing is written.
 pub async fn models(model: Option<Arc<dyn ChatModel>>) -> Result<StewardPlanResponse, BoxError> {
-    let deps = Deps::new(ledger::open(":memory:").await?, model)?;
+    let deps = Deps::new(&Desk::load()?, ledger::open(":memory:").await?, model);
     let store = Arc::new(MemoryLog::default());
     let clerk = Clerk::new(&deps, &store, &RunnerOptions::default(), Runtime::Graph)?;
     let request = Request::new(RequestKind::Plan, "models", "nobody").message(REQUEST);

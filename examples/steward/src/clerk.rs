@@ -1,5 +1,5 @@
 //! The endpoints without their wire: requests become runs, and runs become answers.
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use fugato::{
     Answers, Ended, Graph, RunError, Runner, RunnerOptions,
@@ -16,7 +16,6 @@ use crate::{
     graph,
     nodes::Reply,
     response::Response,
-    service::Desk,
     state::{Request, RequestKind, Runtime, Steward, Update},
 };
 
@@ -134,14 +133,24 @@ impl Clerk {
         self.runtime
     }
 
-    /// The forms and words.
-    pub fn desk(&self) -> &Desk {
-        &self.deps.desk
-    }
-
     /// What it is made of.
     pub fn deps(&self) -> &Deps {
         &self.deps
+    }
+
+    /// Carries a request out, on the path that is switched on.
+    pub async fn request(&self, thread: &ThreadId, request: Request) -> Result<Value, ClerkError> {
+        self.on(self.runtime, thread).request(&request).await
+    }
+
+    /// A conversation on this path, whatever is switched on.
+    pub fn on<'a>(&'a self, runtime: Runtime, thread: &'a ThreadId) -> Conversation<'a> {
+        Conversation {
+            clerk: self,
+            runtime,
+            runner: self.path(runtime),
+            thread,
+        }
     }
 
     fn path(&self, runtime: Runtime) -> &Runner<Steward> {
@@ -150,71 +159,10 @@ impl Clerk {
             Runtime::Legacy => &self.legacy,
         }
     }
-
-    /// Carries a request out, on the path that is switched on.
-    pub async fn request(&self, thread: &ThreadId, request: Request) -> Result<Value, ClerkError> {
-        self.request_on(self.runtime, thread, request).await
-    }
-
-    /// Carries a request out on this path, whatever is switched on.
-    pub async fn request_on(
-        &self,
-        runtime: Runtime,
-        thread: &ThreadId,
-        request: Request,
-    ) -> Result<Value, ClerkError> {
-        self.at(runtime, thread).carry_out(&request).await
-    }
-
-    /// Carries an action out, and answers its question if a person has.
-    ///
-    /// The first time there is a question, and nothing is written; the same request with a
-    /// confirmation goes on. A repeat of what has ended is told what came of it.
-    pub async fn execute(
-        &self,
-        runtime: Runtime,
-        thread: &ThreadId,
-        request: Request,
-        confirmation: Option<Confirmation>,
-    ) -> Result<Value, ClerkError> {
-        let is_action = matches!(request.kind, RequestKind::Execute { .. });
-        if is_action && request.client_trace_id.is_empty() {
-            let why = "\"client_trace_id\" must name the request: a repeat has the same";
-            return Err(ClerkError::Unusable(why.to_owned()));
-        }
-        let answer = self.at(runtime, thread).carry_out(&request).await?;
-        let waits = answer
-            .get("pending_interrupt")
-            .is_some_and(|pending| !pending.is_null());
-        match confirmation.filter(|_| waits) {
-            Some(said) => self.confirm(runtime, thread, &request.employee, said).await,
-            None => Ok(answer),
-        }
-    }
-
-    /// This employee has answered the question of an action, which has to be about them.
-    pub async fn confirm(
-        &self,
-        runtime: Runtime,
-        thread: &ThreadId,
-        employee: &str,
-        said: Confirmation,
-    ) -> Result<Value, ClerkError> {
-        self.at(runtime, thread).confirm(employee, said).await
-    }
-
-    fn at<'a>(&'a self, runtime: Runtime, thread: &'a ThreadId) -> Conversation<'a> {
-        Conversation {
-            clerk: self,
-            runtime,
-            runner: self.path(runtime),
-            thread,
-        }
-    }
 }
 
 /// A conversation, on one of the paths.
-struct Conversation<'a> {
+pub struct Conversation<'a> {
     clerk: &'a Clerk,
     runtime: Runtime,
     runner: &'a Runner<Steward>,
@@ -222,7 +170,8 @@ struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    async fn carry_out(&self, request: &Request) -> Result<Value, ClerkError> {
+    /// Carries a request out.
+    pub async fn request(&self, request: &Request) -> Result<Value, ClerkError> {
         if let Some(answer) = self.heard(request).await? {
             return Ok(answer);
         }
@@ -239,7 +188,32 @@ impl Conversation<'_> {
         Ok(self.answer(&ended))
     }
 
-    async fn confirm(&self, employee: &str, said: Confirmation) -> Result<Value, ClerkError> {
+    /// Carries an action out, and answers its question if a person has.
+    ///
+    /// The first time there is a question, and nothing is written; the same request with a
+    /// confirmation goes on. A repeat of what has ended is told what came of it.
+    pub async fn execute(
+        &self,
+        request: &Request,
+        confirmation: Option<Confirmation>,
+    ) -> Result<Value, ClerkError> {
+        let is_action = matches!(request.kind, RequestKind::Execute { .. });
+        if is_action && request.client_trace_id.is_empty() {
+            let why = "\"client_trace_id\" must name the request: a repeat has the same";
+            return Err(ClerkError::Unusable(why.to_owned()));
+        }
+        let answer = self.request(request).await?;
+        let waits = answer
+            .get("pending_interrupt")
+            .is_some_and(|it| !it.is_null());
+        match confirmation.filter(|_| waits) {
+            Some(said) => self.confirm(&request.employee, said).await,
+            None => Ok(answer),
+        }
+    }
+
+    /// This employee has answered the question of an action, which has to be about them.
+    pub async fn confirm(&self, employee: &str, said: Confirmation) -> Result<Value, ClerkError> {
         self.card(employee).await?;
         let reply = if said.approved {
             Reply::approve()
@@ -403,8 +377,17 @@ fn is_of(state: &Steward, employee: &str) -> Result<(), ClerkError> {
     Err(ClerkError::SomebodyElses)
 }
 
-impl std::fmt::Debug for Clerk {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Conversation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Conversation")
+            .field("thread", self.thread)
+            .field("runtime", &self.runtime)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Clerk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Clerk")
             .field("runtime", &self.runtime)
             .finish_non_exhaustive()

@@ -12,11 +12,7 @@ use fugato::{
     state::Millis,
 };
 
-use crate::{
-    ledger::Ledger,
-    read::RulesError,
-    service::{Desk, NextStep, Planner, Slots},
-};
+use crate::{ledger::Ledger, service::Desk};
 
 /// What the graphs are made of. Cheap to clone.
 #[derive(Clone)]
@@ -60,21 +56,22 @@ impl Policy {
 }
 
 impl Deps {
-    /// Over these tables, with a model or without.
+    /// With these rules and tables, and with a model or without.
     pub fn new(
+        desk: &Arc<Desk>,
         ledger: Arc<dyn Ledger>,
         model: Option<Arc<dyn ChatModel>>,
-    ) -> Result<Self, RulesError> {
+    ) -> Self {
         let watched =
             |model| Arc::new(Watched::new(model).keeping(ModelCall::WORDS)) as Arc<dyn ChatModel>;
-        Ok(Self {
-            desk: Desk::load()?,
+        Self {
+            desk: desk.clone(),
             model: model.map(watched),
             ledger,
             policy: Policy::default(),
             clock: Arc::new(now),
             evidence_holds: Duration::from_mins(10),
-        })
+        }
     }
 
     /// Asks less.
@@ -89,18 +86,6 @@ impl Deps {
     pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
         self.clock = Arc::new(clock);
         self
-    }
-
-    pub(crate) fn planner(&self) -> Planner {
-        Planner(self.desk.clone())
-    }
-
-    pub(crate) fn slots(&self) -> Slots {
-        Slots(self.desk.clone())
-    }
-
-    pub(crate) fn next_step(&self) -> NextStep {
-        NextStep(self.desk.clone())
     }
 }
 

@@ -1,11 +1,12 @@
 //! Forms as data: which fields there are, which of them are required, and what fits into each.
 mod value;
 
-use fugato::{state::Schema, words::has_word};
+use fugato::{cli::Lang, words::has_word};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 pub use value::{amount_text, amount_value, cents, day};
+pub(crate) use value::{shown, strings, text};
 
 /// The values of a form's fields, each in its canonical form.
 pub type Fields = Map<String, Value>;
@@ -95,6 +96,7 @@ pub struct Choice {
 
 /// A value does not fit into its field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 #[error("{field:?} of the {form} cannot be {given}; {allowed}")]
 pub struct FieldError {
     /// The form, in English.
@@ -118,11 +120,6 @@ impl Forms {
         self.form.iter().find(|form| form.name == kind)
     }
 
-    /// All forms.
-    pub fn iter(&self) -> impl Iterator<Item = &Form> {
-        self.form.iter()
-    }
-
     /// The required fields that are not filled in, in the order of the form. This is the only
     /// place that says what is missing.
     pub fn missing(&self, kind: FormKind, fields: &Fields) -> Vec<String> {
@@ -136,55 +133,61 @@ impl Forms {
         let Some(form) = self.get(kind) else {
             return Ok(Fields::new());
         };
-        let known = |name: &String| form.fields.iter().find(|field| field.name == *name);
-        let mut fields = Fields::new();
-        for (name, value) in given.iter().filter(|(_, value)| !value::is_blank(value)) {
-            let read = match known(name) {
-                Some(field) => value::read(field, value),
-                None => Err(format!("its fields are {}", form.names().join(", "))),
+        let said = given.iter().filter(|(_, value)| !value::is_blank(value));
+        let read = |(name, value): (&String, &Value)| {
+            let known = || {
+                let names: Vec<_> = form.fields.iter().map(|it| it.name.as_str()).collect();
+                format!("its fields are {}", names.join(", "))
             };
-            let refused = |allowed| FieldError {
-                form: form.en.clone(),
-                field: name.clone(),
-                given: value.to_string(),
-                allowed,
-            };
-            fields.insert(name.clone(), read.map_err(refused)?);
+            let read = form.field(name).ok_or_else(known);
+            let read = read.and_then(|field| value::read(field, value));
+            let refused = |allowed| form.refuses(name, value, allowed);
+            Ok((name.clone(), read.map_err(refused)?))
+        };
+        let fields: Fields = said.map(read).collect::<Result<_, FieldError>>()?;
+        match (fields.get("start_date"), fields.get("end_date")) {
+            // Days in this form are ordered as texts.
+            (Some(Value::String(start)), Some(end)) if end.as_str() < Some(start.as_str()) => {
+                let allowed = format!("a trip that begins on {start} ends on that day or later");
+                Err(form.refuses("end_date", end, allowed))
+            }
+            _ => Ok(fields),
         }
-        form.check(&fields)?;
-        Ok(fields)
+    }
+
+    /// The names of all forms, as they are in requests.
+    pub fn names(&self) -> Vec<FormKind> {
+        self.form.iter().map(|form| form.name).collect()
     }
 
     /// The schemas of all fields of all forms, by their names.
     pub fn properties(&self) -> Fields {
-        let fields = self.iter().flat_map(|form| &form.fields);
-        fields
-            .map(|field| (field.name.clone(), field.schema()))
-            .collect()
+        self.form.iter().flat_map(Form::properties).collect()
+    }
+
+    /// What a model has to know of the forms.
+    pub fn outline(&self) -> String {
+        let mut lines = vec![];
+        for form in &self.form {
+            let name = json!(form.name);
+            lines.push(format!(
+                "- {}: {}",
+                name.as_str().unwrap_or_default(),
+                form.en
+            ));
+            lines.extend(form.fields.iter().map(|field| {
+                let must = if field.required { ", required" } else { "" };
+                format!("  - {} ({}{must})", field.name, field.en)
+            }));
+        }
+        lines.join("\n")
     }
 }
 
 impl Form {
-    fn check(&self, fields: &Fields) -> Result<(), FieldError> {
-        let of = |name: &str| fields.get(name).and_then(Value::as_str);
-        match (of("start_date"), of("end_date")) {
-            // Days in this form are ordered as texts.
-            (Some(start), Some(end)) if end < start => Err(FieldError {
-                form: self.en.clone(),
-                field: "end_date".into(),
-                given: json!(end).to_string(),
-                allowed: format!("a trip that begins on {start} ends on that day or later"),
-            }),
-            _ => Ok(()),
-        }
-    }
-
-    /// The names of its fields.
-    pub fn names(&self) -> Vec<&str> {
-        self.fields
-            .iter()
-            .map(|field| field.name.as_str())
-            .collect()
+    /// What it is called.
+    pub fn label(&self, lang: Lang) -> &str {
+        lang.pick(&self.en, &self.zh)
     }
 
     /// The field of this name.
@@ -192,44 +195,65 @@ impl Form {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// A schema for its fields, none of them required.
-    pub fn schema(&self) -> Value {
-        let properties = self
+    /// What is filled in, in the order of the form: each field with its value.
+    pub fn filled<'a>(
+        &'a self,
+        fields: &'a Fields,
+    ) -> impl Iterator<Item = (&'a Field, &'a Value)> {
+        let fields = self
             .fields
             .iter()
-            .map(|field| (field.name.clone(), field.schema()));
-        json!({
-            "type": "object",
-            "properties": properties.collect::<Map<_, _>>(),
-            "additionalProperties": false,
-        })
+            .map(|field| (field, fields.get(&field.name)));
+        fields.filter_map(|(field, value)| Some((field, value?)))
     }
 
-    /// The schema of the arguments of a tool that takes the form.
-    pub fn arguments(&self) -> Option<Schema> {
-        Schema::new(self.schema()).ok()
+    /// A schema for its fields, none of them required.
+    pub fn schema(&self) -> Value {
+        let properties: Fields = self.properties().collect();
+        json!({ "type": "object", "properties": properties, "additionalProperties": false })
+    }
+
+    fn properties(&self) -> impl Iterator<Item = (String, Value)> {
+        let fields = self.fields.iter();
+        fields.map(|field| (field.name.clone(), field.schema()))
+    }
+
+    fn refuses(&self, field: &str, given: &Value, allowed: String) -> FieldError {
+        FieldError {
+            form: self.en.clone(),
+            field: field.to_owned(),
+            given: given.to_string(),
+            allowed,
+        }
     }
 }
 
 impl Field {
+    /// What it is called.
+    pub fn label(&self, lang: Lang) -> &str {
+        lang.pick(&self.en, &self.zh)
+    }
+
     fn schema(&self) -> Value {
-        let told = &self.en;
-        match self.kind {
-            FieldKind::Text | FieldKind::Document => {
-                json!({ "type": "string", "description": told })
+        let mut schema = match self.kind {
+            FieldKind::Text | FieldKind::Document => json!({ "type": "string" }),
+            FieldKind::Day => json!({ "type": "string", "format": "date" }),
+            FieldKind::Amount => json!({ "type": "number", "exclusiveMinimum": 0 }),
+            FieldKind::Choice => json!({ "type": "string", "enum": self.choices() }),
+            FieldKind::Files => {
+                json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 })
             }
-            FieldKind::Day => json!({ "type": "string", "format": "date", "description": told }),
-            FieldKind::Amount => {
-                json!({ "type": "number", "exclusiveMinimum": 0, "description": told })
-            }
-            FieldKind::Choice => {
-                let words: Vec<_> = self.words.iter().map(|choice| &choice.means).collect();
-                json!({ "type": "string", "enum": words, "description": told })
-            }
-            FieldKind::Files => json!({
-                "type": "array", "items": { "type": "string" }, "minItems": 1, "description": told,
-            }),
+        };
+        if let Some(schema) = schema.as_object_mut() {
+            schema.insert("description".into(), json!(self.en));
         }
+        schema
+    }
+
+    /// The values of a choice.
+    fn choices(&self) -> Vec<&str> {
+        let choices = self.words.iter();
+        choices.map(|choice| choice.means.as_str()).collect()
     }
 
     /// The value of a choice that these words mean: that of the longest word in them.

@@ -1,14 +1,10 @@
 //! The wiring: five graphs, one of them around the others.
 mod action;
-mod planner;
-mod runtime;
-mod slots;
 mod target;
+mod understand;
 
 pub use action::action;
-pub use planner::planner;
-pub use runtime::runtime;
-pub use slots::slots;
 #[expect(deprecated, reason = "whoever uses it is told")]
 pub use target::legacy;
 pub use target::target;
+pub use understand::{planner, runtime, slots};

@@ -1,21 +1,27 @@
 //! The five endpoints, beside those that all agents have.
 mod body;
-mod stream;
 
-use std::sync::Arc;
+use std::{future::ready, sync::Arc};
 
 use axum::{
     Extension, Json, Router,
     extract::{State, rejection::JsonRejection},
     http::StatusCode,
+    response::Response,
     routing::{get, post},
 };
-use fugato::axum::{ApiError, Caller};
+use fugato::{
+    axum::{ApiError, Caller, progress},
+    stream::{Event, EventKind, NamedSseEncoder, Vocabulary},
+};
+use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 use crate::{
     clerk::{Clerk, ClerkError},
+    ledger::LedgerError,
     served::employee,
+    state::RequestKind,
 };
 
 use body::{Asked, Body, asked};
@@ -24,7 +30,7 @@ use body::{Asked, Body, asked};
 pub fn routes(clerk: Clerk) -> Router {
     Router::new()
         .route("/steward/plans", post(plans))
-        .route("/steward/plans/stream", post(stream::plans))
+        .route("/steward/plans/stream", post(stream))
         .route("/steward/slot-decisions", post(slots))
         .route("/steward/runtime-decisions", post(decide))
         .route("/steward/actions/execute", post(execute))
@@ -39,31 +45,58 @@ type Sent = Result<Json<Body>, JsonRejection>;
 type Served<T = Json<Value>> = Result<T, ApiError>;
 
 async fn plans(State(clerk): Front, Extension(caller): Who, sent: Sent) -> Served {
-    answered(&clerk, asked(&clerk, &caller, sent, Body::plan)?).await
+    answered(&clerk, asked(&clerk, &caller, sent, Body::says)?).await
 }
 
 async fn slots(State(clerk): Front, Extension(caller): Who, sent: Sent) -> Served {
-    answered(&clerk, asked(&clerk, &caller, sent, Body::slots)?).await
+    let kind = |body: &mut Body| Ok(RequestKind::Slots { form: body.form });
+    answered(&clerk, asked(&clerk, &caller, sent, kind)?).await
 }
 
 async fn decide(State(clerk): Front, Extension(caller): Who, sent: Sent) -> Served {
-    answered(&clerk, asked(&clerk, &caller, sent, Body::decide)?).await
+    answered(&clerk, asked(&clerk, &caller, sent, Body::decides)?).await
 }
 
 async fn execute(State(clerk): Front, Extension(caller): Who, sent: Sent) -> Served {
-    answered(&clerk, asked(&clerk, &caller, sent, Body::execute)?).await
+    answered(&clerk, asked(&clerk, &caller, sent, Body::executes)?).await
 }
 
 async fn answered(clerk: &Clerk, asked: Asked) -> Served {
-    let (request, said) = (asked.request, asked.confirmation);
-    let answer = clerk.execute(asked.runtime, &asked.thread, request, said);
+    let conversation = clerk.on(asked.runtime, &asked.thread);
+    let answer = conversation.execute(&asked.request, asked.confirmation);
     Ok(Json(answer.await?))
+}
+
+/// A plan, with its phases while it is made: `node_start`, `status` and the like as they happen.
+async fn stream(State(clerk): Front, Extension(caller): Who, sent: Sent) -> Served<Response> {
+    let asked = asked(&clerk, &caller, sent, Body::says)?;
+    let head = clerk.runner().log().head(&asked.thread).await?;
+    let after = head.map_or(0, |head| head.seq);
+    let events = clerk.runner().follow(&asked.thread, after);
+    let events = events.filter(|event| ready(is_progress(event)));
+    let answer = async move { Ok(answered(&clerk, asked).await?.0) };
+    Ok(progress(
+        events,
+        NamedSseEncoder::new(Vocabulary::REACT),
+        answer,
+    ))
+}
+
+/// What is told on the way; the end is told by the answer.
+fn is_progress(event: &Event) -> bool {
+    matches!(
+        event.kind,
+        EventKind::NodeStarted
+            | EventKind::NodeFinished
+            | EventKind::NodeFailed { .. }
+            | EventKind::Status { .. }
+    )
 }
 
 /// The applications and claims of whoever asks.
 async fn documents(State(clerk): Front, Extension(caller): Who) -> Served {
     let read = clerk.deps().ledger.documents(&employee(&caller)).await;
-    let unread = |error: crate::ledger::LedgerError| {
+    let unread = |error: LedgerError| {
         let status = StatusCode::SERVICE_UNAVAILABLE;
         ApiError::new(status, "store_unavailable", error.to_string())
     };

@@ -9,8 +9,8 @@ use crate::{
     action,
     deps::Deps,
     nodes,
-    service::{Situation, Slots, judged},
-    state::{Intent, RequestKind, RuntimeDecision, SlotDecision, Source, Steward, Update},
+    service::{NextStep, Planner, Service, Situation, Slots, asked},
+    state::{Intent, Judgement, RequestKind, RuntimeDecision, Steward, Update},
 };
 
 /// The plain sequence.
@@ -20,21 +20,10 @@ pub struct Sequence {
 }
 
 /// What has changed so far, and how the state looks then.
-struct Progress {
+struct Progress<'a> {
+    deps: &'a Deps,
     state: Steward,
     updates: Vec<Update>,
-}
-
-impl Progress {
-    fn push(&mut self, update: Update) {
-        self.state.apply(update.clone());
-        self.updates.push(update);
-    }
-
-    fn judged<T>(&mut self, (value, how): (T, Update)) -> T {
-        self.push(how);
-        value
-    }
 }
 
 impl Sequence {
@@ -52,85 +41,96 @@ impl Sequence {
             crate::log_key::LEGACY_PATH
         );
         let mut progress = Progress {
+            deps: &self.deps,
             state: state.clone(),
             updates: vec![],
         };
-        let kind = state.kind().cloned();
-        let is_done = state.action_result.is_some();
-        let goes_on = match kind {
+        let goes_on = match state.kind() {
             Some(RequestKind::Slots { .. }) => true,
-            Some(RequestKind::Decide) => self.decide(&mut progress).await,
+            Some(RequestKind::Decide) => progress.decide().await,
             // The next task of a plan that is understood.
-            Some(RequestKind::Chat) if is_done => true,
+            Some(RequestKind::Chat) if state.action_result.is_some() => true,
             Some(RequestKind::Chat) if state.steward_state.current().is_some() => {
-                self.decide(&mut progress).await || self.plan_anew(&mut progress).await
+                progress.decide().await || progress.plan_anew().await
             }
-            _ => self.plan(&mut progress).await,
+            _ => progress.plan().await,
         };
         if goes_on {
-            self.fill(&mut progress).await;
-            if !matches!(kind, Some(RequestKind::Slots { .. } | RequestKind::Decide)) {
-                for update in nodes::flow(&self.deps, &progress.state).await? {
+            progress.fill().await;
+            let judges = matches!(
+                state.kind(),
+                Some(RequestKind::Slots { .. } | RequestKind::Decide)
+            );
+            if !judges {
+                let flow = nodes::flow(&self.deps, &progress.state).await?;
+                for update in flow {
                     progress.push(update);
                 }
             }
         }
         Ok(progress.updates)
     }
+}
+
+impl Progress<'_> {
+    fn push(&mut self, update: Update) {
+        self.state.apply(update.clone());
+        self.updates.push(update);
+    }
+
+    /// The decision of a model, or else of the rules.
+    async fn judged<S: Service>(&mut self, situation: &Situation) -> S::Output {
+        let (value, how) = asked::<S>(self.deps, situation).await;
+        self.push(Update::Judged(how));
+        value.unwrap_or_else(|| S::rules(&self.deps.desk, situation))
+    }
 
     /// Whether there is something to do.
-    async fn plan(&self, progress: &mut Progress) -> bool {
-        let situation = Situation::of(&progress.state);
-        let judged = judged(&self.deps.planner(), self.deps.model.as_deref(), &situation).await;
-        let mut intent: Intent = progress.judged(judged);
+    async fn plan(&mut self) -> bool {
+        let mut intent = self.judged::<Planner>(&Situation::of(&self.state)).await;
         if intent.off_topic {
-            intent.tasks.clear();
+            intent = Intent::off_topic();
         }
-        action::attach(&self.deps, &mut intent.tasks);
+        action::attach(self.deps, &mut intent.tasks);
         let goes_on = !intent.off_topic;
-        progress.push(Update::Understood(intent));
+        self.push(Update::Understood(intent));
         goes_on
     }
 
-    async fn plan_anew(&self, progress: &mut Progress) -> bool {
-        progress.state.runtime_decision == Some(RuntimeDecision::NewRequest)
-            && self.plan(progress).await
+    async fn plan_anew(&mut self) -> bool {
+        self.state.runtime_decision == Some(RuntimeDecision::NewRequest) && self.plan().await
     }
 
     /// Whether the words are about the form that is worked on.
-    async fn decide(&self, progress: &mut Progress) -> bool {
-        let (service, situation) = (self.deps.next_step(), Situation::of(&progress.state));
-        let decision = match service.certain(&situation) {
+    async fn decide(&mut self) -> bool {
+        let situation = Situation::of(&self.state);
+        let decision = match NextStep::certain(&self.deps.desk, &situation) {
             Some(decision) => {
-                progress.push(Update::Judged {
-                    source: Source::Rule,
-                    traces: vec![],
-                    fallback_reason: None,
-                });
+                self.push(Update::Judged(Judgement::by_rule()));
                 decision
             }
-            None => progress.judged(judged(&service, self.deps.model.as_deref(), &situation).await),
+            None => self.judged::<NextStep>(&situation).await,
         };
-        let is_chat = progress.state.is_chat();
+        let is_chat = self.state.is_chat();
         let goes_on = match decision {
             RuntimeDecision::Supplement { .. } => true,
             RuntimeDecision::Next => is_chat,
             // A card that is open is shown again: only a person agrees to it.
-            RuntimeDecision::Confirm => is_chat && !progress.state.is_pending(),
+            RuntimeDecision::Confirm => is_chat && !self.state.is_pending(),
             _ => false,
         };
-        progress.push(Update::Decided(decision));
+        self.push(Update::Decided(decision));
         goes_on
     }
 
-    async fn fill(&self, progress: &mut Progress) {
-        let (service, situation) = (self.deps.slots(), Situation::of(&progress.state));
-        let slots: SlotDecision = if Slots::has_news(&situation) {
-            progress.judged(judged(&service, self.deps.model.as_deref(), &situation).await)
+    async fn fill(&mut self) {
+        let situation = Situation::of(&self.state);
+        let slots = if Slots::has_news(&situation) {
+            self.judged::<Slots>(&situation).await
         } else {
-            crate::service::Service::rules(&service, &situation)
+            Slots::rules(&self.deps.desk, &situation)
         };
-        progress.push(Update::Filled(slots));
+        self.push(Update::Filled(slots));
     }
 }
 

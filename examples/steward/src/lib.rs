@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 pub mod action;
-mod ask;
 pub mod check;
 pub mod clerk;
 pub mod deps;
@@ -21,7 +20,6 @@ pub mod state;
 mod thinking;
 
 pub use action::tool_words;
-pub use ask::Asked;
 pub use legacy::Sequence;
-pub use nodes::{Beside, Reply, ReplyAction};
-pub use thinking::{Decision, Thinking, Thought};
+pub use nodes::{Reply, ReplyAction};
+pub use thinking::{Thinking, Thought};

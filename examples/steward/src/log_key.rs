@@ -2,7 +2,5 @@
 
 /// The legacy path is in use, and why.
 pub(crate) const LEGACY_PATH: &str = "legacy path";
-/// How a question to the models went.
-pub(crate) const MODEL_ASKED: &str = "model asked";
 /// A rule decides in place of a model.
 pub(crate) const RULE_DECIDES: &str = "rule decides";

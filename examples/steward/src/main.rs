@@ -8,7 +8,8 @@ use fugato::{
     cli::{App, Beside, Command, Flags, Opened},
 };
 use steward::{
-    check, clerk::Clerk, deps::Deps, http, ledger, served::Served, state::Runtime, tool_words,
+    check, clerk::Clerk, deps::Deps, http, ledger, served::Served, service::Desk, state::Runtime,
+    tool_words,
 };
 
 /// Applies for trips, claims expenses, and writes nothing that you have not agreed to.
@@ -74,7 +75,8 @@ async fn wired(open: &Opened, tables: Option<&str>) -> Result<Beside<Served>, Bo
     } else {
         tables.unwrap_or(&file)
     };
-    let deps = Deps::new(ledger::open(tables).await?, open.model.clone())?;
+    let (desk, ledger) = (Desk::load()?, ledger::open(tables).await?);
+    let deps = Deps::new(&desk, ledger, open.model.clone());
     let clerk = Clerk::over(&deps, Runtime::from_env()?, |graph| open.runner(graph))?;
     let paths = http::routes(clerk.clone());
     Ok(Beside::new(Served(clerk), paths))

@@ -1,147 +1,102 @@
 //! What is said to the person, in their language.
+use fugato::cli::Lang;
+
 use crate::{
-    action::{shown, speaks_chinese},
-    form::Form,
+    action,
+    form::shown,
     service::Desk,
-    state::{Flow, RequestKind, RuntimeDecision, Steward, Task, TaskStatus},
+    state::{ActionResult, Flow, RequestKind, RuntimeDecision, Steward, Task, TaskStatus},
 };
 
 /// What is said, in the state at the end of a request or before a card.
 pub(crate) fn reply(desk: &Desk, state: &Steward, waits: bool) -> String {
-    let said = Said {
-        desk,
-        state,
-        zh: speaks_chinese(state),
-    };
-    let mut lines = vec![];
-    lines.extend(said.result());
-    if waits {
-        lines.push(said.pick("请确认。", "Please confirm.").to_owned());
+    let lang = action::lang(state);
+    let came = state.action_result.as_ref().map(|it| result(it, lang));
+    let next = if waits {
+        Some(lang.pick("Please confirm.", "请确认。").to_owned())
     } else {
-        lines.extend(said.rest());
-    }
-    lines.join("\n")
+        rest(desk, state, lang)
+    };
+    came.into_iter().chain(next).collect::<Vec<_>>().join("\n")
 }
 
-struct Said<'a> {
-    desk: &'a Desk,
-    state: &'a Steward,
-    zh: bool,
+/// What came of the action.
+fn result(result: &ActionResult, lang: Lang) -> String {
+    let document = result.data.get("document").and_then(|it| it.as_str());
+    let word = match (result.outcome.as_str(), document) {
+        ("succeeded", Some(document)) => {
+            return format!("{}{document}", lang.pick("Done: ", "已办理："));
+        }
+        ("cancelled", _) => return lang.pick("Cancelled.", "已取消。").to_owned(),
+        ("succeeded", None) => lang.pick("Done", "完成"),
+        ("blocked", _) => lang.pick("Not possible", "不能办理"),
+        ("rejected", _) => lang.pick("Rejected", "不支持的操作"),
+        _ => lang.pick("Failed", "失败"),
+    };
+    format!("{word}: {}", result.message)
 }
 
-impl Said<'_> {
-    fn pick<'t>(&self, zh: &'t str, en: &'t str) -> &'t str {
-        if self.zh { zh } else { en }
+/// What comes next.
+fn rest(desk: &Desk, state: &Steward, lang: Lang) -> Option<String> {
+    if matches!(state.kind(), Some(RequestKind::Execute { .. })) {
+        return None;
     }
-
-    /// What came of the action, and of tasks before it.
-    fn result(&self) -> Vec<String> {
-        let result = self.state.action_result.as_ref();
-        let written =
-            result.and_then(|result| Some((result, result.data.get("document")?.as_str()?)));
-        if let Some((_, document)) = written.filter(|(result, _)| result.outcome == "succeeded") {
-            return vec![format!("{}{document}", self.pick("已办理：", "Done: "))];
-        }
-        let Some(result) = result else { return vec![] };
-        let word = match result.outcome.as_str() {
-            "succeeded" => self.pick("完成", "Done"),
-            "blocked" => self.pick("不能办理", "Not possible"),
-            "rejected" => self.pick("不支持的操作", "Rejected"),
-            "cancelled" => return vec![self.pick("已取消。", "Cancelled.").to_owned()],
-            _ => self.pick("失败", "Failed"),
-        };
-        vec![format!("{word}: {}", result.message)]
+    if state.is_off_topic() {
+        let told = lang.pick(
+            "I can help with trips, drafts, reimbursements, links and attachments.",
+            "我可以帮你申请出差、保存草稿、报销、关联申请和附件。",
+        );
+        return Some(told.to_owned());
     }
-
-    /// What comes next.
-    fn rest(&self) -> Option<String> {
-        let state = self.state;
-        if matches!(state.kind(), Some(RequestKind::Execute { .. })) {
-            return None;
+    let Some(task) = state.steward_state.current() else {
+        let told = lang.pick("Nothing is left to do.", "没有待办事项。");
+        return state.action_result.is_none().then(|| told.to_owned());
+    };
+    Some(match (&state.flow, &state.runtime_decision) {
+        (Some(Flow::Confirm { why }), _) => why.clone(),
+        (Some(Flow::Block { why }), _) => {
+            format!("{}{why}", lang.pick("This cannot go on: ", "不能继续："))
         }
-        if state
-            .intent_result
-            .as_ref()
-            .is_some_and(|intent| intent.off_topic)
-        {
-            return Some(
-                self.pick(
-                    "我可以帮你申请出差、保存草稿、报销、关联申请和附件。",
-                    "I can help with trips, drafts, reimbursements, links and attachments.",
-                )
-                .to_owned(),
+        (None, Some(RuntimeDecision::Unclear)) => {
+            let told = lang.pick(
+                "I did not understand. Add what is missing, confirm, or cancel.",
+                "没明白。可以补充信息、确认或取消。",
             );
+            told.to_owned()
         }
-        let Some(task) = state.steward_state.current() else {
-            return state.action_result.is_none().then(|| {
-                self.pick("没有待办事项。", "Nothing is left to do.")
-                    .to_owned()
-            });
-        };
-        Some(match (&state.flow, &state.runtime_decision) {
-            (Some(Flow::Confirm { why }), _) => why.clone(),
-            (Some(Flow::Block { why }), _) => {
-                format!("{}{why}", self.pick("不能继续：", "This cannot go on: "))
-            }
-            (None, Some(RuntimeDecision::Unclear)) => self
-                .pick(
-                    "没明白。可以补充信息、确认或取消。",
-                    "I did not understand. Add what is missing, confirm, or cancel.",
-                )
-                .to_owned(),
-            _ => self.asks(task),
-        })
-    }
+        _ => asks(desk, state, task, lang),
+    })
+}
 
-    /// What is known of a task, and what is still to be said.
-    fn asks(&self, task: &Task) -> String {
-        let form = self.desk.forms.get(task.form);
-        let name = form.map_or("", |form| self.pick(&form.zh, &form.en));
-        let known = form
-            .iter()
-            .flat_map(|form| &form.fields)
-            .filter_map(|field| {
-                let value = task.fields.get(&field.name)?;
-                Some(format!(
-                    "{} {}",
-                    self.pick(&field.zh, &field.en),
-                    shown(&field.name, value)
-                ))
-            });
-        let known = known.collect::<Vec<_>>().join(self.pick("，", ", "));
-        let missing = self.named(form, &task.missing_fields);
-        let open = self
-            .state
-            .steward_state
-            .tasks
-            .iter()
-            .filter(|task| task.status == TaskStatus::Open)
-            .count();
-        let more = match open {
-            0 | 1 => String::new(),
-            n => format!("{}{}", self.pick("\n还有待办：", "\nAlso to do: "), n - 1),
-        };
-        if missing.is_empty() {
-            return format!("{name}{}{known}{more}", self.pick("：", ": "));
-        }
-        format!(
-            "{name}{}{known}\n{}{missing}{more}",
-            self.pick("：", ": "),
-            self.pick("还需要：", "Still needed: ")
-        )
+/// What is known of a task, and what is still to be said.
+fn asks(desk: &Desk, state: &Steward, task: &Task, lang: Lang) -> String {
+    let Some(form) = desk.forms.get(task.form) else {
+        return String::new();
+    };
+    let known = form.filled(&task.fields).map(|(field, value)| {
+        let value = shown(&field.name, value);
+        format!("{} {value}", field.label(lang))
+    });
+    let known = known.collect::<Vec<_>>().join(lang.pick(", ", "，"));
+    let mut told = format!("{}{}{known}", form.label(lang), lang.pick(": ", "："));
+    if !task.missing_fields.is_empty() {
+        let missing = task.missing_fields.iter();
+        let missing =
+            missing.map(|name| form.field(name).map_or(name.as_str(), |it| it.label(lang)));
+        let missing = missing.collect::<Vec<_>>().join(lang.pick(", ", "、"));
+        told = format!(
+            "{told}\n{}{missing}",
+            lang.pick("Still needed: ", "还需要：")
+        );
     }
-
-    fn named(&self, form: Option<&Form>, names: &[String]) -> String {
-        let label = |name: &String| {
-            let field = form.and_then(|form| form.field(name));
-            field.map_or(name.clone(), |field| {
-                self.pick(&field.zh, &field.en).to_owned()
-            })
-        };
-        names
-            .iter()
-            .map(label)
-            .collect::<Vec<_>>()
-            .join(self.pick("、", ", "))
+    let tasks = state.steward_state.tasks.iter();
+    let open = tasks.filter(|task| task.status == TaskStatus::Open).count();
+    if open > 1 {
+        told = format!(
+            "{told}\n{}{}",
+            lang.pick("Also to do: ", "还有待办："),
+            open - 1
+        );
     }
+    told
 }

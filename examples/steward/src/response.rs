@@ -1,14 +1,16 @@
 //! What clients are answered: one form for each kind of request, with what all of them tell.
-use fugato::{state::Interrupt, tool::ToolStatus};
+use fugato::{llm::CallTrace, state::Interrupt, tool::ToolStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
+    action,
+    form::strings,
     reply,
     service::Desk,
     state::{
-        ActionResult, ActionStep, CallTrace, Flow, Plan, RequestKind, Runtime, RuntimeDecision,
-        SlotDecision, Source, Steward, Task, TaskStatus,
+        ActionResult, ActionStep, Flow, Plan, RequestKind, Runtime, RuntimeDecision, SlotDecision,
+        Source, Steward, Task, TaskStatus,
     },
 };
 
@@ -135,21 +137,30 @@ impl Response {
     /// What is answered in this state, with what waits for a person.
     pub fn of(desk: &Desk, state: &Steward, pending: Option<&Interrupt>) -> Self {
         let told = told(desk, state, pending);
+        let current = state.steward_state.current();
+        let missing_fields = current.map_or(vec![], |task| task.missing_fields.clone());
         match state.kind() {
             Some(RequestKind::Slots { .. }) => Self::Slots(StewardSlotDecisionResponse {
                 slot_decision: state.slot_decision.clone().unwrap_or_default(),
                 told,
             }),
-            Some(RequestKind::Decide) => Self::Decision(StewardRuntimeDecisionResponse {
-                runtime_decision: state
-                    .runtime_decision
-                    .clone()
-                    .unwrap_or(RuntimeDecision::Unclear),
-                missing_fields: current_missing(state),
+            Some(RequestKind::Decide) => {
+                let decision = state.runtime_decision.clone();
+                Self::Decision(StewardRuntimeDecisionResponse {
+                    runtime_decision: decision.unwrap_or(RuntimeDecision::Unclear),
+                    missing_fields,
+                    told,
+                })
+            }
+            Some(RequestKind::Execute { action, .. }) => Self::Action(acted(state, action, told)),
+            _ => Self::Plan(StewardPlanResponse {
+                off_topic: state.is_off_topic(),
+                tasks: planned(state),
+                action_steps: current.map_or(vec![], |task| task.action_steps.clone()),
+                missing_fields,
+                flow: state.flow.clone(),
                 told,
             }),
-            Some(RequestKind::Execute { action, .. }) => Self::Action(acted(state, action, told)),
-            _ => Self::Plan(planned(state, told)),
         }
     }
 
@@ -166,10 +177,10 @@ impl Response {
 
 fn told(desk: &Desk, state: &Steward, pending: Option<&Interrupt>) -> Told {
     let request = state.request.as_ref();
+    let trace = request.map(|request| request.client_trace_id.clone());
     Told {
         conversation_id: state.conversation_id.clone(),
-        client_trace_id: request
-            .map_or_else(String::new, |request| request.client_trace_id.clone()),
+        client_trace_id: trace.unwrap_or_default(),
         reply: reply::reply(desk, state, pending.is_some()),
         planning_source: state.planning_source.unwrap_or(Source::Rule),
         fallback_reason: state.fallback_reason.clone(),
@@ -181,29 +192,14 @@ fn told(desk: &Desk, state: &Steward, pending: Option<&Interrupt>) -> Told {
     }
 }
 
-fn planned(state: &Steward, told: Told) -> StewardPlanResponse {
-    let plan = &state.steward_state;
-    let tasks = plan
-        .tasks
-        .iter()
-        .filter(|task| task.status != TaskStatus::Closed);
-    let tasks = tasks.map(|task| PlannedTask {
+fn planned(state: &Steward) -> Vec<PlannedTask> {
+    let tasks = state.steward_state.tasks.iter();
+    let tasks = tasks.filter(|task| task.status != TaskStatus::Closed);
+    let planned = tasks.map(|task| PlannedTask {
         suggested_actions: suggested(state, task),
         task: task.clone(),
     });
-    StewardPlanResponse {
-        off_topic: state
-            .intent_result
-            .as_ref()
-            .is_some_and(|intent| intent.off_topic),
-        tasks: tasks.collect(),
-        action_steps: plan
-            .current()
-            .map_or(vec![], |task| task.action_steps.clone()),
-        missing_fields: current_missing(state),
-        flow: state.flow.clone(),
-        told,
-    }
+    planned.collect()
 }
 
 fn acted(state: &Steward, action: &str, told: Told) -> StewardActionResponse {
@@ -213,26 +209,18 @@ fn acted(state: &Steward, action: &str, told: Told) -> StewardActionResponse {
         message: told.reply.clone(),
         data: Value::Null,
     });
-    let missing = result.data.get("missing_fields").cloned();
-    let blocked = missing.and_then(|missing| serde_json::from_value(missing).ok());
+    let missing = strings(result.data.get("missing_fields")).map(str::to_owned);
     let steps = state.actions.done.iter().map(|done| {
         json!({ "action": done.action, "ok": done.status == ToolStatus::Ok, "text": done.text, "data": done.data })
     });
     StewardActionResponse {
         action: action.to_owned(),
+        missing_fields: missing.collect(),
         outcome: result.outcome,
         message: result.message,
-        missing_fields: blocked.unwrap_or_default(),
         steps: steps.collect(),
         told,
     }
-}
-
-fn current_missing(state: &Steward) -> Vec<String> {
-    state
-        .steward_state
-        .current()
-        .map_or(vec![], |task| task.missing_fields.clone())
 }
 
 /// The step that writes, once nothing is missing.
@@ -241,14 +229,13 @@ fn suggested(state: &Steward, task: &Task) -> Vec<SuggestedAction> {
         return vec![];
     }
     let writes = task.action_steps.iter().filter(|step| step.side_effect);
-    let chinese = crate::action::speaks_chinese(state);
-    writes
-        .map(|step| SuggestedAction {
-            label: crate::action::title(&step.action, chinese)
-                .trim_end_matches(['?', '？'])
-                .to_owned(),
+    let suggested = writes.map(|step| {
+        let title = action::title(&step.action, action::lang(state));
+        SuggestedAction {
+            label: title.trim_end_matches(['?', '？']).to_owned(),
             step: step.clone(),
             arguments: Value::Object(task.fields.clone()),
-        })
-        .collect()
+        }
+    });
+    suggested.collect()
 }

@@ -6,30 +6,17 @@ use fugato::{
     state::{Interrupt, Message, ThreadId},
     stream::{Answered, Reply as Answer},
 };
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
     clerk::{Clerk, ClerkError},
-    form::{Fields, day},
     nodes::Reply,
-    state::{Request, RequestKind, Steward, Update},
+    state::{Beside, Request, RequestKind, Steward, Update},
 };
 
 /// The agent behind endpoints.
 #[derive(Debug, Clone)]
 pub struct Served(pub Clerk);
-
-/// What a client may send beside the words. What it does not know it may send too: clients of
-/// other protocols have fields of their own.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Extra {
-    lang: Option<String>,
-    base_date: String,
-    attachments: Vec<String>,
-    context: Fields,
-}
 
 /// Whose applications and claims a caller works on.
 pub fn employee(caller: &Caller) -> String {
@@ -52,20 +39,19 @@ impl fugato::axum::Agent for Served {
         if said.text.trim().is_empty() {
             return Err(Unusable::new("say what you want: the message has no text"));
         }
-        let extra: Extra = serde_json::from_value(Value::Object(said.extra)).map_err(|error| {
+        // What it does not know may be there too: clients of other protocols have fields of their own.
+        let beside: Beside = serde_json::from_value(Value::Object(said.extra)).map_err(|error| {
             Unusable::new(format!(
                 "what came beside the words cannot be used: {error}; allowed are lang (\"en\" or \"zh\"), \
                  base_date (a day), attachments (names of files) and context (fields of a form)"
             ))
         })?;
-        if !extra.base_date.is_empty() && day(&extra.base_date).is_none() {
-            let why = "base_date must be a day such as 2026-03-02";
-            return Err(Unusable::new(why));
-        }
-        let mut request =
-            Request::new(RequestKind::Chat, "", &employee(&said.caller)).message(said.text);
-        (request.lang, request.base_date) = (extra.lang, extra.base_date);
-        (request.attachments, request.context) = (extra.attachments, extra.context);
+        let beside = beside.checked().map_err(Unusable::new)?;
+        let request = Request::new(RequestKind::Chat, "", &employee(&said.caller));
+        let request = Request {
+            beside,
+            ..request.message(said.text)
+        };
         Ok(vec![Update::Requested(Box::new(request))])
     }
 

@@ -6,18 +6,21 @@ mod planner;
 mod runtime;
 mod slots;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use fugato::llm::{ChatModel, ChatRequest, Rejected, ToolSchema};
+use fugato::{
+    llm::{CallOptions, Called, ChatRequest, DecisionStyle, Rejected, ToolSchema, call},
+    state::{Message, Schema},
+};
 use jiff::civil::Date;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
 
 use crate::{
-    ask::{Asked, by_call},
+    deps::Deps,
     form::{Fields, FormKind, Forms},
     read::{Reader, RulesError},
-    state::{Plan, RequestKind, Source, Steward, Update},
+    state::{Beside, Judgement, Plan, RequestKind, Source, Steward},
 };
 
 pub use planner::Planner;
@@ -27,22 +30,102 @@ pub use slots::Slots;
 /// A question that a model or a rule can answer.
 pub trait Service: Send + Sync + 'static {
     /// What is decided.
-    type Output: Clone + Send + Sync + 'static;
+    type Output: Decision;
+    /// What the function of the model is called with.
+    type Called: DeserializeOwned;
 
     /// What traces call it.
     const STAGE: &'static str;
+    /// The function that a model calls to answer, and what that says.
+    const FUNCTION: [&'static str; 2];
 
-    /// What a model is told.
-    fn request(&self, situation: &Situation) -> ChatRequest;
+    /// What a model is told, beside the day and the forms.
+    fn told(situation: &Situation) -> String;
 
-    /// The function that a model calls to answer.
-    fn function(&self, situation: &Situation) -> ToolSchema;
+    /// The schema of the function's arguments.
+    fn arguments(desk: &Desk, situation: &Situation) -> Value;
 
     /// What a model has called it with, or why that cannot be.
-    fn read(&self, situation: &Situation, arguments: &Value) -> Result<Self::Output, Rejected>;
+    fn read(desk: &Desk, at: &Situation, called: Self::Called) -> Result<Self::Output, Wrong>;
 
     /// What the rules say.
-    fn rules(&self, situation: &Situation) -> Self::Output;
+    fn rules(desk: &Desk, situation: &Situation) -> Self::Output;
+}
+
+/// What can be decided.
+pub trait Decision: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {}
+
+impl<T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static> Decision for T {}
+
+/// What a model has said wrongly.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Wrong {
+    /// Where, as a JSON pointer into the arguments.
+    pub path: String,
+    /// What is wrong, and what is allowed.
+    pub why: String,
+}
+
+/// How often the models are asked, counted over all of them and all corrections.
+const ATTEMPTS: u32 = 3;
+/// How long one answer may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Asks a model, if there is one. Without its decision the rules decide, and it is known why.
+pub async fn asked<S: Service>(
+    deps: &Deps,
+    situation: &Situation,
+) -> (Option<S::Output>, Judgement) {
+    let Some(model) = &deps.model else {
+        return (None, left_to_rules::<S>(vec![], "there is no model"));
+    };
+    let system = format!(
+        "{}\nToday is {}.\nThe forms:\n{}",
+        S::told(situation),
+        situation.beside.base_date,
+        deps.desk.forms.outline()
+    );
+    let words = Message::user(situation.message.as_str());
+    let request = ChatRequest::new([Message::system(system), words])
+        .temperature(0.0)
+        .metadata("stage", S::STAGE);
+    let [name, says] = S::FUNCTION;
+    let schema = Schema::new(S::arguments(&deps.desk, situation));
+    let function = ToolSchema::new(name, says, schema.unwrap_or_else(|_| Schema::of::<Value>()));
+    let read = |arguments: &Value| {
+        let unread = |error: serde_json::Error| Wrong {
+            path: String::new(),
+            why: error.to_string(),
+        };
+        let called = S::Called::deserialize(arguments).map_err(unread);
+        let read = called.and_then(|called| S::read(&deps.desk, situation, called));
+        read.map_err(|wrong| Rejected::sense(arguments.to_string(), wrong.path, wrong.why))
+    };
+    let options = CallOptions::default().attempts(ATTEMPTS).patience(PATIENCE);
+    match call(&**model, request, function, options, read).await {
+        Ok(Called {
+            value,
+            style,
+            traces,
+            ..
+        }) => {
+            let source = match style {
+                DecisionStyle::Native => Source::LlmFunctionCall,
+                _ => Source::LlmTextCall,
+            };
+            (Some(value), Judgement::by(source, traces, None))
+        }
+        Err(none) => {
+            let why = none.why().to_owned();
+            (None, left_to_rules::<S>(none.traces, &why))
+        }
+    }
+}
+
+fn left_to_rules<S: Service>(traces: Vec<fugato::llm::CallTrace>, reason: &str) -> Judgement {
+    tracing::info!(stage = S::STAGE, reason, "{}", crate::log_key::RULE_DECIDES);
+    Judgement::by(Source::Rule, traces, Some(reason.to_owned()))
 }
 
 /// What the rules know, shared by the services.
@@ -61,6 +144,27 @@ impl Desk {
         let reader = Reader::new(&forms)?;
         Ok(Arc::new(Self { forms, reader }))
     }
+
+    /// Fields that a model has named, as the form takes them; or what is wrong with them.
+    fn taken(&self, kind: FormKind, path: &str, given: &Fields) -> Result<Fields, Wrong> {
+        let mut fields = self.forms.read(kind, given).map_err(|error| Wrong {
+            path: path.to_owned(),
+            why: error.to_string(),
+        })?;
+        // Models copy neighbouring facts into the reason as people do.
+        if let Some(Value::String(reason)) = fields.remove("reason")
+            && let Some(clean) = self.reader.cleaned(&reason)
+        {
+            fields.insert("reason".into(), clean.into());
+        }
+        Ok(fields)
+    }
+
+    /// The schema of the fields of a form, if there is one.
+    fn schema(&self, kind: Option<FormKind>) -> Value {
+        let form = kind.and_then(|kind| self.forms.get(kind));
+        form.map_or_else(|| json!({ "type": "object" }), crate::form::Form::schema)
+    }
 }
 
 /// What is to be judged.
@@ -70,12 +174,8 @@ impl Desk {
 pub struct Situation {
     /// The words.
     pub message: String,
-    /// The day on which "tomorrow" is counted.
-    pub base_date: String,
-    /// Files that came with the words.
-    pub attachments: Vec<String>,
-    /// What the page has filled in.
-    pub context: Fields,
+    /// What came with them.
+    pub beside: Beside,
     /// The form that is asked about, if not that of the current task.
     pub form: Option<FormKind>,
     /// The plan so far.
@@ -88,11 +188,13 @@ impl Situation {
     /// The situation of a conversation.
     pub fn of(state: &Steward) -> Self {
         let request = state.request.as_ref();
+        let beside = request.map(|request| request.beside.clone());
         Self {
             message: state.message.clone(),
-            base_date: state.base_date.clone(),
-            attachments: request.map_or(vec![], |request| request.attachments.clone()),
-            context: request.map_or_else(Fields::new, |request| request.context.clone()),
+            beside: Beside {
+                base_date: state.base_date.clone(),
+                ..beside.unwrap_or_default()
+            },
             form: match state.kind() {
                 Some(RequestKind::Slots { form }) => *form,
                 _ => None,
@@ -104,7 +206,7 @@ impl Situation {
 
     /// The day on which "tomorrow" is counted.
     pub fn base(&self) -> Date {
-        self.base_date.parse().unwrap_or(Date::ZERO)
+        self.beside.base_date.parse().unwrap_or(Date::ZERO)
     }
 
     /// What the page has filled in, and the files that came with the words, as far as they belong
@@ -113,90 +215,21 @@ impl Situation {
         let Some(form) = desk.forms.get(kind) else {
             return Fields::new();
         };
-        let own = |(name, value): (&String, &Value)| {
+        let fits = |(name, value): (&String, &Value)| {
             let one = Fields::from_iter([(name.clone(), value.clone())]);
-            let known = form.field(name).is_some();
-            known.then(|| desk.forms.read(kind, &one).ok()).flatten()
+            desk.forms.read(kind, &one).ok()
         };
-        let mut fields: Fields = self.context.iter().filter_map(own).flatten().collect();
-        if form.field("attachments").is_some() && !self.attachments.is_empty() {
-            fields.insert("attachments".into(), self.attachments.clone().into());
+        let mut fields: Fields = self
+            .beside
+            .context
+            .iter()
+            .filter_map(fits)
+            .flatten()
+            .collect();
+        let files = &self.beside.attachments;
+        if form.field("attachments").is_some() && !files.is_empty() {
+            fields.insert("attachments".into(), files.clone().into());
         }
         fields
     }
-}
-
-/// Asks a model, if there is one.
-pub async fn asked<S: Service>(
-    service: &S,
-    model: Option<&dyn ChatModel>,
-    situation: &Situation,
-) -> Asked<S::Output> {
-    let Some(model) = model else {
-        return Asked::nobody();
-    };
-    let (request, function) = (service.request(situation), service.function(situation));
-    by_call(model, S::STAGE, request, function, |arguments| {
-        service.read(situation, arguments)
-    })
-    .await
-}
-
-/// The decision of a model, or else of the rules, and how it came about: one after the other, as the
-/// legacy path does it.
-pub async fn judged<S: Service>(
-    service: &S,
-    model: Option<&dyn ChatModel>,
-    situation: &Situation,
-) -> (S::Output, Update) {
-    let Asked { answer, traces } = asked(service, model, situation).await;
-    let (value, source, fallback_reason) = match answer {
-        Ok((value, source)) => (value, source, None),
-        Err(reason) => (service.rules(situation), Source::Rule, Some(reason)),
-    };
-    let how = Update::Judged {
-        source,
-        traces,
-        fallback_reason,
-    };
-    (value, how)
-}
-
-/// Fields that a model has named, as the form takes them; or what is wrong with them.
-fn taken(
-    desk: &Desk,
-    kind: FormKind,
-    path: &str,
-    given: &Fields,
-    raw: &Value,
-) -> Result<Fields, Rejected> {
-    let refused =
-        |error: crate::form::FieldError| Rejected::sense(raw.to_string(), path, error.to_string());
-    let mut fields = desk.forms.read(kind, given).map_err(refused)?;
-    // Models copy neighbouring facts into the reason as people do.
-    if let Some(reason) = fields.get("reason").and_then(Value::as_str) {
-        match desk.reader.cleaned(reason) {
-            Some(clean) => fields.insert("reason".into(), clean.into()),
-            None => fields.remove("reason"),
-        };
-    }
-    Ok(fields)
-}
-
-/// What a model has to know of the forms.
-fn outline(desk: &Desk) -> String {
-    let forms = desk.forms.iter().map(|form| {
-        let fields = form.fields.iter().map(|field| {
-            let must = if field.required { ", required" } else { "" };
-            format!("  - {} ({}{must})", field.name, field.en)
-        });
-        let name = serde_json::to_value(form.name).unwrap_or_default();
-        format!(
-            "- {}: {}\n{}",
-            name.as_str().unwrap_or_default(),
-            form.en,
-            fields.collect::<Vec<_>>().join("\n")
-        )
-    });
-    forms.collect::<Vec<_>>().join("\n")
 }

@@ -5,7 +5,7 @@ mod request;
 
 use fugato::{
     agent::{Actions, ActionsUpdate, Embeds},
-    llm::Attempt,
+    llm::CallTrace,
     state::{Message, State, ToolCall},
     tool::Evidence,
 };
@@ -16,7 +16,7 @@ use crate::form::Fields;
 
 pub use change::{Returned, Update};
 pub use plan::{ActionStep, Plan, Task, TaskStatus};
-pub use request::{Request, RequestKind, Runtime};
+pub use request::{Beside, Request, RequestKind, Runtime};
 
 /// The state of a conversation. What belongs to a request is forgotten when the next one begins.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -81,38 +81,35 @@ pub enum Source {
     Rule,
 }
 
-/// What one question to the models took, and how it went.
+/// How something was decided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct CallTrace {
-    /// What was to be decided.
-    pub stage: String,
-    /// Who was asked, for how long, and why not, the first one first.
-    pub attempts: Vec<Attempt>,
-    /// How it went.
-    pub outcome: CallOutcome,
-    /// What was wrong, in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
+pub struct Judgement {
+    /// Who decided.
+    pub source: Source,
+    /// What models were asked.
+    pub traces: Vec<CallTrace>,
+    /// Why no model decided.
+    pub fallback_reason: Option<String>,
 }
 
-/// How a question to the models went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum CallOutcome {
-    /// The main model called the function.
-    MainSucceeded,
-    /// The main model failed, and the backup called the function.
-    BackupSucceeded,
-    /// No model answered.
-    AllFailed,
-    /// The answer was a call in another form than the protocol's.
-    ForeignFormat,
-    /// There was an answer, and no call in it.
-    NoCall,
-    /// The call does not fit what is allowed.
-    Rejected,
+impl Judgement {
+    pub(crate) fn by(
+        source: Source,
+        traces: Vec<CallTrace>,
+        fallback_reason: Option<String>,
+    ) -> Self {
+        Self {
+            source,
+            traces,
+            fallback_reason,
+        }
+    }
+
+    /// No model had to be asked.
+    pub(crate) fn by_rule() -> Self {
+        Self::by(Source::Rule, vec![], None)
+    }
 }
 
 /// What a request means.
@@ -122,6 +119,16 @@ pub struct Intent {
     pub off_topic: bool,
     /// What is to be done.
     pub tasks: Vec<Task>,
+}
+
+impl Intent {
+    /// What is about something else has no tasks, whatever a model has made of it.
+    pub(crate) fn off_topic() -> Self {
+        Self {
+            off_topic: true,
+            tasks: vec![],
+        }
+    }
 }
 
 /// What is filled in, and what is missing.
@@ -143,6 +150,7 @@ pub enum RuntimeDecision {
     /// They say something about the current task.
     Supplement {
         /// What they say.
+        #[serde(default)]
         fields: Fields,
         /// Which form the task is, where that was open.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -212,6 +220,12 @@ impl Steward {
     /// What is wanted now.
     pub fn kind(&self) -> Option<&RequestKind> {
         self.request.as_ref().map(|request| &request.kind)
+    }
+
+    /// Whether it is about something else than trips and expenses.
+    pub fn is_off_topic(&self) -> bool {
+        let intent = self.intent_result.as_ref();
+        intent.is_some_and(|intent| intent.off_topic)
     }
 
     /// Whether it is a conversation on a page.

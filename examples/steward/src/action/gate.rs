@@ -1,15 +1,15 @@
 //! What must hold before something is written, whoever asks for it.
 use std::sync::Arc;
 
+use fugato::cli::Lang;
 use fugato::state::{Role, ToolCall};
 use fugato::tool::{Access, ConfirmCard, GatePolicy, GatedCall, NeedsEvidence, Verdict};
-use fugato::words::is_chinese;
 use serde_json::Value;
 
 use super::{PRECHECK, SUBMIT, find};
 use crate::{
     deps::Deps,
-    form::{FormKind, amount_text},
+    form::{Field, shown, strings},
     service::Desk,
     state::Steward,
 };
@@ -17,17 +17,14 @@ use crate::{
 /// Nothing is written of a form in which something is missing.
 pub(super) fn complete(desk: Arc<Desk>) -> impl GatePolicy<Steward> {
     move |gated: &GatedCall<'_>, _: &Steward| {
-        let form = find(&gated.spec.name).and_then(|action| action.form);
-        let (Some(form), Some(fields), Access::Write) =
-            (form, gated.call.arguments.as_object(), gated.spec.access)
-        else {
-            return Verdict::Allow;
-        };
-        let missing = desk.forms.missing(form, fields);
-        if missing.is_empty() {
-            return Verdict::Allow;
+        let action = find(&gated.spec.name).filter(|action| action.writes());
+        let form = action.and_then(|action| action.form);
+        let missing = form.zip(gated.call.arguments.as_object());
+        let missing = missing.map(|(form, fields)| desk.forms.missing(form, fields));
+        match missing.unwrap_or_default().as_slice() {
+            [] => Verdict::Allow,
+            missing => Verdict::Block(super::are_missing(missing)),
         }
-        Verdict::Block(format!("these fields are missing: {}", missing.join(", ")))
     }
 }
 
@@ -37,7 +34,10 @@ pub(super) fn spoken_against(gated: &GatedCall<'_>, state: &Steward) -> Verdict 
         return Verdict::Allow;
     }
     match state.evidence.about(PRECHECK, &gated.call.arguments) {
-        Some(finding) if !finding.passed => Verdict::Block(super::tool::joined(&finding.data)),
+        Some(finding) if !finding.passed => {
+            let against: Vec<_> = strings(Some(&finding.data)).collect();
+            Verdict::Block(against.join("; "))
+        }
         _ => Verdict::Allow,
     }
 }
@@ -71,42 +71,24 @@ pub(crate) fn card(desk: &Desk, state: &Steward) -> Option<ConfirmCard> {
 }
 
 fn card_of(desk: &Desk, call: &ToolCall, state: &Steward) -> ConfirmCard {
-    let chinese = speaks_chinese(state);
+    let lang = lang(state);
     let form = find(&call.name).and_then(|action| desk.forms.get(action.form?));
-    let lines = form
-        .iter()
-        .flat_map(|form| &form.fields)
-        .filter_map(|field| {
-            let value = call.arguments.get(&field.name)?;
-            Some(format!(
-                "{}: {}",
-                if chinese { &field.zh } else { &field.en },
-                shown(&field.name, value)
-            ))
-        });
+    let fields = form.zip(call.arguments.as_object());
+    let filled = fields
+        .into_iter()
+        .flat_map(|(form, fields)| form.filled(fields));
+    let line = |(field, value): (&Field, &Value)| {
+        format!("{}: {}", field.label(lang), shown(&field.name, value))
+    };
     ConfirmCard {
-        title: title(&call.name, chinese).to_owned(),
-        summary: lines.collect::<Vec<_>>().join("\n"),
+        title: title(&call.name, lang).to_owned(),
+        summary: filled.map(line).collect::<Vec<_>>().join("\n"),
         call: call.clone(),
     }
 }
 
-/// A value as a person reads it.
-pub(crate) fn shown(name: &str, value: &Value) -> String {
-    match value {
-        Value::Array(items) => items
-            .iter()
-            .filter_map(Value::as_str)
-            .collect::<Vec<_>>()
-            .join(", "),
-        Value::String(text) => text.clone(),
-        value if name.ends_with("amount") => amount_text(value),
-        value => value.to_string(),
-    }
-}
-
 /// What a writing action is called.
-pub(crate) fn title(action: &str, chinese: bool) -> &str {
+pub(crate) fn title(action: &str, lang: Lang) -> &str {
     let (zh, en) = match action {
         SUBMIT => ("提交出差申请？", "Submit the application?"),
         "save_application_draft" => ("保存申请草稿？", "Save the draft of the application?"),
@@ -115,21 +97,17 @@ pub(crate) fn title(action: &str, chinese: bool) -> &str {
         "associate_attachments" => ("关联附件？", "Attach the files?"),
         other => (other, other),
     };
-    if chinese { zh } else { en }
+    lang.pick(en, zh)
 }
 
 /// The language of answers: what the request says, or else that of the words.
-pub(crate) fn speaks_chinese(state: &Steward) -> bool {
+pub(crate) fn lang(state: &Steward) -> Lang {
     let request = state.request.as_ref();
-    if let Some(lang) = request.and_then(|request| request.lang.as_deref()) {
-        return lang == "zh";
+    let told = request.and_then(|request| request.beside.lang.as_deref());
+    if let Some(lang) = told {
+        return lang.parse().unwrap_or_default();
     }
     let mut said = state.history.iter().rev();
     let last = said.find(|message| message.role == Role::User);
-    last.is_some_and(|message| is_chinese(&message.content))
-}
-
-/// The kinds whose checks are kept.
-pub(super) fn is_checked(form: FormKind) -> bool {
-    matches!(form, FormKind::Application | FormKind::Reimbursement)
+    last.map_or_else(Lang::default, |message| Lang::of(&message.content))
 }

@@ -1,14 +1,17 @@
 //! Each action as a tool.
 use async_trait::async_trait;
-use fugato::tool::{EvidenceUpdate, Finding, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
+use fugato::{
+    state::{EffectClass, Schema},
+    tool::{EvidenceUpdate, Finding, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec},
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Action, PRECHECK, SUBMIT, Work, gate};
+use super::{Action, PRECHECK, SUBMIT, Work};
 use crate::{
     deps::Deps,
-    form::{Fields, FormKind},
+    form::{Fields, FormKind, shown},
     ledger::{LedgerError, Receipt, Write, conflicts},
     state::{Steward, Update},
 };
@@ -24,33 +27,32 @@ pub(super) struct ActionTool {
 #[serde(transparent)]
 pub(super) struct Given(Fields);
 
+type Answer = Result<ToolOutput<Update>, ToolFailure>;
+
 #[async_trait]
 impl Tool<Steward, Update> for ActionTool {
     type Input = Given;
 
     fn spec(&self) -> ToolSpec {
-        self.action.spec(&self.deps.desk.forms)
+        let name = self.action.name;
+        let spec = match self.action.work {
+            Work::Write(_) => {
+                ToolSpec::write(name, "Writes a document.").effect(EffectClass::Keyed)
+            }
+            Work::Fill => ToolSpec::read(name, "Fills in a form."),
+            Work::Preview => ToolSpec::read(name, "Shows what a document would say."),
+            Work::Validate => ToolSpec::read(name, "Looks for what is missing."),
+            Work::Precheck => ToolSpec::read(name, "Looks for what speaks against it."),
+        };
+        match Schema::new(self.schema()) {
+            Ok(schema) => spec.schema(schema),
+            Err(_) => spec,
+        }
     }
 
-    async fn call(
-        &self,
-        cx: ToolContext<'_, Steward>,
-        Given(mut fields): Given,
-    ) -> Result<ToolOutput<Update>, ToolFailure> {
-        let told = fields
-            .remove("form")
-            .and_then(|form| FormKind::deserialize(form).ok());
-        let form = self
-            .action
-            .form
-            .or(told)
-            .ok_or_else(|| ToolFailure::failed("say which form it is"))?;
-        let fields = self
-            .deps
-            .desk
-            .forms
-            .read(form, &fields)
-            .map_err(|error| ToolFailure::blocked(error.to_string()))?;
+    async fn call(&self, cx: ToolContext<'_, Steward>, Given(given): Given) -> Answer {
+        let given = self.action.given(&self.deps.desk.forms, &given);
+        let (form, fields) = given.map_err(ToolFailure::blocked)?;
         match self.action.work {
             Work::Fill => Ok(ToolOutput::new("filled in")
                 .data(Value::Object(fields.clone()))
@@ -58,56 +60,66 @@ impl Tool<Steward, Update> for ActionTool {
             Work::Preview => Ok(self.preview(form, &fields)),
             Work::Validate => self.validate(form, &fields),
             Work::Precheck => self.precheck(cx.state()?, form, fields).await,
-            Work::Write => self.write(cx, form, fields).await,
+            Work::Write(deed) => {
+                let employee = cx.state()?.employee.clone();
+                let write = Write {
+                    deed,
+                    employee,
+                    fields,
+                };
+                self.write(&cx, &write).await
+            }
         }
     }
 }
 
 impl ActionTool {
-    fn preview(&self, form: FormKind, fields: &Fields) -> ToolOutput<Update> {
-        let form = self
-            .deps
-            .desk
-            .forms
-            .get(form)
-            .into_iter()
-            .flat_map(|form| &form.fields);
-        let lines = form.filter_map(|field| {
-            let value = fields.get(&field.name)?;
-            Some(json!({ "field": field.name, "zh": field.zh, "en": field.en, "value": gate::shown(&field.name, value) }))
-        });
-        ToolOutput::new("this is what it would say")
-            .data(json!({ "lines": lines.collect::<Vec<_>>() }))
+    /// The fields of its form; or those of any form, and which form it is.
+    fn schema(&self) -> Value {
+        let forms = &self.deps.desk.forms;
+        if let Some(form) = self.action.form.and_then(|form| forms.get(form)) {
+            return form.schema();
+        }
+        let mut properties = forms.properties();
+        let which = json!({ "type": "string", "enum": forms.names() });
+        properties.insert("form".into(), which);
+        json!({
+            "type": "object",
+            "properties": properties,
+            "required": ["form"],
+            "additionalProperties": false,
+        })
     }
 
-    fn validate(&self, form: FormKind, fields: &Fields) -> Result<ToolOutput<Update>, ToolFailure> {
+    fn preview(&self, form: FormKind, fields: &Fields) -> ToolOutput<Update> {
+        let form = self.deps.desk.forms.get(form).into_iter();
+        let lines = form
+            .flat_map(|form| form.filled(fields))
+            .map(|(field, value)| {
+                let (name, value) = (&field.name, shown(&field.name, value));
+                json!({ "field": name, "zh": field.zh, "en": field.en, "value": value })
+            });
+        let lines: Vec<_> = lines.collect();
+        ToolOutput::new("this is what it would say").data(json!({ "lines": lines }))
+    }
+
+    fn validate(&self, form: FormKind, fields: &Fields) -> Answer {
         let missing = self.deps.desk.forms.missing(form, fields);
         if missing.is_empty() {
             return Ok(ToolOutput::new("nothing is missing"));
         }
-        let why = format!("these fields are missing: {}", missing.join(", "));
-        Err(ToolFailure::blocked(why).data(json!({ "missing_fields": missing })))
+        let blocked = ToolFailure::blocked(super::are_missing(&missing));
+        Err(blocked.data(json!({ "missing_fields": missing })))
     }
 
     /// What was found is kept either way: a finding that is overtaken must not count any more.
-    async fn precheck(
-        &self,
-        state: &Steward,
-        form: FormKind,
-        fields: Fields,
-    ) -> Result<ToolOutput<Update>, ToolFailure> {
-        if !gate::is_checked(form) {
-            return Err(ToolFailure::blocked(
-                "only applications and reimbursements are checked",
-            ));
+    async fn precheck(&self, state: &Steward, form: FormKind, fields: Fields) -> Answer {
+        if !matches!(form, FormKind::Application | FormKind::Reimbursement) {
+            let why = "only applications and reimbursements are checked";
+            return Err(ToolFailure::blocked(why));
         }
-        let documents = self
-            .deps
-            .ledger
-            .documents(&state.employee)
-            .await
-            .map_err(unavailable)?;
-        let against = conflicts(&documents, form, &fields);
+        let documents = self.deps.ledger.documents(&state.employee).await;
+        let against = conflicts(&documents.map_err(ToolFailure::internal)?, form, &fields);
         let (passed, now) = (against.is_empty(), (self.deps.clock)());
         let finding = Finding::new(Value::Object(fields), passed, now, self.deps.evidence_holds)
             .data(json!(against));
@@ -122,98 +134,36 @@ impl ActionTool {
         } else {
             against.join("; ")
         };
-        let found = EvidenceUpdate::Found {
-            check: PRECHECK.to_owned(),
-            finding,
-        };
-        Ok(ToolOutput::new(said)
-            .data(data)
-            .update(Update::Checked(found)))
+        let check = PRECHECK.to_owned();
+        let found = Update::Checked(EvidenceUpdate::Found { check, finding });
+        Ok(ToolOutput::new(said).data(data).update(found))
     }
 
-    async fn write(
-        &self,
-        cx: ToolContext<'_, Steward>,
-        form: FormKind,
-        fields: Fields,
-    ) -> Result<ToolOutput<Update>, ToolFailure> {
-        let employee = cx.state()?.employee.clone();
-        let key = cx
-            .key()
-            .ok_or_else(|| ToolFailure::failed("nothing is written without a key"))?;
-        let write = self.what(employee, form, fields);
-        match self.deps.ledger.write(key, &write).await {
+    async fn write(&self, cx: &ToolContext<'_, Steward>, write: &Write) -> Answer {
+        let no_key = || ToolFailure::failed("nothing is written without a key");
+        match self
+            .deps
+            .ledger
+            .write(cx.key().ok_or_else(no_key)?, write)
+            .await
+        {
             Ok(Receipt::Written { document }) => {
-                let output = ToolOutput::new(format!("{document} is written"))
-                    .data(json!({ "document": document }));
-                let used = EvidenceUpdate::Dropped {
-                    check: PRECHECK.to_owned(),
-                };
-                let spent = (self.action.name == SUBMIT).then_some(Update::Checked(used));
-                Ok(output.updates(spent))
+                let check = PRECHECK.to_owned();
+                let used = Update::Checked(EvidenceUpdate::Dropped { check });
+                let spent = (self.action.name == SUBMIT).then_some(used);
+                let output = ToolOutput::new(format!("{document} is written"));
+                Ok(output.data(json!({ "document": document })).updates(spent))
             }
             Ok(Receipt::Refused { why }) => Err(ToolFailure::blocked(why)),
             Err(error @ LedgerError::KeyReused { .. }) => {
                 Err(ToolFailure::failed(error.to_string()))
             }
-            Err(error) => Err(unknown(error)),
+            // There is no result, and a repeat under the same key finds out.
+            Err(error) => Err(
+                ToolFailure::failed("whether it was written is not known yet")
+                    .because(error)
+                    .unsettled(),
+            ),
         }
     }
-
-    fn what(&self, employee: String, form: FormKind, fields: Fields) -> Write {
-        let text = |name: &str| {
-            fields
-                .get(name)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
-        match form {
-            FormKind::Application if self.action.name == SUBMIT => {
-                Write::Submit { employee, fields }
-            }
-            FormKind::Application => Write::Draft { employee, fields },
-            FormKind::Reimbursement => Write::Claim { employee, fields },
-            FormKind::Link => Write::Link {
-                employee,
-                reimbursement: text("reimbursement"),
-                application: text("application"),
-            },
-            FormKind::Attachment => {
-                let names = fields
-                    .get("attachments")
-                    .and_then(Value::as_array)
-                    .into_iter()
-                    .flatten();
-                let attachments = names.filter_map(Value::as_str).map(str::to_owned).collect();
-                Write::Attach {
-                    employee,
-                    reimbursement: text("reimbursement"),
-                    attachments,
-                }
-            }
-        }
-    }
-}
-
-fn unavailable(error: LedgerError) -> ToolFailure {
-    ToolFailure::internal(error)
-}
-
-/// Whether it was written is not known: there is no result, and a repeat under the same key finds
-/// out.
-fn unknown(error: LedgerError) -> ToolFailure {
-    ToolFailure::failed("whether it was written is not known yet")
-        .because(error)
-        .unsettled()
-}
-
-/// What speaks against something, in one line.
-pub(super) fn joined(against: &Value) -> String {
-    let lines = against
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str);
-    lines.collect::<Vec<_>>().join("; ")
 }

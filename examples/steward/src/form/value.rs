@@ -3,7 +3,7 @@ use fugato::words::{decimal, money};
 use jiff::civil::Date;
 use serde_json::{Value, json};
 
-use super::{Field, FieldKind};
+use super::{Field, FieldKind, Fields};
 
 /// Whether a value says nothing, as models and pages leave fields open.
 pub(super) fn is_blank(value: &Value) -> bool {
@@ -37,36 +37,48 @@ pub(super) fn read(field: &Field, value: &Value) -> Result<Value, String> {
 }
 
 fn choice(field: &Field, text: Option<&str>) -> Result<Value, String> {
-    let exact = text.filter(|text| field.words.iter().any(|choice| choice.means == *text));
+    let choices = field.choices();
+    let exact = text.filter(|text| choices.contains(text));
     let meant = exact.or_else(|| field.chosen(text?));
-    let allowed = || {
-        let words = field.words.iter().map(|choice| choice.means.as_str());
-        format!("allowed are {}", words.collect::<Vec<_>>().join(", "))
-    };
+    let allowed = || format!("allowed are {}", choices.join(", "));
     meant.map(|word| json!(word)).ok_or_else(allowed)
 }
 
 fn files(value: &Value) -> Result<Value, String> {
     let listed = match value {
-        Value::String(one) => vec![one.trim().to_owned()],
-        Value::Array(items) => {
-            let names = items
-                .iter()
-                .map(|item| item.as_str().map(|name| name.trim().to_owned()));
-            names.collect::<Option<_>>().unwrap_or_default()
-        }
-        _ => vec![],
+        Value::Array(items) => items.as_slice(),
+        one => std::slice::from_ref(one),
     };
-    let mut names: Vec<String> = vec![];
+    let mut names: Vec<&str> = vec![];
     for name in listed {
-        if !names.contains(&name) {
-            names.push(name);
+        match name.as_str().map(str::trim) {
+            None | Some("") => return Err("a list of file names is allowed".into()),
+            Some(name) if names.contains(&name) => {}
+            Some(name) => names.push(name),
         }
-    }
-    if names.is_empty() || names.iter().any(String::is_empty) {
-        return Err("a list of file names is allowed".into());
     }
     Ok(json!(names))
+}
+
+/// The text in a field; empty if there is none.
+pub(crate) fn text<'a>(fields: &'a Fields, name: &str) -> &'a str {
+    fields.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The texts in a list.
+pub(crate) fn strings(list: Option<&Value>) -> impl Iterator<Item = &str> {
+    let items = list.and_then(Value::as_array).into_iter().flatten();
+    items.filter_map(Value::as_str)
+}
+
+/// A value as a person reads it.
+pub(crate) fn shown(name: &str, value: &Value) -> String {
+    match value {
+        Value::Array(_) => strings(Some(value)).collect::<Vec<_>>().join(", "),
+        Value::String(text) => text.clone(),
+        value if name.ends_with("amount") => amount_text(value),
+        value => value.to_string(),
+    }
 }
 
 /// A day as `2026-03-02`.
@@ -86,57 +98,18 @@ pub fn cents(value: &Value) -> Option<i64> {
 
 /// The one JSON number that stands for an amount.
 pub fn amount_value(cents: i64) -> Value {
-    if cents % 100 == 0 {
-        return json!(cents / 100);
-    }
-    let text = format!("{}.{:02}", cents / 100, cents % 100);
-    let number: Option<f64> = text.parse().ok();
-    number.map_or_else(|| json!(text), |number| json!(number))
+    let text = written(cents);
+    serde_json::from_str(&text).unwrap_or(Value::String(text))
 }
 
 /// An amount as people read it: `1200`, `12.50`.
 pub fn amount_text(value: &Value) -> String {
-    match cents(value) {
-        Some(cents) if cents % 100 != 0 => format!("{}.{:02}", cents / 100, cents % 100),
-        Some(cents) => (cents / 100).to_string(),
-        None => String::new(),
-    }
+    cents(value).map(written).unwrap_or_default()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_amount_is_one_number_however_it_is_written() {
-        for given in [
-            json!(1200),
-            json!(1200.0),
-            json!("¥1,200"),
-            json!("1200.00元"),
-        ] {
-            assert_eq!(
-                cents(&given).map(amount_value),
-                Some(json!(1200)),
-                "{given}"
-            );
-        }
-        assert_eq!(
-            cents(&json!("12.5 yuan")).map(amount_value),
-            Some(json!(12.5))
-        );
-        assert_eq!(amount_text(&json!(12.5)), "12.50");
-        for wrong in [
-            json!("soon"),
-            json!(1.001),
-            json!([]),
-            json!(-3),
-            json!("9".repeat(40)),
-            json!("-300"),
-            json!("86,50"),
-            json!("300-500"),
-        ] {
-            assert_eq!(cents(&wrong).filter(|cents| *cents > 0), None, "{wrong}");
-        }
+fn written(cents: i64) -> String {
+    match (cents / 100, cents % 100) {
+        (whole, 0) => whole.to_string(),
+        (whole, part) => format!("{whole}.{part:02}"),
     }
 }

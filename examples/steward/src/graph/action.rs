@@ -1,7 +1,8 @@
 //! The action graph: a sequence of actions, as far as it goes without a person.
-use async_trait::async_trait;
+use std::future::ready;
+
 use fugato::{
-    Context, END, Graph, Node, NodePolicy,
+    Context, END, Graph, NodePolicy,
     agent::Toolbox,
     graph::{BoxError, Outcome},
 };
@@ -22,16 +23,17 @@ const TRIES: u32 = 3;
 pub fn action(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
     let toolbox = action::toolbox(deps)?;
     let (_, step) = action::sequences(toolbox.clone()).into_nodes();
-    let waits = waits(&toolbox);
-    let persist = Persist(toolbox);
-    let goes_on = move |state: &Steward| {
-        let rests = state.actions.end.is_some() || waits(state);
-        if rests {
-            "action_checkpoint_persist"
-        } else {
-            "action_execute_node"
+    let goes_on = {
+        let toolbox = toolbox.clone();
+        move |state: &Steward| {
+            if state.actions.end.is_some() || waits(&toolbox, state) {
+                "action_checkpoint_persist"
+            } else {
+                "action_execute_node"
+            }
         }
     };
+    let persist = move |cx: Context<Steward>| ready(persisted(&toolbox, cx.state()));
     let graph = Graph::<Steward>::starting_at("action_checkpoint_load")
         .node("action_checkpoint_load", load)
         .node("action_execute_node", step)
@@ -43,36 +45,15 @@ pub fn action(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
             goes_on,
         )
         .edge("action_checkpoint_persist", END)
-        .policy("action_execute_node", NodePolicy::default().attempts(TRIES))
-        .build()?;
-    Ok(graph)
+        .policy("action_execute_node", NodePolicy::default().attempts(TRIES));
+    Ok(graph.build()?)
 }
 
 /// Whether the next step waits for a person: a gate says so, and no gate forbids the step.
-pub(crate) fn waits(
-    toolbox: &Toolbox<Steward>,
-) -> impl Fn(&Steward) -> bool + Clone + Send + Sync + use<> {
-    let toolbox = toolbox.clone();
-    move |state: &Steward| {
-        let next = state.next_step().filter(|_| state.actions.end.is_none());
-        next.is_some_and(|next| {
-            toolbox
-                .round(std::slice::from_ref(next), state)
-                .cards()
-                .next()
-                .is_some()
-        })
-    }
-}
-
-/// Keeps what came of it, in the same record as the state that it belongs to.
-struct Persist(Toolbox<Steward>);
-
-#[async_trait]
-impl Node<Steward> for Persist {
-    async fn run(&self, cx: Context<Steward>) -> Result<Outcome<Update>, BoxError> {
-        Ok(persisted(cx.state(), waits(&self.0)(cx.state())))
-    }
+pub(crate) fn waits(toolbox: &Toolbox<Steward>, state: &Steward) -> bool {
+    let next = state.next_step().filter(|_| state.actions.end.is_none());
+    let round = next.map(|next| toolbox.round(std::slice::from_ref(next), state));
+    round.is_some_and(|round| round.cards().next().is_some())
 }
 
 /// Where the log says that the action stands. What is next is the first step that is not done.
@@ -85,11 +66,11 @@ async fn load(cx: Context<Steward>) -> Result<(), BoxError> {
     Ok(())
 }
 
-fn persisted(state: &Steward, waits: bool) -> Outcome<Update> {
+/// What came of it, in the same record as the state that it belongs to.
+fn persisted(toolbox: &Toolbox<Steward>, state: &Steward) -> Outcome<Update> {
     let outcome = Outcome::done([Returned::of(state, result_of(&state.actions))]);
-    if waits {
-        outcome.note(phase("waiting_for_confirmation"))
-    } else {
-        outcome
+    if waits(toolbox, state) {
+        return outcome.note(phase("waiting_for_confirmation"));
     }
+    outcome
 }

@@ -1,7 +1,7 @@
 //! The whole graph, with the others in it; and the legacy path in the same surroundings.
 use fugato::{
     END, Graph,
-    agent::{FallbackChain, Toolbox},
+    agent::FallbackChain,
     graph::{BoxError, Entering, GraphBuilder},
 };
 use serde_json::json;
@@ -22,84 +22,29 @@ use crate::{
 pub fn target(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
     let guard = FallbackChain::<Steward>::new("flow_guard", nodes::Guard(deps.clone()))
         .or_rule("cautious", nodes::cautious);
+    let understood = |_: &Steward, inner: &Thinking<_>| inner.tells(Update::Understood);
+    let filled = |_: &Steward, inner: &Thinking<_>| inner.tells(Update::Filled);
+    let decided = |_: &Steward, inner: &Thinking<_>| inner.tells(Update::Decided);
     let graph = Graph::<Steward>::starting_at("prepare_context")
         .node("prepare_context", nodes::Prepare::new(deps, Runtime::Graph))
-        .subgraph(
-            "model_intent",
-            &planner(deps)?,
-            about(),
-            |_: &Steward, inner| inner.tells(Update::Understood),
-        )
-        .subgraph(
-            "slot_decision",
-            &slots(deps)?,
-            about(),
-            |_: &Steward, inner| inner.tells(Update::Filled),
-        )
-        .subgraph(
-            "runtime_decision",
-            &runtime(deps)?,
-            about(),
-            |_: &Steward, inner| inner.tells(Update::Decided),
-        )
+        .subgraph("model_intent", &planner(deps)?, about(), understood)
+        .subgraph("slot_decision", &slots(deps)?, about(), filled)
+        .subgraph("runtime_decision", &runtime(deps)?, about(), decided)
         .node("flow_guard", guard)
-        .branch(
-            "prepare_context",
-            [
-                "model_intent",
-                "slot_decision",
-                "runtime_decision",
-                "action_plan",
-                "persist_state",
-            ],
-            begins,
-        )
+        .branch("prepare_context", BEGINS, begins)
         .branch(
             "model_intent",
             ["slot_decision", "response_adapter"],
-            |state: &Steward| {
-                let off_topic = state
-                    .intent_result
-                    .as_ref()
-                    .is_none_or(|intent| intent.off_topic);
-                if off_topic {
-                    "response_adapter"
-                } else {
-                    "slot_decision"
-                }
-            },
+            after_intent,
         )
-        .branch(
-            "runtime_decision",
-            [
-                "human_review",
-                "model_intent",
-                "slot_decision",
-                "persist_state",
-            ],
-            decided,
-        )
+        .branch("runtime_decision", DECIDES, after_decision)
         .branch(
             "slot_decision",
             ["flow_guard", "persist_state"],
-            |state: &Steward| {
-                if acts_never(state) {
-                    "persist_state"
-                } else {
-                    "flow_guard"
-                }
-            },
+            after_slots,
         )
-        .branch("flow_guard", ["action_plan", "persist_state"], guarded);
-    let graph = actions(
-        graph,
-        deps,
-        &Around {
-            on_words: "runtime_decision",
-            next_task: "slot_decision",
-        },
-    )?;
-    Ok(graph.build()?)
+        .branch("flow_guard", ["action_plan", "persist_state"], after_guard);
+    Ok(actions(graph, deps, "runtime_decision", "slot_decision")?.build()?)
 }
 
 /// The plain sequence in place of the graphs that understand; what acts is the same.
@@ -109,120 +54,86 @@ pub fn target(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
             that release has fallen back to it: count the log lines `legacy path`"
 )]
 pub fn legacy(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
+    let prepare = nodes::Prepare::new(deps, Runtime::Legacy);
+    let begins = |state: &Steward| match begins(state) {
+        acts @ ("action_plan" | "persist_state") => acts,
+        _ => "legacy",
+    };
+    let after = |state: &Steward| {
+        if state.is_pending() {
+            return "human_review";
+        }
+        after_guard(state)
+    };
     let graph = Graph::<Steward>::starting_at("prepare_context")
-        .node(
-            "prepare_context",
-            nodes::Prepare::new(deps, Runtime::Legacy),
-        )
+        .node("prepare_context", prepare)
         .node("legacy", Sequence::new(deps.clone()))
         .branch(
             "prepare_context",
             ["legacy", "action_plan", "persist_state"],
-            |state: &Steward| match begins(state) {
-                acts @ ("action_plan" | "persist_state") => acts,
-                _ => "legacy",
-            },
+            begins,
         )
         .branch(
             "legacy",
             ["human_review", "action_plan", "persist_state"],
-            |state: &Steward| {
-                if state.is_pending() {
-                    "human_review"
-                } else {
-                    guarded(state)
-                }
-            },
+            after,
         );
-    let graph = actions(
-        graph,
-        deps,
-        &Around {
-            on_words: "legacy",
-            next_task: "legacy",
-        },
-    )?;
-    Ok(graph.build()?)
+    Ok(actions(graph, deps, "legacy", "legacy")?.build()?)
 }
 
-/// What lies around the half that acts.
-struct Around {
-    /// Where words go that are no answer to a card.
-    on_words: &'static str,
-    /// Where the next task begins.
-    next_task: &'static str,
-}
-
-/// The half that acts.
+/// The half that acts. Words that are no answer to a card go to `on_words`, and another task
+/// begins at `next_task`.
 fn actions(
     graph: GraphBuilder<Steward>,
     deps: &Deps,
-    around: &Around,
+    on_words: &'static str,
+    next_task: &'static str,
 ) -> Result<GraphBuilder<Steward>, BoxError> {
-    let toolbox: Toolbox<Steward> = action::toolbox(deps)?;
+    let toolbox = action::toolbox(deps)?;
     let (plan, _) = action::sequences(toolbox.clone()).into_nodes();
-    let waits = action_graph::waits(&toolbox);
     let acts = move |state: &Steward| {
         if state.actions.end.is_some() {
             "persist_state"
-        } else if waits(state) {
+        } else if action_graph::waits(&toolbox, state) {
             "human_review"
         } else {
             "action_execute"
         }
     };
-    let (on_words, next_task) = (around.on_words, around.next_task);
-    let shown = {
-        let desk = deps.desk.clone();
-        move |state: &Steward| nodes::question(&desk, state)
+    let reviewed = move |state: &Steward| {
+        if state.approval.is_some() {
+            "action_execute"
+        } else if state.actions.end.is_some() {
+            "persist_state"
+        } else {
+            on_words
+        }
     };
+    let persisted = move |state: &Steward| {
+        if has_next(state) {
+            return next_task;
+        }
+        "response_adapter"
+    };
+    let desk = deps.desk.clone();
+    let shown = move |state: &Steward| nodes::question(&desk, state);
     let answered = |state: &Steward, reply: Reply| nodes::answered(state, &reply);
     let same = |entering: Entering<'_, Steward>| Ok::<_, BoxError>(entering.state().clone());
+    let back = |_: &Steward, inner: &Steward| Returned::of(inner, inner.action_result.clone());
     Ok(graph
         .node("action_plan", plan)
         .approval("human_review", shown, answered)
-        .subgraph(
-            "action_execute",
-            &action_graph::action(deps)?,
-            same,
-            |_: &Steward, inner: &Steward| Returned::of(inner, inner.action_result.clone()),
-        )
+        .subgraph("action_execute", &action_graph::action(deps)?, same, back)
         .node("persist_state", nodes::persist)
         .node("response_adapter", nodes::Respond(deps.desk.clone()))
-        .branch(
-            "action_plan",
-            ["human_review", "action_execute", "persist_state"],
-            acts.clone(),
-        )
-        .branch(
-            "action_execute",
-            ["human_review", "action_execute", "persist_state"],
-            acts,
-        )
+        .branch("action_plan", ACTS, acts.clone())
+        .branch("action_execute", ACTS, acts)
         .branch(
             "human_review",
             ["action_execute", "persist_state", on_words],
-            move |state: &Steward| {
-                if state.approval.is_some() {
-                    "action_execute"
-                } else if state.actions.end.is_some() {
-                    "persist_state"
-                } else {
-                    on_words
-                }
-            },
+            reviewed,
         )
-        .branch(
-            "persist_state",
-            ["response_adapter", next_task],
-            move |state: &Steward| {
-                if has_next(state) {
-                    next_task
-                } else {
-                    "response_adapter"
-                }
-            },
-        )
+        .branch("persist_state", ["response_adapter", next_task], persisted)
         .edge("response_adapter", END)
         .output(|state: &Steward| json!(state.response)))
 }
@@ -230,6 +141,21 @@ fn actions(
 fn about<T>() -> impl Fn(Entering<'_, Steward>) -> Result<Thinking<T>, BoxError> {
     |entering| Ok(Thinking::about(Situation::of(entering.state())))
 }
+
+const BEGINS: [&str; 5] = [
+    "model_intent",
+    "slot_decision",
+    "runtime_decision",
+    "action_plan",
+    "persist_state",
+];
+const DECIDES: [&str; 4] = [
+    "human_review",
+    "model_intent",
+    "slot_decision",
+    "persist_state",
+];
+const ACTS: [&str; 3] = ["human_review", "action_execute", "persist_state"];
 
 /// Where a request begins.
 fn begins(state: &Steward) -> &'static str {
@@ -244,7 +170,14 @@ fn begins(state: &Steward) -> &'static str {
     }
 }
 
-fn decided(state: &Steward) -> &'static str {
+fn after_intent(state: &Steward) -> &'static str {
+    match &state.intent_result {
+        Some(intent) if !intent.off_topic => "slot_decision",
+        _ => "response_adapter",
+    }
+}
+
+fn after_decision(state: &Steward) -> &'static str {
     match (&state.runtime_decision, state.is_chat()) {
         (Some(RuntimeDecision::Confirm | RuntimeDecision::Unclear), true) if state.is_pending() => {
             "human_review"
@@ -256,23 +189,23 @@ fn decided(state: &Steward) -> &'static str {
     }
 }
 
-fn guarded(state: &Steward) -> &'static str {
+/// Where only a judgement is asked for, it is made.
+fn after_slots(state: &Steward) -> &'static str {
+    match state.kind() {
+        Some(RequestKind::Slots { .. } | RequestKind::Decide) => "persist_state",
+        _ => "flow_guard",
+    }
+}
+
+fn after_guard(state: &Steward) -> &'static str {
     let acts = state.is_chat() && state.flow == Some(Flow::Pass) && state.actions.request.is_some();
     if acts { "action_plan" } else { "persist_state" }
 }
 
-/// Whether only a judgement is asked for.
-fn acts_never(state: &Steward) -> bool {
-    let kind = state.kind();
-    matches!(kind, Some(RequestKind::Slots { .. } | RequestKind::Decide))
-}
-
 /// Whether a task was just done in a conversation in which another one waits.
 fn has_next(state: &Steward) -> bool {
-    let done = state
-        .action_result
-        .as_ref()
-        .is_some_and(|result| result.outcome == "succeeded");
+    let result = state.action_result.as_ref();
+    let done = result.is_some_and(|result| result.outcome == "succeeded");
     // Whoever was judged is not begun again.
     state.is_chat() && done && state.flow.is_none() && state.steward_state.current().is_some()
 }

@@ -3,7 +3,7 @@ use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
     agent::{ActionsUpdate, Fall},
-    words::is_chinese,
+    cli::Lang,
 };
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     deps::Deps,
     ledger::{Documents, conflicts},
     read::UNSURE,
-    state::{Flow, RequestKind, Steward, Update},
+    state::{Flow, Steward, Update},
 };
 
 /// Looks at what there is, and judges.
@@ -28,17 +28,13 @@ impl Node<Steward> for Guard {
 pub(crate) async fn flow(deps: &Deps, state: &Steward) -> Result<Vec<Update>, BoxError> {
     let documents = deps.ledger.documents(&state.employee).await?;
     let verdict = judge(deps, state, &documents);
-    let passes = verdict == Flow::Pass;
-    let request = state
-        .request
-        .as_ref()
-        .filter(|request| passes && request.kind == RequestKind::Chat);
-    let act = request
-        .zip(state.steward_state.current())
-        .map(|(request, task)| {
-            let request = action::for_task(&request.client_trace_id, task);
-            Update::Acted(ActionsUpdate::Requested(request))
-        });
+    let passes = verdict == Flow::Pass && state.is_chat();
+    let request = state.request.as_ref().filter(|_| passes);
+    let act = request.zip(state.steward_state.current());
+    let act = act.map(|(request, task)| {
+        let request = action::for_task(&request.client_trace_id, task);
+        Update::Acted(ActionsUpdate::Requested(request))
+    });
     Ok([Update::Guarded(verdict)].into_iter().chain(act).collect())
 }
 
@@ -47,14 +43,11 @@ fn judge(deps: &Deps, state: &Steward, documents: &Documents) -> Flow {
         return Flow::Pass;
     };
     if task.confidence <= UNSURE {
-        let why = if is_chinese(&state.message) {
-            "这是出差申请，还是报销？"
-        } else {
-            "Is this a trip application or a reimbursement?"
-        };
-        return Flow::Confirm {
-            why: why.to_owned(),
-        };
+        let why = Lang::of(&state.message).pick(
+            "Is this a trip application or a reimbursement?",
+            "这是出差申请，还是报销？",
+        );
+        return Flow::Confirm { why: why.into() };
     }
     if !deps.desk.forms.missing(task.form, &task.fields).is_empty() {
         return Flow::Missing;
@@ -63,21 +56,16 @@ fn judge(deps: &Deps, state: &Steward, documents: &Documents) -> Flow {
     if against.is_empty() {
         return Flow::Pass;
     }
-    Flow::Block {
-        why: against.join("; "),
-    }
+    let why = against.join("; ");
+    Flow::Block { why }
 }
 
 /// Where it cannot be looked, nothing goes on.
 pub(crate) fn cautious(_: &Steward, falls: &[Fall]) -> Vec<Update> {
-    let reason = falls
-        .last()
-        .map_or_else(String::new, |fall| fall.reason.clone());
+    let reason = falls.last().map(|fall| fall.reason.clone());
     let why = "what there is already cannot be looked up now".to_owned();
-    vec![
-        Update::Guarded(Flow::Block { why }),
-        Update::Noted {
-            fallback_reason: reason,
-        },
-    ]
+    let noted = Update::Noted {
+        fallback_reason: reason.unwrap_or_default(),
+    };
+    vec![Update::Guarded(Flow::Block { why }), noted]
 }

@@ -3,7 +3,10 @@ use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
     agent::{ActionEnd, ActionRequest, ActionsUpdate},
+    state::Millis,
 };
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use serde_json::Value;
 
 use crate::{
     action::{self, WHITELIST},
@@ -35,46 +38,26 @@ impl Node<Steward> for Prepare {
     async fn run(&self, cx: Context<Steward>) -> Result<Outcome<Update>, BoxError> {
         let state = cx.state();
         let request = state.request.as_ref().ok_or("nothing is requested")?;
-        let mut updates = vec![Update::Prepared {
+        let base = day(&request.beside.base_date);
+        let prepared = Update::Prepared {
             message: cleaned(&request.message),
-            client_trace_id: named(&request.client_trace_id, || format!("run-{}", cx.run().0)),
-            base_date: match day(&request.base_date) {
-                Some(day) => day.to_string(),
-                None => today(cx.now()),
+            client_trace_id: match request.client_trace_id.as_str() {
+                "" => format!("run-{}", cx.run().0),
+                named => named.to_owned(),
             },
+            base_date: base.unwrap_or_else(|| today(cx.now())).to_string(),
             runtime: self.runtime,
-        }];
-        if let RequestKind::Execute {
-            action,
-            arguments,
-            precheck_ref,
-        } = &request.kind
-        {
-            updates.extend(execute(
-                &self.deps,
-                state,
-                request,
-                (action, arguments, precheck_ref.as_deref()),
-            ));
-        }
-        Ok(Outcome::done(updates))
-    }
-}
-
-fn named(given: &str, otherwise: impl FnOnce() -> String) -> String {
-    if given.is_empty() {
-        otherwise()
-    } else {
-        given.to_owned()
+        };
+        let requested = self.requested(state, request);
+        let updates = requested.into_iter().map(Update::Acted);
+        Ok(Outcome::done([prepared].into_iter().chain(updates)))
     }
 }
 
 /// The day of this time, where this program runs.
-fn today(now: fugato::state::Millis) -> String {
-    let now = jiff::Timestamp::from_millisecond(now).unwrap_or_default();
-    now.to_zoned(jiff::tz::TimeZone::system())
-        .date()
-        .to_string()
+fn today(now: Millis) -> Date {
+    let now = Timestamp::from_millisecond(now).unwrap_or_default();
+    now.to_zoned(TimeZone::system()).date()
 }
 
 /// Without what no reader sees, and with one space between words.
@@ -90,54 +73,58 @@ fn cleaned(message: &str) -> String {
         .join("\n")
 }
 
-/// An action of the whitelist is requested with its arguments in canonical form; any other is
-/// rejected before anything is called.
-fn execute(
-    deps: &Deps,
-    state: &Steward,
-    request: &Request,
-    (name, arguments, precheck): (&str, &Fields, Option<&str>),
-) -> Vec<Update> {
-    let id = request.client_trace_id.as_str();
-    let asked = |arguments| {
-        Update::Acted(ActionsUpdate::Requested(ActionRequest::new(
-            id, name, arguments,
-        )))
-    };
-    let ended = |end| Update::Acted(ActionsUpdate::Ended(end));
-    let Some(action) = action::find(name) else {
-        let allowed: Vec<_> = WHITELIST.iter().map(|action| action.name).collect();
-        let why = format!(
-            "there is no action {name:?}; allowed are {}",
-            allowed.join(", ")
-        );
-        return vec![
-            asked(serde_json::Value::Null),
-            ended(ActionEnd::Rejected { why }),
-        ];
-    };
-    let given = match action::canonical(&deps.desk.forms, action, arguments) {
-        Ok(given) => given,
-        Err(why) => {
-            let at = name.to_owned();
-            return vec![
-                asked(serde_json::Value::Null),
-                ended(ActionEnd::Blocked { at, why }),
-            ];
-        }
-    };
-    let mut updates = vec![asked(given.clone())];
-    if let Some(told) = precheck {
-        let held = state
-            .evidence
-            .about(action::PRECHECK, &given)
-            .map(action::reference);
-        if held.as_deref() != Some(told) {
-            let at = name.to_owned();
-            let why = "the precheck that is referred to is not one of this content; run it again"
-                .to_owned();
-            updates.push(ended(ActionEnd::Blocked { at, why }));
-        }
+impl Prepare {
+    /// An action of the whitelist is requested with its arguments in canonical form; any other is
+    /// rejected before anything is called.
+    fn requested(&self, state: &Steward, request: &Request) -> Vec<ActionsUpdate> {
+        let RequestKind::Execute {
+            action: name,
+            arguments,
+            precheck_ref,
+        } = &request.kind
+        else {
+            return vec![];
+        };
+        let (given, end) = match self.given(name, arguments) {
+            Ok(given) => {
+                let end = precheck_ref
+                    .as_deref()
+                    .and_then(|told| refuted(state, name, &given, told));
+                (given, end)
+            }
+            Err(end) => (Value::Null, Some(end)),
+        };
+        let asked = ActionRequest::new(request.client_trace_id.as_str(), name, given);
+        let ended = end.map(ActionsUpdate::Ended);
+        [ActionsUpdate::Requested(asked)]
+            .into_iter()
+            .chain(ended)
+            .collect()
     }
-    updates
+
+    fn given(&self, name: &str, arguments: &Fields) -> Result<Value, ActionEnd> {
+        let unknown = || {
+            let allowed: Vec<_> = WHITELIST.iter().map(|action| action.name).collect();
+            let allowed = allowed.join(", ");
+            let why = format!("there is no action {name:?}; allowed are {allowed}");
+            ActionEnd::Rejected { why }
+        };
+        let given = action::find(name).ok_or_else(unknown)?;
+        let given = given.canonical(&self.deps.desk.forms, arguments);
+        let at = name.to_owned();
+        given.map_err(|why| ActionEnd::Blocked { at, why })
+    }
+}
+
+/// What a client says of a precheck is only a reference to what was found here.
+fn refuted(state: &Steward, name: &str, given: &Value, told: &str) -> Option<ActionEnd> {
+    let held = state.evidence.about(action::PRECHECK, given);
+    if held.map(action::reference).as_deref() == Some(told) {
+        return None;
+    }
+    let why = "the precheck that is referred to is not one of this content; run it again";
+    Some(ActionEnd::Blocked {
+        at: name.to_owned(),
+        why: why.to_owned(),
+    })
 }

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use crate::{
     action,
-    form::Fields,
+    form::strings,
     service::Desk,
-    state::{Approval, Request, Steward, Update},
+    state::{Approval, Beside, Request, Steward, Update},
 };
 
 /// An answer to a card.
@@ -28,20 +28,6 @@ pub struct Reply {
     pub beside: Option<Beside>,
 }
 
-/// What comes beside words.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Beside {
-    /// The day on which "tomorrow" is counted; the one before if it is empty.
-    pub base_date: String,
-    /// The names of files.
-    pub attachments: Vec<String>,
-    /// What the page has filled in.
-    pub context: Fields,
-    /// The language of answers; the one before if it is missing.
-    pub lang: Option<String>,
-}
-
 /// What an answer to a card means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -57,28 +43,25 @@ pub enum ReplyAction {
 impl Reply {
     /// A person agrees.
     pub fn approve() -> Self {
-        Self {
-            action: ReplyAction::Approve,
-            text: None,
-            trace: String::new(),
-            beside: None,
-        }
+        Self::new(ReplyAction::Approve, None)
     }
 
     /// A person does not agree.
     pub fn reject() -> Self {
-        Self {
-            action: ReplyAction::Reject,
-            ..Self::approve()
-        }
+        Self::new(ReplyAction::Reject, None)
     }
 
     /// A person says something.
     pub fn say(text: impl Into<String>) -> Self {
+        Self::new(ReplyAction::Say, Some(text.into()))
+    }
+
+    fn new(action: ReplyAction, text: Option<String>) -> Self {
         Self {
-            action: ReplyAction::Say,
-            text: Some(text.into()),
-            ..Self::approve()
+            action,
+            text,
+            trace: String::new(),
+            beside: None,
         }
     }
 
@@ -86,12 +69,7 @@ impl Reply {
     pub(crate) fn of(request: &Request) -> Self {
         Self {
             trace: request.key().unwrap_or_default(),
-            beside: Some(Beside {
-                base_date: request.base_date.clone(),
-                attachments: request.attachments.clone(),
-                context: request.context.clone(),
-                lang: request.lang.clone(),
-            }),
+            beside: Some(request.beside.clone()),
             ..Self::say(request.message.as_str())
         }
     }
@@ -100,12 +78,10 @@ impl Reply {
     fn brings_more(&self, state: &Steward) -> bool {
         let shown = state
             .next_step()
-            .and_then(|call| call.arguments.get("attachments")?.as_array());
-        let is_shown = |name: &String| {
-            shown.is_some_and(|shown| shown.iter().any(|it| it.as_str() == Some(name)))
-        };
-        let brought = self.beside.iter().flat_map(|beside| &beside.attachments);
-        state.is_chat() && !brought.into_iter().all(is_shown)
+            .and_then(|call| call.arguments.get("attachments"));
+        let shown: Vec<_> = strings(shown).collect();
+        let mut brought = self.beside.iter().flat_map(|beside| &beside.attachments);
+        state.is_chat() && brought.any(|name| !shown.contains(&name.as_str()))
     }
 }
 
@@ -126,38 +102,30 @@ pub(crate) fn answered(state: &Steward, reply: &Reply) -> Vec<Update> {
 }
 
 fn meant(state: &Steward, reply: &Reply) -> Vec<Update> {
-    let words = reply
-        .text
-        .as_deref()
-        .map(str::trim)
-        .filter(|text| !text.is_empty());
+    let words = reply.text.as_deref().unwrap_or_default().trim();
     let agreed = |source: &str| {
-        let call = state.next_step().cloned();
-        let approval = call.map(|call| Approval {
-            call,
+        let approval = state.next_step().map(|call| Approval {
+            call: call.clone(),
             source: source.to_owned(),
         });
         approval.map(Update::Approved).into_iter().collect()
     };
-    match (reply.action, words) {
+    match (reply.action, ShortAnswer::of(words)) {
         (ReplyAction::Approve, _) => agreed("button"),
-        (ReplyAction::Reject | ReplyAction::Say, None) => vec![Update::Declined],
-        (action, Some(words)) => match ShortAnswer::of(words) {
-            // No model's reading of words is a consent: only the whole of them, by rule.
-            // Who sends files with it has not seen them on the card.
-            Some(ShortAnswer::Yes | ShortAnswer::Continue)
-                if action == ReplyAction::Say && !reply.brings_more(state) =>
-            {
-                agreed("words")
-            }
-            Some(ShortAnswer::No | ShortAnswer::Cancel) => vec![Update::Declined],
-            // An action that somebody requested as it is cannot be changed by words.
-            _ if !state.is_chat() => vec![Update::Declined],
-            _ => {
-                let beside = reply.beside.clone().map(|it| Update::Beside(Box::new(it)));
-                let said = Update::Said(words.to_owned());
-                beside.into_iter().chain([said]).collect()
-            }
-        },
+        // No model's reading of words is a consent: only the whole of them, by rule.
+        // Who sends files with it has not seen them on the card.
+        (ReplyAction::Say, Some(ShortAnswer::Yes | ShortAnswer::Continue))
+            if !reply.brings_more(state) =>
+        {
+            agreed("words")
+        }
+        (_, Some(ShortAnswer::No | ShortAnswer::Cancel)) => vec![Update::Declined],
+        // An action that somebody requested as it is cannot be changed by words.
+        _ if words.is_empty() || !state.is_chat() => vec![Update::Declined],
+        _ => {
+            let beside = reply.beside.clone().map(|it| Update::Beside(Box::new(it)));
+            let said = Update::Said(words.to_owned());
+            beside.into_iter().chain([said]).collect()
+        }
     }
 }

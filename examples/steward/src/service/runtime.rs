@@ -1,69 +1,37 @@
 //! What words mean for a plan that is under way.
-use std::sync::Arc;
-
-use fugato::{
-    agent::ShortAnswer,
-    llm::{ChatRequest, Rejected, ToolSchema},
-    state::{Message, Schema},
-};
-use serde::Deserialize;
+use fugato::agent::ShortAnswer;
 use serde_json::{Value, json};
 
-use super::{Desk, Service, Situation, outline, taken};
+use super::{Desk, Service, Situation, Wrong};
 use crate::{
-    form::{Fields, FormKind},
-    read::{UNSURE, named_kind},
+    form::Fields,
+    read::UNSURE,
     state::{RuntimeDecision, Task},
 };
 
 /// Decides how a plan goes on.
-#[derive(Debug, Clone)]
-pub struct NextStep(pub Arc<Desk>);
+#[derive(Debug)]
+pub struct NextStep;
 
-const FUNCTION: &str = "decide_next";
 /// Longer words are no answer to the question for one field.
 const SHORT: usize = 40;
-
-#[derive(Debug, Deserialize)]
-struct Called {
-    decision: Word,
-    #[serde(default)]
-    form: Option<FormKind>,
-    #[serde(default)]
-    fields: Fields,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Word {
-    Supplement,
-    Confirm,
-    Cancel,
-    Next,
-    NewRequest,
-    Unclear,
-}
+/// Who names more than these wants another form.
+const MANY: usize = 3;
 
 impl NextStep {
     /// What the words mean, where that is certain; nothing is left to a model then.
-    pub fn certain(&self, situation: &Situation) -> Option<RuntimeDecision> {
-        let (words, desk) = (situation.message.as_str(), &self.0);
-        let Some(task) = situation.plan.current() else {
+    pub fn certain(desk: &Desk, at: &Situation) -> Option<RuntimeDecision> {
+        let words = at.message.as_str();
+        let Some(task) = at.plan.current() else {
             return Some(RuntimeDecision::NewRequest);
         };
-        if desk.reader.words().next.is(words) {
+        if desk.reader.means_next(words) {
             return Some(RuntimeDecision::Next);
         }
-        let given = situation.given(desk, task.form);
-        let files = given
-            .get("attachments")
-            .filter(|_| !situation.attachments.is_empty());
         match ShortAnswer::of(words) {
             // Files are more than a yes.
-            Some(ShortAnswer::Yes | ShortAnswer::Continue)
-                if files.is_some_and(|files| task.fields.get("attachments") != Some(files)) =>
-            {
-                return self.supplement(task, situation);
+            Some(ShortAnswer::Yes | ShortAnswer::Continue) if brings_more(desk, at, task) => {
+                return supplement(desk, at, task);
             }
             Some(ShortAnswer::Yes | ShortAnswer::Continue) => {
                 return Some(RuntimeDecision::Confirm);
@@ -75,132 +43,115 @@ impl NextStep {
             _ => {}
         }
         if task.confidence <= UNSURE
-            && let Some(form) = named_kind(&desk.forms, desk.reader.words(), words)
+            && let Some(form) = desk.reader.named_kind(words)
         {
             return Some(RuntimeDecision::Supplement {
                 fields: Fields::new(),
                 form: Some(form),
             });
         }
-        let asks = desk.reader.clauses(&desk.forms, words, situation.base());
-        if asks.iter().any(|clause| {
-            clause.confidence > UNSURE && clause.form != task.form || clause.fields.len() > 3
-        }) {
+        let mut asks = desk
+            .reader
+            .clauses(&desk.forms, words, at.base())
+            .into_iter();
+        let is_new = asks.any(|clause| {
+            clause.confidence > UNSURE && clause.form != task.form || clause.fields.len() > MANY
+        });
+        if is_new {
             return Some(RuntimeDecision::NewRequest);
         }
-        self.supplement(task, situation)
+        supplement(desk, at, task)
     }
+}
 
-    /// What the words say about the current task.
-    fn supplement(&self, task: &Task, situation: &Situation) -> Option<RuntimeDecision> {
-        let form = self.0.forms.get(task.form)?;
-        let mut fields = situation.given(&self.0, task.form);
-        fields.extend(
-            self.0
-                .reader
-                .facts(form, &situation.message, situation.base()),
-        );
-        let missing = self.0.forms.missing(task.form, &task.fields);
-        // One day alone is the one that is missing.
-        if !missing.iter().any(|name| name == "start_date")
-            && fields.contains_key("start_date")
-            && !fields.contains_key("end_date")
-            && let Some(day) = fields.remove("start_date")
-        {
-            let name = if missing.iter().any(|name| name == "end_date") {
-                "end_date"
-            } else {
-                "start_date"
-            };
-            fields.insert(name.into(), day);
-        }
-        if fields.is_empty() && missing == ["reason"] && situation.message.chars().count() <= SHORT
-        {
-            let reason = self.0.reader.cleaned(&situation.message)?;
-            fields.insert("reason".into(), reason.into());
-        }
-        let decision = RuntimeDecision::Supplement { fields, form: None };
-        (decision
-            != RuntimeDecision::Supplement {
-                fields: Fields::new(),
-                form: None,
-            })
-        .then_some(decision)
+/// Whether files came with the words that the task does not have.
+fn brings_more(desk: &Desk, at: &Situation, task: &Task) -> bool {
+    let given = at.given(desk, task.form);
+    let files = given.get("attachments");
+    !at.beside.attachments.is_empty()
+        && files.is_some_and(|files| task.fields.get("attachments") != Some(files))
+}
+
+/// What the words say about the current task.
+fn supplement(desk: &Desk, at: &Situation, task: &Task) -> Option<RuntimeDecision> {
+    let form = desk.forms.get(task.form)?;
+    let mut fields = at.given(desk, task.form);
+    fields.extend(desk.reader.facts(form, &at.message, at.base()));
+    let missing = desk.forms.missing(task.form, &task.fields);
+    let lacks = |name: &str| missing.iter().any(|it| it == name);
+    // One day alone is the one that is missing.
+    if lacks("end_date")
+        && !lacks("start_date")
+        && !fields.contains_key("end_date")
+        && let Some(day) = fields.remove("start_date")
+    {
+        fields.insert("end_date".into(), day);
     }
+    if fields.is_empty() && missing == ["reason"] && at.message.chars().count() <= SHORT {
+        let reason = desk.reader.cleaned(&at.message)?;
+        fields.insert("reason".into(), reason.into());
+    }
+    (!fields.is_empty()).then_some(RuntimeDecision::Supplement { fields, form: None })
 }
 
 impl Service for NextStep {
     type Output = RuntimeDecision;
+    type Called = RuntimeDecision;
 
     const STAGE: &'static str = "decide";
+    const FUNCTION: [&'static str; 2] = ["decide_next", "Says what the words mean."];
 
-    fn request(&self, situation: &Situation) -> ChatRequest {
+    fn told(situation: &Situation) -> String {
         let task = situation.plan.current();
-        let system = format!(
-            "A person works on a form with a program. Call {FUNCTION} to say what their words mean: \
-             supplement for something about this form, with its fields; confirm to go on with it; \
-             cancel to leave it; next for the next form; new_request for something else that they \
-             want; unclear if you cannot tell.\nToday is {}.\nThe form now: {}\nThe forms:\n{}",
-            situation.base_date,
+        format!(
+            "A person works on a form with a program. Call decide_next to say what their words \
+             mean: supplement for something about this form, with its fields; confirm to go on \
+             with it; cancel to leave it; next for the next form; new_request for something else \
+             that they want; unclear if you cannot tell.\nThe form now: {}",
             json!({ "form": task.map(|task| task.form), "fields": task.map(|task| &task.fields) }),
-            outline(&self.0),
-        );
-        ChatRequest::new([
-            Message::system(system),
-            Message::user(situation.message.as_str()),
-        ])
+        )
     }
 
-    fn function(&self, situation: &Situation) -> ToolSchema {
-        let form = situation
-            .plan
-            .current()
-            .and_then(|task| self.0.forms.get(task.form));
-        let fields = form.map_or_else(|| json!({ "type": "object" }), crate::form::Form::schema);
-        let schema = json!({
+    fn arguments(desk: &Desk, situation: &Situation) -> Value {
+        const DECISIONS: [&str; 6] = [
+            "supplement",
+            "confirm",
+            "cancel",
+            "next",
+            "new_request",
+            "unclear",
+        ];
+        let fields = desk.schema(situation.plan.current().map(|task| task.form));
+        let decision = json!({ "type": "string", "enum": DECISIONS });
+        json!({
             "type": "object",
-            "properties": {
-                "decision": { "type": "string", "enum": ["supplement", "confirm", "cancel", "next", "new_request", "unclear"] },
-                "fields": fields,
-            },
+            "properties": { "decision": decision, "fields": fields },
             "required": ["decision"],
-        });
-        let schema = Schema::new(schema).unwrap_or_else(|_| Schema::of::<Value>());
-        ToolSchema::new(FUNCTION, "Says what the words mean.", schema)
-    }
-
-    fn read(&self, situation: &Situation, arguments: &Value) -> Result<RuntimeDecision, Rejected> {
-        let unread = |error: serde_json::Error| {
-            Rejected::sense(arguments.to_string(), "", error.to_string())
-        };
-        let called = Called::deserialize(arguments).map_err(unread)?;
-        Ok(match (called.decision, situation.plan.current()) {
-            (Word::NewRequest, _) | (_, None) => RuntimeDecision::NewRequest,
-            (Word::Supplement, Some(task)) => {
-                let fields = taken(
-                    &self.0,
-                    called.form.unwrap_or(task.form),
-                    "/fields",
-                    &called.fields,
-                    arguments,
-                )?;
-                if fields.is_empty() && called.form.is_none() {
-                    let message = "name at least one field, or choose another decision";
-                    return Err(Rejected::sense(arguments.to_string(), "/fields", message));
-                }
-                RuntimeDecision::Supplement {
-                    fields,
-                    form: called.form,
-                }
-            }
-            (Word::Confirm, _) => RuntimeDecision::Confirm,
-            (Word::Cancel, _) => RuntimeDecision::Cancel,
-            (Word::Next, _) => RuntimeDecision::Next,
-            (Word::Unclear, _) => RuntimeDecision::Unclear,
         })
     }
 
-    fn rules(&self, situation: &Situation) -> RuntimeDecision {
-        self.certain(situation).unwrap_or(RuntimeDecision::Unclear)
+    fn read(
+        desk: &Desk,
+        at: &Situation,
+        called: RuntimeDecision,
+    ) -> Result<RuntimeDecision, Wrong> {
+        let Some(task) = at.plan.current() else {
+            return Ok(RuntimeDecision::NewRequest);
+        };
+        let RuntimeDecision::Supplement { fields, form } = called else {
+            return Ok(called);
+        };
+        let fields = desk.taken(form.unwrap_or(task.form), "/fields", &fields)?;
+        if fields.is_empty() && form.is_none() {
+            return Err(Wrong {
+                path: "/fields".to_owned(),
+                why: "name at least one field, or choose another decision".to_owned(),
+            });
+        }
+        Ok(RuntimeDecision::Supplement { fields, form })
+    }
+
+    fn rules(desk: &Desk, at: &Situation) -> RuntimeDecision {
+        Self::certain(desk, at).unwrap_or(RuntimeDecision::Unclear)
     }
 }

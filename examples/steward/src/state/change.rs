@@ -9,13 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    ActionResult, Approval, CallTrace, Flow, Intent, Request, Runtime, RuntimeDecision,
-    SlotDecision, Source, Steward, Task, TaskStatus,
+    ActionResult, Approval, Beside, Flow, Intent, Judgement, Request, Runtime, RuntimeDecision,
+    SlotDecision, Steward, Task, TaskStatus,
 };
-use crate::{
-    form::{Fields, day},
-    nodes::Beside,
-};
+use crate::form::{Fields, FormKind, day};
 
 /// What can change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,14 +33,7 @@ pub enum Update {
         runtime: Runtime,
     },
     /// How something was decided.
-    Judged {
-        /// Who decided.
-        source: Source,
-        /// What models were asked.
-        traces: Vec<CallTrace>,
-        /// Why no model decided.
-        fallback_reason: Option<String>,
-    },
+    Judged(Judgement),
     /// What the request means. Its tasks join the plan.
     Understood(Intent),
     /// What is filled in, and what is missing.
@@ -137,16 +127,10 @@ pub(super) fn apply(state: &mut Steward, update: Update) {
             }
             (state.message, state.base_date, state.runtime) = (message, base_date, runtime);
         }
-        Update::Judged {
-            source,
-            traces,
-            fallback_reason,
-        } => {
-            state.planning_source = Some(source);
-            state.model_call_traces.extend(traces);
-            if fallback_reason.is_some() {
-                state.fallback_reason = fallback_reason;
-            }
+        Update::Judged(how) => {
+            state.planning_source = Some(how.source);
+            state.model_call_traces.extend(how.traces);
+            state.fallback_reason = how.fallback_reason.or(state.fallback_reason.take());
         }
         Update::Understood(intent) => understood(state, intent),
         Update::Filled(slots) => {
@@ -234,29 +218,23 @@ fn heard(state: &mut Steward, trace: String) {
 fn beside_words(state: &mut Steward, beside: Beside) {
     // What is no day is not counted from.
     if day(&beside.base_date).is_some() {
-        state.base_date = beside.base_date;
+        state.base_date.clone_from(&beside.base_date);
     }
     if let Some(request) = &mut state.request {
-        (request.attachments, request.context) = (beside.attachments, beside.context);
-        request.lang = beside.lang.or(request.lang.take());
+        let lang = beside.lang.or(request.beside.lang.take());
+        request.beside = Beside { lang, ..beside };
     }
 }
 
 /// A request of its own puts aside what was open before.
 fn understood(state: &mut Steward, intent: Intent) {
     if !intent.tasks.is_empty() {
-        let open = state
-            .steward_state
-            .tasks
-            .iter_mut()
-            .filter(|task| task.status == TaskStatus::Open);
-        open.for_each(|task| task.status = TaskStatus::Closed);
+        while let Some(open) = state.steward_state.current_mut() {
+            open.status = TaskStatus::Closed;
+        }
         (state.approval, state.actions) = (None, Actions::default());
     }
-    state
-        .steward_state
-        .tasks
-        .extend(intent.tasks.iter().cloned());
+    state.steward_state.tasks.extend_from_slice(&intent.tasks);
     state.intent_result = Some(intent);
 }
 
@@ -289,7 +267,7 @@ fn decided(state: &mut Steward, decision: RuntimeDecision) {
     state.runtime_decision = Some(decision);
 }
 
-fn supplement(task: &mut Task, fields: &Fields, form: Option<crate::form::FormKind>) {
+fn supplement(task: &mut Task, fields: &Fields, form: Option<FormKind>) {
     if let Some(form) = form {
         if task.form != form {
             task.fields.clear();
@@ -310,10 +288,7 @@ fn declined(state: &mut Steward) {
         message: why.clone(),
         data: Value::Null,
     });
-    state.actions.apply(ActionsUpdate::Ended(blocked(at, why)));
-}
-
-/// The end of an action that a person did not agree to.
-fn blocked(at: String, why: String) -> ActionEnd {
-    ActionEnd::Blocked { at, why }
+    state
+        .actions
+        .apply(ActionsUpdate::Ended(ActionEnd::Blocked { at, why }));
 }

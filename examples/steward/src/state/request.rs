@@ -1,9 +1,10 @@
 //! What somebody asks of the steward.
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::form::{Fields, FormKind};
+use crate::form::{Fields, FormKind, day};
 
 /// A request, as it begins a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,18 +22,34 @@ pub struct Request {
     /// What they say; empty for an action.
     #[serde(default)]
     pub message: String,
-    /// The day on which "tomorrow" is counted; today if it is empty.
-    #[serde(default)]
+    /// What came with the words.
+    #[serde(flatten)]
+    pub beside: Beside,
+}
+
+/// What comes beside words.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub struct Beside {
+    /// The day on which "tomorrow" is counted; today, or the one before, if it is empty.
     pub base_date: String,
-    /// The names of files that came with it.
-    #[serde(default)]
+    /// The names of files.
     pub attachments: Vec<String>,
     /// What the page has filled in.
-    #[serde(default)]
     pub context: Fields,
-    /// The language of answers: `en` or `zh`; otherwise that of the words.
-    #[serde(default)]
+    /// The language of answers, `en` or `zh`; otherwise that of the words.
     pub lang: Option<String>,
+}
+
+impl Beside {
+    /// Whether the day is one, or what is allowed.
+    pub(crate) fn checked(self) -> Result<Self, &'static str> {
+        if self.base_date.is_empty() || day(&self.base_date).is_some() {
+            return Ok(self);
+        }
+        Err("\"base_date\" must be a day such as 2026-03-02")
+    }
 }
 
 /// What is wanted.
@@ -71,10 +88,7 @@ impl Request {
             conversation_id: conversation.to_owned(),
             employee: employee.to_owned(),
             message: String::new(),
-            base_date: String::new(),
-            attachments: vec![],
-            context: Fields::new(),
-            lang: None,
+            beside: Beside::default(),
         }
     }
 
@@ -88,7 +102,7 @@ impl Request {
     /// The day on which "tomorrow" is counted.
     #[must_use]
     pub fn on(mut self, day: impl Into<String>) -> Self {
-        self.base_date = day.into();
+        self.beside.base_date = day.into();
         self
     }
 

@@ -1,6 +1,6 @@
 //! A stage: the steward over tables in memory, with a clock that only tests move.
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc, LazyLock, Mutex, PoisonError,
     atomic::{AtomicI64, Ordering},
 };
 
@@ -20,6 +20,7 @@ use steward::{
     deps::{Deps, Policy},
     form::Fields,
     ledger::{self, Documents, Ledger, LedgerError, Receipt, Write},
+    service::Desk,
     state::{Request, RequestKind, Runtime, Steward, Update},
 };
 use tokio::sync::Notify;
@@ -47,6 +48,8 @@ pub(crate) struct Stage {
 pub(crate) struct Books {
     pub(crate) tables: Arc<dyn Ledger>,
     pub(crate) tried: Arc<Mutex<Vec<(String, Write, i64)>>>,
+    /// What came of the writes, as far as it was told.
+    pub(crate) told: Arc<Mutex<Vec<(Write, String)>>>,
     pub(crate) lose: Arc<AtomicI64>,
     pub(crate) panics: Arc<AtomicI64>,
     /// At which step from now the process dies, and that it has.
@@ -85,6 +88,10 @@ impl Ledger for Books {
         self.step().await;
         if takes(&self.lose) {
             return Err(LedgerError::Unavailable("the answer was lost".into()));
+        }
+        if let Receipt::Written { document } = &receipt {
+            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            told.push((write.clone(), document.clone()));
         }
         Ok(receipt)
     }
@@ -142,6 +149,7 @@ impl Stage {
         let books = Books {
             tables: ledger::open(":memory:").await.unwrap(),
             tried: Arc::default(),
+            told: Arc::default(),
             lose: Arc::default(),
             panics: Arc::default(),
             dies: Arc::default(),
@@ -162,7 +170,7 @@ impl Stage {
         runtime: Runtime,
     ) -> Self {
         let (clock, now) = (books.now.clone(), books.now.clone());
-        let deps = Deps::new(Arc::new(books.clone()), model.clone()).unwrap();
+        let deps = Deps::new(&desk(), Arc::new(books.clone()), model.clone());
         let deps = deps
             .clock(move || clock.load(Ordering::SeqCst))
             .policy(Policy::default());
@@ -210,8 +218,11 @@ impl Stage {
         said: Option<Confirmation>,
     ) -> Result<Value, ClerkError> {
         let request = wants(trace, action, &arguments);
-        self.clerk
-            .execute(self.clerk.runtime(), &thread(), request, said)
+        let clerk = &self.clerk;
+        let thread = thread();
+        clerk
+            .on(clerk.runtime(), &thread)
+            .execute(&request, said)
             .await
     }
 
@@ -254,7 +265,7 @@ impl Stage {
                 ..
             } => output.clone(),
             ended => json!(steward::response::Response::of(
-                self.clerk.desk(),
+                &self.clerk.deps().desk,
                 ended.state(),
                 ended.interrupts().first()
             )),
@@ -284,6 +295,12 @@ impl Stage {
     pub(crate) fn tried(&self) -> usize {
         self.books.tried.lock().unwrap().len()
     }
+}
+
+/// The rules, which are read once.
+pub(crate) fn desk() -> Arc<Desk> {
+    static DESK: LazyLock<Arc<Desk>> = LazyLock::new(|| Desk::load().unwrap());
+    DESK.clone()
 }
 
 /// What a person has seen and agreed to.

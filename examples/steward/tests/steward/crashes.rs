@@ -21,7 +21,7 @@ use steward::{
     state::{Request, RequestKind, Steward},
 };
 
-use crate::common::{CLAIM, TRIP, asked, call, of, requested, trip, wants};
+use crate::common::{CLAIM, TRIP, asked, call, desk, of, requested, trip, wants};
 
 /// Tables in a world that remembers what was done to it.
 struct Worldly(World);
@@ -75,7 +75,7 @@ fn simulation(
         let model = model
             .clone()
             .map(|model| Arc::new(model) as Arc<dyn ChatModel>);
-        let deps = Deps::new(Arc::new(Worldly(world.clone())), model).map_err(BoxError::from)?;
+        let deps = Deps::new(&desk(), Arc::new(Worldly(world.clone())), model);
         wire(&deps.clock(|| 1_772_000_000_000))
     });
     let simulation = runs.into_iter().fold(simulation, |simulation, request| {

@@ -167,7 +167,8 @@ async fn stw_w6_one_request_can_choose_before_all_do() {
     let request = asked(RequestKind::Plan, TRIP);
     let legacy = stage
         .clerk
-        .request_on(Runtime::Legacy, &thread(), request)
+        .on(Runtime::Legacy, &thread())
+        .request(&request)
         .await
         .unwrap();
     assert_eq!(legacy["runtime"], "legacy");

@@ -7,6 +7,7 @@
 mod actions;
 mod common;
 mod crashes;
+mod forms;
 mod http;
 mod legacy;
 mod models;

@@ -6,7 +6,7 @@ use steward::{
     state::RequestKind,
 };
 
-use crate::common::{CLAIM, Stage, TRIP, Tested, asked, claim, thread, trip};
+use crate::common::{CLAIM, Stage, TRIP, Tested, asked, claim, desk, thread, trip};
 
 fn names(graph: impl Iterator<Item = std::sync::Arc<str>>) -> Vec<String> {
     graph.map(|name| name.to_string()).collect()
@@ -256,7 +256,7 @@ async fn stw_t17_where_it_cannot_be_looked_up_nothing_goes_on() {
         tables: std::sync::Arc::new(Broken),
         ..stage.books.clone()
     };
-    let deps = steward::deps::Deps::new(std::sync::Arc::new(broken), None).unwrap();
+    let deps = steward::deps::Deps::new(&desk(), std::sync::Arc::new(broken), None);
     let clerk = steward::clerk::Clerk::new(
         &deps,
         &stage.store,

@@ -3,15 +3,20 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use servers::Postgres;
-use steward::ledger::{self, Ledger, LedgerError, Receipt, Write};
+use steward::ledger::{self, Deed, Ledger, LedgerError, Receipt, Write};
 
-use crate::common::{Tested, claim, fields, trip};
+use crate::common::{self, Tested, claim, trip};
+
+fn write(deed: Deed, employee: &str, fields: &Value) -> Write {
+    Write {
+        deed,
+        employee: employee.into(),
+        fields: common::fields(fields),
+    }
+}
 
 fn submit() -> Write {
-    Write::Submit {
-        employee: "ann".into(),
-        fields: fields(&trip()),
-    }
+    write(Deed::Submit, "ann", &trip())
 }
 
 fn written(document: &str) -> Receipt {
@@ -22,10 +27,7 @@ fn written(document: &str) -> Receipt {
 
 /// What every database does.
 async fn keeps_to_the_contract(ledger: &dyn Ledger) -> Tested {
-    let draft = Write::Draft {
-        employee: "ann".into(),
-        fields: fields(&trip()),
-    };
+    let draft = write(Deed::Draft, "ann", &trip());
     assert_eq!(ledger.write("k1", &draft).await?, written("A-1"));
     // A repeat is told the same; the same key with another write is an error.
     assert_eq!(ledger.write("k1", &draft).await?, written("A-1"));
@@ -40,30 +42,21 @@ async fn keeps_to_the_contract(ledger: &dyn Ledger) -> Tested {
     let twice = ledger.write("k4", &submit()).await?;
     assert!(matches!(twice, Receipt::Refused { why } if why.contains("A-1")));
     // Somebody else may travel on the same days.
-    let other = Write::Submit {
-        employee: "bob".into(),
-        fields: fields(&trip()),
-    };
+    let other = write(Deed::Submit, "bob", &trip());
     assert_eq!(ledger.write("k5", &other).await?, written("A-2"));
 
-    let claimed = Write::Claim {
-        employee: "ann".into(),
-        fields: fields(&claim()),
-    };
+    let claimed = write(Deed::Claim, "ann", &claim());
     assert_eq!(ledger.write("k6", &claimed).await?, written("R-1"));
-    let link = |application: &str| Write::Link {
-        employee: "ann".into(),
-        reimbursement: "R-1".into(),
-        application: application.into(),
+    let link = |application: &str| {
+        let fields = json!({ "reimbursement": "R-1", "application": application });
+        write(Deed::Link, "ann", &fields)
     };
     let foreign = ledger.write("k7", &link("A-2")).await?;
     assert!(matches!(foreign, Receipt::Refused { why } if why.contains("there are A-1")));
     assert_eq!(ledger.write("k8", &link("A-1")).await?, written("R-1"));
-    let attach = Write::Attach {
-        employee: "ann".into(),
-        reimbursement: "R-1".into(),
-        attachments: vec!["发票.pdf".into(), "it's \"odd\".png".into()],
-    };
+    let files = json!(["发票.pdf", "it's \"odd\".png"]);
+    let fields = json!({ "reimbursement": "R-1", "attachments": files });
+    let attach = write(Deed::Attach, "ann", &fields);
     assert_eq!(ledger.write("k9", &attach).await?, written("R-1"));
 
     let documents = serde_json::to_value(ledger.documents("ann").await?)?;

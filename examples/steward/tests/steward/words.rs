@@ -94,30 +94,22 @@ async fn nobody_answers_for_another_employee() {
         );
     }
     let said = agreed(&card).unwrap();
-    let refused = stage
-        .clerk
-        .confirm(Runtime::Graph, &thread(), "bob", said.clone())
-        .await;
+    let thread = thread();
+    let conversation = stage.clerk.on(Runtime::Graph, &thread);
+    let refused = conversation.confirm("bob", said.clone()).await;
     assert!(
         matches!(refused, Err(ClerkError::SomebodyElses)),
         "{refused:?}"
     );
     let mut action = wants("d1", "save_application_draft", &trip());
     action.employee = "bob".into();
-    let refused = stage
-        .clerk
-        .execute(Runtime::Graph, &thread(), action, Some(said.clone()))
-        .await;
+    let refused = conversation.execute(&action, Some(said.clone())).await;
     assert!(
         matches!(refused, Err(ClerkError::SomebodyElses)),
         "{refused:?}"
     );
     assert_eq!((stage.state().await, stage.tried()), (before, 0));
-    let done = stage
-        .clerk
-        .confirm(Runtime::Graph, &thread(), "ann", said)
-        .await
-        .unwrap();
+    let done = conversation.confirm("ann", said).await.unwrap();
     assert_eq!(done["action_result"]["outcome"], "succeeded", "{done}");
 }
 
@@ -126,8 +118,8 @@ async fn stw_13_what_comes_with_words_under_a_card_counts() {
     let stage = Stage::new().await;
     stage.chat(CLAIM).await;
     let mut request = chat("w2", "日期昨天").on("2026-02-24");
-    request.attachments = vec!["b.pdf".into()];
-    request.context = json!({ "category": "meals" })
+    request.beside.attachments = vec!["b.pdf".into()];
+    request.beside.context = json!({ "category": "meals" })
         .as_object()
         .cloned()
         .unwrap_or_default();
@@ -138,7 +130,7 @@ async fn stw_13_what_comes_with_words_under_a_card_counts() {
     assert_eq!(shown["category"], "meals", "{changed}");
     // A yes with a file is about another card than the one that was seen.
     let mut request = chat("w3", "好的");
-    request.attachments = vec!["c.pdf".into()];
+    request.beside.attachments = vec!["c.pdf".into()];
     let changed = say(&stage, request).await;
     let shown = &changed["pending_interrupt"]["prompt"]["call"]["arguments"];
     assert_eq!(

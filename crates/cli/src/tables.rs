@@ -1,0 +1,163 @@
+//! Tables of a program's own, wherever they lie.
+use fugato_graph::BoxError;
+use fugato_sqlite::SqliteTables;
+use fugato_store::{Found, Statement};
+
+use crate::without_password;
+
+/// Tables of a program's own: in a file, or on a server that a feature has added.
+///
+/// Statements are in the words that databases share, with `?` for each value.
+#[derive(Debug)]
+pub struct Tables(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Sqlite(SqliteTables),
+    #[cfg(feature = "postgres")]
+    Postgres(Box<fugato_postgres::PostgresTables>),
+}
+
+/// Why tables cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TablesError {
+    /// The address names no database.
+    #[error("{given:?} is no address of tables; allowed are {allowed}")]
+    Address {
+        /// What was given, without its password.
+        given: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// The database cannot be opened.
+    #[error("the tables {given:?} cannot be opened")]
+    Unavailable {
+        /// What was given, without its password.
+        given: String,
+        /// Why.
+        #[source]
+        source: BoxError,
+    },
+}
+
+impl Tables {
+    /// Opens the tables at an address: a path or `sqlite:PATH` is an SQLite database, which is made
+    /// if it is not there; `postgres://` is a server, to which nothing is connected yet.
+    pub async fn open(address: &str) -> Result<Self, TablesError> {
+        let given = without_password(address);
+        match address.split_once("://") {
+            #[cfg(feature = "postgres")]
+            Some(("postgres" | "postgresql", _)) => {
+                match fugato_postgres::PostgresTables::new(address) {
+                    Ok(tables) => Ok(Self(Kind::Postgres(Box::new(tables)))),
+                    Err(_) => Err(refused(given)),
+                }
+            }
+            // What has something to hide, such as a list of settings, is no name of a file.
+            None if !address.is_empty() && given == address => {
+                let path = address.strip_prefix("sqlite:").unwrap_or(address);
+                let path = path.to_owned();
+                let opened = tokio::task::spawn_blocking(|| SqliteTables::open(path)).await;
+                let opened = opened.map_err(BoxError::from).and_then(|it| Ok(it?));
+                let unavailable = |source| TablesError::Unavailable { given, source };
+                Ok(Self(Kind::Sqlite(opened.map_err(unavailable)?)))
+            }
+            _ => Err(refused(given)),
+        }
+    }
+
+    /// Reads, as everything was at one moment.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub async fn read(&self, queries: Vec<Statement>) -> Result<Vec<Found>, BoxError> {
+        Ok(match &self.0 {
+            Kind::Sqlite(tables) => tables.read(queries).await?,
+            #[cfg(feature = "postgres")]
+            Kind::Postgres(tables) => tables.read(queries).await?,
+        })
+    }
+
+    /// Reads, decides and writes in one transaction, one writer after the other: those of the same
+    /// tables wait for each other under the number `lock`. To refuse, or to write nothing, takes
+    /// everything back.
+    ///
+    /// # Errors
+    /// Why nothing was written, or why nobody knows whether it was. The error inside is the one of
+    /// `decide`.
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_variables, reason = "a file has a lock of its own")
+    )]
+    pub async fn write<T, E>(
+        &self,
+        lock: i64,
+        queries: Vec<Statement>,
+        decide: impl FnOnce(Vec<Found>) -> Result<(Vec<Statement>, T), E> + Send + 'static,
+    ) -> Result<Result<T, E>, BoxError>
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+    {
+        Ok(match &self.0 {
+            Kind::Sqlite(tables) => tables.write(vec![], queries, decide).await?,
+            #[cfg(feature = "postgres")]
+            Kind::Postgres(tables) => {
+                let lock = Statement::new("SELECT pg_advisory_xact_lock(?)", [lock.into()]);
+                tables.write(vec![lock], queries, decide).await?
+            }
+        })
+    }
+}
+
+fn refused(given: String) -> TablesError {
+    let mut allowed = vec!["a path", "sqlite:PATH"];
+    if cfg!(feature = "postgres") {
+        allowed.push("postgres://USER:PASSWORD@HOST/DATABASE");
+    }
+    let allowed = allowed.join(", ");
+    TablesError::Address { given, allowed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_address_that_is_refused_shows_no_password() {
+        let cases = [
+            ("", ""),
+            ("mysql://ann:secret@host/db", "mysql://…@host/db"),
+            ("mysql://host/db?password=secret", "mysql://host/db?…"),
+            ("mysql://ann@host/db?password=se@secret", "mysql://…"),
+            ("mysql://ann:a?secret@host/db", "mysql://…"),
+            ("host=db password=secret", "…=…"),
+            ("password = secret", "…=…"),
+        ];
+        for (given, shown) in cases {
+            let said = Tables::open(given).await.unwrap_err().to_string();
+            let expected = format!("{shown:?} is no address of tables; allowed are a path");
+            assert!(said.starts_with(&expected), "{said}");
+        }
+        assert!(!std::path::Path::new("host=db password=secret").exists());
+    }
+
+    #[tokio::test]
+    async fn what_is_written_is_found_again_in_the_file() -> Result<(), BoxError> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("own.db").display().to_string();
+        let table = Statement::new("CREATE TABLE kept (n BIGINT)", []);
+        let one = Statement::new("INSERT INTO kept (n) VALUES (?)", [1.into()]);
+        let tables = Tables::open(&path).await?;
+        let made = tables.write(7, vec![], |_| Ok::<_, &str>((vec![table, one], "made")));
+        assert_eq!(made.await?, Ok("made"));
+        let query = || vec![Statement::new("SELECT n FROM kept", [])];
+        let seen = tables.write(7, query(), Err::<(_, ()), _>);
+        let expected = vec![vec![vec![1.into()]]];
+        assert_eq!(seen.await?, Err(expected.clone()));
+        let again = Tables::open(&format!("sqlite:{path}")).await?;
+        assert_eq!(again.read(query()).await?, expected);
+        Ok(())
+    }
+}

@@ -1,0 +1,281 @@
+use std::{error::Error, iter::successors, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    Attempt, ChatModel, ChatModelExt as _, ChatRequest, ChatResponse, DecisionStyle, ModelError,
+    ModelErrorKind, Profile, Rejected, ToolChoice, ToolSchema,
+};
+
+/// Asks until a function is called with arguments that `read` takes.
+///
+/// A call that does not fit is put into the history together with a correction, and the model is
+/// asked again. The answers of all models together are at most as many as the options say, with
+/// those that retries and backups take, and each has its time. A call that is written as text, in
+/// another form than the protocol's, is read if it can be; if it cannot, nobody is asked again:
+/// who does not speak the protocol will not learn it from a correction.
+///
+/// The traces say of each question how it went. What the metadata of the request call `stage` is
+/// what they call it.
+pub async fn call<M, T>(
+    model: &M,
+    request: ChatRequest,
+    function: ToolSchema,
+    options: CallOptions,
+    read: impl Fn(&Value) -> Result<T, Rejected> + Send + Sync,
+) -> Result<Called<T>, NotCalled>
+where
+    M: ChatModel + ?Sized,
+{
+    let stage = request.metadata.get("stage").cloned().unwrap_or_default();
+    let name = function.name.clone();
+    let choice = ToolChoice::Named(name.clone());
+    let mut request = request.tools([function]).tool_choice(choice);
+    let (mut traces, mut left) = (vec![], options.attempts);
+    loop {
+        let asked = options.ask(model, &request, left).await;
+        let response = match asked {
+            Ok(response) => response,
+            Err(error) => {
+                traces.push(CallTrace::failed(stage, model, &error));
+                return Err(NotCalled { traces });
+            }
+        };
+        left = left.saturating_sub(u32::try_from(response.attempts.len()).unwrap_or(1).max(1));
+        let (style, call) = heard(&response, &name);
+        let read = call.and_then(|arguments| read(&arguments));
+        traces.push(CallTrace::answered(
+            stage.clone(),
+            &response,
+            style,
+            read.as_ref().err(),
+        ));
+        match read {
+            Ok(value) => {
+                return Ok(Called {
+                    value,
+                    style,
+                    traces,
+                });
+            }
+            Err(rejected) if left > 0 && style == DecisionStyle::Native => {
+                request.messages.extend(rejected.messages());
+            }
+            Err(_) => return Err(NotCalled { traces }),
+        }
+    }
+}
+
+/// How often [`call`] asks, and how long it waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallOptions {
+    /// How many answers there may be, counted over all models and all corrections; 3 by default.
+    pub attempts: u32,
+    /// How long one answer may take; 30 seconds by default. A model that keeps no time itself is
+    /// left after that of all attempts.
+    pub patience: Duration,
+}
+
+impl Default for CallOptions {
+    fn default() -> Self {
+        Self {
+            attempts: 3,
+            patience: Duration::from_secs(30),
+        }
+    }
+}
+
+impl CallOptions {
+    /// How many answers there may be; at least one.
+    #[must_use]
+    pub fn attempts(mut self, attempts: u32) -> Self {
+        self.attempts = attempts.max(1);
+        self
+    }
+
+    /// How long one answer may take.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    async fn ask<M: ChatModel + ?Sized>(
+        &self,
+        model: &M,
+        request: &ChatRequest,
+        left: u32,
+    ) -> Result<ChatResponse, ModelError> {
+        let profile = Profile {
+            timeout: Some(self.patience),
+            attempts: Some(left),
+            ..Profile::default()
+        };
+        let answer = model.complete(profile.apply(request.clone()));
+        let late = |_| ModelError::new(ModelErrorKind::TimedOut, "no answer in time");
+        let in_time = tokio::time::timeout(self.patience * left, answer).await;
+        in_time.map_err(late)?
+    }
+}
+
+/// A function was called with what fits.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Called<T> {
+    /// What was read from its arguments.
+    pub value: T,
+    /// In which form the call came: the protocol's own is [`DecisionStyle::Native`].
+    pub style: DecisionStyle,
+    /// Every question, oldest first.
+    pub traces: Vec<CallTrace>,
+}
+
+/// No model called the function with what fits.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{}", self.why())]
+#[non_exhaustive]
+pub struct NotCalled {
+    /// Every question, oldest first.
+    pub traces: Vec<CallTrace>,
+}
+
+impl NotCalled {
+    /// What was wrong in the end, with its causes, in one line.
+    pub fn why(&self) -> &str {
+        let last = self.traces.last().and_then(|trace| trace.error.as_deref());
+        last.unwrap_or("nobody was asked")
+    }
+}
+
+/// What one question to the models took, and how it went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CallTrace {
+    /// What was to be decided.
+    pub stage: String,
+    /// Who was asked, for how long, and why not, the first one first.
+    pub attempts: Vec<Attempt>,
+    /// How it went.
+    pub outcome: CallOutcome,
+    /// What was wrong, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// How a question to the models went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CallOutcome {
+    /// The main model called the function.
+    MainSucceeded,
+    /// The main model failed, and the backup called the function.
+    BackupSucceeded,
+    /// No model answered.
+    AllFailed,
+    /// The answer was a call in another form than the protocol's.
+    ForeignFormat,
+    /// There was an answer, and no call in it.
+    NoCall,
+    /// The call does not fit what is allowed.
+    Rejected,
+}
+
+impl CallTrace {
+    fn failed<M: ChatModel + ?Sized>(stage: String, model: &M, error: &ModelError) -> Self {
+        let mut attempts = error.attempts.clone();
+        if attempts.is_empty() {
+            // A model that tells of no attempts has made one.
+            attempts.push(Attempt::failed(model.name(), Duration::ZERO, error));
+        }
+        let first: &(dyn Error + 'static) = error;
+        let causes = successors(Some(first), |error| (**error).source());
+        let told: Vec<_> = causes.map(ToString::to_string).collect();
+        Self::new(
+            stage,
+            attempts,
+            CallOutcome::AllFailed,
+            Some(told.join(": ")),
+        )
+    }
+
+    fn answered(
+        stage: String,
+        response: &ChatResponse,
+        style: DecisionStyle,
+        rejected: Option<&Rejected>,
+    ) -> Self {
+        let attempts = response.attempts.clone();
+        let outcome = match (rejected, style) {
+            (None, DecisionStyle::Native) => succeeded(&attempts),
+            (Some(_), DecisionStyle::Native) => CallOutcome::Rejected,
+            (Some(_), _) if !looks_foreign(response) => CallOutcome::NoCall,
+            _ => CallOutcome::ForeignFormat,
+        };
+        Self::new(stage, attempts, outcome, rejected.map(ToString::to_string))
+    }
+
+    fn new(
+        stage: String,
+        attempts: Vec<Attempt>,
+        outcome: CallOutcome,
+        error: Option<String>,
+    ) -> Self {
+        tracing::debug!(
+            target: "fugato.llm", stage, ?outcome, error,
+            "{}", crate::log_key::FUNCTION_ASKED_FOR
+        );
+        Self {
+            stage,
+            attempts,
+            outcome,
+            error,
+        }
+    }
+}
+
+fn succeeded(attempts: &[Attempt]) -> CallOutcome {
+    match (attempts.first(), attempts.last()) {
+        (Some(first), Some(last)) if first.model != last.model => CallOutcome::BackupSucceeded,
+        _ => CallOutcome::MainSucceeded,
+    }
+}
+
+/// The arguments of the function's call: the protocol's own, or one that was written as text.
+fn heard(response: &ChatResponse, name: &str) -> (DecisionStyle, Result<Value, Rejected>) {
+    for style in [
+        DecisionStyle::Native,
+        DecisionStyle::Text,
+        DecisionStyle::JsonAction,
+    ] {
+        let calls = style.read(response, "call_").map(|it| it.calls);
+        let mut calls = calls.unwrap_or_default().into_iter();
+        if let Some(call) = calls.find(|call| call.name == name) {
+            return (style, Ok(call.arguments));
+        }
+    }
+    let message = if looks_foreign(response) {
+        format!("it is written as a call in another form than the protocol's; call {name}")
+    } else {
+        format!("it calls no function; call {name}")
+    };
+    let rejected = Rejected::sense(response.message.content.clone(), "", message);
+    (DecisionStyle::Text, Err(rejected))
+}
+
+/// Whether an answer without a call looks like one all the same.
+fn looks_foreign(response: &ChatResponse) -> bool {
+    const MARKS: [&str; 7] = [
+        "tool_call",
+        "function_call",
+        "<function",
+        "<invoke",
+        "[TOOL_CALLS]",
+        "\"arguments\"",
+        "\"parameters\"",
+    ];
+    let text = &response.message.content;
+    !response.message.tool_calls.is_empty() || MARKS.iter().any(|mark| text.contains(mark))
+}

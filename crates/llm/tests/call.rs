@@ -1,0 +1,125 @@
+//! A function is asked for: corrections, attempts over all models, and forms of calls.
+use std::time::Duration;
+
+use fugato_llm::{
+    CallOptions, CallOutcome, Called, ChatModel, ChatRequest, DecisionStyle, Fallback, ModelError,
+    ModelErrorKind, NotCalled, Rejected, Retry, ToolChoice, ToolSchema, call,
+};
+use fugato_state::{Message, Schema, ToolCall};
+use fugato_testkit::{Reply, Scripted};
+use serde_json::{Value, json};
+
+fn book(seats: i64) -> Reply {
+    Reply::tool_calls([ToolCall::new("f1", "book", json!({ "seats": seats }))])
+}
+
+fn down() -> ModelError {
+    ModelError::new(ModelErrorKind::Unavailable, "maintenance")
+}
+
+fn read(arguments: &Value) -> Result<i64, Rejected> {
+    let seats = arguments.get("seats").and_then(Value::as_i64);
+    let wrong = || Rejected::sense(arguments.to_string(), "/seats", "1 to 9 are allowed");
+    seats
+        .filter(|seats| (1..10).contains(seats))
+        .ok_or_else(wrong)
+}
+
+async fn ask(model: &dyn ChatModel) -> Result<Called<i64>, NotCalled> {
+    let schema = Schema::of::<Value>();
+    let function = ToolSchema::new("book", "Books seats.", schema);
+    let request = ChatRequest::new([Message::user("A table")]).metadata("stage", "table");
+    let options = CallOptions::default().patience(Duration::from_secs(10));
+    call(model, request, function, options, read).await
+}
+
+fn outcomes(traces: &[fugato_llm::CallTrace]) -> Vec<CallOutcome> {
+    traces.iter().map(|trace| trace.outcome).collect()
+}
+
+#[tokio::test]
+async fn a_call_that_does_not_fit_is_corrected_until_it_does() {
+    let model = Scripted::new([book(0), book(2)]);
+    let called = ask(&model).await.unwrap();
+    assert_eq!((called.value, called.style), (2, DecisionStyle::Native));
+    let went = [CallOutcome::Rejected, CallOutcome::MainSucceeded];
+    assert_eq!(outcomes(&called.traces), went);
+    assert!(called.traces.iter().all(|trace| trace.stage == "table"));
+    let [first, second] = &model.requests()[..] else {
+        panic!("two questions")
+    };
+    assert_eq!(first.tool_choice, ToolChoice::Named("book".into()));
+    assert_eq!((first.attempts, second.attempts), (Some(3), Some(2)));
+    let told = &second.messages.last().unwrap().content;
+    assert!(told.contains("1 to 9 are allowed"), "{told}");
+}
+
+#[tokio::test]
+async fn after_the_last_attempt_nobody_is_asked() {
+    let model = Scripted::new([book(0), book(0), book(0), book(2)]);
+    let refused = ask(&model).await.unwrap_err();
+    assert_eq!(outcomes(&refused.traces), [CallOutcome::Rejected; 3]);
+    assert!(refused.why().contains("1 to 9 are allowed"), "{refused}");
+    assert_eq!(model.requests().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_are_counted_over_all_models_and_corrections() {
+    let backup = Scripted::new([book(0), book(2)]).named("backup");
+    let main = Scripted::new([down(), down()]).named("main");
+    let chain = Retry::new(Fallback::new(main.clone()).or(backup.clone())).attempts(9);
+    let refused = ask(&chain).await.unwrap_err();
+    // Two of three are gone when the backup is corrected, and the main model takes the last one.
+    let went = [CallOutcome::Rejected, CallOutcome::AllFailed];
+    assert_eq!(outcomes(&refused.traces), went);
+    assert!(refused.why().contains("maintenance"), "{refused}");
+    assert_eq!((main.requests().len(), backup.requests().len()), (2, 1));
+
+    let chain = Fallback::new(Scripted::new([down()]).named("main")).or(backup);
+    let called = ask(&chain).await.unwrap();
+    assert_eq!(outcomes(&called.traces), [CallOutcome::BackupSucceeded]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_keeps_no_time_is_left() {
+    let begin = tokio::time::Instant::now();
+    let refused = ask(&Scripted::new([Reply::hang()])).await.unwrap_err();
+    assert_eq!(outcomes(&refused.traces), [CallOutcome::AllFailed]);
+    assert_eq!(refused.traces[0].attempts.len(), 1);
+    assert_eq!(begin.elapsed(), Duration::from_secs(30));
+}
+
+#[tokio::test]
+async fn a_call_in_another_form_is_read_or_given_up_at_once() {
+    let cases = [
+        (
+            "<tool_call>{\"name\": \"book\", \"arguments\": {\"seats\": 2}}</tool_call>",
+            Ok(DecisionStyle::Text),
+        ),
+        (
+            "{\"name\": \"book\", \"arguments\": {\"seats\": 2}}",
+            Ok(DecisionStyle::JsonAction),
+        ),
+        ("[TOOL_CALLS] book(2)", Err(CallOutcome::ForeignFormat)),
+        (
+            "<function=book>2</function>",
+            Err(CallOutcome::ForeignFormat),
+        ),
+        ("Of course!", Err(CallOutcome::NoCall)),
+    ];
+    for (said, expected) in cases {
+        let model = Scripted::new([said, said]);
+        match (ask(&model).await, expected) {
+            (Ok(called), Ok(style)) => {
+                assert_eq!((called.value, called.style), (2, style), "{said}");
+                assert_eq!(outcomes(&called.traces), [CallOutcome::ForeignFormat]);
+            }
+            (Err(refused), Err(outcome)) => {
+                assert_eq!(outcomes(&refused.traces), [outcome], "{said}");
+                assert!(refused.why().contains("call book"), "{refused}");
+            }
+            (asked, _) => panic!("{said}: {asked:?}"),
+        }
+        assert_eq!(model.requests().len(), 1, "{said}");
+    }
+}

@@ -1,0 +1,139 @@
+//! The three graphs that understand: a model is asked, and where it does not decide rules do.
+use std::future::ready;
+
+use fugato::{Context, END, Graph, graph::BuildError};
+
+use crate::{
+    action,
+    deps::Deps,
+    service::{NextStep, Planner, Service as _, Slots},
+    state::{Intent, Judgement, RuntimeDecision, SlotDecision},
+    thinking::{Thinking, Thought, by_model, by_rules, phase},
+};
+
+/// What a request means: `prepare_context → detect_model_intent → done | off_topic |
+/// rule_fallback`, and the steps of each task before it answers.
+pub fn planner(deps: &Deps) -> Result<Graph<Thinking<Intent>>, BuildError> {
+    let steps = {
+        let deps = deps.clone();
+        move |cx: Context<Thinking<Intent>>| ready(with_steps(&deps, cx.state()))
+    };
+    Graph::<Thinking<Intent>>::starting_at("prepare_context")
+        .node("prepare_context", async |cx: Context<_>| {
+            cx.emit(phase("planning"));
+        })
+        .node("detect_model_intent", by_model::<Planner>(deps))
+        .node("done", pass)
+        .node("off_topic", async |_: Context<_>| {
+            Thought::from(Intent::off_topic())
+        })
+        .node("rule_fallback", by_rules::<Planner>(deps))
+        .node("attach_action_steps", steps)
+        .edge("prepare_context", "detect_model_intent")
+        .branch(
+            "detect_model_intent",
+            ["done", "off_topic", "rule_fallback"],
+            |state| topic(state, "done"),
+        )
+        .branch(
+            "rule_fallback",
+            ["attach_action_steps", "off_topic"],
+            |state| topic(state, "attach_action_steps"),
+        )
+        .edge("done", "attach_action_steps")
+        .edge("off_topic", END)
+        .edge("attach_action_steps", END)
+        .label("detect_model_intent", Planner::STAGE)
+        .build()
+}
+
+/// What is filled in, and what is missing: `slot_prepare_context → slot_tool_decision → done |
+/// rule_fallback`. Words that were read before are not read again: then the form alone is judged,
+/// by rule.
+pub fn slots(deps: &Deps) -> Result<Graph<Thinking<SlotDecision>>, BuildError> {
+    let reads = |state: &Thinking<SlotDecision>| {
+        let has_news = Slots::has_news(&state.situation);
+        if has_news {
+            "slot_tool_decision"
+        } else {
+            "rule_fallback"
+        }
+    };
+    Graph::<Thinking<SlotDecision>>::starting_at("slot_prepare_context")
+        .node("slot_prepare_context", async |cx: Context<_>| {
+            cx.emit(phase("judging_fields"));
+        })
+        .node("slot_tool_decision", by_model::<Slots>(deps))
+        .node("done", pass)
+        .node("rule_fallback", by_rules::<Slots>(deps))
+        .branch(
+            "slot_prepare_context",
+            ["slot_tool_decision", "rule_fallback"],
+            reads,
+        )
+        .branch(
+            "slot_tool_decision",
+            ["done", "rule_fallback"],
+            done_or("rule_fallback"),
+        )
+        .edge("done", END)
+        .edge("rule_fallback", END)
+        .build()
+}
+
+/// What words mean for a plan that is under way: `runtime_memory_context →
+/// runtime_action_decision`, and only where that is not certain `→ runtime_tool_decision → done |
+/// rule_fallback`.
+pub fn runtime(deps: &Deps) -> Result<Graph<Thinking<RuntimeDecision>>, BuildError> {
+    let desk = deps.desk.clone();
+    let certain = move |cx: Context<Thinking<RuntimeDecision>>| {
+        let decided = NextStep::certain(&desk, &cx.state().situation);
+        ready(decided.map(|decision| Thought {
+            value: Some(decision),
+            how: Some(Judgement::by_rule()),
+        }))
+    };
+    Graph::<Thinking<RuntimeDecision>>::starting_at("runtime_memory_context")
+        .node("runtime_memory_context", pass)
+        .node("runtime_action_decision", certain)
+        .node("runtime_tool_decision", by_model::<NextStep>(deps))
+        .node("done", pass)
+        .node("rule_fallback", by_rules::<NextStep>(deps))
+        .edge("runtime_memory_context", "runtime_action_decision")
+        .branch(
+            "runtime_action_decision",
+            ["done", "runtime_tool_decision"],
+            done_or("runtime_tool_decision"),
+        )
+        .branch(
+            "runtime_tool_decision",
+            ["done", "rule_fallback"],
+            done_or("rule_fallback"),
+        )
+        .edge("done", END)
+        .edge("rule_fallback", END)
+        .build()
+}
+
+/// A node that only has a name, for whoever looks where a request went.
+async fn pass<T>(_: Context<Thinking<T>>) {}
+
+/// The next node if it is decided is `done`, or else this one.
+fn done_or<T>(otherwise: &'static str) -> impl Fn(&Thinking<T>) -> &'static str {
+    move |state| state.value.as_ref().map_or(otherwise, |_| "done")
+}
+
+fn topic(state: &Thinking<Intent>, done: &'static str) -> &'static str {
+    match &state.value {
+        None => "rule_fallback",
+        Some(intent) if intent.off_topic => "off_topic",
+        Some(_) => done,
+    }
+}
+
+/// Steps are made here, from the form and the goal: no model names one.
+fn with_steps(deps: &Deps, state: &Thinking<Intent>) -> Option<Thought<Intent>> {
+    let mut intent = state.value.clone()?;
+    action::attach(deps, &mut intent.tasks);
+    Some(Thought::from(intent))
+}
