@@ -92,7 +92,6 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         3 => (1u8..8).prop_map(Event::Die),
         1 => Just(Event::Later),
         1 => Just(Event::Legacy),
-        2 => Just(Event::Restore),
     ];
     proptest::collection::vec(event, 4..28)
 }
