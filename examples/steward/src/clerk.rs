@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 use fugato::{
     Answers, Ended, Graph, RunError, Runner, RunnerOptions,
     agent::{FallbackError, GraphFallback, ShortAnswer},
-    graph::{BoxError, RunErrorKind, Standing},
+    graph::{Amendment, BoxError, RunErrorKind, Standing},
     state::{Interrupt, InterruptId, ThreadId},
     store::ThreadStore,
 };
@@ -236,6 +236,12 @@ impl Conversation<'_> {
         }
         let (state, pending) = self.card(&request.employee).await?;
         if let (Some(state), Some(card), true) = (state, pending.first(), is_said(request)) {
+            // Nor is a repeat of them.
+            if let Some(key) = request.key() {
+                let why = "it came before the card was seen";
+                let heard = Amendment::new([Update::Heard(key)], "steward", why);
+                self.runner.amend(self.thread, heard).await?;
+            }
             return Ok(self.told(&state, Some(card)));
         }
         match self.begin(request).await {
