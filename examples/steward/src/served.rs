@@ -1,7 +1,7 @@
 //! The agent behind the endpoints that all agents have: a conversation on a page.
 use async_trait::async_trait;
 use fugato::{
-    axum::{Caller, Item, Said, Unusable, timeline, title},
+    axum::{Access, Caller, Item, Said, Unusable, belongs, timeline, title},
     graph::Runner,
     state::{Interrupt, Message, ThreadId},
     stream::{Answered, Reply as Answer},
@@ -9,7 +9,7 @@ use fugato::{
 use serde_json::{Value, json};
 
 use crate::{
-    clerk::{Clerk, ClerkError},
+    clerk::Clerk,
     nodes::Reply,
     state::{Beside, Request, RequestKind, Steward, Update},
 };
@@ -36,16 +36,11 @@ impl fugato::axum::Agent for Served {
     }
 
     async fn input(&self, said: Said) -> Result<Vec<Update>, Unusable> {
-        if said.text.trim().is_empty() {
-            return Err(Unusable::new("say what you want: the message has no text"));
-        }
-        // What it does not know may be there too: clients of other protocols have fields of their own.
-        let beside: Beside = serde_json::from_value(Value::Object(said.extra)).map_err(|error| {
-            Unusable::new(format!(
-                "what came beside the words cannot be used: {error}; allowed are lang (\"en\" or \"zh\"), \
-                 base_date (a day), attachments (names of files) and context (fields of a form)"
-            ))
-        })?;
+        let said = said.in_words()?;
+        let beside: Beside = said.beside(
+            "are lang (\"en\" or \"zh\"), base_date (a day), attachments (names of files) and context \
+             (fields of a form)",
+        )?;
         let beside = beside.checked().map_err(Unusable::new)?;
         let request = Request::new(RequestKind::Chat, "", &employee(&said.caller));
         let request = Request {
@@ -55,20 +50,19 @@ impl fugato::axum::Agent for Served {
         Ok(vec![Update::Requested(Box::new(request))])
     }
 
-    /// Nobody answers for somebody else, by whatever door.
+    /// What somebody spends is nobody else's to see, and nobody answers for them, by whatever door.
+    async fn allows(&self, caller: &Caller, thread: &ThreadId, _: Access) -> Result<(), Unusable> {
+        let is_theirs = |steward: &Steward| steward.employee == employee(caller);
+        belongs(self.runner(), thread, is_theirs).await
+    }
+
     async fn answer(
         &self,
-        thread: &ThreadId,
-        caller: &Caller,
+        _: &ThreadId,
+        _: &Caller,
         _: &Interrupt,
         answered: Answered,
     ) -> Result<Value, Unusable> {
-        let state = self.runner().state(thread).await.map_err(|error| {
-            Unusable::new("who may answer this cannot be read now; try again later").because(error)
-        })?;
-        if state.is_none_or(|state| state.employee != employee(caller)) {
-            return Err(Unusable::forbidden(ClerkError::SomebodyElses.to_string()));
-        }
         let Answered { reply, reason, .. } = answered;
         let reply = match reply {
             // Its schema says what is wrong with it.
