@@ -15,6 +15,7 @@ use steward::{
     clerk::Clerk,
     deps::Deps,
     ledger::{self, Documents, Ledger},
+    service::Desk,
     state::{Request, RequestKind, Runtime},
 };
 
@@ -48,7 +49,7 @@ fn client(url: &str, name: &str) -> Timeout<OpenAi> {
 /// A conversation that saves a draft, up to the card, then over it; what is written at the end.
 async fn saves_a_draft(model: Arc<dyn ChatModel>) -> Result<(Value, Documents), BoxError> {
     let tables: Arc<dyn Ledger> = ledger::open(":memory:").await?;
-    let deps = Deps::new(tables.clone(), Some(model))?;
+    let deps = Deps::new(&Desk::load()?, tables.clone(), Some(model));
     let store = Arc::new(MemoryLog::default());
     let clerk = Clerk::new(&deps, &store, &RunnerOptions::default(), Runtime::Graph)?;
     let thread = ThreadId::new("draft")?;
