@@ -54,10 +54,8 @@ pub enum ClerkError {
     /// It cannot be used.
     #[error("{0}")]
     Unusable(String),
-    /// What waits here is for somebody else to answer.
-    #[error(
-        "what waits in this conversation is about somebody else's documents: only they can answer it"
-    )]
+    /// The conversation is somebody else's.
+    #[error("this conversation is about somebody else's documents: only they can go on with it")]
     SomebodyElses,
     /// Another action waits for a person first.
     #[error("an action of this conversation waits for a person: confirm it, or cancel it")]
@@ -172,6 +170,7 @@ pub struct Conversation<'a> {
 impl Conversation<'_> {
     /// Carries a request out.
     pub async fn request(&self, request: &Request) -> Result<Value, ClerkError> {
+        self.card(&request.employee).await?;
         if let Some(answer) = self.heard(request).await? {
             return Ok(answer);
         }
@@ -262,7 +261,6 @@ impl Conversation<'_> {
         let Some(state) = self.runner.state(self.thread).await?.filter(has_heard) else {
             return Ok(None);
         };
-        is_of(&state, &request.employee)?;
         Ok(match self.runner.standing(self.thread).await? {
             Standing::Waiting(open) => Some(self.told(&state, open.first())),
             Standing::Idle => state.response.clone(),
@@ -272,7 +270,7 @@ impl Conversation<'_> {
         })
     }
 
-    /// The state, and what waits in it, if that is about this employee.
+    /// The state, and what waits in it, if the conversation is this employee's or new.
     async fn card(
         &self,
         employee: &str,
@@ -282,8 +280,11 @@ impl Conversation<'_> {
             _ => vec![],
         };
         let state = self.runner.state(self.thread).await?;
-        if let (Some(state), false) = (&state, pending.is_empty()) {
-            is_of(state, employee)?;
+        if state
+            .as_ref()
+            .is_some_and(|state| state.employee != employee)
+        {
+            return Err(ClerkError::SomebodyElses);
         }
         Ok((state, pending))
     }
@@ -373,14 +374,6 @@ fn is_said(request: &Request) -> bool {
         request.kind,
         RequestKind::Chat | RequestKind::Plan | RequestKind::Decide
     )
-}
-
-/// Nobody answers for somebody else.
-fn is_of(state: &Steward, employee: &str) -> Result<(), ClerkError> {
-    if state.employee == employee {
-        return Ok(());
-    }
-    Err(ClerkError::SomebodyElses)
 }
 
 impl fmt::Debug for Conversation<'_> {

@@ -84,7 +84,7 @@ async fn stw_c3_words_after_a_crash_agree_to_nothing_that_was_not_seen() {
 }
 
 #[tokio::test]
-async fn nobody_answers_for_another_employee() {
+async fn stw_16_nobody_goes_on_in_the_conversation_of_another_employee() {
     let stage = Stage::new().await;
     let card = stage.chat(TRIP).await;
     let before = stage.state().await;
@@ -114,6 +114,23 @@ async fn nobody_answers_for_another_employee() {
     assert_eq!((stage.state().await, stage.tried()), (before, 0));
     let done = conversation.confirm("ann", said).await.unwrap();
     assert_eq!(done["action_result"]["outcome"], "succeeded", "{done}");
+    // Nor does anybody take over where nothing waits any more.
+    let (before, tried) = (stage.state().await, stage.tried());
+    for kind in [
+        RequestKind::Chat,
+        RequestKind::Plan,
+        RequestKind::Decide,
+        action.kind.clone(),
+    ] {
+        let mut request = Request::new(kind, "c2", "bob").message(TRIP);
+        request.client_trace_id = "d2".into();
+        let refused = conversation.request(&request).await;
+        assert!(
+            matches!(refused, Err(ClerkError::SomebodyElses)),
+            "{refused:?}"
+        );
+    }
+    assert_eq!((stage.state().await, stage.tried()), (before, tried));
 }
 
 #[tokio::test]
