@@ -286,7 +286,10 @@ fn repeat<S: State>(
         None if driver.root.machine.todo() == Todo::Park => {
             Ok(Some(Ended::parked(state, interrupts(&driver.root))))
         }
-        None => recover(driver, under).map(|()| None),
+        None => {
+            check(&driver.root)?;
+            recover(driver, under).map(|()| None)
+        }
     }
 }
 

@@ -584,6 +584,20 @@ fn stw_25_a_log_that_was_restored_passes_no_write_off_as_another() {
     assert_eq!((keys.len(), play.known), (1, 2), "one key for two writes");
 }
 
+/// What a crash left of the graphs is no path's that does not know their nodes.
+#[test]
+fn stw_7_what_is_repeated_on_the_other_path_after_a_crash_comes_to_an_end() {
+    let mut play = Play::new();
+    let repeated = [Event::Legacy, Event::Again, Event::Legacy, Event::Again];
+    play.happen(
+        [Event::Die(2), Event::Say(1, 0)]
+            .into_iter()
+            .chain(repeated),
+    );
+    let card = play.process.clone().block_on(play.pending(1));
+    assert!(card.is_some(), "the graphs went on");
+}
+
 /// A person agrees to a trip in one conversation after the other, and each process dies once, at
 /// each step before and behind each call of the tables.
 #[test]
