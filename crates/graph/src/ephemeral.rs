@@ -117,7 +117,7 @@ impl<S: State> Ephemeral<S> {
     ) -> Result<Ended<S>, RunError> {
         let mut run = scope.machine.run();
         if matches!(request, Request::Start { .. }) {
-            run.0 += 1;
+            run = run.next();
         }
         let (calls, heard) = tokio::sync::mpsc::unbounded_channel();
         let hub = self.hub.as_ref().map_or(&self.silent, |told| &told.0);

@@ -108,6 +108,12 @@ pub enum RunErrorKind {
         /// The keys of those that are.
         in_doubt: Vec<String>,
     },
+    /// Tasks are noted as running and no attempt of them is under way: a defect of the kernel. The
+    /// run stays unfinished, as if its process had ended.
+    Stuck {
+        /// Their addresses.
+        tasks: Vec<String>,
+    },
     /// The thread has no open task of this address.
     NoSuchTask {
         /// The address.
@@ -316,6 +322,9 @@ impl fmt::Display for RunErrorKind {
                 )
             }
             Self::NoSuchTask { task } => write!(f, "the thread has no open task {task:?}"),
+            Self::Stuck { tasks } => {
+                write!(f, "no attempt is under way of {}", tasks.join(", "))
+            }
             Self::Options(why) => f.write_str(why),
             Self::StepLimit { limit } => write!(f, "the run reached its limit of {limit} steps"),
             Self::CrashLimit { task, attempts } => {

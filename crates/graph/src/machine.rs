@@ -7,6 +7,7 @@
 mod address;
 mod effect;
 mod fact;
+mod fit;
 mod path;
 mod saved;
 mod task;
@@ -22,6 +23,7 @@ use serde_json::Value;
 
 pub use effect::{Effect, Keyed, KeyedEnd, Meter, Spent, Stage};
 pub use fact::{Fact, Item, Json, Next, RequestKey, Routes, Under};
+pub use fit::Unfit;
 pub use path::{BadPath, Names, NodeIx, Path};
 pub use saved::{SavedMachine, SavedMachineError};
 pub use task::{Ask, Task, TaskState};
@@ -231,15 +233,16 @@ impl Machine {
 
     /// A name for the next question that was never used in the thread.
     pub fn interrupt_id(&self, task: &str, ahead: u64) -> InterruptId {
-        InterruptId(format!("{task}~{}", self.asked + ahead + 1).into())
+        let number = self.asked.saturating_add(ahead).saturating_add(1);
+        InterruptId(format!("{task}~{number}").into())
     }
 
     /// The address that a node's next activation gets.
     pub fn next_path(&self, node: NodeIx) -> Path {
-        let visit = self.visits.get(node.at()).copied().unwrap_or(0) + 1;
+        let visit = self.visits.get(node.at()).copied().unwrap_or(0);
         Path {
             node,
-            visit,
+            visit: visit.saturating_add(1),
             index: None,
         }
     }
@@ -430,7 +433,7 @@ impl Machine {
     }
 
     fn arrive(&mut self, routes: &Routes<Path>) {
-        self.steps += 1;
+        self.steps = self.steps.saturating_add(1);
         for (join, from) in &routes.arrived {
             let arrived = self.joins.entry(join.clone()).or_default();
             if !arrived.contains(from) {
@@ -497,7 +500,7 @@ impl Machine {
             return self.set_at(path, TaskState::Failed);
         };
         if let Some(task) = self.task_mut(path) {
-            task.attempt += 1;
+            task.attempt = task.attempt.saturating_add(1);
             task.until = Some(until);
         }
         self.set_at(path, TaskState::Sleeping);
@@ -535,7 +538,7 @@ impl Machine {
         let intended = u32::from(matches!(stage, Stage::Intended { .. }));
         match known.iter_mut().find(|effect| effect.key == *key) {
             Some(effect) => {
-                effect.intents += intended;
+                effect.intents = effect.intents.saturating_add(intended);
                 digest.clone_into(&mut effect.digest);
                 effect.stage = stage;
             }
@@ -549,7 +552,7 @@ impl Machine {
     }
 
     fn ask(&mut self, task: &Path, memo: Option<&Value>, questions: &[Interrupt]) {
-        self.asked += questions.len() as u64;
+        self.asked = self.asked.saturating_add(questions.len() as u64);
         if let Some(task) = self.task_mut(task) {
             let ask = task.ask.get_or_insert_default();
             ask.memo = memo.cloned();
@@ -586,7 +589,7 @@ impl Machine {
             self.failures.retain(|(failed, _)| failed != path);
             if let Some(task) = self.task_mut(path) {
                 task.crashes = match attempt.cmp(&task.attempt) {
-                    Ordering::Greater => task.crashes + 1,
+                    Ordering::Greater => task.crashes.saturating_add(1),
                     // Its time came while nobody ran the thread.
                     Ordering::Equal if task.state == TaskState::Sleeping => task.crashes,
                     _ => 0,

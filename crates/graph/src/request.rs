@@ -1,5 +1,5 @@
 //! Whether a request may be carried out on a thread as it is, and what it changes first.
-use fugato_state::{InterruptId, RunId, State};
+use fugato_state::{InterruptId, State};
 use fugato_store::{Commit, Snapshot, StoreError, StoreErrorKind};
 
 use crate::{
@@ -244,7 +244,7 @@ fn start<S: State>(
         at: now,
         until,
     });
-    let run = RunId(driver.root.machine.run().0 + 1);
+    let run = driver.root.machine.run().next();
     let next = vec![entry(&driver.root.graph, &driver.root.machine)];
     driver.record(Fact::Started {
         run,

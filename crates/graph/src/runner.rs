@@ -400,7 +400,7 @@ impl<S: State> Shop<S> {
         // What starts while a run is open repeats that run's request, or is refused.
         let open = *opened.scope.machine.phase() == Phase::Running;
         if matches!(request, Request::Start { .. }) && !open {
-            run.0 += 1;
+            run = run.next();
         }
         let (calls, heard) = tokio::sync::mpsc::unbounded_channel();
         let shared = Arc::new(Shared {

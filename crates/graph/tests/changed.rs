@@ -1,9 +1,9 @@
-//! A graph that no longer has what an unfinished run refers to.
+//! What an unfinished run cannot go on from: a graph without its nodes, a log that cannot be.
 use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{Context, END, Graph, RunErrorKind, Runner};
 use fugato_state::{State, ThreadId};
-use fugato_store::MemoryLog;
+use fugato_store::{Commit, Expect, MemoryLog, Status, ThreadLog as _};
 use serde::{Deserialize, Serialize};
 use tokio::time::{sleep, timeout};
 
@@ -55,4 +55,48 @@ async fn k20_a_repeated_request_goes_on_with_no_run_whose_nodes_are_gone() {
     );
     let again = old.start_keyed(&thread, "once", None).await;
     assert_eq!(again.expect("it goes on").state(), &Steps(2));
+}
+
+/// A step told twice would open its tasks twice, and the run would wait for one of each for ever.
+#[tokio::test(start_paused = true)]
+async fn k20_a_log_that_opens_a_task_twice_is_refused() {
+    let log = Arc::new(MemoryLog::default());
+    let thread = ThreadId::new("t").expect("the name keeps the rules");
+    let fork = Graph::<Steps>::starting_at("fork")
+        .node("fork", async |_: Context<Steps>| 1)
+        .node("left", async |_: Context<Steps>| 1)
+        .pause(
+            "right",
+            |steps: &Steps| steps.0,
+            |_: &Steps, more: u32| more,
+        )
+        .edge("fork", "left")
+        .edge("fork", "right")
+        .edge("left", END)
+        .edge("right", END);
+    let runner = Runner::on_log(fork.build().expect("the wiring is sound"), log.clone());
+    let parked = runner.start(&thread, None).await;
+    parked.expect("it waits for an answer");
+    let records = log.read(&thread, 1, 10).await.expect("it is there");
+    let opens = |text: &str| text.contains("stepped") && text.contains("fork#1");
+    let stepped = records.iter().map(|(_, record)| record);
+    let stepped = stepped.filter(|record| opens(&String::from_utf8_lossy(&record.0)));
+    let commit = Commit {
+        expect: Expect {
+            head: records.len() as u64,
+            fence: 1,
+        },
+        nonce: 1,
+        records: stepped.cloned().collect(),
+        status: Status::Runnable,
+        base: None,
+    };
+    assert_eq!(commit.records.len(), 1);
+    log.append(&thread, &commit).await.expect("nobody runs it");
+    let recovered = timeout(Duration::from_secs(600), runner.recover(&thread)).await;
+    let error = recovered.expect("it ends").expect_err("it cannot be");
+    assert_eq!(error.kind, RunErrorKind::Format);
+    let why = std::error::Error::source(&error).map(ToString::to_string);
+    let told = "the log tells of task fork#1, which is not open";
+    assert_eq!(why.as_deref(), Some(told));
 }

@@ -79,6 +79,14 @@ pub struct InvalidThreadId {
 #[serde(transparent)]
 pub struct RunId(pub u64);
 
+impl RunId {
+    /// The run after this one. A log may hold any number: the last one is its own successor.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
 impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

@@ -131,7 +131,7 @@ fn edit_one(records: &mut Vec<Record>, [what, which, place, with]: [u8; 4]) {
             change(&mut record.0);
         }
     };
-    match what % 8 {
+    match what % 10 {
         0 => on(&|bytes| bytes.truncate(place)),
         1 => on(&|bytes| bytes.insert(place, with)),
         2 => on(&|bytes| {
@@ -145,12 +145,37 @@ fn edit_one(records: &mut Vec<Record>, [what, which, place, with]: [u8; 4]) {
         }
         5 => records.swap(which, usize::from(with) % count),
         6 => records.truncate(which),
+        7 if count < MOST => {
+            let copy = records.get(usize::from(with) % count).cloned();
+            if let Some(copy) = copy {
+                records.insert(which, copy);
+            }
+        }
+        8 => on(&|bytes| renumber(bytes, place, with)),
         _ => on(&|bytes| {
             if let Some(byte) = bytes.get_mut(place) {
                 *byte = with;
             }
         }),
     }
+}
+
+/// Puts another number where the next one begins: the neighbours of the largest there are, and small
+/// ones.
+fn renumber(bytes: &mut Vec<u8>, place: usize, with: u8) {
+    let is_digit = |byte: &u8| byte.is_ascii_digit();
+    let Some(begin) = bytes.iter().skip(place).position(is_digit) else {
+        return;
+    };
+    let begin = place + begin;
+    let digits = bytes.iter().skip(begin).take_while(|byte| is_digit(byte));
+    let end = begin + digits.count();
+    let large = [u64::from(u32::MAX), i64::MAX.unsigned_abs(), u64::MAX];
+    let number = match large.get(usize::from(with >> 6)) {
+        Some(most) => most - u64::from(with & 1),
+        None => u64::from(with & 3),
+    };
+    bytes.splice(begin..end, number.to_string().into_bytes());
 }
 
 /// Records of arbitrary bytes, one a line, each with the version byte of today unless it is empty.

@@ -1,4 +1,13 @@
 //! No log makes a runner panic or go on for ever: what the fuzz targets try for long, tried shortly.
+use std::{
+    sync::{
+        Mutex, Once, PoisonError,
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
+};
+
 use fugato_store::Record;
 use fugato_testkit::hostile::{edited, look, raw};
 use proptest::prelude::*;
@@ -9,8 +18,45 @@ fn runtime() -> Runtime {
     runtime.expect("a runtime can be made")
 }
 
-fn run(records: Vec<Record>, fold: Option<Vec<u8>>) {
-    runtime().block_on(look(records, fold));
+/// A look takes milliseconds. This long, it would never end, and the test would not either.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// On a thread of its own, since what goes round in circles never lets a timer speak.
+fn run(records: Vec<Record>, fold: Option<Vec<u8>>) -> Result<(), TestCaseError> {
+    note_panics();
+    let (ended, end) = mpsc::channel();
+    let looking = thread::spawn(move || {
+        runtime().block_on(look(records, fold));
+        ended.send(())
+    });
+    let ended = end.recv_timeout(LONGEST);
+    if matches!(ended, Err(RecvTimeoutError::Timeout)) {
+        return Err(TestCaseError::fail("it does not end"));
+    }
+    if let Err(panic) = looking.join() {
+        std::panic::resume_unwind(panic);
+    }
+    let mut panics = PANICS.lock().unwrap_or_else(PoisonError::into_inner);
+    match panics.drain(..).next() {
+        Some(panic) => Err(TestCaseError::fail(panic)),
+        None => Ok(()),
+    }
+}
+
+/// What panicked in a run, which has a task of its own: nobody who looks on sees it.
+static PANICS: Mutex<Vec<String>> = Mutex::new(vec![]);
+
+fn note_panics() {
+    static NOTED: Once = Once::new();
+    NOTED.call_once(|| {
+        let told = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            let mut panics = PANICS.lock().unwrap_or_else(PoisonError::into_inner);
+            panics.push(panic.to_string());
+            drop(panics);
+            told(panic);
+        }));
+    });
 }
 
 /// Bytes that look like what lies in a log.
@@ -27,18 +73,18 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn k20_records_of_any_bytes_are_read_or_refused(bytes in bytes(), fold in prop::option::of(bytes())) {
-        run(raw(&bytes), fold);
+        run(raw(&bytes), fold)?;
     }
 
     #[test]
     fn k20_an_edited_log_is_read_or_refused(script in prop::collection::vec(any::<u8>(), 0..40)) {
         let records = runtime().block_on(edited(&script));
         let records = records.map_err(|error| TestCaseError::fail(error.to_string()))?;
-        run(records, None);
+        run(records, None)?;
     }
 }
 

@@ -6,7 +6,7 @@ use fugato_store::Status;
 
 use super::Driver;
 use crate::{
-    RunError,
+    RunError, RunErrorKind,
     effect::Call,
     engine::Engine,
     machine::{TaskState, Todo},
@@ -28,8 +28,12 @@ impl<S: State> Driver<S> {
     /// Waits until something happens. What was learned before is stored first; what ends meanwhile
     /// comes next.
     pub(super) async fn wait(&mut self) -> Result<(), RunError> {
+        let todo = self.root.machine.todo();
+        if todo == Todo::Wait && self.engine.tasks.is_empty() {
+            return Err(self.stuck());
+        }
         if self.engine.store_within() == Some(Duration::ZERO) {
-            let status = match self.root.machine.todo() {
+            let status = match todo {
                 Todo::Sleep(until) => Status::Sleeping { until },
                 _ => Status::Runnable,
             };
@@ -104,6 +108,14 @@ impl<S: State> Driver<S> {
                 return Ok(None);
             }
         }
+    }
+
+    /// Nothing would ever end this wait.
+    fn stuck(&self) -> RunError {
+        let frontier = self.root.machine.frontier().iter();
+        let running = frontier.filter(|task| task.state == TaskState::Running);
+        let tasks = running.map(|task| self.root.full_name(task.path)).collect();
+        RunError::new(RunErrorKind::Stuck { tasks })
     }
 
     /// Lets failed tasks be tried again whose time has come.

@@ -134,7 +134,9 @@ impl SavedMachine {
         for (task, position) in self.frontier.into_iter().zip(0..) {
             let path = names.path(&task.path)?;
             *machine.counts.of(task.state) += 1;
-            machine.positions.insert(path, position);
+            if machine.positions.insert(path, position).is_some() {
+                return Err(SavedMachineError::Twice(task.path));
+            }
             machine.frontier.push(task.with_path(path));
         }
         Ok(machine)
@@ -147,6 +149,9 @@ pub enum SavedMachineError {
     /// Another version wrote it.
     #[error("the machine has version {0}; this program reads versions up to {version}", version = SavedMachine::VERSION)]
     Version(u32),
+    /// Two open tasks have one address.
+    #[error("the machine has two open tasks {0:?}")]
+    Twice(String),
     /// A task has no valid address.
     #[error("the machine has a task without a valid address")]
     Path(#[from] BadPath),

@@ -10,7 +10,7 @@ use crate::{
     engine::Engine,
     fold::{Fold, SavedFold, write_updates},
     graph::Work,
-    machine::{BadPath, Fact, Path, Phase, SavedMachine, TaskState},
+    machine::{BadPath, Fact, Path, Phase, SavedMachine, TaskState, Unfit},
     open::newer,
 };
 
@@ -59,6 +59,9 @@ impl<S: State> Scope<S> {
         if self.version > S::VERSION {
             return Err(newer::<S>(self.version));
         }
+        self.machine
+            .fits(&fact)
+            .map_err(|unfit| self.unfit(unfit))?;
         self.fold.follow(&fact, &self.machine, self.version)?;
         self.machine.evolve(&fact);
         self.bury(&fact);
@@ -69,6 +72,21 @@ impl<S: State> Scope<S> {
             return Err(newer::<S>(self.version));
         }
         Ok(())
+    }
+
+    /// The log says what cannot have happened: it was not written by this kernel, or was changed.
+    fn unfit(&self, unfit: Unfit) -> RunError {
+        let why = match unfit {
+            Unfit::NotOpen(task) => format!(
+                "the log tells of task {}, which is not open",
+                self.full_name(task)
+            ),
+            Unfit::Open(task) => format!(
+                "the log begins task {}, which is open already",
+                self.full_name(task)
+            ),
+        };
+        RunError::new(RunErrorKind::Format).because(why)
     }
 
     /// A task that is done has no scope any more.

@@ -52,8 +52,8 @@ impl<S: State> Scope<S> {
                     }
                 }
                 TaskState::Ready if begun && !self.children.contains_key(&task.path) => {
-                    tasks.push((task.path, task.attempt + 1));
-                    if task.crashes + 1 >= limit && crashed.is_none() {
+                    tasks.push((task.path, task.attempt.saturating_add(1)));
+                    if task.crashes.saturating_add(1) >= limit && crashed.is_none() {
                         crashed = Some((self.full_name(task.path), task.attempt));
                     }
                 }

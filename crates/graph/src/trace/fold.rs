@@ -98,7 +98,7 @@ impl Fold {
                 let seen = self.ended(place, &task, attempt, TaskEnd::Failed, Some(error));
                 if let Some(began) = retry_at {
                     seen.end = TaskEnd::Open;
-                    seen.attempts.push(begun(attempt + 1, began));
+                    seen.attempts.push(begun(attempt.saturating_add(1), began));
                     self.reopen(place, &task);
                 }
             }

@@ -1,0 +1,56 @@
+//! Whether a fact of a log can have happened.
+use std::collections::HashSet;
+
+use super::{Fact, Machine, Next, Path};
+
+/// A fact that cannot have happened where the log has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unfit {
+    /// It is said of a task that is not open.
+    NotOpen(Path),
+    /// It opens a task that is open.
+    Open(Path),
+}
+
+impl Machine {
+    /// Whether a fact can come next. Live, facts follow from the machine; a log may hold anything,
+    /// and two open tasks of one address would wait for each other's outcome for ever.
+    pub fn fits(&self, fact: &Fact<Path>) -> Result<(), Unfit> {
+        match fact {
+            Fact::Started { next, .. } | Fact::Entered { next, .. } => distinct(next),
+            Fact::Closed { routes } => distinct(&routes.next),
+            Fact::Stepped { task, routes, .. } => {
+                self.is_open(task)?;
+                let mut next = routes.next.iter().map(|next| next.task);
+                match next.find(|next| self.position(next).is_some()) {
+                    Some(open) => Err(Unfit::Open(open)),
+                    None => distinct(&routes.next),
+                }
+            }
+            Fact::Finished { task, .. }
+            | Fact::Failed { task, .. }
+            | Fact::Asked { task, .. }
+            | Fact::Amended {
+                task: Some(task), ..
+            } => self.is_open(task),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_open(&self, path: &Path) -> Result<(), Unfit> {
+        let open = self.position(path);
+        open.map(|_| ()).ok_or(Unfit::NotOpen(*path))
+    }
+}
+
+/// Whether no two tasks have one address.
+fn distinct(next: &[Next<Path>]) -> Result<(), Unfit> {
+    if next.len() < 2 {
+        return Ok(());
+    }
+    let mut seen = HashSet::with_capacity(next.len());
+    match next.iter().find(|next| !seen.insert(next.task)) {
+        Some(twice) => Err(Unfit::Open(twice.task)),
+        None => Ok(()),
+    }
+}
