@@ -1,4 +1,6 @@
 //! Actions on the outside world, each done as often as its class allows.
+mod ticket;
+
 use std::{error::Error, fmt, future::Future, panic::AssertUnwindSafe, time::Duration};
 
 use fugato_state::{EffectClass, Millis, State};
@@ -7,6 +9,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tracing::Instrument as _;
+
+pub(crate) use ticket::Ticket;
 
 use crate::{
     BoxError, Context,
@@ -231,6 +235,8 @@ pub(crate) enum Permit {
     Go {
         idempotency_key: String,
         not_after: Millis,
+        /// Of an action that must not be done twice.
+        ticket: Option<Ticket>,
     },
     /// It is known now that it did not happen.
     Noted,
@@ -252,9 +258,10 @@ impl<S: State> Context<S> {
     /// idempotency key that is the same whenever this action is tried.
     ///
     /// An action of class [`EffectClass::Once`] is durable as an intent before it begins, and goes
-    /// on when the node is dropped. If it fails other than with [`NotDone`], or its process dies,
-    /// it is in doubt: it is never repeated blindly. [`Effect::reconcile`] is asked, or else a
-    /// person; this call returns when they have answered.
+    /// on when the node is dropped; dropped before it began, it never begins, and is noted as
+    /// undone. If it fails other than with [`NotDone`], or its process dies, it is in doubt: it is
+    /// never repeated blindly. [`Effect::reconcile`] is asked, or else a person; this call returns
+    /// when they have answered.
     pub fn effect<'a, T, E, F, Fut>(
         &'a self,
         key: impl Into<String>,
@@ -349,18 +356,18 @@ impl Acting<'_> {
         loop {
             permit = match permit {
                 Permit::Noted => return Err(self.failed("it did not happen".into())),
-                Permit::Go { not_after, .. }
-                    if self.class == EffectClass::Once && self.within(not_after).is_zero() =>
-                {
+                Permit::Go {
+                    not_after, ticket, ..
+                } if self.class == EffectClass::Once && self.within(not_after).is_zero() => {
                     // Storing the intent took so long that another process may have looked after
                     // it by now: beginning would be doing it twice.
-                    let why = "its time was over before it began".to_owned();
-                    self.end(End::DidNotHappen(why)).await;
+                    drop(ticket);
                     self.begin().await
                 }
                 Permit::Go {
                     idempotency_key,
                     not_after,
+                    ticket,
                 } => {
                     let Some(act) = act.take() else {
                         return Err(self.failed("its only try is over".into()));
@@ -368,7 +375,8 @@ impl Acting<'_> {
                     match self.class {
                         EffectClass::Once => {
                             let within = self.within(not_after);
-                            self.act_once(within, act(idempotency_key)).await?
+                            let act = move || act(idempotency_key);
+                            self.act_once(within, ticket, act).await?
                         }
                         _ => return self.act_again(act(idempotency_key)).await,
                     }
@@ -414,17 +422,23 @@ impl Acting<'_> {
     }
 
     /// The action goes on by itself: a node that is dropped does not break off what it began.
-    async fn act_once<T: Serialize + Send + 'static>(
+    async fn act_once<T, Fut>(
         &self,
         within: Duration,
-        act: impl Future<Output = Result<T, BoxError>> + Send + 'static,
-    ) -> Result<Permit, EffectError> {
+        ticket: Option<Ticket>,
+        act: impl FnOnce() -> Fut + Send + 'static,
+    ) -> Result<Permit, EffectError>
+    where
+        T: Serialize + Send + 'static,
+        Fut: Future<Output = Result<T, BoxError>> + Send,
+    {
         let (reply, permit) = oneshot::channel();
         let calls = self.shared.calls.clone();
         let (who, digest) = (self.who.clone(), self.digest.clone());
         let (key, class) = (self.key.clone(), self.class);
         let acting = async move {
-            let act = AssertUnwindSafe(act).catch_unwind();
+            // What it does before it first waits may panic too.
+            let act = AssertUnwindSafe(async move { act().await }).catch_unwind();
             let done = match tokio::time::timeout(within, act).await {
                 Ok(Ok(done)) => done,
                 Ok(Err(panic)) => Err(panic_text(&*panic).into()),
@@ -444,6 +458,7 @@ impl Acting<'_> {
             failure
         };
         let acting = tokio::spawn(acting.in_current_span());
+        ticket.into_iter().for_each(Ticket::begins);
         let failure = acting.await.unwrap_or_default();
         let permit = answer(permit).await;
         match (failure, permit) {

@@ -517,3 +517,43 @@ async fn k11_a_copy_of_a_context_is_the_same_attempt_of_the_same_task() {
     assert_eq!((keys.len(), keys[0] == keys[1]), (2, true));
     assert_eq!(sent.load(Ordering::SeqCst), 1);
 }
+
+/// Its intent is stored when its node gives up on it, and nothing has begun.
+#[tokio::test(start_paused = true)]
+async fn k10_an_effect_that_its_node_drops_before_it_began_is_waited_for_by_nobody() {
+    let count = Count::default();
+    let acted = count.clone();
+    let graph = Graph::<Lines>::starting_at("send")
+        .node("send", move |cx: Context<Lines>| {
+            let count = count.clone();
+            async move {
+                let act = move |_| async move {
+                    count.fetch_add(1, Ordering::SeqCst);
+                    Ok::<_, BoxError>(())
+                };
+                let sent = cx.effect("mail", EffectClass::Once, &"to all", act);
+                tokio::select! {
+                    biased;
+                    () = tokio::task::yield_now() => say("given up"),
+                    _ = sent => say("sent"),
+                }
+            }
+        })
+        .edge("send", END);
+    let log = Arc::new(MemoryLog::default());
+    let runner = Runner::on_log(graph.build().expect("the graph is sound"), log.clone());
+    let run = runner.start(&thread(), None).into_future();
+    let ended = tokio::time::timeout(Duration::from_secs(60), run).await;
+    let ended = ended.expect("it ends").expect("nothing failed");
+    assert_eq!(ended.state(), &Lines(vec!["given up".to_owned()]));
+    assert_eq!(acted.load(Ordering::SeqCst), 0);
+    let told = [
+        "created",
+        "started",
+        "intended",
+        "undone",
+        "stepped",
+        "run_ended",
+    ];
+    assert_eq!(facts(&log).await, told);
+}

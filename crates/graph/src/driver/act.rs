@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use super::Driver;
 use crate::{
     RunError,
-    effect::{Asking, Begin, Call, Doubt, End, Ending, Permit, Who},
+    effect::{Asking, Begin, Call, Doubt, End, Ending, Permit, Ticket, Who},
     engine::{Acting, Address, Begun},
     machine::{Effect, Fact, Machine, Path, Stage, TaskState},
     scope::{At, Sub, doubt_key, trail},
@@ -123,9 +123,13 @@ impl<S: State> Driver<S> {
         let now = self.engine.shared.now();
         let not_after = now.saturating_add(begin.timeout).saturating_add(GRACE);
         let idempotency_key = self.idempotency_key(&begin.who, &begin.key);
+        let mut ticket = None;
         if begin.class == EffectClass::Once {
             self.outlive(not_after).await?;
             let address = Address::of(&begin.who, &begin.key);
+            let (key, digest) = (begin.key.clone(), begin.digest.clone());
+            let calls = self.engine.shared.calls.clone();
+            ticket = Some(Ticket::new(begin.who.clone(), key, digest, calls));
             let intended = Fact::Intended {
                 task: begin.who.task(),
                 key: begin.key,
@@ -152,6 +156,7 @@ impl<S: State> Driver<S> {
         let go = Permit::Go {
             idempotency_key,
             not_after,
+            ticket,
         };
         self.engine.replies.push((begin.reply, go));
         Ok(())
