@@ -6,10 +6,11 @@ mod everything;
 
 use std::time::Duration;
 
-use fugato_graph::{Durability, Schedule};
+use fugato_graph::{BoxError, Context, Durability, END, Graph, Schedule};
+use fugato_state::EffectClass;
 use fugato_testkit::{
     log::Failure,
-    sim::{CrashSim, Doing},
+    sim::{CrashSim, Doing, World},
 };
 
 use everything::{Lines, everything, say, sorted};
@@ -55,5 +56,46 @@ async fn k24_every_crash_and_fault_of_the_eager_schedule() -> Result<(), Failure
     let eager = eager.durability([Durability::Strict]);
     let report = eager.run().await?;
     assert_eq!(report.most_in_flight, 1, "{report}");
+    Ok(())
+}
+
+/// Tasks that ask whether an action may begin, and give it up: before they are answered, and after.
+fn hasty(world: &World) -> Result<Graph<Lines>, BoxError> {
+    let (never, then) = (world.clone(), world.clone());
+    let graph = Graph::<Lines>::starting_at("spread")
+        .node("spread", async |_: Context<Lines>| say("spread"))
+        .scatter("spread", "hasty", |_: &Lines| 0..8_u32)
+        .node("hasty", move |cx: Context<Lines>| {
+            let world = never.clone();
+            async move {
+                let patience = cx.item::<u32>()?;
+                let act = move |key| async move { world.act("hasty", key).await };
+                let mut order = cx.effect("hasty", EffectClass::Once, &patience, act);
+                let asked = futures::poll!(&mut order);
+                for _ in 0..patience {
+                    tokio::task::yield_now().await;
+                }
+                Ok::<_, BoxError>(say(format!("{patience}: {}", asked.is_pending())))
+            }
+        })
+        .node("patient", move |cx: Context<Lines>| {
+            let world = then.clone();
+            async move {
+                let act = move |key| async move { world.act("order", key).await };
+                let order = cx.effect("order", EffectClass::Once, &"one", act);
+                Ok::<_, BoxError>(say(order.await?))
+            }
+        })
+        .edge("hasty", "patient")
+        .edge("patient", END);
+    Ok(graph.build()?)
+}
+
+#[tokio::test]
+async fn k24_nobody_waits_for_an_action_that_is_given_up_before_it_begins() -> Result<(), Failure> {
+    let simulation = CrashSim::new(hasty).input(|| vec![say("in")]);
+    let report = simulation.answer(everything::answer).run().await?;
+    assert!(report.points.contains_key(&Doing::ActOnce), "{report}");
+    assert!(report.doubts > 0, "{report}");
     Ok(())
 }
