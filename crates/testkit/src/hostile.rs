@@ -3,10 +3,14 @@
 //!
 //! Whatever lies in a log, reading it and going on with it ends, in a result or in an error. The
 //! fuzz targets in `tests/fuzz` feed bytes to these functions, and property tests do so everywhere.
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use fugato_graph::{
-    Answers, BoxError, Context, END, Graph, Outcome, RunError, Runner, RunnerOptions, Standing,
+    Answers, BoxError, BuildError, Context, END, Effect, Entering, Graph, Meter, NodePolicy,
+    NotDone, Outcome, RunError, Runner, RunnerOptions, Standing,
 };
 use fugato_state::{Question, State, ThreadId};
 use fugato_store::{Commit, Expect, MemoryLog, Record, Snapshot, Snapshots, Status, ThreadLog};
@@ -45,14 +49,51 @@ async fn ask(cx: Context<Lines>) -> Result<Outcome<String>, BoxError> {
     })
 }
 
+/// Does two things that must not be done twice, the second of which fails the first time.
+async fn act(cx: Context<Lines>) -> Result<String, BoxError> {
+    let done = |key| async move { Ok::<String, BoxError>(key) };
+    let whole = Effect::once().whole_thread();
+    let _: String = cx.effect("shared", whole, &1, done).await?;
+    cx.spend(Meter::ToolCalls, 2);
+    let fails = cx.attempt() == 1;
+    let own = move |key| async move {
+        let done = Ok::<String, BoxError>(key);
+        if fails {
+            Err(NotDone::because("it is too early").into())
+        } else {
+            done
+        }
+    };
+    let _: String = cx.effect("own", Effect::once(), &2, own).await?;
+    say(cx).await
+}
+
+/// What each worker is: something done, and a person asked.
+fn worker() -> Result<Graph<Lines>, BuildError> {
+    let again = NodePolicy::default().attempts(3);
+    Graph::<Lines>::starting_at("act")
+        .node("act", act)
+        .policy("act", again.backoff(Duration::ZERO, Duration::ZERO))
+        .node("inquire", ask)
+        .edge("act", "inquire")
+        .edge("inquire", END)
+        .build()
+}
+
 /// A graph with everything that leaves facts in a log.
 fn graph() -> Graph<Lines> {
+    let item = |at: Entering<'_, Lines>| {
+        let item = at.item::<u64>()?;
+        Ok::<_, BoxError>(Lines(vec![item.to_string()]))
+    };
+    let worked = |_: &Lines, inner: &Lines| inner.0.join(", ");
+    let worker = worker().expect("every node is reached and leads to the end");
     let built = Graph::<Lines>::starting_at("in")
         .node("in", say)
         .node("left", say)
         .node("right", ask)
         .node("meet", say)
-        .node("worker", say)
+        .subgraph("worker", &worker, item, worked)
         .node("gather", say)
         .pause(
             "confirm",
@@ -62,7 +103,7 @@ fn graph() -> Graph<Lines> {
         .edge("in", "left")
         .edge("in", "right")
         .join(["left", "right"], "meet")
-        .scatter("meet", "worker", |_: &Lines| 0..3_u64)
+        .scatter("meet", "worker", |_: &Lines| 0..2_u64)
         .edge("worker", "gather")
         .branch("gather", ["confirm", END], |lines: &Lines| {
             if lines.0.len() > 20 { END } else { "confirm" }
@@ -78,6 +119,7 @@ fn thread() -> ThreadId {
 
 fn runner(log: &MemoryLog) -> Runner<Lines> {
     let options = RunnerOptions::default().step_limit(STEPS);
+    let options = options.longest_sleep(Duration::ZERO);
     Runner::new(graph(), Arc::new(log.clone())).options(options)
 }
 
@@ -86,7 +128,7 @@ async fn sound() -> Result<Vec<Record>, RunError> {
     let (log, thread) = (MemoryLog::default(), thread());
     let runner = runner(&log);
     runner.start(&thread, "in".to_owned()).await?;
-    for _ in 0..2 {
+    for _ in 0..4 {
         let Standing::Waiting(open) = runner.standing(&thread).await? else {
             break;
         };
