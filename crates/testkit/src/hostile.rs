@@ -86,14 +86,14 @@ fn graph() -> Graph<Lines> {
         let item = at.item::<u64>()?;
         Ok::<_, BoxError>(Lines(vec![item.to_string()]))
     };
-    let worked = |_: &Lines, inner: &Lines| inner.0.join(", ");
+    let told = |_: &Lines, inner: &Lines| inner.0.join(", ");
     let worker = worker().expect("every node is reached and leads to the end");
     let built = Graph::<Lines>::starting_at("in")
         .node("in", say)
         .node("left", say)
         .node("right", ask)
         .node("meet", say)
-        .subgraph("worker", &worker, item, worked)
+        .subgraph("worker", &worker, item, told)
         .node("gather", say)
         .pause(
             "confirm",
