@@ -282,6 +282,7 @@ mod tests {
             "sell 0.5 BTC at 64 000",
             "sell 0.5 BTC at 64.000",
             "sell 0.5 BTC at 64,00",
+            "sell 0.5 BTC at 64，000",
             "sell 0.5 BTC between 60000-70000",
             "sell 0.5 BTC at 60000 or at 70000",
             "sell 0.5 BTC at 1e5",

@@ -70,6 +70,7 @@ mod tests {
             ("〇五分", 5, "分"),
             ("三五天", 3, "五天"),
             ("十十", 10, "十"),
+            ("三十十", 30, "十"),
         ] {
             assert_eq!(number(text), Some((value, rest)), "{text}");
         }

@@ -97,6 +97,8 @@ mod tests {
                 "project plan",
             ),
             ("what is a_b-c.md?", "a_b-c.md"),
+            ("Find the plan.", "plan"),
+            ("小王的申请表的附件", "小王 申请表 附件"),
             ("你好", "好"),
             ("…", ""),
         ] {

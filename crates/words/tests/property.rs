@@ -30,7 +30,8 @@ fn pieces() -> impl Strategy<Value = String> {
         "3月", "2日", "下", "周", "三", "天", "后", "前天", "到", "至", "-", "to ", "next ",
         "last ", "Friday", "march ", "2", "12", "2026", ".", ",", "，", " ", "点", "半", "每",
         "个", "十", "晚上", "pm", "in ", "hours", "¥", "元", "万", "千", "k", "预算", "days", "İ",
-        "at ", "$", "order", "#", "’", "不", "n't ", "sell", "named ", "以", "ß", "🙂",
+        "at ", "$", "order", "#", "’", "不", "n't ", "sell", "named ", "以", "ß", "🙂", "0", "75",
+        ":",
     ]);
     prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
 }
@@ -229,6 +230,8 @@ fn a_time_that_is_understood_only_in_part_is_not_read() {
     for text in [
         "提醒我",
         "25点提醒我",
+        "8:75提醒我",
+        "in 2 hours and 10 minutes",
         "1.5小时后提醒我",
         "3天后8点提醒我",
         "每两周周一8点提醒我",
