@@ -7,7 +7,7 @@ use fugato_state::{EffectClass, Millis, State};
 use futures::{FutureExt, future::BoxFuture};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::Instant};
 use tracing::Instrument as _;
 
 pub(crate) use ticket::Ticket;
@@ -436,10 +436,17 @@ impl Acting<'_> {
         let calls = self.shared.calls.clone();
         let (who, digest) = (self.who.clone(), self.digest.clone());
         let (key, class) = (self.key.clone(), self.class);
+        let until = Instant::now() + within;
         let acting = async move {
             // What it does before it first waits may panic too.
-            let act = AssertUnwindSafe(async move { act().await }).catch_unwind();
-            let done = match tokio::time::timeout(within, act).await {
+            let act = AssertUnwindSafe(async move {
+                // The process may have stood still since it was let begin.
+                if Instant::now() >= until {
+                    return Err(NotDone::because("its time was over before it began").into());
+                }
+                act().await
+            });
+            let done = match tokio::time::timeout_at(until, act.catch_unwind()).await {
                 Ok(Ok(done)) => done,
                 Ok(Err(panic)) => Err(panic_text(&*panic).into()),
                 Err(late) => Err(late.into()),

@@ -1,9 +1,11 @@
 //! Effects, retries, subgraphs and the rest of what a run does beside steps, in their simplest form.
 use std::{
+    future::poll_fn,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU32, Ordering},
     },
+    task::Poll,
     time::Duration,
 };
 
@@ -15,6 +17,7 @@ use fugato_graph::{
 use fugato_state::{State, ThreadId};
 use fugato_store::{MemoryLog, Record, ThreadLog};
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Lines(Vec<String>);
@@ -556,4 +559,61 @@ async fn k10_an_effect_that_its_node_drops_before_it_began_is_waited_for_by_nobo
         "run_ended",
     ];
     assert_eq!(facts(&log).await, told);
+}
+
+/// Lets what is ready go first, and not what comes later.
+async fn turn() {
+    let mut is_first = true;
+    let wait = move |cx: &mut std::task::Context<'_>| {
+        cx.waker().wake_by_ref();
+        if std::mem::take(&mut is_first) {
+            Poll::Pending
+        } else {
+            Poll::Ready(())
+        }
+    };
+    poll_fn(wait).await;
+}
+
+/// Between the leave to begin and the beginning the process may stand still, and when it goes on,
+/// another may have looked after the action and done it.
+#[tokio::test(start_paused = true)]
+async fn k10_an_action_begins_in_time_or_not_at_all() {
+    const STILL: Duration = Duration::from_secs(3600);
+    for moment in 0..40 {
+        let (log, begun) = (Arc::new(MemoryLog::default()), Arc::new(Mutex::new(None)));
+        let noted = begun.clone();
+        let graph = Graph::<Lines>::starting_at("send")
+            .node("send", move |cx: Context<Lines>| {
+                let noted = noted.clone();
+                async move {
+                    let act = move |_| async move {
+                        *noted.lock().expect("nobody panicked") = Some(Instant::now());
+                        Ok::<_, BoxError>(())
+                    };
+                    cx.effect("mail", EffectClass::Once, &"to all", act).await?;
+                    Ok::<_, BoxError>(say("sent"))
+                }
+            })
+            .edge("send", END);
+        let runner = Runner::on_log(graph.build().expect("the graph is sound"), log.clone());
+        let (seen, start) = (log.clone(), Instant::now());
+        let stands = tokio::spawn(async move {
+            while !facts(&seen).await.contains(&"intended".to_owned()) {
+                turn().await;
+            }
+            for _ in 0..moment {
+                turn().await;
+            }
+            tokio::time::advance(STILL).await;
+        });
+        // Where its time was over it has failed.
+        drop(runner.start(&thread(), None).await);
+        stands.await.expect("it does not panic");
+        let begun = begun.lock().expect("nobody panicked").take();
+        let late = begun.is_some_and(|begun| begun - start >= STILL);
+        let told = facts(&log).await;
+        let anew = told.contains(&"undone".to_owned());
+        assert!(!late || anew, "after {moment} turns: {told:?}");
+    }
 }
