@@ -11,7 +11,8 @@ use crate::{
 };
 
 /// Where a day lies of which the year or the week is not said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Toward {
     /// Ahead, as what is planned.
     Ahead,

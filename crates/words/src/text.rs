@@ -5,6 +5,23 @@ pub fn is_chinese(text: &str) -> bool {
     text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c))
 }
 
+/// A text as a reader sees it: without control characters, with one space between words, and
+/// without empty lines.
+///
+/// ```
+/// assert_eq!(fugato_words::tidy(" to\u{0}  Oslo \n\n by\ttrain"), "to Oslo\nby train");
+/// ```
+pub fn tidy(text: &str) -> String {
+    let seen = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
+    let seen: String = text.chars().map(seen).collect();
+    let lines = seen.lines().map(|line| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        words.join(" ")
+    });
+    let lines: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+    lines.join("\n")
+}
+
 /// Whether a text has a word: where the word is of Latin letters, not within another. An ending
 /// such as a plural is no other word. Both are compared as they are.
 pub fn has_word(text: &str, word: &str) -> bool {

@@ -1,4 +1,4 @@
-//! The two languages that programs speak to people.
+//! The two languages that people write and read.
 use std::{fmt, str::FromStr};
 
 use thiserror::Error;
