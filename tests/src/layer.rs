@@ -17,7 +17,7 @@ pub struct Package {
 }
 
 /// The arrows between the crates: a crate may need these, and no other crate of ours.
-const ARROWS: [(&str, &[&str]); 26] = [
+const ARROWS: [(&str, &[&str]); 27] = [
     ("fugato-state", &[]),
     ("fugato-store", &["state"]),
     ("fugato-stream", &["state"]),
@@ -50,6 +50,7 @@ const ARROWS: [(&str, &[&str]); 26] = [
             "postgres",
             "redis",
             "sqlite",
+            "words",
         ],
     ),
     (
@@ -59,6 +60,7 @@ const ARROWS: [(&str, &[&str]); 26] = [
     ("fugato-command", &["tool"]),
     ("fugato-cron", &["state", "store", "tool", "graph"]),
     ("fugato-file", &["tool"]),
+    ("fugato-form", &["words"]),
     ("fugato-web", &["tool"]),
     ("fugato-words", &[]),
     ("fugato-mcp", &["state", "stream", "tool"]),
@@ -92,6 +94,7 @@ const ARROWS: [(&str, &[&str]); 26] = [
             "redis",
             "sqlite",
             "file",
+            "form",
             "web",
             "words",
         ],

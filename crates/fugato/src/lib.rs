@@ -15,6 +15,8 @@ pub use fugato_command as command;
 pub use fugato_cron as cron;
 #[cfg(feature = "file")]
 pub use fugato_file as file;
+#[cfg(feature = "form")]
+pub use fugato_form as form;
 pub use fugato_graph as graph;
 pub use fugato_llm as llm;
 #[cfg(feature = "mcp")]

@@ -1,0 +1,43 @@
+//! Regular expressions that are data.
+use regex::Regex;
+use serde::Deserialize;
+
+/// A regular expression that is data, in the syntax of the crate `regex`. Two are the same if they
+/// are written in the same way.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Pattern(Regex);
+
+impl Pattern {
+    /// What its first group is in the first place of a text that it fits.
+    pub fn first<'t>(&self, text: &'t str) -> Option<&'t str> {
+        Some(self.0.captures(text)?.get(1)?.as_str())
+    }
+
+    /// The places of a text that it fits.
+    pub(crate) fn all<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        self.0.find_iter(text).map(|found| found.as_str())
+    }
+
+    /// A text with this in each place that it fits.
+    pub(crate) fn replace(&self, text: &str, with: &str) -> String {
+        let with = regex::NoExpand(with);
+        self.0.replace_all(text, with).into_owned()
+    }
+}
+
+impl TryFrom<String> for Pattern {
+    type Error = regex::Error;
+
+    fn try_from(pattern: String) -> Result<Self, regex::Error> {
+        Regex::new(&pattern).map(Self)
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl Eq for Pattern {}
