@@ -1,4 +1,4 @@
-use std::{error::Error, iter::successors, time::Duration};
+use std::{error::Error, fmt, iter::successors, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -181,6 +181,35 @@ pub enum CallOutcome {
     NoCall,
     /// The call does not fit what is allowed.
     Rejected,
+}
+
+impl CallOutcome {
+    /// The outcome in one word, as it is stored.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::MainSucceeded => "main_succeeded",
+            Self::BackupSucceeded => "backup_succeeded",
+            Self::AllFailed => "all_failed",
+            Self::ForeignFormat => "foreign_format",
+            Self::NoCall => "no_call",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+impl fmt::Display for CallTrace {
+    /// What was to be decided and how it went, and below it every attempt on a line of its own:
+    /// `plan: backup_succeeded`, `  main rate_limited after 80 ms`, `  backup answered after 120 ms`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.stage, self.outcome.as_str())?;
+        for attempt in &self.attempts {
+            let failure = attempt.failure.as_ref();
+            let how = failure.map_or("answered", |failure| failure.kind.as_str());
+            let took = attempt.took.as_millis();
+            write!(f, "\n  {} {how} after {took} ms", attempt.model)?;
+        }
+        Ok(())
+    }
 }
 
 impl CallTrace {

@@ -78,6 +78,10 @@ async fn attempts_are_counted_over_all_models_and_corrections() {
     let chain = Fallback::new(Scripted::new([down()]).named("main")).or(backup);
     let called = ask(&chain).await.unwrap();
     assert_eq!(outcomes(&called.traces), [CallOutcome::BackupSucceeded]);
+    assert_eq!(
+        called.traces[0].to_string(),
+        "table: backup_succeeded\n  main unavailable after 0 ms\n  backup answered after 0 ms"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -121,5 +125,19 @@ async fn a_call_in_another_form_is_read_or_given_up_at_once() {
             (asked, _) => panic!("{said}: {asked:?}"),
         }
         assert_eq!(model.requests().len(), 1, "{said}");
+    }
+}
+
+#[test]
+fn an_outcome_is_called_as_it_is_stored() {
+    for outcome in [
+        CallOutcome::MainSucceeded,
+        CallOutcome::BackupSucceeded,
+        CallOutcome::AllFailed,
+        CallOutcome::ForeignFormat,
+        CallOutcome::NoCall,
+        CallOutcome::Rejected,
+    ] {
+        assert_eq!(json!(outcome), json!(outcome.as_str()));
     }
 }
