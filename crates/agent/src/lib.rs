@@ -10,6 +10,7 @@ mod direct;
 mod embed;
 mod fallback;
 mod gate;
+pub mod judge;
 mod log_key;
 mod person;
 pub mod plan;

@@ -1,0 +1,115 @@
+use std::{fmt, future::ready, sync::Arc};
+
+use fugato_graph::{Context, IntoNode as _, Node};
+use fugato_llm::{CallOptions, ChatModel, DecisionStyle, Rejected, call};
+
+use super::{Judge, Judgement, Source, Thinking, Thought};
+use crate::trace::recorded;
+
+/// A judge with the model that it asks, if there is one. Cheap to clone.
+pub struct Inquiry<J> {
+    judge: Arc<J>,
+    model: Option<Arc<dyn ChatModel>>,
+    options: CallOptions,
+}
+
+impl<J: Judge> Inquiry<J> {
+    /// A judge that asks this model; without one, rules decide.
+    pub fn new(judge: J, model: Option<Arc<dyn ChatModel>>) -> Self {
+        Self {
+            judge: Arc::new(judge),
+            model,
+            options: CallOptions::default(),
+        }
+    }
+
+    /// How often the model is asked, and how long it has.
+    #[must_use]
+    pub fn options(mut self, options: CallOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// The judge.
+    pub fn judge(&self) -> &J {
+        &self.judge
+    }
+
+    /// Asks the model: its verdict if there is one, and how it came about.
+    pub async fn ask(&self, situation: &J::Situation) -> (Option<J::Verdict>, Judgement) {
+        let Some(model) = &self.model else {
+            return (None, Judgement::instead(vec![], "there is no model"));
+        };
+        let (request, function) = self.judge.question(situation);
+        let stage = request.metadata.get("stage").cloned().unwrap_or_default();
+        let read = |arguments: &serde_json::Value| {
+            let read = self.judge.read(situation, arguments);
+            read.map_err(|wrong| Rejected::sense(arguments.to_string(), wrong.path, wrong.why))
+        };
+        match call(&**model, request, function, self.options, read).await {
+            Ok(called) => {
+                let source = match called.style {
+                    DecisionStyle::Native => Source::LlmFunctionCall,
+                    _ => Source::LlmTextCall,
+                };
+                let how = Judgement::by_model(source, called.traces);
+                (Some(called.value), how)
+            }
+            Err(none) => {
+                let reason = none.why().to_owned();
+                tracing::warn!(stage, reason, "{}", crate::log_key::DECIDED_BY_RULE);
+                (None, Judgement::instead(none.traces, reason))
+            }
+        }
+    }
+
+    /// The verdict of the model, or else that of the rules.
+    pub async fn judged(&self, situation: &J::Situation) -> (J::Verdict, Judgement) {
+        let (verdict, how) = self.ask(situation).await;
+        let verdict = verdict.unwrap_or_else(|| self.judge.rules(situation));
+        (verdict, how)
+    }
+
+    /// The node that asks the model. What keeps it from a verdict is a reason, and never a failure;
+    /// what it was asked is [recorded].
+    pub fn by_model(&self) -> impl Node<Thinking<J::Situation, J::Verdict>> + use<J> {
+        let inquiry = self.clone();
+        let ask = move |cx: Context<Thinking<J::Situation, J::Verdict>>| {
+            let inquiry = inquiry.clone();
+            async move {
+                let (value, how) = inquiry.ask(&cx.state().situation).await;
+                let how = Some(how);
+                Thought { value, how }
+            }
+        };
+        recorded(ask.into_node())
+    }
+
+    /// The node that lets the rules decide.
+    pub fn by_rules(&self) -> impl Node<Thinking<J::Situation, J::Verdict>> + use<J> {
+        let judge = self.judge.clone();
+        let rules = move |cx: Context<Thinking<J::Situation, J::Verdict>>| {
+            ready(Thought::from(judge.rules(&cx.state().situation)))
+        };
+        rules.into_node()
+    }
+}
+
+impl<J> Clone for Inquiry<J> {
+    fn clone(&self) -> Self {
+        Self {
+            judge: self.judge.clone(),
+            model: self.model.clone(),
+            options: self.options,
+        }
+    }
+}
+
+impl<J> fmt::Debug for Inquiry<J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let model = self.model.as_ref().map(ChatModel::name);
+        f.debug_struct("Inquiry")
+            .field("model", &model)
+            .finish_non_exhaustive()
+    }
+}
