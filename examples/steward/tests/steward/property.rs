@@ -92,6 +92,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         3 => (1u8..8).prop_map(Event::Die),
         1 => Just(Event::Later),
         1 => Just(Event::Legacy),
+        1 => Just(Event::Restore),
     ];
     proptest::collection::vec(event, 4..28)
 }
