@@ -4,6 +4,7 @@ mod tool;
 
 use fugato::{
     agent::{ActionRequest, GuardedSequences, Toolbox},
+    form::Fields,
     graph::{BoxError, digest},
     tool::{GateChain, Registry},
 };
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     deps::Deps,
-    form::{Fields, FormKind, Forms},
+    form::{FormKind, Forms},
     ledger::Deed,
     read::Goal,
     state::{ActionStep, Steward, Task, Update},
@@ -136,7 +137,7 @@ pub fn steps(deps: &Deps, task: &Task) -> Vec<ActionStep> {
 pub(crate) fn attach(deps: &Deps, tasks: &mut [Task]) {
     for task in tasks {
         task.action_steps = steps(deps, task);
-        task.missing_fields = deps.desk.forms.missing(task.form, &task.fields);
+        task.missing_fields = deps.desk.forms.missing(&task.form, &task.fields);
     }
 }
 
@@ -217,7 +218,7 @@ impl Action {
         let form =
             form.ok_or("say which form it is: application, reimbursement, link or attachment")?;
         let fields = forms
-            .read(form, &fields)
+            .read(&form, &fields)
             .map_err(|error| error.to_string())?;
         Ok((form, fields))
     }

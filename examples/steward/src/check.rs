@@ -27,35 +27,12 @@ pub async fn models(model: Option<Arc<dyn ChatModel>>) -> Result<StewardPlanResp
     Ok(serde_json::from_value(answer)?)
 }
 
-/// The same as lines: who decided, and every attempt at every model.
+/// The same in words: who decided, and every attempt at every model.
 pub fn lines(plan: &StewardPlanResponse) -> Vec<String> {
     let told = &plan.told;
-    let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
-    let mut lines = vec![format!(
-        "planning_source={}",
-        word(serde_json::json!(told.planning_source))
-    )];
-    for trace in &told.model_call_traces {
-        lines.push(format!(
-            "{}: {}",
-            trace.stage,
-            word(serde_json::json!(trace.outcome))
-        ));
-        let attempts = trace.attempts.iter().map(|attempt| {
-            let failure = attempt.failure.as_ref();
-            let how = failure.map_or("answered", |failure| failure.kind.as_str());
-            format!(
-                "  {} {how} after {} ms",
-                attempt.model,
-                attempt.took.as_millis()
-            )
-        });
-        lines.extend(attempts);
-    }
-    lines.extend(
-        told.fallback_reason
-            .as_ref()
-            .map(|why| format!("fallback_reason={why}")),
-    );
-    lines
+    let source = format!("planning_source={}", told.planning_source.as_str());
+    let traces = told.model_call_traces.iter().map(ToString::to_string);
+    let reason = told.fallback_reason.iter();
+    let reason = reason.map(|why| format!("fallback_reason={why}"));
+    [source].into_iter().chain(traces).chain(reason).collect()
 }

@@ -8,10 +8,9 @@ use async_trait::async_trait;
 use fugato::{
     BoxError,
     cli::{Tables, TablesError},
+    form::Fields,
 };
 use serde::{Deserialize, Serialize};
-
-use crate::form::Fields;
 
 pub use decide::conflicts;
 use sql::SqlLedger;

@@ -2,15 +2,20 @@
 //!
 //! It stands in when a graph fails, it is what the graphs are compared with, and it is what
 //! `STEWARD_AGENT_RUNTIME=legacy` chooses. It knows no graph that understands, and no node of one.
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use fugato::{BoxError, Context, Node, Outcome, State as _};
+use fugato::{
+    BoxError, Context, Node, Outcome, State as _,
+    agent::judge::{Judge, Judgement},
+};
 
 use crate::{
     action,
     deps::Deps,
     nodes,
-    service::{NextStep, Planner, Service, Situation, Slots, asked},
-    state::{Intent, Judgement, RequestKind, RuntimeDecision, Steward, Update},
+    service::{Desk, NextStep, Planner, Situation, Slots, inquiry},
+    state::{Intent, RequestKind, RuntimeDecision, Steward, Update},
 };
 
 /// The plain sequence.
@@ -79,15 +84,19 @@ impl Progress<'_> {
     }
 
     /// The decision of a model, or else of the rules.
-    async fn judged<S: Service>(&mut self, situation: &Situation) -> S::Output {
-        let (value, how) = asked::<S>(self.deps, situation).await;
+    async fn judged<J>(&mut self, judge: fn(Arc<Desk>) -> J, situation: &Situation) -> J::Verdict
+    where
+        J: Judge<Situation = Situation>,
+    {
+        let inquiry = inquiry(self.deps, judge);
+        let (verdict, how) = inquiry.judged(situation).await;
         self.push(Update::Judged(how));
-        value.unwrap_or_else(|| S::rules(&self.deps.desk, situation))
+        verdict
     }
 
     /// Whether there is something to do.
     async fn plan(&mut self) -> bool {
-        let mut intent = self.judged::<Planner>(&Situation::of(&self.state)).await;
+        let mut intent = self.judged(Planner, &Situation::of(&self.state)).await;
         if intent.off_topic {
             intent = Intent::off_topic();
         }
@@ -104,12 +113,12 @@ impl Progress<'_> {
     /// Whether the words are about the form that is worked on.
     async fn decide(&mut self) -> bool {
         let situation = Situation::of(&self.state);
-        let decision = match NextStep::certain(&self.deps.desk, &situation) {
+        let decision = match NextStep(self.deps.desk.clone()).certain(&situation) {
             Some(decision) => {
                 self.push(Update::Judged(Judgement::by_rule()));
                 decision
             }
-            None => self.judged::<NextStep>(&situation).await,
+            None => self.judged(NextStep, &situation).await,
         };
         let is_chat = self.state.is_chat();
         let goes_on = match decision {
@@ -126,9 +135,9 @@ impl Progress<'_> {
     async fn fill(&mut self) {
         let situation = Situation::of(&self.state);
         let slots = if Slots::has_news(&situation) {
-            self.judged::<Slots>(&situation).await
+            self.judged(Slots, &situation).await
         } else {
-            Slots::rules(&self.deps.desk, &situation)
+            Slots(self.deps.desk.clone()).rules(&situation)
         };
         self.push(Update::Filled(slots));
     }

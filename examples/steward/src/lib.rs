@@ -17,9 +17,7 @@ pub mod response;
 pub mod served;
 pub mod service;
 pub mod state;
-mod thinking;
 
 pub use action::tool_words;
 pub use legacy::Sequence;
 pub use nodes::{Reply, ReplyAction};
-pub use thinking::{Thinking, Thought};

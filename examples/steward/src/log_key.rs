@@ -2,5 +2,3 @@
 
 /// The legacy path is in use, and why.
 pub(crate) const LEGACY_PATH: &str = "legacy path";
-/// A rule decides in place of a model.
-pub(crate) const RULE_DECIDES: &str = "rule decides";

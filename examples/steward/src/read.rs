@@ -1,18 +1,13 @@
-//! What the rules read in a request: kinds, days, amounts, cities, files, in Chinese and English.
-//! The words and patterns are in `words.toml`.
-mod clause;
-mod reason;
-
-use fugato::words::{Toward, days, has_word, money_in};
+//! What a request asks for, as rules read it: its clauses, each with a form and a goal. The words
+//! are in `words.toml`.
+use fugato::{
+    form::Fields,
+    words::{days, has_word},
+};
 use jiff::civil::Date;
-use regex::Regex;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
-use crate::form::{FieldKind, Fields, Form, FormKind, Forms, amount_value};
-
-pub(crate) use clause::UNSURE;
-pub use clause::{Clause, Goal};
+use crate::{form::FormKind, service::Desk};
 
 /// Reads requests by rule.
 #[derive(Debug, Deserialize)]
@@ -21,42 +16,101 @@ pub struct Reader {
     next: Words,
     either: Words,
     estimate: Words,
-    amount: Vec<String>,
     breaks: Vec<String>,
-    toward: Vec<String>,
-    before_files: Vec<String>,
-    files: Pattern,
-    documents: Pattern,
-    elsewhere: Vec<Pattern>,
-    kinds: clause::Kinds,
-    reason: reason::Reasons,
-    city: Vec<City>,
+    kind: Vec<Kind>,
 }
 
+/// What a form is called in requests.
 #[derive(Debug, Deserialize)]
-struct City {
-    zh: String,
-    en: String,
+struct Kind {
+    form: FormKind,
+    words: Words,
 }
 
-/// The rules of this program are wrong.
-pub type RulesError = toml::de::Error;
+/// One thing that is asked for, as a rule or a model has understood it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[non_exhaustive]
+pub struct Clause {
+    /// The form it belongs to.
+    pub form: FormKind,
+    /// How far it shall go.
+    #[serde(default)]
+    pub goal: Goal,
+    /// What it says about the form.
+    #[serde(default)]
+    pub fields: Fields,
+    /// How sure it is that it is this form, from 0 to 1.
+    #[serde(default = "sure")]
+    pub confidence: f64,
+}
+
+/// How far something shall go.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Goal {
+    /// Handed in. A claim is never handed in here: it is kept as a draft.
+    #[default]
+    Submit,
+    /// Kept as a draft.
+    Draft,
+}
+
+/// Somebody who reads it is sure.
+const SURE: f64 = 0.9;
+/// It might as well be something else.
+pub(crate) const UNSURE: f64 = 0.4;
+/// Longer words are more than the name of a form.
+const SHORT: usize = 12;
+
+fn sure() -> f64 {
+    SURE
+}
 
 impl Reader {
-    /// The rules of `words.toml`, with the vocabulary of the forms.
-    pub fn new(forms: &Forms) -> Result<Self, RulesError> {
-        let transport = forms.get(FormKind::Application);
-        let transport = transport.and_then(|form| form.field("transport"));
-        let choices = transport.iter().flat_map(|field| &field.words);
-        let words = choices.flat_map(|choice| &choice.words);
-        let words: Vec<_> = words.map(|word| regex::escape(word)).collect();
-        let rules = include_str!("../words.toml");
-        toml::from_str(&rules.replace("{transport}", &words.join("|")))
+    /// What a request asks for; nothing if it is about something else.
+    pub fn clauses(&self, desk: &Desk, text: &str, base: Date) -> Vec<Clause> {
+        let mut parts: Vec<(FormKind, f64, String)> = vec![];
+        let mut before = String::new();
+        let has_day = |kind: FormKind, part: &str| {
+            let form = desk.forms.get(&kind);
+            form.is_some_and(|form| !days(part, base, form.toward).days.is_empty())
+        };
+        for part in self.split(text) {
+            let kind = self.kind(part, true);
+            match (kind, parts.last_mut()) {
+                // The same kind again goes on about it, unless it names a day of its own.
+                (Some((kind, _)), Some((last, _, said)))
+                    if kind == *last && !has_day(kind, part) =>
+                {
+                    *said = format!("{said}，{part}");
+                }
+                (Some((kind, confidence)), _) => {
+                    parts.push((kind, confidence, std::mem::take(&mut before) + part));
+                }
+                (None, Some((.., said))) => *said = format!("{said}，{part}"),
+                (None, None) => before = format!("{before}{part}，"),
+            }
+        }
+        let read = |(kind, confidence, said): (FormKind, f64, String)| {
+            let is_draft = kind != FormKind::Application || self.draft.are_in(&said);
+            Some(Clause {
+                form: kind,
+                goal: if is_draft { Goal::Draft } else { Goal::Submit },
+                fields: desk.facts.read(desk.forms.get(&kind)?, &said, base),
+                confidence,
+            })
+        };
+        parts.into_iter().filter_map(read).collect()
     }
 
-    /// A reason without facts of other fields; none if nothing is left.
-    pub fn cleaned(&self, reason: &str) -> Option<String> {
-        self.reason.cleaned(reason)
+    /// The form whose name a short text is.
+    pub fn named_kind(&self, text: &str) -> Option<FormKind> {
+        let short = text.trim().chars().count() <= SHORT;
+        let kind = self.kind(text, false).filter(|_| short);
+        kind.map(|(kind, _)| kind)
     }
 
     /// Whether the words ask for the next task, and say nothing else.
@@ -66,81 +120,29 @@ impl Reader {
         self.next.0.contains(&said)
     }
 
-    /// Everything that a text says about the fields of a form, in canonical form.
-    pub fn facts(&self, form: &Form, text: &str, base: Date) -> Fields {
-        let unnamed = self.files.0.replace_all(text, " ");
-        let unnamed = self.documents.0.replace_all(&unnamed, " ");
-        let dated = days(&unnamed, base, toward(form.name));
-        let day = |nth: usize| dated.days.get(nth).map(|day| json!(day.to_string()));
-        let labels: Vec<&str> = self.amount.iter().map(String::as_str).collect();
-        let read = form.fields.iter().filter_map(|field| {
-            let value = match (field.kind, field.name.as_str()) {
-                (FieldKind::Day, "end_date") => day(1),
-                (FieldKind::Day, _) => day(0),
-                (FieldKind::Amount, _) => money_in(&dated.rest, &labels).map(amount_value),
-                (FieldKind::Choice, _) => field.chosen(&unnamed).map(|means| json!(means)),
-                (FieldKind::Files, _) => self.files(text),
-                (FieldKind::Document, name) => self.document(text, name),
-                (FieldKind::Text, "destination") => self.city(&unnamed).map(|city| json!(city)),
-                (FieldKind::Text, _) => {
-                    let reason = self.reason.read(form.name, &dated.rest);
-                    reason.map(|reason| json!(reason))
-                }
-            };
-            Some((field.name.clone(), value?))
-        });
-        read.collect()
-    }
-
-    /// The names of files in a text.
-    fn files(&self, text: &str) -> Option<Value> {
-        let found = self.files.0.find_iter(text);
-        let mut names: Vec<&str> = found.map(|found| self.bare_name(found.as_str())).collect();
-        names.dedup();
-        (!names.is_empty()).then(|| json!(names))
-    }
-
-    /// A name without what stands before it without a space, in Chinese.
-    fn bare_name<'a>(&self, name: &'a str) -> &'a str {
-        let mut before = self.before_files.iter();
-        match before.find_map(|before| name.strip_prefix(before)) {
-            Some(rest) if !rest.starts_with('.') => self.bare_name(rest),
-            _ => name,
+    fn split<'a>(&self, text: &'a str) -> Vec<&'a str> {
+        let mut parts = vec![text];
+        for at in &self.breaks {
+            parts = parts.into_iter().flat_map(|part| part.split(at)).collect();
         }
+        let parts = parts.into_iter().map(str::trim);
+        parts.filter(|part| !part.is_empty()).collect()
     }
 
-    fn document(&self, text: &str, field: &str) -> Option<Value> {
-        let letter = if field == "application" { "A" } else { "R" };
-        let found = self.documents.0.captures_iter(text);
-        let mut found = found.map(|found| found.extract().1);
-        let of_it = |[kind, _]: &[&str; 2]| kind.eq_ignore_ascii_case(letter);
-        let [_, number] = found.find(of_it)?;
-        Some(json!(format!("{letter}-{number}")))
-    }
-
-    /// Where a trip goes: the city after a word such as `to`, or else the first one.
-    fn city(&self, text: &str) -> Option<String> {
-        let lower = text.to_lowercase();
-        let cities = self.city.iter().flat_map(|city| [&city.zh, &city.en]);
-        let found = cities.filter_map(|name| Some((lower.find(&name.to_lowercase())?, name)));
-        let goes = |at: usize| {
-            let before = lower.get(..at).unwrap_or_default();
-            self.toward.iter().any(|word| before.ends_with(word))
-        };
-        if let Some((_, name)) = found.min_by_key(|(at, _)| (!goes(*at), *at)) {
-            return Some(name.clone());
+    /// The form that a text is about, and how sure that is. What names neither form may still be
+    /// about one of them, if `guess` lets it.
+    fn kind(&self, text: &str, guess: bool) -> Option<(FormKind, f64)> {
+        let mut kinds = self.kind.iter();
+        let named = kinds.find(|kind| kind.words.are_in(text));
+        match named.map(|kind| kind.form) {
+            Some(FormKind::Application) => {
+                let either = self.either.are_in(text) && !self.estimate.are_in(text);
+                Some((FormKind::Application, if either { UNSURE } else { SURE }))
+            }
+            Some(form) => Some((form, SURE)),
+            None if guess && self.either.are_in(text) => Some((FormKind::Reimbursement, UNSURE)),
+            None => None,
         }
-        let mut patterns = self.elsewhere.iter();
-        let named = patterns.find_map(|pattern| pattern.0.captures(text))?;
-        Some(named.get(1)?.as_str().to_owned())
-    }
-}
-
-/// Nobody applies for what was, or claims what will be.
-fn toward(form: FormKind) -> Toward {
-    match form {
-        FormKind::Application => Toward::Ahead,
-        _ => Toward::Back,
     }
 }
 
@@ -153,18 +155,5 @@ impl Words {
     fn are_in(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         self.0.iter().any(|word| has_word(&text, word))
-    }
-}
-
-/// A regular expression that is data.
-#[derive(Debug, Deserialize)]
-#[serde(try_from = "String")]
-struct Pattern(Regex);
-
-impl TryFrom<String> for Pattern {
-    type Error = regex::Error;
-
-    fn try_from(pattern: String) -> Result<Self, regex::Error> {
-        Regex::new(&pattern).map(Self)
     }
 }

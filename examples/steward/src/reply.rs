@@ -3,7 +3,6 @@ use fugato::cli::Lang;
 
 use crate::{
     action,
-    form::shown,
     service::Desk,
     state::{ActionResult, Flow, RequestKind, RuntimeDecision, Steward, Task, TaskStatus},
 };
@@ -70,13 +69,12 @@ fn rest(desk: &Desk, state: &Steward, lang: Lang) -> Option<String> {
 
 /// What is known of a task, and what is still to be said.
 fn asks(desk: &Desk, state: &Steward, task: &Task, lang: Lang) -> String {
-    let Some(form) = desk.forms.get(task.form) else {
+    let Some(form) = desk.forms.get(&task.form) else {
         return String::new();
     };
-    let known = form.filled(&task.fields).map(|(field, value)| {
-        let value = shown(&field.name, value);
-        format!("{} {value}", field.label(lang))
-    });
+    let known = form
+        .filled(&task.fields)
+        .map(|(field, value)| format!("{} {}", field.label(lang), field.shown(value)));
     let known = known.collect::<Vec<_>>().join(lang.pick(", ", "，"));
     let mut told = format!("{}{}{known}", form.label(lang), lang.pick(": ", "："));
     if !task.missing_fields.is_empty() {

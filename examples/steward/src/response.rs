@@ -1,16 +1,16 @@
 //! What clients are answered: one form for each kind of request, with what all of them tell.
-use fugato::{llm::CallTrace, state::Interrupt, tool::ToolStatus};
+use fugato::{
+    agent::judge::Source, form::strings, llm::CallTrace, state::Interrupt, tool::ToolStatus,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    action,
-    form::strings,
-    reply,
+    action, reply,
     service::Desk,
     state::{
         ActionResult, ActionStep, Flow, Plan, RequestKind, Runtime, RuntimeDecision, SlotDecision,
-        Source, Steward, Task, TaskStatus,
+        Steward, Task, TaskStatus,
     },
 };
 

@@ -4,7 +4,8 @@ mod plan;
 mod request;
 
 use fugato::{
-    agent::{Actions, ActionsUpdate, Embeds},
+    agent::{Actions, ActionsUpdate, Embeds, judge::Source},
+    form::Fields,
     llm::CallTrace,
     state::{Message, State, ToolCall},
     tool::Evidence,
@@ -12,7 +13,7 @@ use fugato::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::form::Fields;
+use crate::form::FormKind;
 
 pub use change::{Returned, Update};
 pub use plan::{ActionStep, Plan, Task, TaskStatus};
@@ -68,50 +69,6 @@ pub struct Steward {
     pub response: Option<Value>,
 }
 
-/// Who decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Source {
-    /// A model, by the function call that it was asked for.
-    LlmFunctionCall,
-    /// A model that wrote its call in another form than the protocol's.
-    LlmTextCall,
-    /// A rule.
-    Rule,
-}
-
-/// How something was decided.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Judgement {
-    /// Who decided.
-    pub source: Source,
-    /// What models were asked.
-    pub traces: Vec<CallTrace>,
-    /// Why no model decided.
-    pub fallback_reason: Option<String>,
-}
-
-impl Judgement {
-    pub(crate) fn by(
-        source: Source,
-        traces: Vec<CallTrace>,
-        fallback_reason: Option<String>,
-    ) -> Self {
-        Self {
-            source,
-            traces,
-            fallback_reason,
-        }
-    }
-
-    /// No model had to be asked.
-    pub(crate) fn by_rule() -> Self {
-        Self::by(Source::Rule, vec![], None)
-    }
-}
-
 /// What a request means.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Intent {
@@ -154,7 +111,7 @@ pub enum RuntimeDecision {
         fields: Fields,
         /// Which form the task is, where that was open.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        form: Option<crate::form::FormKind>,
+        form: Option<FormKind>,
     },
     /// Go on with what is proposed.
     Confirm,

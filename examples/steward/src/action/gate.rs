@@ -1,18 +1,16 @@
 //! What must hold before something is written, whoever asks for it.
 use std::sync::Arc;
 
-use fugato::cli::Lang;
-use fugato::state::{Role, ToolCall};
-use fugato::tool::{Access, ConfirmCard, GatePolicy, GatedCall, NeedsEvidence, Verdict};
+use fugato::{
+    cli::Lang,
+    form::{Field, strings},
+    state::{Role, ToolCall},
+    tool::{Access, ConfirmCard, GatePolicy, GatedCall, NeedsEvidence, Verdict},
+};
 use serde_json::Value;
 
 use super::{PRECHECK, SUBMIT, find};
-use crate::{
-    deps::Deps,
-    form::{Field, shown, strings},
-    service::Desk,
-    state::Steward,
-};
+use crate::{deps::Deps, service::Desk, state::Steward};
 
 /// Nothing is written of a form in which something is missing.
 pub(super) fn complete(desk: Arc<Desk>) -> impl GatePolicy<Steward> {
@@ -20,7 +18,7 @@ pub(super) fn complete(desk: Arc<Desk>) -> impl GatePolicy<Steward> {
         let action = find(&gated.spec.name).filter(|action| action.writes());
         let form = action.and_then(|action| action.form);
         let missing = form.zip(gated.call.arguments.as_object());
-        let missing = missing.map(|(form, fields)| desk.forms.missing(form, fields));
+        let missing = missing.map(|(form, fields)| desk.forms.missing(&form, fields));
         match missing.unwrap_or_default().as_slice() {
             [] => Verdict::Allow,
             missing => Verdict::Block(super::are_missing(missing)),
@@ -72,14 +70,13 @@ pub(crate) fn card(desk: &Desk, state: &Steward) -> Option<ConfirmCard> {
 
 fn card_of(desk: &Desk, call: &ToolCall, state: &Steward) -> ConfirmCard {
     let lang = lang(state);
-    let form = find(&call.name).and_then(|action| desk.forms.get(action.form?));
+    let form = find(&call.name).and_then(|action| desk.forms.get(&action.form?));
     let fields = form.zip(call.arguments.as_object());
     let filled = fields
         .into_iter()
         .flat_map(|(form, fields)| form.filled(fields));
-    let line = |(field, value): (&Field, &Value)| {
-        format!("{}: {}", field.label(lang), shown(&field.name, value))
-    };
+    let line =
+        |(field, value): (&Field, &Value)| format!("{}: {}", field.label(lang), field.shown(value));
     ConfirmCard {
         title: title(&call.name, lang).to_owned(),
         summary: filled.map(line).collect::<Vec<_>>().join("\n"),

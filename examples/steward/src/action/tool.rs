@@ -1,6 +1,7 @@
 //! Each action as a tool.
 use async_trait::async_trait;
 use fugato::{
+    form::Fields,
     state::{EffectClass, Schema},
     tool::{EvidenceUpdate, Finding, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec},
 };
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use super::{Action, PRECHECK, SUBMIT, Work};
 use crate::{
     deps::Deps,
-    form::{Fields, FormKind, shown},
+    form::FormKind,
     ledger::{LedgerError, Receipt, Write, conflicts},
     state::{Steward, Update},
 };
@@ -77,7 +78,7 @@ impl ActionTool {
     /// The fields of its form; or those of any form, and which form it is.
     fn schema(&self) -> Value {
         let forms = &self.deps.desk.forms;
-        if let Some(form) = self.action.form.and_then(|form| forms.get(form)) {
+        if let Some(form) = self.action.form.and_then(|form| forms.get(&form)) {
             return form.schema();
         }
         let mut properties = forms.properties();
@@ -92,19 +93,18 @@ impl ActionTool {
     }
 
     fn preview(&self, form: FormKind, fields: &Fields) -> ToolOutput<Update> {
-        let form = self.deps.desk.forms.get(form).into_iter();
+        let form = self.deps.desk.forms.get(&form).into_iter();
         let lines = form
             .flat_map(|form| form.filled(fields))
             .map(|(field, value)| {
-                let (name, value) = (&field.name, shown(&field.name, value));
-                json!({ "field": name, "zh": field.zh, "en": field.en, "value": value })
+                json!({ "field": field.name, "zh": field.zh, "en": field.en, "value": field.shown(value) })
             });
         let lines: Vec<_> = lines.collect();
         ToolOutput::new("this is what it would say").data(json!({ "lines": lines }))
     }
 
     fn validate(&self, form: FormKind, fields: &Fields) -> Answer {
-        let missing = self.deps.desk.forms.missing(form, fields);
+        let missing = self.deps.desk.forms.missing(&form, fields);
         if missing.is_empty() {
             return Ok(ToolOutput::new("nothing is missing"));
         }

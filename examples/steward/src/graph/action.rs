@@ -7,12 +7,12 @@ use fugato::{
     graph::{BoxError, Outcome},
 };
 
+use super::phase;
 use crate::{
     action,
     deps::Deps,
     nodes::settle::result_of,
     state::{Returned, Steward, Update},
-    thinking::phase,
 };
 
 /// How often a step is tried of which nobody knows whether it was done.

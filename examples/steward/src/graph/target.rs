@@ -12,9 +12,8 @@ use crate::{
     deps::Deps,
     legacy::Sequence,
     nodes::{self, Reply},
-    service::Situation,
+    service::{Situation, Thinking},
     state::{Flow, RequestKind, Returned, Runtime, RuntimeDecision, Steward, Update},
-    thinking::Thinking,
 };
 
 /// `prepare_context → model_intent → slot_decision → (runtime_decision) → flow_guard → action_plan →
@@ -22,9 +21,10 @@ use crate::{
 pub fn target(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
     let guard = FallbackChain::<Steward>::new("flow_guard", nodes::Guard(deps.clone()))
         .or_rule("cautious", nodes::cautious);
-    let understood = |_: &Steward, inner: &Thinking<_>| inner.tells(Update::Understood);
-    let filled = |_: &Steward, inner: &Thinking<_>| inner.tells(Update::Filled);
-    let decided = |_: &Steward, inner: &Thinking<_>| inner.tells(Update::Decided);
+    let understood =
+        |_: &Steward, inner: &Thinking<_>| inner.tells(Update::Judged, Update::Understood);
+    let filled = |_: &Steward, inner: &Thinking<_>| inner.tells(Update::Judged, Update::Filled);
+    let decided = |_: &Steward, inner: &Thinking<_>| inner.tells(Update::Judged, Update::Decided);
     let graph = Graph::<Steward>::starting_at("prepare_context")
         .node("prepare_context", nodes::Prepare::new(deps, Runtime::Graph))
         .subgraph("model_intent", &planner(deps)?, about(), understood)

@@ -1,19 +1,24 @@
 //! The three graphs that understand: a model is asked, and where it does not decide rules do.
 use std::future::ready;
 
-use fugato::{Context, END, Graph, graph::BuildError};
+use fugato::{
+    Context, END, Graph,
+    agent::judge::{Judgement, Thought},
+    graph::BuildError,
+};
 
+use super::phase;
 use crate::{
     action,
     deps::Deps,
-    service::{NextStep, Planner, Service as _, Slots},
-    state::{Intent, Judgement, RuntimeDecision, SlotDecision},
-    thinking::{Thinking, Thought, by_model, by_rules, phase},
+    service::{NextStep, Planner, Slots, Thinking, inquiry},
+    state::{Intent, RuntimeDecision, SlotDecision},
 };
 
 /// What a request means: `prepare_context → detect_model_intent → done | off_topic |
 /// rule_fallback`, and the steps of each task before it answers.
 pub fn planner(deps: &Deps) -> Result<Graph<Thinking<Intent>>, BuildError> {
+    let planner = inquiry(deps, Planner);
     let steps = {
         let deps = deps.clone();
         move |cx: Context<Thinking<Intent>>| ready(with_steps(&deps, cx.state()))
@@ -22,12 +27,12 @@ pub fn planner(deps: &Deps) -> Result<Graph<Thinking<Intent>>, BuildError> {
         .node("prepare_context", async |cx: Context<_>| {
             cx.emit(phase("planning"));
         })
-        .node("detect_model_intent", by_model::<Planner>(deps))
+        .node("detect_model_intent", planner.by_model())
         .node("done", pass)
         .node("off_topic", async |_: Context<_>| {
             Thought::from(Intent::off_topic())
         })
-        .node("rule_fallback", by_rules::<Planner>(deps))
+        .node("rule_fallback", planner.by_rules())
         .node("attach_action_steps", steps)
         .edge("prepare_context", "detect_model_intent")
         .branch(
@@ -51,6 +56,7 @@ pub fn planner(deps: &Deps) -> Result<Graph<Thinking<Intent>>, BuildError> {
 /// rule_fallback`. Words that were read before are not read again: then the form alone is judged,
 /// by rule.
 pub fn slots(deps: &Deps) -> Result<Graph<Thinking<SlotDecision>>, BuildError> {
+    let slots = inquiry(deps, Slots);
     let reads = |state: &Thinking<SlotDecision>| {
         let has_news = Slots::has_news(&state.situation);
         if has_news {
@@ -63,9 +69,9 @@ pub fn slots(deps: &Deps) -> Result<Graph<Thinking<SlotDecision>>, BuildError> {
         .node("slot_prepare_context", async |cx: Context<_>| {
             cx.emit(phase("judging_fields"));
         })
-        .node("slot_tool_decision", by_model::<Slots>(deps))
+        .node("slot_tool_decision", slots.by_model())
         .node("done", pass)
-        .node("rule_fallback", by_rules::<Slots>(deps))
+        .node("rule_fallback", slots.by_rules())
         .branch(
             "slot_prepare_context",
             ["slot_tool_decision", "rule_fallback"],
@@ -85,9 +91,10 @@ pub fn slots(deps: &Deps) -> Result<Graph<Thinking<SlotDecision>>, BuildError> {
 /// runtime_action_decision`, and only where that is not certain `→ runtime_tool_decision → done |
 /// rule_fallback`.
 pub fn runtime(deps: &Deps) -> Result<Graph<Thinking<RuntimeDecision>>, BuildError> {
-    let desk = deps.desk.clone();
+    let next = inquiry(deps, NextStep);
+    let asked = next.clone();
     let certain = move |cx: Context<Thinking<RuntimeDecision>>| {
-        let decided = NextStep::certain(&desk, &cx.state().situation);
+        let decided = asked.judge().certain(&cx.state().situation);
         ready(decided.map(|decision| Thought {
             value: Some(decision),
             how: Some(Judgement::by_rule()),
@@ -96,9 +103,9 @@ pub fn runtime(deps: &Deps) -> Result<Graph<Thinking<RuntimeDecision>>, BuildErr
     Graph::<Thinking<RuntimeDecision>>::starting_at("runtime_memory_context")
         .node("runtime_memory_context", pass)
         .node("runtime_action_decision", certain)
-        .node("runtime_tool_decision", by_model::<NextStep>(deps))
+        .node("runtime_tool_decision", next.by_model())
         .node("done", pass)
-        .node("rule_fallback", by_rules::<NextStep>(deps))
+        .node("rule_fallback", next.by_rules())
         .edge("runtime_memory_context", "runtime_action_decision")
         .branch(
             "runtime_action_decision",

@@ -1,12 +1,12 @@
 //! What clients send.
 use axum::Json;
-use fugato::{axum::Caller, state::ThreadId};
+use fugato::{axum::Caller, form::Fields, state::ThreadId};
 use serde::Deserialize;
 
 use super::{Sent, Served, bad};
 use crate::{
     clerk::{Clerk, Confirmation},
-    form::{Fields, FormKind},
+    form::FormKind,
     served::employee,
     state::{Beside, Request, RequestKind, Runtime},
 };

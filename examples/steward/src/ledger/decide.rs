@@ -1,6 +1,8 @@
 //! What may be written, on what there is: pure, so that it is the same in every database.
+use fugato::form::{Fields, amount_text, strings, text};
+
 use super::{Deed, Document, DocumentStatus, Documents, Write};
-use crate::form::{Fields, FormKind, amount_text, strings, text};
+use crate::form::FormKind;
 
 /// What changes in the tables.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,6 +2,7 @@
 use async_trait::async_trait;
 use fugato::{
     cli::Tables,
+    form::{amount_value, cents, strings},
     store::{Cell, Found, Statement},
 };
 use serde_json::{Value, json};
@@ -10,7 +11,6 @@ use super::{
     Document, DocumentStatus, Documents, Ledger, LedgerError, Receipt, Write,
     decide::{Change, decide},
 };
-use crate::form::{amount_value, cents, strings};
 
 /// The ledger in a database.
 #[derive(Debug)]

@@ -49,7 +49,7 @@ fn judge(deps: &Deps, state: &Steward, documents: &Documents) -> Flow {
         );
         return Flow::Confirm { why: why.into() };
     }
-    if !deps.desk.forms.missing(task.form, &task.fields).is_empty() {
+    if !deps.desk.forms.missing(&task.form, &task.fields).is_empty() {
         return Flow::Missing;
     }
     let against = conflicts(documents, task.form, &task.fields);

@@ -3,7 +3,9 @@ use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
     agent::{ActionEnd, ActionRequest, ActionsUpdate},
+    form::{Fields, day},
     state::Millis,
+    words::tidy,
 };
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde_json::Value;
@@ -11,7 +13,6 @@ use serde_json::Value;
 use crate::{
     action::{self, WHITELIST},
     deps::Deps,
-    form::{Fields, day},
     state::{Request, RequestKind, Runtime, Steward, Update},
 };
 
@@ -40,7 +41,7 @@ impl Node<Steward> for Prepare {
         let request = state.request.as_ref().ok_or("nothing is requested")?;
         let base = day(&request.beside.base_date);
         let prepared = Update::Prepared {
-            message: cleaned(&request.message),
+            message: tidy(&request.message.chars().take(LONGEST).collect::<String>()),
             client_trace_id: match request.client_trace_id.as_str() {
                 "" => format!("run-{}", cx.run().0),
                 named => named.to_owned(),
@@ -58,19 +59,6 @@ impl Node<Steward> for Prepare {
 fn today(now: Millis) -> Date {
     let now = Timestamp::from_millisecond(now).unwrap_or_default();
     now.to_zoned(TimeZone::system()).date()
-}
-
-/// Without what no reader sees, and with one space between words.
-fn cleaned(message: &str) -> String {
-    let seen = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
-    let lines = message.chars().take(LONGEST).map(seen).collect::<String>();
-    let lines = lines
-        .lines()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
-    lines
-        .filter(|line| !line.is_empty())
-        .collect::<Vec<_>>()
-        .join("\n")
 }
 
 impl Prepare {

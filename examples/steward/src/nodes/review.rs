@@ -1,12 +1,11 @@
 //! What a person is asked to agree to, and what their answer means.
-use fugato::agent::ShortAnswer;
+use fugato::{agent::ShortAnswer, form::strings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
     action,
-    form::strings,
     service::Desk,
     state::{Approval, Beside, Request, Steward, Update},
 };

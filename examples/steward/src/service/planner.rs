@@ -1,8 +1,14 @@
 //! What a request means: tasks, each with a form and what is known of it.
+use std::sync::Arc;
+
+use fugato::{
+    agent::judge::{Judge, Wrong},
+    llm::{ChatRequest, ToolSchema},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Desk, Service, Situation, Wrong};
+use super::{Desk, Situation};
 use crate::{
     form::FormKind,
     read::{Clause, Goal},
@@ -11,66 +17,65 @@ use crate::{
 
 /// Understands requests.
 #[derive(Debug)]
-pub struct Planner;
+pub struct Planner(pub(crate) Arc<Desk>);
 
 /// What the model calls the function with.
-#[derive(Debug, Deserialize)]
-#[non_exhaustive]
-pub struct Planned {
+#[derive(Deserialize)]
+struct Planned {
     #[serde(default)]
     off_topic: bool,
     #[serde(default)]
     tasks: Vec<Clause>,
 }
 
-impl Service for Planner {
-    type Output = Intent;
-    type Called = Planned;
+impl Planner {
+    /// What traces call it.
+    pub(crate) const STAGE: &str = "plan";
+}
 
-    const STAGE: &'static str = "plan";
-    const FUNCTION: [&'static str; 2] = ["plan_expense_tasks", "Says what is to be done."];
+const TOLD: &str = "You read requests about business trips and expenses. Split the request into tasks and call \
+     plan_expense_tasks. Copy only what the request says: leave out every field that it does not \
+     name, and never make one up. A trip that shall be kept for later has the goal draft. Ways of \
+     travelling belong into transport and not into reason. If it is about something else, set \
+     off_topic and give no tasks. confidence is how sure you are of the form, from 0 to 1.";
 
-    fn told(_: &Situation) -> String {
-        "You read requests about business trips and expenses. Split the request into tasks and \
-         call plan_expense_tasks. Copy only what the request says: leave out every field that it \
-         does not name, and never make one up. A trip that shall be kept for later has the goal \
-         draft. Ways of travelling belong into transport and not into reason. If it is about \
-         something else, set off_topic and give no tasks. confidence is how sure you are of the \
-         form, from 0 to 1."
-            .to_owned()
-    }
+impl Judge for Planner {
+    type Situation = Situation;
+    type Verdict = Intent;
 
-    fn arguments(desk: &Desk, _: &Situation) -> Value {
-        json!({
+    fn question(&self, at: &Situation) -> (ChatRequest, ToolSchema) {
+        let forms = &self.0.forms;
+        let arguments = json!({
             "type": "object",
             "properties": {
                 "off_topic": { "type": "boolean" },
                 "tasks": { "type": "array", "items": {
                     "type": "object",
                     "properties": {
-                        "form": { "type": "string", "enum": desk.forms.names() },
+                        "form": { "type": "string", "enum": forms.names() },
                         "goal": { "type": "string", "enum": ["submit", "draft"] },
-                        "fields": { "type": "object", "properties": desk.forms.properties() },
+                        "fields": { "type": "object", "properties": forms.properties() },
                         "confidence": { "type": "number", "minimum": 0, "maximum": 1 },
                     },
                     "required": ["form", "fields"],
                 } },
             },
             "required": ["off_topic", "tasks"],
-        })
+        });
+        let function = ["plan_expense_tasks", "Says what is to be done."];
+        self.0.question(Self::STAGE, at, TOLD, function, arguments)
     }
 
-    fn read(desk: &Desk, at: &Situation, called: Planned) -> Result<Intent, Wrong> {
+    fn read(&self, at: &Situation, arguments: &Value) -> Result<Intent, Wrong> {
+        let called = Planned::deserialize(arguments)?;
         if !called.off_topic && called.tasks.is_empty() {
-            return Err(Wrong {
-                path: "/tasks".to_owned(),
-                why: "give at least one task, or set off_topic".to_owned(),
-            });
+            let why = "give at least one task, or set off_topic";
+            return Err(Wrong::at("/tasks", why));
         }
         let task = |(nth, said): (usize, Clause)| {
             let path = format!("/tasks/{nth}/fields");
-            let fields = desk.taken(said.form, &path, &said.fields)?;
-            Ok(task(desk, at, nth, Clause { fields, ..said }))
+            let fields = self.0.taken(said.form, &path, &said.fields)?;
+            Ok(task(&self.0, at, nth, Clause { fields, ..said }))
         };
         let tasks = called.tasks.into_iter().enumerate().map(task);
         Ok(Intent {
@@ -79,8 +84,9 @@ impl Service for Planner {
         })
     }
 
-    fn rules(desk: &Desk, at: &Situation) -> Intent {
-        let clauses = desk.reader.clauses(&desk.forms, &at.message, at.base());
+    fn rules(&self, at: &Situation) -> Intent {
+        let desk = &self.0;
+        let clauses = desk.reader.clauses(desk, &at.message, at.base());
         let clauses = clauses.into_iter().enumerate();
         let tasks: Vec<_> = clauses
             .map(|(nth, said)| task(desk, at, nth, said))

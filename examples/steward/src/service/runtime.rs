@@ -1,17 +1,26 @@
 //! What words mean for a plan that is under way.
-use fugato::agent::ShortAnswer;
+use std::sync::Arc;
+
+use fugato::{
+    agent::{
+        ShortAnswer,
+        judge::{Judge, Wrong},
+    },
+    form::Fields,
+    llm::{ChatRequest, ToolSchema},
+};
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use super::{Desk, Service, Situation, Wrong};
+use super::{Desk, Situation};
 use crate::{
-    form::Fields,
     read::UNSURE,
     state::{RuntimeDecision, Task},
 };
 
 /// Decides how a plan goes on.
 #[derive(Debug)]
-pub struct NextStep;
+pub struct NextStep(pub(crate) Arc<Desk>);
 
 /// Longer words are no answer to the question for one field.
 const SHORT: usize = 40;
@@ -20,7 +29,8 @@ const MANY: usize = 3;
 
 impl NextStep {
     /// What the words mean, where that is certain; nothing is left to a model then.
-    pub fn certain(desk: &Desk, at: &Situation) -> Option<RuntimeDecision> {
+    pub fn certain(&self, at: &Situation) -> Option<RuntimeDecision> {
+        let desk = &self.0;
         let words = at.message.as_str();
         let Some(task) = at.plan.current() else {
             return Some(RuntimeDecision::NewRequest);
@@ -50,10 +60,7 @@ impl NextStep {
                 form: Some(form),
             });
         }
-        let mut asks = desk
-            .reader
-            .clauses(&desk.forms, words, at.base())
-            .into_iter();
+        let mut asks = desk.reader.clauses(desk, words, at.base()).into_iter();
         let is_new = asks.any(|clause| {
             clause.confidence > UNSURE && clause.form != task.form || clause.fields.len() > MANY
         });
@@ -74,10 +81,10 @@ fn brings_more(desk: &Desk, at: &Situation, task: &Task) -> bool {
 
 /// What the words say about the current task.
 fn supplement(desk: &Desk, at: &Situation, task: &Task) -> Option<RuntimeDecision> {
-    let form = desk.forms.get(task.form)?;
+    let form = desk.forms.get(&task.form)?;
     let mut fields = at.given(desk, task.form);
-    fields.extend(desk.reader.facts(form, &at.message, at.base()));
-    let missing = desk.forms.missing(task.form, &task.fields);
+    fields.extend(desk.facts.read(form, &at.message, at.base()));
+    let missing = desk.forms.missing(&task.form, &task.fields);
     let lacks = |name: &str| missing.iter().any(|it| it == name);
     // One day alone is the one that is missing.
     if lacks("end_date")
@@ -88,70 +95,63 @@ fn supplement(desk: &Desk, at: &Situation, task: &Task) -> Option<RuntimeDecisio
         fields.insert("end_date".into(), day);
     }
     if fields.is_empty() && missing == ["reason"] && at.message.chars().count() <= SHORT {
-        let reason = desk.reader.cleaned(&at.message)?;
+        let reason = desk.facts.cleaned(&at.message)?;
         fields.insert("reason".into(), reason.into());
     }
     (!fields.is_empty()).then_some(RuntimeDecision::Supplement { fields, form: None })
 }
 
-impl Service for NextStep {
-    type Output = RuntimeDecision;
-    type Called = RuntimeDecision;
+const DECISIONS: [&str; 6] = [
+    "supplement",
+    "confirm",
+    "cancel",
+    "next",
+    "new_request",
+    "unclear",
+];
 
-    const STAGE: &'static str = "decide";
-    const FUNCTION: [&'static str; 2] = ["decide_next", "Says what the words mean."];
+impl Judge for NextStep {
+    type Situation = Situation;
+    type Verdict = RuntimeDecision;
 
-    fn told(situation: &Situation) -> String {
-        let task = situation.plan.current();
-        format!(
+    fn question(&self, at: &Situation) -> (ChatRequest, ToolSchema) {
+        let task = at.plan.current();
+        let told = format!(
             "A person works on a form with a program. Call decide_next to say what their words \
              mean: supplement for something about this form, with its fields; confirm to go on \
              with it; cancel to leave it; next for the next form; new_request for something else \
              that they want; unclear if you cannot tell.\nThe form now: {}",
             json!({ "form": task.map(|task| task.form), "fields": task.map(|task| &task.fields) }),
-        )
-    }
-
-    fn arguments(desk: &Desk, situation: &Situation) -> Value {
-        const DECISIONS: [&str; 6] = [
-            "supplement",
-            "confirm",
-            "cancel",
-            "next",
-            "new_request",
-            "unclear",
-        ];
-        let fields = desk.schema(situation.plan.current().map(|task| task.form));
+        );
+        let fields = self.0.schema(task.map(|task| task.form));
         let decision = json!({ "type": "string", "enum": DECISIONS });
-        json!({
+        let arguments = json!({
             "type": "object",
             "properties": { "decision": decision, "fields": fields },
             "required": ["decision"],
-        })
+        });
+        let function = ["decide_next", "Says what the words mean."];
+        self.0.question("decide", at, &told, function, arguments)
     }
 
-    fn read(
-        desk: &Desk,
-        at: &Situation,
-        called: RuntimeDecision,
-    ) -> Result<RuntimeDecision, Wrong> {
+    fn read(&self, at: &Situation, arguments: &Value) -> Result<RuntimeDecision, Wrong> {
+        let called = RuntimeDecision::deserialize(arguments)?;
         let Some(task) = at.plan.current() else {
             return Ok(RuntimeDecision::NewRequest);
         };
         let RuntimeDecision::Supplement { fields, form } = called else {
             return Ok(called);
         };
-        let fields = desk.taken(form.unwrap_or(task.form), "/fields", &fields)?;
+        let kind = form.unwrap_or(task.form);
+        let fields = self.0.taken(kind, "/fields", &fields)?;
         if fields.is_empty() && form.is_none() {
-            return Err(Wrong {
-                path: "/fields".to_owned(),
-                why: "name at least one field, or choose another decision".to_owned(),
-            });
+            let why = "name at least one field, or choose another decision";
+            return Err(Wrong::at("/fields", why));
         }
         Ok(RuntimeDecision::Supplement { fields, form })
     }
 
-    fn rules(desk: &Desk, at: &Situation) -> RuntimeDecision {
-        Self::certain(desk, at).unwrap_or(RuntimeDecision::Unclear)
+    fn rules(&self, at: &Situation) -> RuntimeDecision {
+        self.certain(at).unwrap_or(RuntimeDecision::Unclear)
     }
 }

@@ -1,21 +1,24 @@
 //! What of a form is filled in, and what is missing.
+use std::sync::Arc;
+
+use fugato::{
+    agent::judge::{Judge, Wrong},
+    form::Fields,
+    llm::{ChatRequest, ToolSchema},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Desk, Service, Situation, Wrong};
-use crate::{
-    form::{Fields, FormKind},
-    state::SlotDecision,
-};
+use super::{Desk, Situation};
+use crate::{form::FormKind, state::SlotDecision};
 
 /// Fills in forms from words, and says what is missing.
 #[derive(Debug)]
-pub struct Slots;
+pub struct Slots(pub(crate) Arc<Desk>);
 
 /// What the model calls the function with.
-#[derive(Debug, Deserialize)]
-#[non_exhaustive]
-pub struct Filled {
+#[derive(Deserialize)]
+struct Filled {
     fields: Fields,
 }
 
@@ -26,41 +29,40 @@ impl Slots {
     }
 }
 
-impl Service for Slots {
-    type Output = SlotDecision;
-    type Called = Filled;
+impl Judge for Slots {
+    type Situation = Situation;
+    type Verdict = SlotDecision;
 
-    const STAGE: &'static str = "slots";
-    const FUNCTION: [&'static str; 2] = ["fill_expense_fields", "Fills in fields."];
-
-    fn told(situation: &Situation) -> String {
-        format!(
+    fn question(&self, at: &Situation) -> (ChatRequest, ToolSchema) {
+        let form = form_of(at);
+        let told = format!(
             "A person fills in a form. Call fill_expense_fields with the fields that their words \
              name, and with no others.\nThe form is {}.",
-            json!(form_of(situation))
-        )
+            json!(form)
+        );
+        let fields = self.0.schema(form);
+        let arguments =
+            json!({ "type": "object", "properties": { "fields": fields }, "required": ["fields"] });
+        let function = ["fill_expense_fields", "Fills in fields."];
+        self.0.question("slots", at, &told, function, arguments)
     }
 
-    fn arguments(desk: &Desk, situation: &Situation) -> Value {
-        let fields = desk.schema(form_of(situation));
-        json!({ "type": "object", "properties": { "fields": fields }, "required": ["fields"] })
+    fn read(&self, at: &Situation, arguments: &Value) -> Result<SlotDecision, Wrong> {
+        let Filled { fields } = Filled::deserialize(arguments)?;
+        let said = form_of(at).map(|kind| self.0.taken(kind, "/fields", &fields));
+        Ok(decided(&self.0, at, said.transpose()?.unwrap_or_default()))
     }
 
-    fn read(desk: &Desk, at: &Situation, called: Filled) -> Result<SlotDecision, Wrong> {
-        let said = form_of(at).map(|kind| desk.taken(kind, "/fields", &called.fields));
-        Ok(decide(desk, at, said.transpose()?.unwrap_or_default()))
-    }
-
-    fn rules(desk: &Desk, at: &Situation) -> SlotDecision {
-        let form = form_of(at).and_then(|kind| desk.forms.get(kind));
+    fn rules(&self, at: &Situation) -> SlotDecision {
+        let form = form_of(at).and_then(|kind| self.0.forms.get(&kind));
         let said = form.filter(|_| Self::has_news(at));
-        let said = said.map(|form| desk.reader.facts(form, &at.message, at.base()));
-        decide(desk, at, said.unwrap_or_default())
+        let said = said.map(|form| self.0.facts.read(form, &at.message, at.base()));
+        decided(&self.0, at, said.unwrap_or_default())
     }
 }
 
 /// What is filled in and missing, whoever has read the words: the judgement is in one place.
-fn decide(desk: &Desk, at: &Situation, said: Fields) -> SlotDecision {
+fn decided(desk: &Desk, at: &Situation, said: Fields) -> SlotDecision {
     let Some(kind) = form_of(at) else {
         return SlotDecision::default();
     };
@@ -70,7 +72,7 @@ fn decide(desk: &Desk, at: &Situation, said: Fields) -> SlotDecision {
     fields.extend(said);
     SlotDecision {
         task_id: task.map_or_else(String::new, |task| task.task_id.clone()),
-        missing_fields: desk.forms.missing(kind, &fields),
+        missing_fields: desk.forms.missing(&kind, &fields),
         fields,
     }
 }

@@ -1,7 +1,8 @@
 //! Every change of a conversation.
 use fugato::{
     State as _,
-    agent::{ActionEnd, Actions, ActionsUpdate},
+    agent::{ActionEnd, Actions, ActionsUpdate, judge::Judgement},
+    form::{Fields, day},
     state::Message,
     tool::{Evidence, EvidenceUpdate},
 };
@@ -9,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    ActionResult, Approval, Beside, Flow, Intent, Judgement, Request, Runtime, RuntimeDecision,
-    SlotDecision, Steward, Task, TaskStatus,
+    ActionResult, Approval, Beside, Flow, Intent, Request, Runtime, RuntimeDecision, SlotDecision,
+    Steward, Task, TaskStatus,
 };
-use crate::form::{Fields, FormKind, day};
+use crate::form::FormKind;
 
 /// What can change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

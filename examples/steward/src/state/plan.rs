@@ -1,10 +1,8 @@
 //! What is to be done: tasks, one after the other.
+use fugato::form::Fields;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    form::{Fields, FormKind},
-    read::Goal,
-};
+use crate::{form::FormKind, read::Goal};
 
 /// The tasks of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

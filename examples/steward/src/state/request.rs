@@ -1,10 +1,11 @@
 //! What somebody asks of the steward.
 use std::str::FromStr;
 
+use fugato::form::{Fields, day};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::form::{Fields, FormKind, day};
+use crate::form::FormKind;
 
 /// A request, as it begins a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

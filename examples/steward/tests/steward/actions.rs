@@ -141,7 +141,11 @@ async fn what_does_not_fit_is_named_with_what_is_allowed() {
     for (field, wrong, allowed) in [
         ("transport", json!("rocket"), "train, plane, car, bus, ship"),
         ("start_date", json!("soon"), "2026-03-02"),
-        ("end_date", json!("2026-01-01"), "ends on that day or later"),
+        (
+            "end_date",
+            json!("2026-01-01"),
+            "that day or a later one is allowed",
+        ),
         ("estimated_amount", json!(-5), "positive amount"),
         ("colour", json!("red"), "reason, start_date"),
     ] {

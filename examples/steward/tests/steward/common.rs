@@ -7,6 +7,7 @@ use std::sync::{
 use async_trait::async_trait;
 use fugato::{
     Answers, BoxError, Ended, RunnerOptions,
+    form::Fields,
     graph::Standing,
     llm::ChatModel,
     state::{Interrupt, ThreadId, ToolCall},
@@ -18,7 +19,6 @@ use steward::{
     Reply,
     clerk::{Clerk, ClerkError, Confirmation},
     deps::{Deps, Policy},
-    form::Fields,
     ledger::{self, Documents, Ledger, LedgerError, Receipt, Write},
     service::Desk,
     state::{Request, RequestKind, Runtime, Steward, Update},

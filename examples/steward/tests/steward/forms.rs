@@ -1,9 +1,5 @@
-//! What fits into fields, and what is read of reasons.
-use serde_json::json;
-use steward::{
-    form::{amount_text, amount_value, cents},
-    service::Desk,
-};
+//! What is read of reasons.
+use steward::service::Desk;
 
 use crate::common::Tested;
 
@@ -25,36 +21,7 @@ fn stw_32_facts_of_other_fields_are_kept_out_of_the_reason() -> Tested {
         ("交通火车", None),
     ];
     for (given, expected) in cases {
-        assert_eq!(desk.reader.cleaned(given).as_deref(), expected, "{given}");
+        assert_eq!(desk.facts.cleaned(given).as_deref(), expected, "{given}");
     }
     Ok(())
-}
-
-#[test]
-fn one_amount_is_one_number_however_it_is_written() {
-    for given in [
-        json!(1200),
-        json!(1200.0),
-        json!("¥1,200"),
-        json!("1200.00元"),
-    ] {
-        let value = cents(&given).map(amount_value);
-        assert_eq!(value, Some(json!(1200)), "{given}");
-    }
-    let value = cents(&json!("12.5 yuan")).map(amount_value);
-    assert_eq!(value, Some(json!(12.5)));
-    assert_eq!(amount_text(&json!(12.5)), "12.50");
-    for wrong in [
-        json!("soon"),
-        json!(1.001),
-        json!([]),
-        json!(-3),
-        json!("9".repeat(40)),
-        json!("-300"),
-        json!("86,50"),
-        json!("300-500"),
-    ] {
-        let cents = cents(&wrong).filter(|cents| *cents > 0);
-        assert_eq!(cents, None, "{wrong}");
-    }
 }
