@@ -172,9 +172,11 @@ impl Written<'_> {
             gap.chars().count() <= FAR && !gap.contains(other)
         };
         let is_near = |label: &&str| {
-            let at = self.before.rfind(*label);
-            at.and_then(|at| self.before.get(at + label.len()..))
-                .is_some_and(between)
+            let most = label.chars().count() + FAR;
+            let from = self.before.char_indices().rev().take(most).last();
+            let near = from.and_then(|(from, _)| self.before.get(from..));
+            let found = near.and_then(|near| near.get(near.rfind(*label)? + label.len()..));
+            found.is_some_and(between)
         };
         labels.iter().any(is_near)
     }

@@ -194,11 +194,15 @@ fn hour_of(part: Option<Part>, hour: i64) -> Option<(i64, bool)> {
 
 /// Where it is said in how many seconds, and in how many: in 10 minutes, 一个半小时后.
 pub(crate) fn wait(text: &str) -> Option<(usize, i64)> {
+    let mut tried = 0;
     let chinese = text.char_indices().find_map(|(at, _)| {
         let last = text.get(..at)?.chars().next_back();
         let inside = last.is_some_and(|c| c == '.' || is_digit(c));
-        let seconds = amounts(text.get(at..)?)?;
-        (!inside).then_some((at, seconds))
+        // Whatever begins within amounts ends as they do.
+        let here = text.get(at..).filter(|_| !inside && at >= tried)?;
+        let (seconds, rest) = amounts(here);
+        tried = text.len() - rest.len();
+        Some((at, seconds?))
     });
     chinese.or_else(|| {
         let starts = text.match_indices("in ").map(|(at, _)| at);
@@ -212,36 +216,42 @@ pub(crate) fn wait(text: &str) -> Option<(usize, i64)> {
     })
 }
 
-/// 1小时30分钟后.
-fn amounts(text: &str) -> Option<i64> {
+/// 1小时30分钟后: how many seconds these are together, if that is said, and what was not read.
+fn amounts(text: &str) -> (Option<i64>, &str) {
+    let (mut rest, mut sum) = (text, 0_i64);
+    while let Some((seconds, behind)) = amount(rest) {
+        let Some(more) = sum.checked_add(seconds) else {
+            break;
+        };
+        (sum, rest) = (more, behind);
+        if after(rest, &["后", "之后", "以后", "过后"]).is_some() {
+            return (Some(sum), rest);
+        }
+    }
+    (None, rest)
+}
+
+/// The seconds of 1小时, 一个半小时 or 半小时, and what comes after it.
+fn amount(text: &str) -> Option<(i64, &str)> {
     const UNITS: [(&[&str], i64); 3] = [
         (&["秒钟", "秒"], 1),
         (&["分钟", "分"], 60),
         (&["小时", "钟头"], 3600),
     ];
-    let (mut rest, mut sum) = (text, 0_i64);
-    loop {
-        let halves = if let Some((whole, behind)) = number(rest) {
-            let behind = behind.strip_prefix('个').unwrap_or(behind);
-            let half = behind.strip_prefix('半');
-            rest = half.unwrap_or(behind);
-            whole
-                .checked_mul(2)?
-                .checked_add(i64::from(half.is_some()))?
-        } else {
-            rest = rest.strip_prefix('半')?;
-            rest = rest.strip_prefix('个').unwrap_or(rest);
-            1
-        };
-        let (behind, seconds) = UNITS
-            .into_iter()
-            .find_map(|(names, seconds)| Some((after(rest, names)?, seconds)))?;
-        sum = sum.checked_add(halves.checked_mul(seconds)? / 2)?;
-        if after(behind, &["后", "之后", "以后", "过后"]).is_some() {
-            return Some(sum);
-        }
-        rest = behind;
-    }
+    let (halves, rest) = if let Some((whole, behind)) = number(text) {
+        let behind = behind.strip_prefix('个').unwrap_or(behind);
+        let half = behind.strip_prefix('半');
+        let halves = whole.checked_mul(2)?;
+        let halves = halves.checked_add(i64::from(half.is_some()))?;
+        (halves, half.unwrap_or(behind))
+    } else {
+        let rest = text.strip_prefix('半')?;
+        (1, rest.strip_prefix('个').unwrap_or(rest))
+    };
+    let mut units = UNITS.into_iter();
+    let (behind, seconds) =
+        units.find_map(|(names, seconds)| Some((after(rest, names)?, seconds)))?;
+    Some((halves.checked_mul(seconds)? / 2, behind))
 }
 
 /// What comes behind "in": 10 minutes, and no more.

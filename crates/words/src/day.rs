@@ -127,7 +127,9 @@ impl Reader {
 
     /// 明天, 3天后, `in 3 days`, `3 days ago`.
     fn near<'a>(&self, before: &str, here: &'a str) -> Option<(Date, &'a str)> {
-        let within = before.ends_with(is_digit) || is_inside(before);
+        if before.ends_with(is_digit) || is_inside(before) {
+            return None;
+        }
         let (days, rest) = match near_day(here) {
             // 然后天 and the like are the ends of other words.
             Some((days, rest)) if !before.ends_with(['以', '之', '然', '今', '最', '随', '先']) => {
@@ -136,8 +138,7 @@ impl Reader {
             Some(_) => return None,
             None => counted(here)?,
         };
-        let day = self.today.checked_add(days.days()).ok()?;
-        (!within).then_some((day, rest))
+        Some((self.today.checked_add(days.days()).ok()?, rest))
     }
 
     /// 下周三, 周三, `last Friday`, `Friday`; and whether it is but the name.
@@ -151,7 +152,7 @@ impl Reader {
             ("本", 0),
         ];
         // 每周三 is more than one, and so are three weeks.
-        let head = before.trim_end_matches('个');
+        let head = before.strip_suffix('个').unwrap_or(before);
         if head.ends_with(['每', '几', '第']) || head.ends_with(is_digit) || is_inside(head) {
             return None;
         }
@@ -335,7 +336,10 @@ fn lasts(text: &str) -> (Option<i64>, String) {
             continue;
         };
         let within = before.ends_with(|c| is_digit(c) || "每第.".contains(c)) || is_inside(before);
-        let read = number(here).filter(|_| !within).and_then(|(count, rest)| {
+        if within {
+            continue;
+        }
+        let read = number(here).and_then(|(count, rest)| {
             let rest = rest.trim_start();
             Some((count, after_word(rest, &["天", "days", "day"])?))
         });

@@ -1,4 +1,5 @@
 //! What a wish is about: the words to look for, where, and how far back.
+use std::collections::HashSet;
 
 /// What says that somebody wishes, when, and of whom, and not what for. Of words that begin alike the
 /// longest comes first.
@@ -18,11 +19,11 @@ pub fn keywords(text: &str) -> Vec<String> {
         rest = rest.replace(noise, " ");
     }
     let is_noise = |word: &str| NOISE_EN.split_whitespace().any(|noise| noise == word);
-    let mut kept: Vec<String> = vec![];
+    let (mut kept, mut seen) = (vec![], HashSet::new());
     for run in rest.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))) {
         let run = run.trim_matches('.').trim_start_matches(BEFORE);
         for word in parts(run.trim_end_matches(BEHIND)) {
-            if !word.is_empty() && !is_noise(word) && !kept.iter().any(|there| there == word) {
+            if !word.is_empty() && !is_noise(word) && seen.insert(word) {
                 kept.push(word.to_owned());
             }
         }
@@ -31,14 +32,18 @@ pub fn keywords(text: &str) -> Vec<String> {
 }
 
 /// What stands before 的 and behind it, unless it is a part of a word: 目的地.
-fn parts(run: &str) -> Vec<&str> {
+fn parts(mut run: &str) -> Vec<&str> {
     let is_word = |part: &str| part.chars().nth(1).is_some();
-    match run.split_once('的') {
-        Some((before, behind)) if is_word(before) && is_word(behind) => {
-            [vec![before], parts(behind)].concat()
+    let mut found = vec![];
+    while let Some((before, behind)) = run.split_once('的') {
+        if !(is_word(before) && is_word(behind)) {
+            break;
         }
-        _ => vec![run],
+        found.push(before);
+        run = behind;
     }
+    found.push(run);
+    found
 }
 
 /// A span of time that is past or present, and how many days ago it may have begun. Words are

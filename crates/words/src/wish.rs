@@ -27,25 +27,36 @@ pub fn denies<W: AsRef<str>>(text: &str, verbs: &[W]) -> bool {
     let denies = |before: &str| {
         let before = before.trim_end();
         let before = before.trim_end_matches("帮我").trim_end_matches("给我");
-        NOT.iter().any(|not| before.ends_with(not)) || says_not(before)
+        NOT.iter().any(|not| before.ends_with(not)) || ends_in_not(before)
     };
     let mut clauses = lower.split([',', ';', '!', '，', '；', '！', '。', '\n']);
     clauses.any(|clause| {
         let verbs = verbs.iter().map(AsRef::as_ref);
         let verbs = verbs.flat_map(|verb| clause.match_indices(verb));
-        let mut before = verbs.filter_map(|(at, _)| clause.get(..at));
-        before.any(denies)
+        let before: Vec<&str> = verbs.filter_map(|(at, _)| clause.get(..at)).collect();
+        // A "not" that stands farther away stands before the last verb, too.
+        let longest = before.iter().max_by_key(|before| before.len());
+        longest.is_some_and(|before| says_not(before)) || before.into_iter().any(denies)
     })
+}
+
+/// What says "not", beside every word that ends in "n't".
+const NOT_WORDS: [&str; 5] = ["not", "never", "dont", "cannot", "without"];
+
+/// Whether the last word is a "not".
+fn ends_in_not(before: &str) -> bool {
+    let is_word = |rest: &str| rest.is_empty() || rest.ends_with(char::is_whitespace);
+    let mut words = NOT_WORDS.iter();
+    before.ends_with("n't") || words.any(|not| before.strip_suffix(not).is_some_and(is_word))
 }
 
 /// Whether there is a "not", and not one of "not below 3".
 fn says_not(before: &str) -> bool {
-    const NOT: [&str; 5] = ["not", "never", "dont", "cannot", "without"];
     const BOUND: [&str; 7] = ["below", "above", "under", "over", "less", "more", "only"];
     let words: Vec<&str> = before.split_whitespace().collect();
     let mut pairs = words.iter().zip(words.iter().skip(1).chain([&""]));
     pairs.any(|(word, next)| {
-        let is_not = NOT.contains(word) || word.ends_with("n't");
+        let is_not = NOT_WORDS.contains(word) || word.ends_with("n't");
         is_not && !BOUND.contains(next)
     })
 }
