@@ -10,9 +10,9 @@ use std::{
 use fugato_graph::Runner;
 use fugato_memory::{Archive, ArchiveError, ArchiveWriter};
 use fugato_state::{State, ThreadId};
-use fugato_store::{StoreError, ThreadFilter};
+use fugato_store::{StoreError, ThreadAdminExt as _, ThreadFilter};
 use fugato_stream::Event;
-use futures::StreamExt as _;
+use futures::{StreamExt as _, TryStreamExt as _};
 use tokio::{
     sync::Notify,
     time::{sleep, timeout},
@@ -216,17 +216,11 @@ impl Archives {
         let Some(admin) = runner.admin() else {
             return Ok(());
         };
-        let mut filter = ThreadFilter::default();
-        loop {
-            let page = admin.list(filter.clone()).await?;
-            let Some(last) = page.last() else {
-                return Ok(());
-            };
-            filter.after = Some(last.thread.clone());
-            for entry in page {
-                self.try_to_bring_up(runner, entry.thread).await;
-            }
+        let mut all = admin.all(ThreadFilter::default());
+        while let Some(entry) = all.try_next().await? {
+            self.try_to_bring_up(runner, entry.thread).await;
         }
+        Ok(())
     }
 
     /// The same for those that are to follow and are at rest. False if some are not.

@@ -4,7 +4,8 @@ use std::path::Path;
 use fugato_axum::Agent;
 use fugato_graph::{BoxError, Standing};
 use fugato_state::ThreadId;
-use fugato_store::{ThreadFilter, ThreadStore};
+use fugato_store::{ThreadAdminExt as _, ThreadFilter, ThreadStore, ThreadSummary};
+use futures::TryStreamExt as _;
 use serde_json::json;
 
 use crate::{
@@ -18,22 +19,15 @@ pub(crate) async fn list<A: Agent>(
     screen: &mut Screen,
 ) -> Result<(), BoxError> {
     let runner = agent.runner();
-    let mut filter = ThreadFilter::default();
-    loop {
-        let page = store.list(filter.clone()).await?;
-        for summary in &page {
-            let state = runner.state(&summary.thread).await?;
-            let standing = runner.standing(&summary.thread).await?;
-            let title = state.and_then(|state| agent.title(&state));
-            let (name, stands) = (summary.thread.as_str(), stands(&standing));
-            let title = title.unwrap_or_default();
-            screen.line(format!("{name}  {stands}  {title}").trim_end());
-        }
-        if page.len() < filter.limit {
-            return Ok(());
-        }
-        filter.after = page.last().map(|summary| summary.thread.clone());
+    let mut all = store.all(ThreadFilter::default());
+    while let Some(ThreadSummary { thread, .. }) = all.try_next().await? {
+        let state = runner.state(&thread).await?;
+        let standing = runner.standing(&thread).await?;
+        let title = state.and_then(|state| agent.title(&state));
+        let (stands, title) = (stands(&standing), title.unwrap_or_default());
+        screen.line(format!("{thread}  {stands}  {title}").trim_end());
     }
+    Ok(())
 }
 
 fn stands(standing: &Standing) -> &'static str {

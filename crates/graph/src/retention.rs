@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use fugato_state::{Seq, State, ThreadId};
-use fugato_store::{Status, ThreadAdmin, ThreadFilter};
+use fugato_store::{Status, ThreadAdmin, ThreadAdminExt as _, ThreadFilter};
+use futures::TryStreamExt as _;
 
 use crate::{RunError, RunErrorKind, Runner, Standing, policy::millis};
 
@@ -41,22 +42,17 @@ impl<S: State> Runner<S> {
             return Ok(vec![]);
         };
         let admin = self.must_have_admin()?;
-        let (mut filter, mut gone) = (ThreadFilter::default(), vec![]);
-        loop {
-            let page = admin.list(filter.clone()).await?;
-            let Some(last) = page.last() else {
-                return Ok(gone);
-            };
-            filter.after = Some(last.thread.clone());
-            for summary in page.iter().filter(|summary| summary.status == Status::Idle) {
-                let (thread, head) = (&summary.thread, summary.head);
-                if self.is_old(thread, head, kept).await?
-                    && self.retired(thread, Some(head)).await?
-                {
-                    gone.push(thread.clone());
-                }
+        let (mut all, mut gone) = (admin.all(ThreadFilter::default()), vec![]);
+        while let Some(summary) = all.try_next().await? {
+            let (thread, head) = (summary.thread, summary.head);
+            if summary.status == Status::Idle
+                && self.is_old(&thread, head, kept).await?
+                && self.retired(&thread, Some(head)).await?
+            {
+                gone.push(thread);
             }
         }
+        Ok(gone)
     }
 
     /// The names of all threads of the store, in their order; none if it cannot list them.
@@ -64,15 +60,8 @@ impl<S: State> Runner<S> {
         let Some(admin) = self.admin() else {
             return Ok(vec![]);
         };
-        let (mut filter, mut all) = (ThreadFilter::default(), vec![]);
-        loop {
-            let page = admin.list(filter.clone()).await?;
-            let Some(last) = page.last() else {
-                return Ok(all);
-            };
-            filter.after = Some(last.thread.clone());
-            all.extend(page.into_iter().map(|summary| summary.thread));
-        }
+        let all = admin.all(ThreadFilter::default());
+        Ok(all.map_ok(|summary| summary.thread).try_collect().await?)
     }
 
     /// Whether the last record is older than this: what costs least to know comes first.

@@ -16,6 +16,8 @@ pub use doc::{
 };
 pub use error::{StoreError, StoreErrorKind};
 pub use lease::{Fence, Lease, LeaseRequest, Leased, Signal};
-pub use log::{Snapshots, ThreadAdmin, ThreadFilter, ThreadLog, ThreadStore, ThreadSummary};
+pub use log::{
+    Snapshots, ThreadAdmin, ThreadAdminExt, ThreadFilter, ThreadLog, ThreadStore, ThreadSummary,
+};
 pub use memory::MemoryLog;
 pub use statement::{Cell, Found, Statement};

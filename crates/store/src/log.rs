@@ -1,5 +1,6 @@
 use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
+use futures::{StreamExt as _, TryStreamExt as _, stream, stream::BoxStream};
 
 use crate::{Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Status, StoreError};
 
@@ -87,6 +88,25 @@ pub trait ThreadAdmin: Send + Sync {
     async fn remove(&self, thread: &ThreadId) -> Result<(), StoreError>;
 }
 
+/// Short words for what one mostly asks of a [`ThreadAdmin`].
+pub trait ThreadAdminExt: ThreadAdmin {
+    /// Every thread that matches, in the order of their names, however many there are: the limit of
+    /// the filter is how many are asked for at once.
+    fn all(&self, filter: ThreadFilter) -> BoxStream<'_, Result<ThreadSummary, StoreError>> {
+        let pages = stream::try_unfold(filter, async |mut filter| {
+            let page = self.list(filter.clone()).await?;
+            let Some(last) = page.last() else {
+                return Ok(None);
+            };
+            filter.after = Some(last.thread.clone());
+            Ok(Some((stream::iter(page).map(Ok), filter)))
+        });
+        pages.try_flatten().boxed()
+    }
+}
+
+impl<T: ThreadAdmin + ?Sized> ThreadAdminExt for T {}
+
 /// Which threads to list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -126,3 +146,37 @@ pub trait ThreadStore: ThreadLog + Snapshots + ThreadAdmin {}
 impl<T: ThreadLog + Snapshots + ThreadAdmin + ?Sized> ThreadStore for T {}
 
 const _: fn(&dyn ThreadLog, &dyn Snapshots, &dyn ThreadAdmin, &dyn ThreadStore) = |_, _, _, _| ();
+
+#[cfg(test)]
+mod tests {
+    use futures::executor::block_on;
+
+    use super::*;
+    use crate::{Expect, MemoryLog};
+
+    #[test]
+    fn all_threads_come_however_many_are_asked_for_at_once() {
+        let log = MemoryLog::default();
+        let commit = Commit {
+            expect: Expect { head: 0, fence: 0 },
+            nonce: 1,
+            records: vec![Record(vec![])],
+            status: Status::Idle,
+            base: None,
+        };
+        for name in ["a1", "b1", "b2", "b3", "b4", "b5"] {
+            let thread = ThreadId::new(name).unwrap();
+            block_on(log.append(&thread, &commit)).unwrap();
+        }
+        for limit in 1..=6 {
+            let filter = ThreadFilter {
+                prefix: "b".into(),
+                after: Some(ThreadId::new("b1").unwrap()),
+                limit,
+            };
+            let all = log.all(filter).map_ok(|summary| summary.thread.to_string());
+            let all: Vec<_> = block_on(all.try_collect()).unwrap();
+            assert_eq!(all, ["b2", "b3", "b4", "b5"], "{limit} at once");
+        }
+    }
+}
