@@ -1,14 +1,12 @@
 //! Archives follow their threads, whoever writes them.
 use std::{path::Path, sync::Arc, time::Duration};
 
-use async_trait::async_trait;
 use fugato_archive::{ArchiveBehind, Archives};
 use fugato_graph::{BoxError, Context, END, Graph, Outcome, Runner};
-use fugato_state::{Seq, State, ThreadId};
-use fugato_store::{
-    Appended, Commit, Head, LeaseRequest, Leased, MemoryLog, Record, StoreError, ThreadLog,
-};
+use fugato_state::{State, ThreadId};
+use fugato_store::{MemoryLog, StoreError};
 use fugato_stream::Event;
+use fugato_testkit::log::{Asked, Intercept, Intercepted};
 use futures::StreamExt as _;
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Notify, time::timeout};
@@ -66,37 +64,25 @@ impl Process {
     }
 }
 
-/// A log of which somebody is slow to hear: what was read at the barrier arrives late.
+/// Somebody is slow to hear: what was read at the barrier arrives late.
+#[derive(Default)]
 struct Slow {
-    log: Arc<MemoryLog>,
     read: Notify,
     arrives: Notify,
 }
 
-#[async_trait]
-impl ThreadLog for Slow {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
-        self.log.append(thread, commit).await
-    }
-
-    async fn read(
+impl Intercept for Slow {
+    async fn around<T: Send>(
         &self,
-        thread: &ThreadId,
-        from: Seq,
-        limit: usize,
-    ) -> Result<Vec<(Seq, Record)>, StoreError> {
-        let read = self.log.read(thread, from, limit).await;
-        self.read.notify_one();
-        self.arrives.notified().await;
-        read
-    }
-
-    async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
-        self.log.head(thread).await
-    }
-
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
-        self.log.lease(request).await
+        asked: Asked<'_>,
+        act: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let answer = act.await;
+        if matches!(asked, Asked::Read) {
+            self.read.notify_one();
+            self.arrives.notified().await;
+        }
+        answer
     }
 }
 
@@ -106,13 +92,10 @@ async fn trn_11_who_writes_what_is_old_by_now_undoes_nothing() -> Result<(), Box
     let log = Arc::new(MemoryLog::default());
     let quick = Process::new(folder.path(), &log)?;
     quick.say("hello").await?;
-    let slow = Arc::new(Slow {
-        log: log.clone(),
-        read: Notify::new(),
-        arrives: Notify::new(),
-    });
+    let slow = Arc::new(Slow::default());
     let archives = Archives::new(folder.path());
-    let runner = Runner::on_log(graph()?, slow.clone());
+    let log = Intercepted::new(log, slow.clone());
+    let runner = Runner::on_log(graph()?, Arc::new(log));
     let thread = quick.thread.clone();
     let late = tokio::spawn(async move { archives.bring_up(&runner, &thread).await });
     // It has read all that there is, and more comes before it writes that.

@@ -4,12 +4,10 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use async_trait::async_trait;
 use fugato_graph::{Context, END, Graph, Runner};
 use fugato_state::{Seq, State, ThreadId};
-use fugato_store::{
-    Appended, Commit, Head, LeaseRequest, Leased, MemoryLog, Record, StoreError, ThreadLog,
-};
+use fugato_store::{MemoryLog, StoreError};
+use fugato_testkit::log::{Asked, Intercept, Intercepted};
 use futures::StreamExt as _;
 use tokio::sync::Notify;
 
@@ -24,40 +22,25 @@ impl State for Steps {
     }
 }
 
-/// A log whose second append takes until it is let go on.
+/// The second append takes until it is let go on.
 #[derive(Default)]
 struct Slow {
-    log: MemoryLog,
     appends: AtomicU32,
     entered: Notify,
     leave: Notify,
 }
 
-#[async_trait]
-impl ThreadLog for Slow {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
-        if self.appends.fetch_add(1, Ordering::Relaxed) == 1 {
+impl Intercept for Slow {
+    async fn around<T: Send>(
+        &self,
+        asked: Asked<'_>,
+        act: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        if matches!(asked, Asked::Append(..)) && self.appends.fetch_add(1, Ordering::Relaxed) == 1 {
             self.entered.notify_one();
             self.leave.notified().await;
         }
-        self.log.append(thread, commit).await
-    }
-
-    async fn read(
-        &self,
-        thread: &ThreadId,
-        from: Seq,
-        limit: usize,
-    ) -> Result<Vec<(Seq, Record)>, StoreError> {
-        self.log.read(thread, from, limit).await
-    }
-
-    async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
-        self.log.head(thread).await
-    }
-
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
-        self.log.lease(request).await
+        act.await
     }
 }
 
@@ -72,11 +55,12 @@ async fn k22_who_comes_while_it_is_stored_misses_nothing() {
         .edge("c", END)
         .build()
         .expect("the wiring is sound");
-    let log = Arc::new(Slow::default());
-    let runner = Runner::on_log(graph, log.clone());
+    let slow = Arc::new(Slow::default());
+    let log = Intercepted::new(MemoryLog::default(), slow.clone());
+    let runner = Runner::on_log(graph, Arc::new(log));
     let thread = ThreadId::new("t").expect("the name keeps the rules");
     drop(runner.start(&thread, ()));
-    log.entered.notified().await;
+    slow.entered.notified().await;
     let readers = [runner.events(&thread, 0), runner.follow(&thread, 0)];
     let mut seen = vec![];
     for mut reader in readers {
@@ -84,7 +68,7 @@ async fn k22_who_comes_while_it_is_stored_misses_nothing() {
         let first = reader.next().await.expect("the run began");
         seen.push((reader, vec![first.seq.expect("it is durable")]));
     }
-    log.leave.notify_one();
+    slow.leave.notify_one();
     let end = log_head(&runner, &thread).await;
     for (mut reader, mut seqs) in seen {
         while seqs.last() < Some(&end) {

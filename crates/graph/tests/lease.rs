@@ -8,16 +8,15 @@ use std::{
     time::Duration,
 };
 
-use async_trait::async_trait;
 use fugato_graph::{
-    BoxError, Context, END, Effect, Ended, Graph, NodePolicy, RunErrorKind, Runner, RunnerOptions,
-    Standing,
+    BoxError, Context, END, Effect, Ended, Graph, NodePolicy, RunError, RunErrorKind, Runner,
+    RunnerOptions, Standing,
 };
-use fugato_state::{Millis, Seq, State, ThreadId};
+use fugato_state::{Millis, State, ThreadId};
 use fugato_store::{
-    Appended, Commit, Head, LeaseRequest, Leased, MemoryLog, Record, Status, StoreError,
-    StoreErrorKind, ThreadLog,
+    Commit, LeaseRequest, MemoryLog, Record, Status, StoreError, StoreErrorKind, ThreadLog,
 };
+use fugato_testkit::log::{Asked, Intercept, Intercepted};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -38,59 +37,27 @@ const SHORT: Millis = 30;
 /// How long a renewal for the usual time is on its way.
 const LATE: Duration = Duration::from_millis(200);
 
-/// Comes between a run and its log.
-#[async_trait]
-trait Between: Send + Sync + 'static {
-    async fn append(
-        &self,
-        log: &MemoryLog,
-        thread: &ThreadId,
-        commit: &Commit,
-    ) -> Result<Appended, StoreError> {
-        log.append(thread, commit).await
-    }
-
-    async fn lease(&self, log: &MemoryLog, request: LeaseRequest) -> Result<Leased, StoreError> {
-        log.lease(request).await
-    }
+fn thread() -> ThreadId {
+    ThreadId::new("t").expect("the name keeps the rules")
 }
 
-struct Log<B>(Arc<MemoryLog>, B);
-
-#[async_trait]
-impl<B: Between> ThreadLog for Log<B> {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
-        self.1.append(&self.0, thread, commit).await
-    }
-
-    async fn read(
-        &self,
-        thread: &ThreadId,
-        from: Seq,
-        limit: usize,
-    ) -> Result<Vec<(Seq, Record)>, StoreError> {
-        self.0.read(thread, from, limit).await
-    }
-
-    async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
-        self.0.head(thread).await
-    }
-
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
-        self.1.lease(&self.0, request).await
-    }
+fn short() -> RunnerOptions {
+    RunnerOptions::default().lease(Duration::from_millis(30))
 }
 
 /// Renewals for the usual time come late.
 struct Late;
 
-#[async_trait]
-impl Between for Late {
-    async fn lease(&self, log: &MemoryLog, request: LeaseRequest) -> Result<Leased, StoreError> {
-        if matches!(request, LeaseRequest::Renew { ttl: SHORT, .. }) {
+impl Intercept for Late {
+    async fn around<T: Send>(
+        &self,
+        asked: Asked<'_>,
+        act: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        if matches!(asked, Asked::Lease(LeaseRequest::Renew { ttl: SHORT, .. })) {
             tokio::time::sleep(LATE).await;
         }
-        log.lease(request).await
+        act.await
     }
 }
 
@@ -128,34 +95,49 @@ async fn k10_a_late_renewal_does_not_shorten_the_lease_of_an_action() {
         .edge("act", END)
         .build()
         .expect("the wiring is sound");
-    let options = RunnerOptions::default().lease(Duration::from_millis(30));
-    let runner = Runner::on_log(graph, Arc::new(Log(log, Late))).options(options);
-    let thread = ThreadId::new("t").expect("the name keeps the rules");
-    let ended = runner.start(&thread, None).await.expect("it ends well");
+    let log = Arc::new(Intercepted::new(log, Late));
+    let runner = Runner::on_log(graph, log).options(short());
+    let ended = runner.start(&thread(), None).await.expect("it ends well");
     assert!(ended.state().0 >= 59_000, "{} ms are left", ended.state().0);
 }
 
 /// It takes its time to be told that a run is at rest, while others ask for the same thread.
-#[derive(Clone)]
 struct Slow {
     /// Has a permit once the run is at rest in the log, and nobody was told.
-    stored: Arc<Semaphore>,
-    renewals: Arc<AtomicUsize>,
+    stored: Semaphore,
+    renewals: AtomicUsize,
     /// How many appends are refused after that time, as of one whose lease is lost.
-    refused: Arc<AtomicUsize>,
+    refused: AtomicUsize,
 }
 
 impl Slow {
-    fn new() -> Self {
-        Self {
-            stored: Arc::new(Semaphore::new(0)),
-            renewals: Arc::default(),
-            refused: Arc::default(),
-        }
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            stored: Semaphore::new(0),
+            renewals: AtomicUsize::new(0),
+            refused: AtomicUsize::new(0),
+        })
     }
 
-    fn log(&self) -> Arc<Log<Self>> {
-        Arc::new(Log(Arc::default(), self.clone()))
+    fn log(self: &Arc<Self>) -> Arc<Intercepted<MemoryLog, Arc<Self>>> {
+        Arc::new(Intercepted::new(MemoryLog::default(), Arc::clone(self)))
+    }
+
+    /// What becomes of a run that somebody cancels when it has come to rest, and is heard.
+    async fn cancelled(
+        &self,
+        runner: &Runner<Left>,
+        by: &Runner<Left>,
+    ) -> Result<Ended<Left>, RunError> {
+        let thread = thread();
+        let run = runner.start(&thread, None).into_future();
+        let cancel = async {
+            self.stored.acquire().await.expect("it is open").forget();
+            by.cancel(&thread, "Ada", "no time").await
+        };
+        let (ended, cancelled) = futures::join!(run, cancel);
+        cancelled.expect("it is heard");
+        ended
     }
 }
 
@@ -165,35 +147,32 @@ fn is_last(commit: &Commit) -> bool {
     commit.status != Status::Runnable || commit.records.iter().any(is_left)
 }
 
-#[async_trait]
-impl Between for Slow {
-    async fn append(
+impl Intercept for Slow {
+    async fn around<T: Send>(
         &self,
-        log: &MemoryLog,
-        thread: &ThreadId,
-        commit: &Commit,
-    ) -> Result<Appended, StoreError> {
-        if !is_last(commit) {
-            return log.append(thread, commit).await;
+        asked: Asked<'_>,
+        act: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        match asked {
+            Asked::Append(_, commit) if is_last(commit) => {
+                let one_less = |left: usize| left.checked_sub(1);
+                let refused =
+                    self.refused
+                        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+                let appended = match refused {
+                    Ok(_) => Err(StoreError::new(StoreErrorKind::LeaseLost, "append")),
+                    Err(_) => act.await,
+                };
+                self.stored.add_permits(1);
+                tokio::time::sleep(LATE).await;
+                return appended;
+            }
+            Asked::Lease(LeaseRequest::Renew { .. }) => {
+                self.renewals.fetch_add(1, Ordering::Relaxed);
+            }
+            _ => {}
         }
-        let one_less = |left: usize| left.checked_sub(1);
-        let refused = self
-            .refused
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
-        let appended = match refused {
-            Ok(_) => Err(StoreError::new(StoreErrorKind::LeaseLost, "append")),
-            Err(_) => log.append(thread, commit).await,
-        };
-        self.stored.add_permits(1);
-        tokio::time::sleep(LATE).await;
-        appended
-    }
-
-    async fn lease(&self, log: &MemoryLog, request: LeaseRequest) -> Result<Leased, StoreError> {
-        if matches!(request, LeaseRequest::Renew { .. }) {
-            self.renewals.fetch_add(1, Ordering::Relaxed);
-        }
-        log.lease(request).await
+        act.await
     }
 }
 
@@ -222,25 +201,17 @@ fn resting(asks: bool) -> Graph<Left> {
 
 #[tokio::test(start_paused = true)]
 async fn k14_who_cancels_while_a_run_comes_to_rest_is_heard() {
-    let short = || RunnerOptions::default().lease(Duration::from_millis(30));
     let options = || short().longest_sleep(Duration::ZERO);
     for (asks, elsewhere) in [(true, false), (true, true), (false, false)] {
         let slow = Slow::new();
         let log = slow.log();
         let runner = Runner::on_log(resting(asks), log.clone()).options(options());
         let other = Runner::on_log(resting(asks), log.clone()).options(options());
-        let thread = ThreadId::new("t").expect("the name keeps the rules");
-        let run = runner.start(&thread, None).into_future();
-        let cancel = async {
-            slow.stored.acquire().await.expect("it is open").forget();
-            let by = if elsewhere { &other } else { &runner };
-            by.cancel(&thread, "Ada", "no time").await
-        };
-        let (ended, cancelled) = futures::join!(run, cancel);
-        cancelled.expect("it is heard");
+        let by = if elsewhere { &other } else { &runner };
+        let ended = slow.cancelled(&runner, by).await;
         // It was at rest before somebody else cancelled it.
         assert_eq!(ended.is_ok(), elsewhere);
-        let standing = other.standing(&thread).await.expect("it can be read");
+        let standing = other.standing(&thread()).await.expect("it can be read");
         assert_eq!(standing, Standing::Idle, "{asks} {elsewhere}");
     }
 }
@@ -248,8 +219,6 @@ async fn k14_who_cancels_while_a_run_comes_to_rest_is_heard() {
 #[tokio::test(start_paused = true)]
 async fn k14_who_cancels_while_a_run_is_left_to_others_is_heard() {
     let slow = Slow::new();
-    let log = slow.log();
-    let options = RunnerOptions::default().lease(Duration::from_millis(30));
     let graph = Graph::<Left>::starting_at("wait")
         .node("wait", async |_: Context<Left>| {
             tokio::time::sleep(LATE).await;
@@ -260,19 +229,12 @@ async fn k14_who_cancels_while_a_run_is_left_to_others_is_heard() {
         .edge("more", END)
         .build();
     let graph = graph.expect("the wiring is sound");
-    let runner = Runner::on_log(graph, log.clone()).options(options);
-    let thread = ThreadId::new("t").expect("the name keeps the rules");
-    let run = runner.start(&thread, None).into_future();
+    let runner = Runner::on_log(graph, slow.log()).options(short());
     let leave = async {
         tokio::time::sleep(LATE / 2).await;
         runner.hand_over(Duration::from_secs(60)).await
     };
-    let cancel = async {
-        slow.stored.acquire().await.expect("it is open").forget();
-        runner.cancel(&thread, "Ada", "no time").await
-    };
-    let (ended, _, cancelled) = futures::join!(run, leave, cancel);
-    cancelled.expect("it is heard");
+    let (ended, _) = futures::join!(slow.cancelled(&runner, &runner), leave);
     let kind = ended.map_err(|error| error.kind);
     assert!(
         matches!(kind, Err(RunErrorKind::Cancelled { .. })),
@@ -283,19 +245,11 @@ async fn k14_who_cancels_while_a_run_is_left_to_others_is_heard() {
 #[tokio::test(start_paused = true)]
 async fn k14_who_cancels_a_run_that_loses_its_lease_is_heard_by_the_next() {
     let slow = Slow::new();
-    let log = slow.log();
-    let runner = Runner::on_log(resting(true), log.clone());
-    let thread = ThreadId::new("t").expect("the name keeps the rules");
+    let runner = Runner::on_log(resting(true), slow.log());
     slow.refused.store(1, Ordering::Relaxed);
-    let run = runner.start(&thread, None).into_future();
-    let cancel = async {
-        slow.stored.acquire().await.expect("it is open").forget();
-        runner.cancel(&thread, "Ada", "no time").await
-    };
-    let (ended, cancelled) = futures::join!(run, cancel);
-    cancelled.expect("it is heard");
+    let ended = slow.cancelled(&runner, &runner).await;
     assert!(ended.is_err(), "{ended:?}");
-    let again = runner.recover(&thread).await.map_err(|error| error.kind);
+    let again = runner.recover(&thread()).await.map_err(|error| error.kind);
     assert!(
         matches!(again, Err(RunErrorKind::Cancelled { .. })),
         "{again:?}"
@@ -305,35 +259,43 @@ async fn k14_who_cancels_a_run_that_loses_its_lease_is_heard_by_the_next() {
 #[tokio::test(start_paused = true)]
 async fn k10_nobody_renews_a_lease_that_is_given_back() {
     let slow = Slow::new();
-    let log = slow.log();
-    let options = RunnerOptions::default().lease(Duration::from_millis(30));
-    let runner = Runner::on_log(resting(true), log.clone()).options(options);
-    let thread = ThreadId::new("t").expect("the name keeps the rules");
-    let ended = runner.start(&thread, None).await.expect("it ends well");
+    let runner = Runner::on_log(resting(true), slow.log()).options(short());
+    let ended = runner.start(&thread(), None).await.expect("it ends well");
     assert_eq!(ended.interrupts().len(), 1);
     assert_eq!(slow.renewals.load(Ordering::Relaxed), 0);
 }
 
 /// A signal arrives when the run that it is for has ended; a permit lets it end.
-struct Overtaken(Arc<Semaphore>);
+struct Overtaken {
+    log: MemoryLog,
+    gate: Arc<Semaphore>,
+}
 
-#[async_trait]
-impl Between for Overtaken {
-    async fn lease(&self, log: &MemoryLog, request: LeaseRequest) -> Result<Leased, StoreError> {
-        if let LeaseRequest::Signal { thread, .. } = &request {
-            self.0.add_permits(1);
-            while log.head(thread).await?.map(|head| head.status) != Some(Status::Idle) {
+impl Intercept for Overtaken {
+    async fn around<T: Send>(
+        &self,
+        asked: Asked<'_>,
+        act: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        if let Asked::Lease(LeaseRequest::Signal { thread, .. }) = asked {
+            self.gate.add_permits(1);
+            while self.log.head(thread).await?.map(|head| head.status) != Some(Status::Idle) {
                 tokio::task::yield_now().await;
             }
         }
-        log.lease(request).await
+        act.await
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn k14_who_cancels_too_late_does_not_stop_the_next_run() {
     let gate = Arc::new(Semaphore::new(0));
-    let log = Arc::new(Log(Arc::default(), Overtaken(Arc::clone(&gate))));
+    let log = MemoryLog::default();
+    let overtaken = Overtaken {
+        log: log.clone(),
+        gate: Arc::clone(&gate),
+    };
+    let log = Arc::new(Intercepted::new(log, overtaken));
     let held = Arc::clone(&gate);
     let graph = move || {
         let held = Arc::clone(&held);
@@ -353,7 +315,7 @@ async fn k14_who_cancels_too_late_does_not_stop_the_next_run() {
     };
     let runner = Runner::on_log(graph(), log.clone());
     let other = Runner::on_log(graph(), log.clone());
-    let thread = ThreadId::new("t").expect("the name keeps the rules");
+    let thread = thread();
     let run = runner.start(&thread, None).into_future();
     let cancel = async {
         while log.head(&thread).await.expect("it can be read").is_none() {

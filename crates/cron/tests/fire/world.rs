@@ -10,13 +10,15 @@ use std::{
 use async_trait::async_trait;
 use fugato_cron::{Clock, Clockwork, Jobs};
 use fugato_graph::{BoxError, Context, END, Graph, Outcome, Runner, RunnerOptions, machine::Fact};
-use fugato_state::{Millis, Seq, State, ThreadId};
+use fugato_state::{Millis, State, ThreadId};
 use fugato_store::{
-    Appended, Commit, Doc, DocEntry, DocFilter, DocKey, DocStore, DocWrite, Head, LeaseRequest,
-    Leased, MemoryDocs, MemoryLog, Namespace, Record, StoreError, StoreErrorKind, ThreadLog,
-    Version,
+    Doc, DocEntry, DocFilter, DocKey, DocStore, DocWrite, MemoryDocs, MemoryLog, Namespace,
+    StoreError, StoreErrorKind, Version,
 };
-use fugato_testkit::VirtualClock;
+use fugato_testkit::{
+    VirtualClock,
+    log::{Asked, Intercept, Intercepted},
+};
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
@@ -84,7 +86,7 @@ impl World {
             left: AtomicI64::new(left),
             after,
         });
-        let log = Mortal(self.log.clone(), life.clone());
+        let log = Intercepted::new(self.log.clone(), life.clone());
         let docs = Mortal(self.docs.clone(), life);
         let time = self.clock.store();
         let back = self.back.clone();
@@ -171,37 +173,24 @@ impl Life {
     }
 }
 
-struct Mortal<T>(Arc<T>, Arc<Life>);
-
-#[async_trait]
-impl ThreadLog for Mortal<MemoryLog> {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
-        self.1.write(self.0.append(thread, commit)).await
-    }
-
-    async fn read(
+impl Intercept for Life {
+    async fn around<T: Send>(
         &self,
-        thread: &ThreadId,
-        from: Seq,
-        limit: usize,
-    ) -> Result<Vec<(Seq, Record)>, StoreError> {
-        self.1.lives()?;
-        self.0.read(thread, from, limit).await
-    }
-
-    async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
-        self.1.lives()?;
-        self.0.head(thread).await
-    }
-
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
-        self.1.lives()?;
-        self.0.lease(request).await
+        asked: Asked<'_>,
+        act: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        if matches!(asked, Asked::Append(..)) {
+            return self.write(act).await;
+        }
+        self.lives()?;
+        act.await
     }
 }
 
+struct Mortal(Arc<MemoryDocs>, Arc<Life>);
+
 #[async_trait]
-impl DocStore for Mortal<MemoryDocs> {
+impl DocStore for Mortal {
     async fn get(&self, space: &Namespace, key: &DocKey) -> Result<Option<Doc>, StoreError> {
         self.1.lives()?;
         self.0.get(space, key).await

@@ -9,13 +9,12 @@ use fugato::{
     graph::{RunErrorKind, RunnerOptions, Standing},
     llm::{ChatModel, ChatRequest, DeltaStream, ModelError},
     sqlite::SqliteLog,
-    state::{Seq, ThreadId},
-    store::{
-        Appended, Commit, Head, LeaseRequest, Leased, MemoryLog, Record, Snapshot, Snapshots,
-        StoreError, StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
-    },
+    store::{MemoryLog, StoreError, StoreErrorKind},
 };
-use fugato_testkit::{Reply as Said, Scripted};
+use fugato_testkit::{
+    Reply as Said, Scripted,
+    log::{Asked, Intercept, Intercepted},
+};
 use scheduler::{
     agent::{Reply, Request},
     schedule::Slot,
@@ -28,80 +27,23 @@ use crate::common::{
     FIRST, Stage, assert_paired, deps, lies, place, plan, strict, task, watch, week,
 };
 
-/// A log that fails every append after the first few, as a process that dies does.
-struct Dying {
-    log: Arc<MemoryLog>,
-    left: AtomicUsize,
-}
+/// Every append fails after so many, as of a process that dies.
+struct Dying(AtomicUsize);
 
-#[async_trait]
-impl ThreadLog for Dying {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+impl Intercept for Dying {
+    async fn around<T: Send>(
+        &self,
+        asked: Asked<'_>,
+        act: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
         let left = |n: usize| n.checked_sub(1);
-        if self
-            .left
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, left)
-            .is_err()
-        {
-            return Err(StoreError::new(StoreErrorKind::Unavailable, "append"));
+        if matches!(asked, Asked::Append(..)) {
+            let left = self
+                .0
+                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, left);
+            left.map_err(|_| StoreError::new(StoreErrorKind::Unavailable, "append"))?;
         }
-        self.log.append(thread, commit).await
-    }
-
-    async fn read(
-        &self,
-        thread: &ThreadId,
-        from: Seq,
-        limit: usize,
-    ) -> Result<Vec<(Seq, Record)>, StoreError> {
-        self.log.read(thread, from, limit).await
-    }
-
-    async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
-        self.log.head(thread).await
-    }
-
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
-        self.log.lease(request).await
-    }
-}
-
-#[async_trait]
-impl Snapshots for Dying {
-    async fn put(&self, thread: &ThreadId, snapshot: Snapshot) -> Result<(), StoreError> {
-        self.log.put(thread, snapshot).await
-    }
-
-    async fn latest_at(&self, thread: &ThreadId, seq: Seq) -> Result<Option<Snapshot>, StoreError> {
-        self.log.latest_at(thread, seq).await
-    }
-
-    async fn delete(&self, thread: &ThreadId, seq: Seq) -> Result<(), StoreError> {
-        self.log.delete(thread, seq).await
-    }
-}
-
-#[async_trait]
-impl ThreadAdmin for Dying {
-    async fn list(&self, filter: ThreadFilter) -> Result<Vec<ThreadSummary>, StoreError> {
-        self.log.list(filter).await
-    }
-
-    async fn fork(
-        &self,
-        new: &ThreadId,
-        base: Snapshot,
-        commit: &Commit,
-    ) -> Result<Appended, StoreError> {
-        self.log.fork(new, base, commit).await
-    }
-
-    async fn compact(&self, thread: &ThreadId, base: Snapshot) -> Result<(), StoreError> {
-        self.log.compact(thread, base).await
-    }
-
-    async fn remove(&self, thread: &ThreadId) -> Result<(), StoreError> {
-        self.log.remove(thread).await
+        act.await
     }
 }
 
@@ -123,11 +65,8 @@ async fn sch_w5_an_accepted_write_survives_a_crash_and_is_made_once() {
         let asked = stage.ask("Place it").await;
         let asked = stage.reply(asked.open(), &Reply::approve()).await;
 
-        let dying = Arc::new(Dying {
-            log: log.clone(),
-            left: AtomicUsize::new(survived),
-        });
-        let doomed = Stage::with(&deps, model.clone(), dying, 30);
+        let dying = Intercepted::new(log.clone(), Dying(AtomicUsize::new(survived)));
+        let doomed = Stage::with(&deps, model.clone(), Arc::new(dying), 30);
         let crashed = doomed
             .reply(asked.open(), &Reply::approve())
             .await

@@ -187,7 +187,7 @@ async fn act(stage: &Stage, act: Act, shown: &mut Vec<Event>) -> Done {
             stage.runner.cancel(&stage.thread, "ada", why).await?;
         }
         Act::Dies(text, appends) => {
-            let log = Flaky::over(stage);
+            let log = Flaky::new();
             log.dies_after(appends);
             let said = vec![Update::Asked(Request::new(text))];
             let died = log.runner(stage).start(&stage.thread, said);

@@ -76,7 +76,7 @@ async fn begun(stage: &Stage, thread: &ThreadId) -> Result<usize, BoxError> {
 async fn trn_8_a_job_whose_store_is_down_is_done_when_it_is_back() -> Done {
     let (stage, job, thread) = made("0 30 12 22 11 * 2026", "stretch").await?;
     half_past(&stage, 0);
-    let log = Flaky::over(&stage);
+    let log = Flaky::new();
     let runner = log.runner(&stage);
     log.down.store(true, Ordering::SeqCst);
     let soon = fire(&stage, &runner).await?;
@@ -108,7 +108,7 @@ async fn trn_8_a_job_that_nobody_answered_runs_again_the_next_day() -> Done {
 #[tokio::test]
 async fn trn_8_what_a_crash_left_of_an_earlier_time_is_ended_first() -> Done {
     let (stage, _, thread) = made(HALF_PAST, "stretch").await?;
-    let log = Flaky::over(&stage);
+    let log = Flaky::new();
     log.dies_after(1);
     let earlier = Update::Asked(Request::of_job("job-of-yesterday", "drink"));
     let died = log.runner(&stage).start(&thread, vec![earlier]).await;

@@ -1,0 +1,172 @@
+use std::{future::Future, sync::Arc};
+
+use async_trait::async_trait;
+use fugato_state::{Seq, ThreadId};
+use fugato_store::{
+    Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Snapshots, StoreError,
+    ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
+};
+
+/// What a store is asked for.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum Asked<'a> {
+    /// To append.
+    Append(&'a ThreadId, &'a Commit),
+    /// To read records.
+    Read,
+    /// For the end of a log.
+    Head,
+    /// For a lease, more time, or to leave a signal.
+    Lease(&'a LeaseRequest),
+    /// For a stored fold, or to store or remove one.
+    Snapshot,
+    /// To look after threads.
+    Admin,
+}
+
+/// Comes between a program and its store, whatever it is asked for: it counts, delays, or fails.
+///
+/// ```
+/// use std::future::Future;
+///
+/// use fugato_state::ThreadId;
+/// use fugato_store::{MemoryLog, StoreError, StoreErrorKind, ThreadLog};
+/// use fugato_testkit::log::{Asked, Intercept, Intercepted};
+///
+/// /// Nothing more can be written.
+/// struct Full;
+///
+/// impl Intercept for Full {
+///     async fn around<T: Send>(
+///         &self,
+///         asked: Asked<'_>,
+///         act: impl Future<Output = Result<T, StoreError>> + Send,
+///     ) -> Result<T, StoreError> {
+///         match asked {
+///             Asked::Append(..) => Err(StoreError::new(StoreErrorKind::Full, "append")),
+///             _ => act.await,
+///         }
+///     }
+/// }
+///
+/// # futures::executor::block_on(async {
+/// let log = Intercepted::new(MemoryLog::default(), Full);
+/// assert_eq!(log.head(&ThreadId::new("desk")?).await?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+pub trait Intercept: Send + Sync {
+    /// Comes between: until `act` is awaited, the store knows of nothing.
+    fn around<T: Send>(
+        &self,
+        asked: Asked<'_>,
+        act: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send;
+}
+
+impl<I: Intercept> Intercept for Arc<I> {
+    fn around<T: Send>(
+        &self,
+        asked: Asked<'_>,
+        act: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send {
+        (**self).around(asked, act)
+    }
+}
+
+/// A store with something between it and the program.
+#[derive(Debug, Clone)]
+pub struct Intercepted<L, I> {
+    store: L,
+    between: I,
+}
+
+impl<L, I> Intercepted<L, I> {
+    /// Puts something before a store.
+    pub fn new(store: L, between: I) -> Self {
+        Self { store, between }
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl<L: ThreadLog, I: Intercept> ThreadLog for Intercepted<L, I> {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+        let act = self.store.append(thread, commit);
+        self.between
+            .around(Asked::Append(thread, commit), act)
+            .await
+    }
+
+    async fn read(
+        &self,
+        thread: &ThreadId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<(Seq, Record)>, StoreError> {
+        let act = self.store.read(thread, from, limit);
+        self.between.around(Asked::Read, act).await
+    }
+
+    async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
+        self.between
+            .around(Asked::Head, self.store.head(thread))
+            .await
+    }
+
+    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+        let act = self.store.lease(request.clone());
+        self.between.around(Asked::Lease(&request), act).await
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl<L: Snapshots, I: Intercept> Snapshots for Intercepted<L, I> {
+    async fn put(&self, thread: &ThreadId, snapshot: Snapshot) -> Result<(), StoreError> {
+        let act = self.store.put(thread, snapshot);
+        self.between.around(Asked::Snapshot, act).await
+    }
+
+    async fn latest_at(&self, thread: &ThreadId, seq: Seq) -> Result<Option<Snapshot>, StoreError> {
+        let act = self.store.latest_at(thread, seq);
+        self.between.around(Asked::Snapshot, act).await
+    }
+
+    async fn delete(&self, thread: &ThreadId, seq: Seq) -> Result<(), StoreError> {
+        let act = self.store.delete(thread, seq);
+        self.between.around(Asked::Snapshot, act).await
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl<L: ThreadAdmin, I: Intercept> ThreadAdmin for Intercepted<L, I> {
+    async fn list(&self, filter: ThreadFilter) -> Result<Vec<ThreadSummary>, StoreError> {
+        self.between
+            .around(Asked::Admin, self.store.list(filter))
+            .await
+    }
+
+    async fn fork(
+        &self,
+        thread: &ThreadId,
+        base: Snapshot,
+        commit: &Commit,
+    ) -> Result<Appended, StoreError> {
+        let act = self.store.fork(thread, base, commit);
+        self.between.around(Asked::Admin, act).await
+    }
+
+    async fn compact(&self, thread: &ThreadId, base: Snapshot) -> Result<(), StoreError> {
+        let act = self.store.compact(thread, base);
+        self.between.around(Asked::Admin, act).await
+    }
+
+    async fn remove(&self, thread: &ThreadId) -> Result<(), StoreError> {
+        self.between
+            .around(Asked::Admin, self.store.remove(thread))
+            .await
+    }
+}
