@@ -33,6 +33,7 @@ mod append;
 mod broken;
 mod claim;
 mod clock;
+pub mod exact;
 mod factory;
 mod failure;
 mod intercept;

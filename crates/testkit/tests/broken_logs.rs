@@ -3,8 +3,8 @@ use std::collections::BTreeSet;
 
 use fugato_store::MemoryLog;
 use fugato_testkit::log::{
-    Abilities, BrokenLogs, Flaw, LogFactory, OpenError, Opened, SCENARIOS, TestClock,
-    agrees_with_the_model, run,
+    Abilities, BrokenLog, BrokenLogs, Flaw, LogFactory, OpenError, Opened, SCENARIOS, TestClock,
+    agrees_with_the_model, exact, run,
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -47,6 +47,31 @@ fn the_model_rejects_what_it_can_see() {
             agreed.is_err(),
             "the model does not see that a log {flaw:?}"
         );
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_exact_is_rejected() {
+    let clock = TestClock::at(0);
+    let log = |flaw| BrokenLog::new(flaw, &clock);
+    let ran = [
+        exact::names_are_names(&log(Flaw::MixesThreads), &["x", "X"]).await,
+        exact::bytes_are_bytes(&log(Flaw::DropsBase)).await,
+        exact::numbers_are_exact(&log(Flaw::IgnoresHead), 99).await,
+        exact::leases_are_exact(&log(Flaw::LosesSignal)).await,
+    ];
+    let told = ran.map(|ran| {
+        ran.err()
+            .map_or_else(String::new, |failure| failure.to_string())
+    });
+    let expected = [
+        "unexpected error",
+        "the fold",
+        "an append after",
+        "the signals",
+    ];
+    for (told, expected) in told.iter().zip(expected) {
+        assert!(told.starts_with(expected), "{told}");
     }
 }
 

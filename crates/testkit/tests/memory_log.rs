@@ -1,7 +1,7 @@
 //! The log in memory keeps its contract.
 use fugato_store::MemoryLog;
 use fugato_testkit::log::{
-    Abilities, Failure, LogFactory, OpenError, Opened, TestClock, agrees_with_the_model,
+    Abilities, Failure, LogFactory, OpenError, Opened, TestClock, agrees_with_the_model, exact,
 };
 
 struct InMemory;
@@ -23,4 +23,11 @@ fugato_testkit::thread_log_suite!(InMemory);
 #[test]
 fn random_requests_are_answered_as_by_the_model() -> Result<(), Failure> {
     agrees_with_the_model(&InMemory, 512)
+}
+
+#[tokio::test]
+async fn names_bytes_and_leases_are_exact() -> Result<(), Failure> {
+    exact::names_are_names(&MemoryLog::default(), &["x", "X", "\'", "%"]).await?;
+    exact::bytes_are_bytes(&MemoryLog::default()).await?;
+    exact::leases_are_exact(&MemoryLog::default()).await
 }

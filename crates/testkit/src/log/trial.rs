@@ -180,7 +180,7 @@ impl<'f> Trial<'f> {
     }
 }
 
-fn leases(answer: Leased) -> Result<Vec<Lease>, Failure> {
+pub(super) fn leases(answer: Leased) -> Result<Vec<Lease>, Failure> {
     match answer {
         Leased::Granted(granted) => Ok(granted),
         other => Err(Failure::new(format!("expected leases, got {other:?}"))),
