@@ -201,6 +201,8 @@ impl<'a, A: Agent> Talk<'a, A> {
                 Some(insist(screen, resume).await?)
             }
             Heard::Instead => {
+                // What cannot be used takes the place of nothing.
+                self.agent.input(said).await?;
                 runner.cancel(thread, "terminal", INSTEAD).await?;
                 let start = async || self.start(words.to_owned(), Map::new()).await;
                 Some(insist(screen, start).await?)

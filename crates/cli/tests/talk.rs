@@ -162,6 +162,22 @@ async fn a_card_waits_until_it_is_answered_by_words_or_by_json() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_takes_the_place_of_a_card_must_be_of_use() {
+    let work = Work::new();
+    assert!(work.run(&["say", "thank Ada"]).await);
+    let asked = work.stands("default").await;
+    let long = format!("instead {}", "very ".repeat(20));
+    assert!(!work.run(&["say", &long]).await);
+    assert_eq!(work.stands("default").await, asked);
+    assert!(work.run(&["say", "instead thank Bob"]).await);
+    let other = (
+        Some(letter("instead thank Bob", None, "")),
+        vec!["confirm#2".to_owned()],
+    );
+    assert_eq!(work.stands("default").await, other);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn threads_are_looked_at_copied_taken_along_and_removed() {
     let work = Work::new();
     assert!(!work.run(&["threads"]).await, "there is no log yet");

@@ -1,10 +1,10 @@
 //! A small agent behind the command line.
 use async_trait::async_trait;
 use clap::Parser;
-use fugato_axum::{Agent, Said, Unusable};
+use fugato_axum::{Agent, Heard, Said, Unusable};
 use fugato_cli::{Command, Flags};
 use fugato_graph::Runner;
-use fugato_state::State;
+use fugato_state::{State, ThreadId};
 
 /// What such a program is told.
 #[derive(Parser)]
@@ -15,7 +15,7 @@ pub(crate) struct Args {
     pub(crate) command: Option<Command>,
 }
 
-/// An agent of any state.
+/// An agent of any state. Words that begin with `instead` take the place of what waits.
 pub(crate) struct Small<S: State> {
     pub(crate) runner: Runner<S>,
     /// What is said becomes this.
@@ -34,6 +34,15 @@ impl<S: State> Agent for Small<S> {
 
     fn runner(&self) -> &Runner<S> {
         &self.runner
+    }
+
+    async fn hear(&self, _: &ThreadId, said: &Said) -> Result<Heard, Unusable> {
+        let instead = said.text.starts_with("instead");
+        Ok(if instead {
+            Heard::Instead
+        } else {
+            Heard::Request
+        })
     }
 
     async fn input(&self, said: Said) -> Result<Vec<S::Update>, Unusable> {
