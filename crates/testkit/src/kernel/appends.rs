@@ -91,16 +91,12 @@ pub async fn append_of_a_pause(factory: &dyn LogFactory) -> Result<(), Failure> 
         .edge("draft", "confirm")
         .edge("confirm", END)
         .build()?;
-    question(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    question(desk.start(&graph).await)?;
     let start = [
         r#"[{"created":{"state":{"count":0,"lines":[],"route":""},"version":1}}, {"started":{"next":[{"task":"draft#1"}],"run":1}}, {"stepped":{"routes":{"next":[{"task":"confirm#1"}]},"task":"draft#1","updates":[{"line":"draft"}]}}, {"asked":{"questions":[{"id":"confirm#1~1","key":"answer","prompt":"sure?","schema":{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"boolean","type":"boolean"},"task":"confirm#1"}],"task":"confirm#1"}}] Waiting { expires: None }"#,
     ];
     brackets(&desk, "start to pause", &start)?;
-    finished(
-        desk.runner(&graph)
-            .resume(&desk.thread, Answers::only(true)?)
-            .await,
-    )?;
+    finished(desk.resume(&graph, Answers::only(true)?).await)?;
     let end = [
         r#"[{"answered":{"answers":[["confirm#1~1",true]]}}, {"stepped":{"task":"confirm#1","updates":[{"line":"true"}]}}, {"run_ended":{}}] Idle"#,
     ];
@@ -145,11 +141,7 @@ pub async fn append_of_a_question_midway(factory: &dyn LogFactory) -> Result<(),
         r#"[{"finished":{"task":"b#1","updates":[{"line":"b"}]}}] Waiting { expires: None }"#,
     ];
     brackets(&desk, "a asks while b works", &start)?;
-    finished(
-        desk.runner(&graph)
-            .resume(&desk.thread, Answers::only(true)?)
-            .await,
-    )?;
+    finished(desk.resume(&graph, Answers::only(true)?).await)?;
     let end = [
         r#"[{"answered":{"answers":[["a#1~1",true]]}}] Runnable"#,
         r#"[{"finished":{"task":"a#1","updates":[{"line":"true"}]}}, {"closed":{}}, {"run_ended":{}}] Idle"#,
@@ -171,7 +163,7 @@ pub async fn append_of_a_join(factory: &dyn LogFactory) -> Result<(), Failure> {
         .join(["open", "b"], "last")
         .edge("last", END)
         .build()?;
-    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    finished(desk.start(&graph).await)?;
     let expected = [
         r#"[{"created":{"state":{"count":0,"lines":[],"route":""},"version":1}}, {"started":{"next":[{"task":"open#1"}],"run":1}}, {"stepped":{"routes":{"arrived":[["last","open"]],"next":[{"task":"a#1"}]},"task":"open#1","updates":[{"line":"open"}]}}] Runnable"#,
         r#"[{"stepped":{"routes":{"next":[{"task":"b#1"}]},"task":"a#1","updates":[{"line":"a"}]}}] Runnable"#,
@@ -191,7 +183,7 @@ pub async fn append_of_an_effect(factory: &dyn LogFactory) -> Result<(), Failure
         .node("send", mails)
         .edge("send", END)
         .build()?;
-    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    finished(desk.start(&graph).await)?;
     let got = desk.log.brackets();
     let digest = got.split(r#""digest":""#).nth(1);
     let digest = digest
@@ -227,7 +219,7 @@ pub async fn append_of_a_retry(factory: &dyn LogFactory) -> Result<(), Failure> 
         )
         .edge("a", END)
         .build()?;
-    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    finished(desk.start(&graph).await)?;
     let failed = format!(
         r#"[{CREATED}, {{"started":{{"next":[{{"task":"a#1"}}],"run":1}}}}, {{"failed":{{"attempt":1,"error":"task a#1 failed: boom","retry_at":"later","task":"a#1"}}}}] Sleeping"#
     );

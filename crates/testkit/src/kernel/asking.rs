@@ -115,17 +115,14 @@ pub async fn k7_ids_are_never_used_again(factory: &dyn LogFactory) -> Result<(),
         .branch("ask", ["ask", END], |page| page.route.clone())
         .build()?;
     let mut ids = vec![];
-    let mut parked = desk.runner(&graph).start(&desk.thread, ()).await;
+    let mut parked = desk.start(&graph).await;
     for more in [true, true, false] {
         ids.push(question(parked)?.id);
         desk.another_process();
-        parked = desk
-            .runner(&graph)
-            .resume(&desk.thread, Answers::only(more)?)
-            .await;
+        parked = desk.resume(&graph, Answers::only(more)?).await;
     }
     finished(parked)?;
-    ids.push(question(desk.runner(&graph).start(&desk.thread, ()).await)?.id);
+    ids.push(question(desk.start(&graph).await)?.id);
     let mut distinct = ids.clone();
     distinct.sort();
     distinct.dedup();
@@ -140,7 +137,7 @@ pub async fn k7_a_node_asks_midway(factory: &dyn LogFactory) -> Result<(), Failu
     let mut desk = Desk::of(factory).await?;
     let calls = Calls::default();
     let graph = midway(&calls)?;
-    let open = parked(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let open = parked(desk.start(&graph).await)?;
     let keys: Vec<_> = open.iter().map(|i| i.question.key.as_str()).collect();
     same("the keys", keys, vec!["from", "to"])?;
     desk.another_process();
@@ -148,11 +145,7 @@ pub async fn k7_a_node_asks_midway(factory: &dyn LogFactory) -> Result<(), Failu
         .get(1)
         .map(|i| i.id.clone())
         .ok_or_else(|| Failure::new("two are open"))?;
-    let left = question(
-        desk.runner(&graph)
-            .resume(&desk.thread, Answers::to(to, 9)?)
-            .await,
-    )?;
+    let left = question(desk.resume(&graph, Answers::to(to, 9)?).await)?;
     same("what is still open", left.question.key, "from".to_owned())?;
     same(
         "calls before all is answered",
@@ -160,11 +153,7 @@ pub async fn k7_a_node_asks_midway(factory: &dyn LogFactory) -> Result<(), Failu
         names(&["book#1"]),
     )?;
     desk.another_process();
-    let page = finished(
-        desk.runner(&graph)
-            .resume(&desk.thread, Answers::only(4)?)
-            .await,
-    )?;
+    let page = finished(desk.resume(&graph, Answers::only(4)?).await)?;
     same(
         "what was said",
         page.lines,
@@ -220,7 +209,7 @@ pub async fn k7_a_malformed_question_is_an_error(factory: &dyn LogFactory) -> Re
             })
             .edge("ask", END)
             .build()?;
-        let error = kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        let error = kind(desk.start(&graph).await)?;
         holds(matches!(error, RunErrorKind::Question { .. }), || {
             format!("got {error:?}")
         })?;
@@ -403,7 +392,7 @@ pub async fn k9_an_answer_touches_only_its_task(factory: &dyn LogFactory) -> Res
     let mut desk = Desk::of(factory).await?;
     let calls = Calls::default();
     let graph = two_pauses(&calls)?;
-    parked(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    parked(desk.start(&graph).await)?;
     same(
         "the tasks before",
         calls.take(),
@@ -411,7 +400,7 @@ pub async fn k9_an_answer_touches_only_its_task(factory: &dyn LogFactory) -> Res
     )?;
     desk.another_process();
     let answers = Answers::to("colour#1~2", "red")?;
-    let left = question(desk.runner(&graph).resume(&desk.thread, answers).await)?;
+    let left = question(desk.resume(&graph, answers).await)?;
     same("what is still open", left.id.as_str(), "size#1~1")?;
     let colour = r#"[{"answered":{"answers":[["colour#1~2","red"]]}}, {"finished":{"task":"colour#1","updates":[{"line":"colour Some(\"red\")"}]}}] Waiting { expires: None }"#;
     same(
@@ -420,10 +409,6 @@ pub async fn k9_an_answer_touches_only_its_task(factory: &dyn LogFactory) -> Res
         colour.to_owned(),
     )?;
     same("the tasks of one answer", calls.take(), vec![])?;
-    finished(
-        desk.runner(&graph)
-            .resume(&desk.thread, Answers::only(1)?)
-            .await,
-    )?;
+    finished(desk.resume(&graph, Answers::only(1)?).await)?;
     same("the tasks of the other", calls.take(), names(&["last#1"]))
 }

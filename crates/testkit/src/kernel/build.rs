@@ -149,7 +149,7 @@ pub async fn k5_a_half_filled_join_is_an_error(factory: &dyn LogFactory) -> Resu
         .join(["a", "b"], "last")
         .edge("last", END)
         .build()?;
-    let error = kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let error = kind(desk.start(&graph).await)?;
     let expected = RunErrorKind::HalfFilledJoin {
         join: "last".into(),
         arrived: vec!["a".into()],
@@ -172,7 +172,7 @@ pub async fn k5_arrivals_at_one_node_are_one_task(factory: &dyn LogFactory) -> R
         .join(["detour", "meet"], "last")
         .edge("last", END)
         .build()?;
-    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    finished(desk.start(&graph).await)?;
     same(
         "tasks",
         calls.take(),
@@ -222,7 +222,7 @@ pub async fn k5_a_scatter_over_nothing_goes_on(factory: &dyn LogFactory) -> Resu
             .edge("worker", "collect")
             .edge("collect", END)
             .build()?;
-        finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        finished(desk.start(&graph).await)?;
         let expected = expected.iter().map(|call| (*call).to_owned()).collect();
         same(
             &format!("tasks of {one} and {other} items"),

@@ -61,13 +61,9 @@ pub async fn k20_a_renamed_node_is_refused_or_followed(
     let head = desk.head().await?;
     let gone = asking("confirm", "meet", &[], false)?;
     for refused in [
-        desk.runner(&gone)
-            .resume(&desk.thread, Answers::only(true)?)
-            .await,
-        desk.runner(&gone)
-            .resume(&desk.thread, Answers::none())
-            .await,
-        desk.runner(&gone).recover(&desk.thread).await,
+        desk.resume(&gone, Answers::only(true)?).await,
+        desk.resume(&gone, Answers::none()).await,
+        desk.recover(&gone).await,
     ] {
         let expected = RunErrorKind::GraphChanged {
             gone: vec!["node \"ask\"".into()],
@@ -115,10 +111,7 @@ pub async fn k20_half_filled_joins_follow_a_rename(
             .await,
     )?;
     let changed = graph("gather", "first", false)?;
-    let refused = desk
-        .runner(&changed)
-        .resume(&desk.thread, Answers::only(true)?)
-        .await;
+    let refused = desk.resume(&changed, Answers::only(true)?).await;
     let gone = vec!["the join into \"meet\" from a".into()];
     same(
         "without the rename",
@@ -126,11 +119,7 @@ pub async fn k20_half_filled_joins_follow_a_rename(
         RunErrorKind::GraphChanged { gone },
     )?;
     let followed = graph("gather", "first", true)?;
-    let page = finished(
-        desk.runner(&followed)
-            .resume(&desk.thread, Answers::only(true)?)
-            .await,
-    )?;
+    let page = finished(desk.resume(&followed, Answers::only(true)?).await)?;
     let said = ["open", "a", "b", "true", "meet"]
         .map(str::to_owned)
         .to_vec();
@@ -163,10 +152,7 @@ pub async fn k20_a_changed_schema_is_refused(factory: &dyn LogFactory) -> Result
         .join(["ask", "b"], "meet")
         .edge("meet", END)
         .build()?;
-    let refused = desk
-        .runner(&changed)
-        .resume(&desk.thread, Answers::only(true)?)
-        .await;
+    let refused = desk.resume(&changed, Answers::only(true)?).await;
     let gone = vec!["the answer schema of ask#1~1".into()];
     same(
         "the list",
@@ -274,17 +260,10 @@ pub async fn k20_a_newer_state_migrates_behind_a_barrier(
         .edge("ask", END)
         .build()?;
     question(desk.runner(&old).start(&desk.thread, 1_u32).await)?;
-    question(
-        desk.runner(&old)
-            .resume(&desk.thread, Answers::only(2)?)
-            .await,
-    )?;
+    question(desk.resume(&old, Answers::only(2)?).await)?;
     desk.another_process();
     let head = desk.head().await?;
-    let ended = desk
-        .runner(&new)
-        .resume(&desk.thread, Answers::only(5)?)
-        .await;
+    let ended = desk.resume(&new, Answers::only(5)?).await;
     let fruits = finished(ended)?.fruits;
     let named = |name: &str, n| (name.to_owned(), n);
     let expected = vec![
@@ -333,7 +312,7 @@ pub async fn k21_a_newer_state_inside_goes_on(factory: &dyn LogFactory) -> Resul
     let (old, new) = within()?;
     for how in ["answered", "finished by hand", "after a crash"] {
         let mut desk = Desk::of(factory).await?;
-        question(desk.runner(&old).start(&desk.thread, ()).await)?;
+        question(desk.start(&old).await)?;
         desk.another_process();
         let runner = desk.runner(&new);
         if how == "after a crash" {
@@ -352,7 +331,7 @@ pub async fn k21_a_newer_state_inside_goes_on(factory: &dyn LogFactory) -> Resul
             finished(Ok(ended))?
         } else {
             desk.another_process();
-            finished(desk.runner(&new).recover(&desk.thread).await)?
+            finished(desk.recover(&new).await)?
         };
         let expected = match how {
             "finished by hand" => "apple 1, apple 2, leaf 2, last 1",

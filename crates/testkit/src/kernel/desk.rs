@@ -6,7 +6,8 @@ use std::{
 
 use async_trait::async_trait;
 use fugato_graph::{
-    BoxError, BuildError, Context, Ended, Graph, Node, Outcome, RunError, RunErrorKind, Runner,
+    Answers, BoxError, BuildError, Context, Ended, Graph, Node, Outcome, RunError, RunErrorKind,
+    Runner,
 };
 use fugato_state::{Interrupt, Seq, State, ThreadId};
 use fugato_store::ThreadLog;
@@ -140,6 +141,25 @@ impl Desk {
 
     pub(crate) fn runner<S: State>(&self, graph: &Graph<S>) -> Runner<S> {
         Runner::new(graph.clone(), Arc::new(self.log.clone()))
+    }
+
+    /// Begins a run of the thread, which has no input, and waits for its end.
+    pub(crate) async fn start<S: State>(&self, graph: &Graph<S>) -> Result<Ended<S>, RunError> {
+        self.runner(graph).start(&self.thread, ()).await
+    }
+
+    /// Goes on with the thread with these answers.
+    pub(crate) async fn resume<S: State>(
+        &self,
+        graph: &Graph<S>,
+        answers: Answers,
+    ) -> Result<Ended<S>, RunError> {
+        self.runner(graph).resume(&self.thread, answers).await
+    }
+
+    /// Goes on with what a process that died has left of the thread.
+    pub(crate) async fn recover<S: State>(&self, graph: &Graph<S>) -> Result<Ended<S>, RunError> {
+        self.runner(graph).recover(&self.thread).await
     }
 
     /// The process died, its leases ran out, and another one looks at the same log.

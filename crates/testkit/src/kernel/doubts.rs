@@ -67,7 +67,7 @@ pub async fn k10_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -> Re
         let world = Calls::default();
         let mails = Mails::of(&world, EffectClass::Once);
         let (desk, graph) = in_doubt(factory, &mails).await?;
-        let asked = question(desk.runner(&graph).recover(&desk.thread).await)?;
+        let asked = question(desk.recover(&graph).await)?;
         same("done before the answer", world.count(), 1)?;
         same("the task that asks", &*asked.task, "send#1")?;
         let shown = ["in_doubt", "input"].map(|field| shown(&asked, field));
@@ -81,7 +81,7 @@ pub async fn k10_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -> Re
         } else {
             did_not_happen()?
         };
-        let page = finished(desk.runner(&graph).resume(&desk.thread, answers).await)?;
+        let page = finished(desk.resume(&graph, answers).await)?;
         let (said, times) = if did_happen {
             ("told", 1)
         } else {
@@ -100,18 +100,14 @@ pub async fn k10_an_answer_of_another_type_is_asked_anew(
 ) -> Result<(), Failure> {
     let world = Calls::default();
     let (desk, graph) = in_doubt(factory, &Mails::of(&world, EffectClass::Once)).await?;
-    question(desk.runner(&graph).recover(&desk.thread).await)?;
+    question(desk.recover(&graph).await)?;
     let number = Answers::only(Doubt::Happened(7.into()))?;
-    let again = question(desk.runner(&graph).resume(&desk.thread, number).await)?;
+    let again = question(desk.resume(&graph, number).await)?;
     let problem = shown(&again, "problem");
     holds(problem.contains("invalid type"), || {
         format!("the problem was {problem:?}")
     })?;
-    let page = finished(
-        desk.runner(&graph)
-            .resume(&desk.thread, happened("told")?)
-            .await,
-    )?;
+    let page = finished(desk.resume(&graph, happened("told")?).await)?;
     same("what was said", page.lines, texts(&["a", "told", "b"]))?;
     same("what was done", world.count(), 1)
 }
@@ -137,13 +133,13 @@ pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> Result<()
         };
         let (desk, graph) = in_doubt(factory, &Mails::with(&world, effect)).await?;
         same("asked without a doubt", asked.count(), 0)?;
-        let ended = desk.runner(&graph).recover(&desk.thread).await;
+        let ended = desk.recover(&graph).await;
         let (said, times) = match found {
             "happened" => (finished(ended)?, 1),
             "did not" => (finished(ended)?, 2),
             _ => {
                 question(ended)?;
-                let answered = desk.runner(&graph).resume(&desk.thread, happened("told")?);
+                let answered = desk.resume(&graph, happened("told")?);
                 (finished(answered.await)?, 1)
             }
         };
@@ -175,7 +171,7 @@ pub async fn k10_nobody_is_asked_before_its_time(factory: &dyn LogFactory) -> Re
     });
     let graph = between(mails)?;
     desk.log.cut(3, Cut::DiesBefore);
-    kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    kind(desk.start(&graph).await)?;
     let history = desk.opened.clone();
     desk.log = super::RecordingLog::over(history);
     let facts = desk.runner(&graph).history(&desk.thread, 1, 100).await?;
@@ -194,7 +190,7 @@ pub async fn k10_nobody_is_asked_before_its_time(factory: &dyn LogFactory) -> Re
     let early = 100;
     desk.clock.advance(not_after - early - desk.clock.now());
     let began = std::time::Instant::now();
-    finished(desk.runner(&graph).recover(&desk.thread).await)?;
+    finished(desk.recover(&graph).await)?;
     let waited = began.elapsed();
     holds(waited >= Duration::from_millis(99), || {
         format!("it was asked after {waited:?}")
@@ -210,30 +206,26 @@ pub async fn k10_the_same_doubt_again_is_asked_anew(
 ) -> Result<(), Failure> {
     let world = Calls::default();
     let (mut desk, graph) = in_doubt(factory, &Mails::of(&world, EffectClass::Once)).await?;
-    let first = question(desk.runner(&graph).recover(&desk.thread).await)?;
+    let first = question(desk.recover(&graph).await)?;
     // Told that it did not happen, it is done, and the process dies again before the receipt: the
     // answer is stored, then the new intent, then the receipt is not.
     let mut answers = Some(did_not_happen()?);
     die_at_the_receipt(&mut desk, 3, || (graph.clone(), answers.take())).await?;
     same("what was done", world.count(), 2)?;
-    let second = question(desk.runner(&graph).recover(&desk.thread).await)?;
+    let second = question(desk.recover(&graph).await)?;
     holds(first.id != second.id, || {
         format!("{} is asked again", first.id)
     })?;
     same("done before the answer", world.count(), 2)?;
     let stale = Answers::to(first.id.clone(), Doubt::DidNotHappen)?;
-    let refused = kind(desk.runner(&graph).resume(&desk.thread, stale).await)?;
+    let refused = kind(desk.resume(&graph, stale).await)?;
     let unknown = AnswerError::Unknown {
         id: first.id,
         open: vec![second.id],
     };
     same("an old answer", refused, RunErrorKind::Answer(unknown))?;
     desk.another_process();
-    let page = finished(
-        desk.runner(&graph)
-            .resume(&desk.thread, happened("told")?)
-            .await,
-    )?;
+    let page = finished(desk.resume(&graph, happened("told")?).await)?;
     same("what was said", page.lines, texts(&["a", "told", "b"]))?;
     same("what was done", world.count(), 2)
 }
@@ -245,12 +237,12 @@ pub async fn k10_an_answer_to_a_doubt_survives_a_crash(
     for nth in 1..=4 {
         let world = Calls::default();
         let (mut desk, graph) = in_doubt(factory, &Mails::of(&world, EffectClass::Once)).await?;
-        question(desk.runner(&graph).recover(&desk.thread).await)?;
+        question(desk.recover(&graph).await)?;
         desk.log.cut(nth, Cut::DiesAfter);
-        let died = desk.runner(&graph).resume(&desk.thread, happened("told")?);
+        let died = desk.resume(&graph, happened("told")?);
         died.await.err();
         desk.another_process();
-        desk.runner(&graph).recover(&desk.thread).await.ok();
+        desk.recover(&graph).await.ok();
         let page = desk.page(&graph).await?;
         same("what was said", page.lines, texts(&["a", "told", "b"]))?;
         same("what was done", world.count(), 1)?;
@@ -321,19 +313,13 @@ pub async fn k10_no_node_can_lose_a_doubt(factory: &dyn LogFactory) -> Result<()
             }
         };
         let graph = between(acts)?;
-        let asked = question(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        let asked = question(desk.start(&graph).await)?;
         let what = format!("{how:?}: what is asked");
         same(&what, shown(&asked, "in_doubt"), "mail".to_owned())?;
-        let mut ended = desk
-            .runner(&graph)
-            .resume(&desk.thread, happened("told")?)
-            .await;
+        let mut ended = desk.resume(&graph, happened("told")?).await;
         if how == Careless::Asks {
             question(ended)?;
-            ended = desk
-                .runner(&graph)
-                .resume(&desk.thread, Answers::only(true)?)
-                .await;
+            ended = desk.resume(&graph, Answers::only(true)?).await;
         }
         let page = finished(ended)?;
         same("what was said", page.lines, texts(&["a", "done", "b"]))?;
@@ -377,7 +363,7 @@ pub async fn k10_an_action_goes_on_without_its_node(
         .policy("send", policy.backoff(Duration::ZERO, Duration::ZERO))
         .edge("send", END)
         .build()?;
-    let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let page = finished(desk.start(&graph).await)?;
     same("what was said", page.lines, texts(&["sent"]))?;
     same("what was done", world.take(), texts(&["act"]))
 }
@@ -405,13 +391,9 @@ pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> Result
             }
         };
         let graph = between(acts)?;
-        let asked: Interrupt = question(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        let asked: Interrupt = question(desk.start(&graph).await)?;
         same(how, shown(&asked, "in_doubt"), "mail".to_owned())?;
-        let page = finished(
-            desk.runner(&graph)
-                .resume(&desk.thread, happened("told")?)
-                .await,
-        )?;
+        let page = finished(desk.resume(&graph, happened("told")?).await)?;
         same("what was said", page.lines, texts(&["a", "told", "b"]))?;
         same("what was done", world.take(), texts(&["act"]))?;
     }
@@ -445,17 +427,13 @@ pub async fn k10_no_task_can_lose_a_doubt_of_the_thread(
         }
     };
     let graph = between(acts)?;
-    let asked = question(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let asked = question(desk.start(&graph).await)?;
     same(
         "what is asked",
         shown(&asked, "in_doubt"),
         "mail".to_owned(),
     )?;
-    let page = finished(
-        desk.runner(&graph)
-            .resume(&desk.thread, happened("told")?)
-            .await,
-    )?;
+    let page = finished(desk.resume(&graph, happened("told")?).await)?;
     same("what was said", page.lines, texts(&["a", "done", "b"]))?;
     same("what was done", world.take(), texts(&["act"]))
 }
@@ -480,8 +458,8 @@ pub async fn k10_a_settled_doubt_needs_no_further_call(
             }
         };
         let graph = between(acts)?;
-        question(desk.runner(&graph).start(&desk.thread, ()).await)?;
-        let page = finished(desk.runner(&graph).resume(&desk.thread, answers).await)?;
+        question(desk.start(&graph).await)?;
+        let page = finished(desk.resume(&graph, answers).await)?;
         same("what was said", page.lines, texts(&["a", "done", "b"]))?;
         same("what was done", world.take(), texts(&["act"]))?;
     }

@@ -29,9 +29,9 @@ pub async fn k10_pure_writes_nothing(factory: &dyn LogFactory) -> Result<(), Fai
     let world = Calls::default();
     let graph = between(Mails::of(&world, EffectClass::Pure))?;
     desk.log.cut(2, Cut::DiesBefore);
-    kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    kind(desk.start(&graph).await)?;
     desk.another_process();
-    finished(desk.runner(&graph).recover(&desk.thread).await)?;
+    finished(desk.recover(&graph).await)?;
     desk.appended(
         "a pure effect",
         &["resumed", "stepped", "stepped run_ended"],
@@ -46,7 +46,7 @@ pub async fn k10_a_receipt_rides_in_the_next_append(
     for class in [EffectClass::Idempotent, EffectClass::Keyed] {
         let desk = Desk::of(factory).await?;
         let graph = between(Mails::of(&Calls::default(), class))?;
-        finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        finished(desk.start(&graph).await)?;
         let expected = [
             "created started stepped",
             "receipt stepped",
@@ -61,7 +61,7 @@ pub async fn k10_a_receipt_rides_in_the_next_append(
 pub async fn k10_once_costs_two_commits(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let graph = between(Mails::of(&Calls::default(), EffectClass::Once))?;
-    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    finished(desk.start(&graph).await)?;
     let expected = [
         "created started stepped",
         "intended",
@@ -171,11 +171,9 @@ pub async fn k10_a_receipt_is_replayed_after_a_question(
             }
         };
         let graph = between(acts)?;
-        question(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        question(desk.start(&graph).await)?;
         desk.another_process();
-        let ended = desk
-            .runner(&graph)
-            .resume(&desk.thread, Answers::only(true)?);
+        let ended = desk.resume(&graph, Answers::only(true)?);
         let said = finished(ended.await)?.lines;
         same("what was said", said, texts(&["a", "sent 1 true", "b"]))?;
         same("what was done", world.count(), 1)?;
@@ -204,10 +202,10 @@ pub async fn k10_a_receipt_is_replayed_after_a_crash(
         // The step of both dies.
         let dies = if class == EffectClass::Once { 6 } else { 3 };
         desk.log.cut(dies, Cut::DiesBefore);
-        kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        kind(desk.start(&graph).await)?;
         same("done before the crash", world.take().len(), 2)?;
         desk.another_process();
-        finished(desk.runner(&graph).recover(&desk.thread).await)?;
+        finished(desk.recover(&graph).await)?;
         let again = world.take();
         let expected: &[&str] = if class == EffectClass::Once {
             &[]
@@ -251,11 +249,11 @@ pub async fn k10_keyed_has_the_same_key_in_every_attempt(
         .edge("send", END)
         .build()?;
     desk.log.cut(2, Cut::DiesBefore);
-    kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    kind(desk.start(&graph).await)?;
     desk.another_process();
     let begun = desk.head().await? > 0;
     holds(begun, || "the start is stored before the action".into())?;
-    kind(desk.runner(&graph).recover(&desk.thread).await)?;
+    kind(desk.recover(&graph).await)?;
     finished(desk.runner(&graph).retry(&desk.thread).await)?;
     let mut seen = world.take();
     seen.dedup();
@@ -263,7 +261,7 @@ pub async fn k10_keyed_has_the_same_key_in_every_attempt(
     finished(desk.runner(&graph).start(&thread("other"), ()).await)?;
     if let Some(admin) = &desk.opened.admin {
         admin.remove(&desk.thread).await?;
-        finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        finished(desk.start(&graph).await)?;
     }
     seen.extend(world.take());
     let all = seen.len();
@@ -332,7 +330,7 @@ pub async fn k10_a_key_belongs_to_its_task_or_to_the_thread(
                 .edge("worker", "again")
                 .edge("again", END)
                 .build()?;
-            finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+            finished(desk.start(&graph).await)?;
             let mut done = world.take();
             let times = done.len();
             done.dedup();
@@ -374,9 +372,9 @@ pub async fn k11_another_input_is_an_error(factory: &dyn LogFactory) -> Result<(
         let graph = between(acts)?;
         let last = if class == EffectClass::Once { 6 } else { 4 };
         desk.log.cut(last, Cut::DiesBefore);
-        kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        kind(desk.start(&graph).await)?;
         desk.another_process();
-        let page = finished(desk.runner(&graph).recover(&desk.thread).await)?;
+        let page = finished(desk.recover(&graph).await)?;
         same("what was said", page.lines, texts(&["a", "true", "b"]))?;
         same("what was done", world.take().len(), 1)?;
     }
@@ -494,7 +492,7 @@ pub async fn k10_what_did_not_happen_may_be_tried_again(
         }
     };
     let graph = between(acts)?;
-    let failed = kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let failed = kind(desk.start(&graph).await)?;
     let task = "send#1".to_owned();
     same("the error", failed, RunErrorKind::Node { task })?;
     let expected = [

@@ -35,7 +35,7 @@ pub async fn k4_retry_runs_only_what_failed(factory: &dyn LogFactory) -> Result<
     let mut desk = Desk::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = fork(&calls, &broken)?;
-    let failed = kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let failed = kind(desk.start(&graph).await)?;
     same(
         "the first try",
         failed,
@@ -119,11 +119,11 @@ pub async fn k4_a_question_keeps_finished_siblings(
         .join(["a", "ask"], "last")
         .edge("last", END)
         .build()?;
-    question(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    question(desk.start(&graph).await)?;
     same("the tasks before", calls.take(), names(&["a#1"]))?;
     desk.another_process();
     let answers = fugato_graph::Answers::only(true)?;
-    let page = finished(desk.runner(&graph).resume(&desk.thread, answers).await)?;
+    let page = finished(desk.resume(&graph, answers).await)?;
     same("the tasks after", calls.take(), names(&["last#1"]))?;
     same("what was said", page.lines, names(&["a", "true", "last"]))
 }
@@ -178,7 +178,7 @@ pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> Res
     go.notify_one();
     kind(run.await)?;
     desk.another_process();
-    let error = desk.runner(&graph).recover(&desk.thread).await.err();
+    let error = desk.recover(&graph).await.err();
     let error = error.ok_or_else(|| Failure::new("the run should still fail"))?;
     let text = "thread \"desk\", after 1 steps: task c#1 failed: boom";
     same("the failure", whole(&error), text.to_owned())?;
@@ -198,11 +198,11 @@ pub async fn k4_the_crash_limit_has_its_own_error(factory: &dyn LogFactory) -> R
         .build()?;
     // The step of a is stored, and the process dies in b, before its outcome is.
     desk.log.cut(2, Cut::DiesBefore);
-    kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    kind(desk.start(&graph).await)?;
     for _ in 2..=3 {
         desk.another_process();
         desk.log.cut(2, Cut::DiesBefore);
-        kind(desk.runner(&graph).recover(&desk.thread).await)?;
+        kind(desk.recover(&graph).await)?;
     }
     same(
         "the tasks",

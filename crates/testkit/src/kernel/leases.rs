@@ -154,7 +154,7 @@ pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Result<(), Fail
         desk.clock.advance(40);
         tokio::time::sleep(Duration::from_millis(45)).await;
     }
-    let other = kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let other = kind(desk.start(&graph).await)?;
     let busy = matches!(other, RunErrorKind::Busy { .. });
     holds(busy, || format!("got {other:?}"))?;
     waits.leave.add_permits(1);
@@ -210,7 +210,7 @@ pub async fn k14_a_cancel_signal_arrives_by_append(
         .build()?;
     // The thread exists already: nobody can be told of one that was never stored.
     leave.notify_one();
-    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    finished(desk.start(&graph).await)?;
     entered.notified().await;
     let hour = RunnerOptions::default().lease(Duration::from_secs(3_600));
     let run = desk.runner_with(&graph, hour).start(&desk.thread, ());

@@ -52,7 +52,7 @@ pub async fn k12_a_finished_request_is_told_again(factory: &dyn LogFactory) -> R
     same("runs of repeats", calls.count(), 0)?;
     same("the head", desk.head().await?, head)?;
     // A thread whose request was repeated is free for anybody at once.
-    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    finished(desk.start(&graph).await)?;
     Ok(())
 }
 
@@ -126,11 +126,7 @@ pub async fn k12_a_parked_request_shows_its_questions(
     )?;
     same("the question", again, asked)?;
     same("the head", desk.head().await?, head)?;
-    finished(
-        desk.runner(&graph)
-            .resume(&desk.thread, Answers::only(true)?)
-            .await,
-    )?;
+    finished(desk.resume(&graph, Answers::only(true)?).await)?;
     let ended = desk
         .runner(&graph)
         .start_keyed(&desk.thread, "one", ())

@@ -120,7 +120,7 @@ pub async fn k21_a_subgraph_maps_in_and_out(factory: &dyn LogFactory) -> Result<
     ];
     for (graph, expected) in all {
         let desk = Desk::of(factory).await?;
-        let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        let page = finished(desk.start(&graph).await)?;
         same(
             "what was said",
             page,
@@ -153,7 +153,7 @@ pub async fn k21_subgraphs_run_at_the_same_time(factory: &dyn LogFactory) -> Res
         .edge("meet", END)
         .build()?;
     let graph = scattered(&inner, &Calls::default())?;
-    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    finished(desk.start(&graph).await)?;
     Ok(())
 }
 
@@ -168,7 +168,7 @@ pub async fn k21_questions_inside_are_answered(factory: &dyn LogFactory) -> Resu
             _ => (chained(&asking()?, &calls)?, "sub#1/ask#1"),
         };
         let graph = scattered(&inner, &calls)?;
-        let open = parked(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        let open = parked(desk.start(&graph).await)?;
         let tasks: Vec<_> = open.iter().map(|asked| asked.task.clone()).collect();
         let expected = (0..3).map(|n| format!("worker#1[{n}]/{under}"));
         same("who asks", tasks, expected.collect())?;
@@ -176,7 +176,7 @@ pub async fn k21_questions_inside_are_answered(factory: &dyn LogFactory) -> Resu
         for (n, asked) in open.iter().enumerate().rev() {
             desk.another_process();
             let answers = Answers::to(asked.id.clone(), n == 1)?;
-            let ended = desk.runner(&graph).resume(&desk.thread, answers).await;
+            let ended = desk.resume(&graph, answers).await;
             if n == 0 {
                 finished(ended)?;
             } else {
@@ -209,9 +209,9 @@ pub async fn k21_questions_inside_expire(factory: &dyn LogFactory) -> Result<(),
         .edge("ask", END)
         .build()?;
     let graph = scattered(&inner, &Calls::default())?;
-    parked(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    parked(desk.start(&graph).await)?;
     desk.another_process();
-    let page = finished(desk.runner(&graph).recover(&desk.thread).await)?;
+    let page = finished(desk.recover(&graph).await)?;
     let said = ["plan", "(0 nobody)", "(1 nobody)", "(2 nobody)", "last"];
     same("what was said", page.lines, texts(&said))
 }
@@ -257,7 +257,7 @@ pub async fn k21_a_crash_inside_keeps_inner_tasks(factory: &dyn LogFactory) -> R
             let inner = chained(&pair(&calls, &off())?, &calls)?;
             let graph = scattered(&inner, &calls)?;
             desk.log.cut(nth, cut);
-            let died = desk.runner(&graph).start(&desk.thread, ()).await.is_err();
+            let died = desk.start(&graph).await.is_err();
             let stored = finished_tasks(&desk, &graph).await?;
             desk.another_process();
             calls.take();
@@ -333,7 +333,7 @@ pub async fn k21_a_mapping_that_fails_is_an_error(factory: &dyn LogFactory) -> R
         let desk = Desk::of(factory).await?;
         let graph = graph(fails_in)?;
         let broken = broken.clone();
-        let failed = kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        let failed = kind(desk.start(&graph).await)?;
         let node = "sub#1".to_owned();
         same("the error", failed, RunErrorKind::Router { node })?;
         if !fails_in {
@@ -408,7 +408,7 @@ pub async fn k21_what_is_gone_inside_is_named(factory: &dyn LogFactory) -> Resul
     let mut desk = Desk::of(factory).await?;
     let calls = Calls::default();
     let graph = chained(&pausing("ask", None)?, &calls)?;
-    question(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    question(desk.start(&graph).await)?;
     desk.another_process();
     let head = desk.head().await?;
     let flat = Graph::<Page>::starting_at("in")
@@ -422,10 +422,7 @@ pub async fn k21_what_is_gone_inside_is_named(factory: &dyn LogFactory) -> Resul
         (renamed, "node \"ask\" in sub#1"),
         (flat, "the subgraph of node \"sub\""),
     ] {
-        let refused = desk
-            .runner(&graph)
-            .resume(&desk.thread, Answers::only(true)?)
-            .await;
+        let refused = desk.resume(&graph, Answers::only(true)?).await;
         let gone = vec![gone.to_owned()];
         same(
             "what is gone",
@@ -435,11 +432,7 @@ pub async fn k21_what_is_gone_inside_is_named(factory: &dyn LogFactory) -> Resul
         same("the head", desk.head().await?, head)?;
     }
     let followed = chained(&pausing("confirm", Some("ask"))?, &calls)?;
-    let page = finished(
-        desk.runner(&followed)
-            .resume(&desk.thread, Answers::only(true)?)
-            .await,
-    )?;
+    let page = finished(desk.resume(&followed, Answers::only(true)?).await)?;
     same(
         "what was said",
         page.lines,
@@ -542,7 +535,7 @@ pub async fn k21_effects_inside_belong_to_their_task(
         .build()?;
     let graph = scattered(&inner, &Calls::default())?;
     let mut desk = Desk::of(factory).await?;
-    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    finished(desk.start(&graph).await)?;
     let mut keys = world.take();
     keys.dedup();
     same("actions of three subgraphs", keys.len(), 3)?;
@@ -550,9 +543,9 @@ pub async fn k21_effects_inside_belong_to_their_task(
     let graph = chained(&inner, &Calls::default())?;
     // The step of in, the intent, the receipt; the step inside dies.
     desk.log.cut(4, Cut::DiesBefore);
-    kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    kind(desk.start(&graph).await)?;
     desk.another_process();
-    finished(desk.runner(&graph).recover(&desk.thread).await)?;
+    finished(desk.recover(&graph).await)?;
     same("what was done", world.take().len(), 1)
 }
 

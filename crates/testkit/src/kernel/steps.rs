@@ -115,7 +115,7 @@ pub async fn k2_tasks_of_a_step_run_at_the_same_time(
         .scatter("plan", "worker", |_| 0..100)
         .edge("worker", END)
         .build()?;
-    let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let page = finished(desk.start(&graph).await)?;
     same("workers that met", page.count, 100)
 }
 
@@ -158,7 +158,7 @@ pub async fn k2_updates_fold_in_path_order(factory: &dyn LogFactory) -> Result<(
             .edge("worker", "worker_done")
             .edge("last", END)
             .build()?;
-        let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        let page = finished(desk.start(&graph).await)?;
         let expected = ["0", "1", "2", "012"].map(str::to_owned).to_vec();
         same(
             &format!("lines of workers that end as {order:?}"),
@@ -209,7 +209,7 @@ pub async fn k2_one_append_is_in_flight(factory: &dyn LogFactory) -> Result<(), 
         .scatter("plan", "worker", |_| 0..200)
         .edge("worker", END)
         .build()?;
-    let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let page = finished(desk.start(&graph).await)?;
     same("workers", page.count, 200)?;
     same("appends at once", desk.log.most_in_flight(), 1)?;
     let stored: usize = desk
@@ -267,7 +267,7 @@ pub async fn k3_a_failing_router_leaves_the_step_open(
                 .edge("b", END);
         }
         let graph = graph.build()?;
-        let failed = kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        let failed = kind(desk.start(&graph).await)?;
         same(
             "the first try",
             failed,
@@ -325,7 +325,7 @@ pub async fn k3_routers_run_on_the_folded_state(factory: &dyn LogFactory) -> Res
         })
         .edge("good", END)
         .build()?;
-    let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let page = finished(desk.start(&graph).await)?;
     same(
         "what both routers chose",
         page.lines,

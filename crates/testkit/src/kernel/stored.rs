@@ -26,7 +26,7 @@ pub async fn k16_bytes_are_linear_and_opening_is_bounded(
 ) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let graph = talk(600, 2_000, &Calls::default())?;
-    let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let page = finished(desk.start(&graph).await)?;
     let bytes: usize = desk
         .log
         .commits()
@@ -76,7 +76,7 @@ async fn settle(desk: &Desk, puts: usize) -> Result<(), Failure> {
 pub async fn k16_a_damaged_snapshot_is_ignored(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let graph = talk(200, 6_000, &Calls::default())?;
-    let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let page = finished(desk.start(&graph).await)?;
     settle(&desk, 1).await?;
     desk.log.spoil_snapshots();
     desk.log.forget();
@@ -94,7 +94,7 @@ pub async fn k16_replay_calls_apply_only(factory: &dyn LogFactory) -> Result<(),
     let mut desk = Desk::of(factory).await?;
     let calls = Calls::default();
     let graph = talk(9, 10, &calls)?;
-    let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let page = finished(desk.start(&graph).await)?;
     same("calls of the run", calls.take().len(), 18)?;
     desk.another_process();
     let stored = desk.runner(&graph).state(&desk.thread).await?;
@@ -173,7 +173,7 @@ pub async fn k16_many_large_outcomes_are_stored(factory: &dyn LogFactory) -> Res
         .scatter("plan", "worker", |_| 0..20)
         .edge("worker", END)
         .build()?;
-    let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let page = finished(desk.start(&graph).await)?;
     same("lines", page.lines.len(), 20)?;
     let stored = desk.runner(&graph).state(&desk.thread).await?;
     same(
@@ -187,7 +187,7 @@ pub async fn k16_many_large_outcomes_are_stored(factory: &dyn LogFactory) -> Res
 pub async fn k16_another_format_is_refused(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let graph = talk(2, 3, &Calls::default())?;
-    finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    finished(desk.start(&graph).await)?;
     for record in desk.log.commits().iter().flat_map(|commit| &commit.records) {
         let body = record.0.split_first();
         let json = body

@@ -134,11 +134,11 @@ pub async fn k19_a_crash_in_a_back_off_loses_no_try(
         let calls = Calls::default();
         let policy = NodePolicy::default().attempts(2).backoff(ms(10), ms(10));
         let first = flaky(&calls, 0, policy.clone())?;
-        finished(desk.runner(&first).start(&desk.thread, ()).await)?;
+        finished(desk.start(&first).await)?;
         calls.take();
         let graph = flaky(&calls, 1, policy)?;
         desk.log.cut(1, cut);
-        kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        kind(desk.start(&graph).await)?;
         desk.another_process();
         let runner = desk.runner(&graph);
         let ended = match cut {
@@ -173,7 +173,7 @@ pub async fn k19_a_policy_says_what_is_tried_again(
         let desk = Desk::of(factory).await?;
         let calls = Calls::default();
         let graph = flaky(&calls, 100, policy)?;
-        let failed = kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        let failed = kind(desk.start(&graph).await)?;
         same("the error", failed, RunErrorKind::Node { task: task() })?;
         same("tries", calls.take().len(), tries)?;
         kind(desk.runner(&graph).retry(&desk.thread).await)?;
@@ -379,7 +379,7 @@ pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Result<(), 
                 .edge("other", END)
                 .build()?;
             let what = format!("{policy:?}, {how}, beside another: {beside}");
-            let ended = desk.runner(&graph).start(&desk.thread, ()).await;
+            let ended = desk.start(&graph).await;
             if let Some(expected) = &expected {
                 same(&what, kind(ended)?, expected.clone())?;
             } else {
@@ -401,7 +401,7 @@ pub async fn k19_a_time_limit_is_in_the_log(factory: &dyn LogFactory) -> Result<
         .policy("slow", at_once(2).timeout(ms(10)))
         .edge("slow", END)
         .build()?;
-    kind(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    kind(desk.start(&graph).await)?;
     desk.appended(
         "two tries",
         &["created started failed", "failed run_failed"],

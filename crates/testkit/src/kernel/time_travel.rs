@@ -52,11 +52,7 @@ pub async fn k18_history_and_states_can_be_read(factory: &dyn LogFactory) -> Res
     let graph = desk_graph(&calls, &broken)?;
     parked(desk.runner(&graph).start(&desk.thread, line("in")).await)?;
     desk.another_process();
-    finished(
-        desk.runner(&graph)
-            .resume(&desk.thread, Answers::only(true)?)
-            .await,
-    )?;
+    finished(desk.resume(&graph, Answers::only(true)?).await)?;
     let runner = desk.runner(&graph);
     let history = runner.history(&desk.thread, 1, 100).await?;
     let positions: Vec<_> = history.iter().map(|entry| entry.seq).collect();

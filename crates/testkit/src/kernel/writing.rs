@@ -95,7 +95,7 @@ pub async fn k13_a_moved_head_is_a_conflict(factory: &dyn LogFactory) -> Result<
     let graph = held(&entered, &leave)?;
     finished({
         leave.add_permits(1);
-        desk.runner(&graph).start(&desk.thread, ()).await
+        desk.start(&graph).await
     })?;
     entered.notified().await;
     let run = desk.runner(&graph).start(&desk.thread, line("lost"));
@@ -132,7 +132,7 @@ pub async fn k13_a_lost_answer_writes_nothing_twice(
         let desk = Desk::of(factory).await?;
         let graph = chain(&Calls::default())?;
         desk.log.cut(nth, Cut::LosesAnswer);
-        let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+        let page = finished(desk.start(&graph).await)?;
         same("what was said", page.lines, expected.clone())?;
         let stored = desk.runner(&graph).state(&desk.thread).await?;
         same(
@@ -190,7 +190,7 @@ pub async fn k15_a_step_is_durable_before_the_next(
         .join(["b", "c"], "d")
         .edge("d", END)
         .build()?;
-    let page = finished(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    let page = finished(desk.start(&graph).await)?;
     let expected = ["a#1 true", "b#1 true", "c#1 true", "d#1 true"];
     same(
         "what was stored",
@@ -210,13 +210,9 @@ pub async fn k15_start_to_pause_and_answer_to_end_are_one_append_each(
         .edge("draft", "confirm")
         .edge("confirm", END)
         .build()?;
-    question(desk.runner(&graph).start(&desk.thread, ()).await)?;
+    question(desk.start(&graph).await)?;
     same("appends to the pause", desk.log.commits().len(), 1)?;
-    finished(
-        desk.runner(&graph)
-            .resume(&desk.thread, Answers::only(true)?)
-            .await,
-    )?;
+    finished(desk.resume(&graph, Answers::only(true)?).await)?;
     same("appends to the end", desk.log.commits().len(), 2)
 }
 
@@ -246,7 +242,7 @@ pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Resul
         let page = if nth == 1 {
             finished(desk.runner(&graph).start(&desk.thread, line("in")).await)?
         } else {
-            finished(desk.runner(&graph).recover(&desk.thread).await)?
+            finished(desk.recover(&graph).await)?
         };
         let expected = ["in", "a", "b", "c"].map(str::to_owned).to_vec();
         same("what was said in the end", page.lines, expected)?;
