@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod amount;
+mod clause;
 mod clock;
 mod day;
 mod exact;
@@ -15,6 +16,7 @@ mod when;
 mod wish;
 
 pub use amount::{decimal, money, money_in};
+pub use clause::clauses;
 pub use clock::Time;
 pub use day::{Dated, Toward, days};
 pub use exact::{Amount, NoAmount};
@@ -24,6 +26,8 @@ pub use name::{WEEK_SIGNS, month, near_day, weekday, weekday_sign};
 pub use number::{digit, number};
 pub use said::{Repeat, Said, said};
 pub use sought::{keywords, path, period};
-pub use text::{after_phrase, after_word, before_word, has_word, is_chinese, strip_phrase, tidy};
+pub use text::{
+    after_phrase, after_word, before_word, has_one, has_word, is_chinese, strip_phrase, tidy,
+};
 pub use when::{When, when};
 pub use wish::{asks, denies, mentioned, named, number_after};

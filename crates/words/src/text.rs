@@ -36,6 +36,18 @@ pub fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
+/// Whether a text has one of these words, which are in lower case; the text may be in any.
+///
+/// ```
+/// use fugato_words::has_one;
+///
+/// assert!(has_one("My Orders", &["trade", "order"]) && !has_one("at the border", &["order"]));
+/// ```
+pub fn has_one<W: AsRef<str>>(text: &str, words: &[W]) -> bool {
+    let text = text.to_lowercase();
+    words.iter().any(|word| has_word(&text, word.as_ref()))
+}
+
 /// What follows the first of these phrases with which a text begins. Latin letters may be small or
 /// large.
 pub fn strip_phrase<'t>(text: &'t str, phrases: &[&str]) -> Option<&'t str> {

@@ -1,0 +1,60 @@
+//! Several things in one text.
+
+/// The parts of a text that are about one thing each, with what that is.
+///
+/// A text is cut at these breaks. What names nothing belongs to what was named before it, or else
+/// to what comes first; and where the same is named again, `goes_on` says whether it is the same
+/// one still.
+///
+/// ```
+/// use fugato_words::clauses;
+///
+/// let parts = |text| {
+///     let thing = |part: &str| ["trip", "hotel"].into_iter().find(|it| part.contains(it));
+///     clauses(text, &[". ", " and then "], thing, |before, next, _| before == next)
+/// };
+/// assert_eq!(
+///     parts("In May. A trip to Oslo. By train and then a hotel. The hotel is near"),
+///     [("trip", "In May，A trip to Oslo，By train".into()), ("hotel", "a hotel，The hotel is near".into())],
+/// );
+/// assert_eq!(parts("Hello. How are you"), []);
+/// ```
+pub fn clauses<T, B: AsRef<str>>(
+    text: &str,
+    breaks: &[B],
+    thing: impl Fn(&str) -> Option<T>,
+    goes_on: impl Fn(&T, &T, &str) -> bool,
+) -> Vec<(T, String)> {
+    let (mut clauses, mut first) = (Vec::<(T, String)>::new(), String::new());
+    for part in cut(text, breaks) {
+        match (thing(part), clauses.last_mut()) {
+            (Some(next), Some((thing, said))) if goes_on(thing, &next, part) => join(said, part),
+            (Some(next), _) => {
+                let mut said = std::mem::take(&mut first);
+                join(&mut said, part);
+                clauses.push((next, said));
+            }
+            (None, Some((_, said))) => join(said, part),
+            (None, None) => join(&mut first, part),
+        }
+    }
+    clauses
+}
+
+fn cut<'t, B: AsRef<str>>(text: &'t str, breaks: &[B]) -> impl Iterator<Item = &'t str> {
+    let mut parts = vec![text];
+    for at in breaks {
+        let cut = parts.into_iter().flat_map(|part| part.split(at.as_ref()));
+        parts = cut.collect();
+    }
+    let parts = parts.into_iter().map(str::trim);
+    parts.filter(|part| !part.is_empty())
+}
+
+/// A sign that ends neither a Chinese nor an English sentence.
+fn join(said: &mut String, part: &str) {
+    if !said.is_empty() {
+        said.push('，');
+    }
+    said.push_str(part);
+}
