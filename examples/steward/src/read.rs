@@ -2,7 +2,7 @@
 //! are in `words.toml`.
 use fugato::{
     form::Fields,
-    words::{days, has_word},
+    words::{clauses, days, has_one},
 };
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -12,10 +12,10 @@ use crate::{form::FormKind, service::Desk};
 /// Reads requests by rule.
 #[derive(Debug, Deserialize)]
 pub struct Reader {
-    draft: Words,
-    next: Words,
-    either: Words,
-    estimate: Words,
+    draft: Vec<String>,
+    next: Vec<String>,
+    either: Vec<String>,
+    estimate: Vec<String>,
     breaks: Vec<String>,
     kind: Vec<Kind>,
 }
@@ -24,8 +24,11 @@ pub struct Reader {
 #[derive(Debug, Deserialize)]
 struct Kind {
     form: FormKind,
-    words: Words,
+    words: Vec<String>,
 }
+
+/// A form, and how sure it is that it is meant.
+type Meant = (FormKind, f64);
 
 /// One thing that is asked for, as a rule or a model has understood it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -72,30 +75,17 @@ fn sure() -> f64 {
 impl Reader {
     /// What a request asks for; nothing if it is about something else.
     pub fn clauses(&self, desk: &Desk, text: &str, base: Date) -> Vec<Clause> {
-        let mut parts: Vec<(FormKind, f64, String)> = vec![];
-        let mut before = String::new();
-        let has_day = |kind: FormKind, part: &str| {
-            let form = desk.forms.get(&kind);
+        let is_dated = |kind: &FormKind, part: &str| {
+            let form = desk.forms.get(kind);
             form.is_some_and(|form| !days(part, base, form.toward).days.is_empty())
         };
-        for part in self.split(text) {
-            let kind = self.kind(part, true);
-            match (kind, parts.last_mut()) {
-                // The same kind again goes on about it, unless it names a day of its own.
-                (Some((kind, _)), Some((last, _, said)))
-                    if kind == *last && !has_day(kind, part) =>
-                {
-                    *said = format!("{said}，{part}");
-                }
-                (Some((kind, confidence)), _) => {
-                    parts.push((kind, confidence, std::mem::take(&mut before) + part));
-                }
-                (None, Some((.., said))) => *said = format!("{said}，{part}"),
-                (None, None) => before = format!("{before}{part}，"),
-            }
-        }
-        let read = |(kind, confidence, said): (FormKind, f64, String)| {
-            let is_draft = kind != FormKind::Application || self.draft.are_in(&said);
+        // The same kind again goes on about it, unless it names a day of its own.
+        let goes_on = |(last, _): &Meant, (next, _): &Meant, part: &str| {
+            last == next && !is_dated(next, part)
+        };
+        let parts = clauses(text, &self.breaks, |part| self.kind(part, true), goes_on);
+        let read = |((kind, confidence), said): (Meant, String)| {
+            let is_draft = kind != FormKind::Application || has_one(&said, &self.draft);
             Some(Clause {
                 form: kind,
                 goal: if is_draft { Goal::Draft } else { Goal::Submit },
@@ -117,43 +107,22 @@ impl Reader {
     pub fn means_next(&self, text: &str) -> bool {
         let said = text.trim().trim_end_matches(['。', '.', '!', '！']);
         let said = said.to_lowercase();
-        self.next.0.contains(&said)
-    }
-
-    fn split<'a>(&self, text: &'a str) -> Vec<&'a str> {
-        let mut parts = vec![text];
-        for at in &self.breaks {
-            parts = parts.into_iter().flat_map(|part| part.split(at)).collect();
-        }
-        let parts = parts.into_iter().map(str::trim);
-        parts.filter(|part| !part.is_empty()).collect()
+        self.next.contains(&said)
     }
 
     /// The form that a text is about, and how sure that is. What names neither form may still be
     /// about one of them, if `guess` lets it.
-    fn kind(&self, text: &str, guess: bool) -> Option<(FormKind, f64)> {
+    fn kind(&self, text: &str, guess: bool) -> Option<Meant> {
         let mut kinds = self.kind.iter();
-        let named = kinds.find(|kind| kind.words.are_in(text));
+        let named = kinds.find(|kind| has_one(text, &kind.words));
         match named.map(|kind| kind.form) {
             Some(FormKind::Application) => {
-                let either = self.either.are_in(text) && !self.estimate.are_in(text);
+                let either = has_one(text, &self.either) && !has_one(text, &self.estimate);
                 Some((FormKind::Application, if either { UNSURE } else { SURE }))
             }
             Some(form) => Some((form, SURE)),
-            None if guess && self.either.are_in(text) => Some((FormKind::Reimbursement, UNSURE)),
+            None if guess && has_one(text, &self.either) => Some((FormKind::Reimbursement, UNSURE)),
             None => None,
         }
-    }
-}
-
-/// Words that are looked for, in lower case.
-#[derive(Debug, Deserialize)]
-struct Words(Vec<String>);
-
-impl Words {
-    /// Whether one of them is in the text.
-    fn are_in(&self, text: &str) -> bool {
-        let text = text.to_lowercase();
-        self.0.iter().any(|word| has_word(&text, word))
     }
 }
