@@ -11,6 +11,8 @@ use rusqlite::{
     types::{Value, ValueRef},
 };
 
+use crate::is_full;
+
 /// How long another process may write.
 const BUSY: Duration = Duration::from_secs(10);
 
@@ -24,7 +26,7 @@ impl SqliteTables {
     /// # Errors
     /// Why it cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::over(Connection::open(path)?)
+        Connection::open(path).and_then(Self::over).map_err(told)
     }
 
     /// Tables that are gone with the last clone.
@@ -86,8 +88,11 @@ impl SqliteTables {
     /// # Errors
     /// Why it cannot be read; a value that is neither a whole number nor text is such a reason.
     pub async fn read(&self, queries: Vec<Statement>) -> Result<Vec<Found>, Error> {
-        self.with(move |connection| found(&*connection.transaction()?, &queries))
-            .await
+        let read = move |connection: &mut Connection| {
+            let transaction = connection.transaction()?;
+            found(&transaction, &queries)
+        };
+        self.with(read).await.map_err(told)
     }
 
     /// Reads, decides and writes in one transaction, one writer after the other, those of other
@@ -122,6 +127,17 @@ impl SqliteTables {
             Ok(Ok(answer))
         })
         .await
+        .map_err(told)
+    }
+}
+
+/// A full disk in the words of the store: `SQLite` may say "disk I/O error" there.
+fn told(error: Error) -> Error {
+    match error {
+        Error::SqliteFailure(code, _) if is_full(&error) => {
+            Error::SqliteFailure(code, Some("no space is left".to_owned()))
+        }
+        error => error,
     }
 }
 
@@ -164,6 +180,8 @@ fn cell(row: &Row<'_>, at: usize) -> Result<Cell, Error> {
 
 #[cfg(test)]
 mod tests {
+    use rusqlite::ffi;
+
     use super::*;
 
     #[tokio::test]
@@ -187,6 +205,26 @@ mod tests {
             connection.query_row("SELECT count(*) FROM numbers", [], |row| row.get(0))
         };
         assert_eq!(tables.with::<i64, Error>(count).await?, 1);
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_is_told_in_the_words_of_the_store() -> Result<(), Error> {
+        let tables = SqliteTables::in_memory()?;
+        let made = "CREATE TABLE kept (word TEXT); PRAGMA max_page_count = 3";
+        tables.with_now(|connection| connection.execute_batch(made))?;
+        let long = Cell::from("long".repeat(10_000).as_str());
+        let insert = Statement::new("INSERT INTO kept (word) VALUES (?)", [long]);
+        let write = |_| Ok::<_, Error>((vec![insert], ()));
+        let full = tables.write(vec![], vec![], write).await;
+        let why = full.err().map(|error| error.to_string());
+        assert_eq!(why.as_deref(), Some("no space is left"));
+        let shared = ffi::Error::new(ffi::SQLITE_IOERR_SHMSIZE);
+        let shared = Error::SqliteFailure(shared, Some("disk I/O error".into()));
+        assert_eq!(told(shared).to_string(), "no space is left");
+        let other = ffi::Error::new(ffi::SQLITE_IOERR_READ);
+        let other = Error::SqliteFailure(other, Some("disk I/O error".into()));
+        assert_eq!(told(other).to_string(), "disk I/O error");
         Ok(())
     }
 
