@@ -27,7 +27,7 @@ impl Store {
             std::fs::create_dir_all(folder)
                 .tell(|| format!("cannot make the folder {}", folder.display()))?;
         }
-        let log = SqliteLog::open(path)?;
+        let log = SqliteLog::open(path).tell(|| format!("--store {}", path.display()))?;
         Ok(Self {
             docs: Arc::new(log.docs()),
             log: Arc::new(log),
@@ -43,16 +43,17 @@ pub(crate) async fn open(
 ) -> Result<Option<Store>, BoxError> {
     let refused = || {
         Told::new(format!(
-            "--store {} is no log: allowed are {}",
+            "--store {:?} is no log: allowed are {}",
             without_password(address),
             allowed()
         ))
     };
     let Some((scheme, _)) = address.split_once("://") else {
-        if has_settings(address) {
+        let path = address.strip_prefix("sqlite:").unwrap_or(address);
+        if path.is_empty() || has_settings(address) {
             return Err(refused().into());
         }
-        let path = Path::new(address.strip_prefix("sqlite:").unwrap_or(address));
+        let path = Path::new(path);
         if !new && !path.exists() {
             return Ok(None);
         }
@@ -173,13 +174,24 @@ mod tests {
         for (address, shown) in [
             ("ftp://me:secret@host/x", "ftp://…@host/x"),
             ("host=db password=secret", "…=…"),
+            ("", ""),
+            ("sqlite:", "sqlite:"),
         ] {
             let refused = open(address, Path::new("."), true).await;
             let error = refused.err().unwrap().to_string();
-            let expected = format!("--store {shown} is no log: allowed are a path");
+            let expected = format!("--store {shown:?} is no log: allowed are a path");
             assert!(error.starts_with(&expected), "{error}");
             assert!(!Path::new(address).exists());
         }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_cannot_be_opened_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let address = folder.path().display().to_string();
+        let refused = open(&address, folder.path(), true).await;
+        let error = refused.err().unwrap().to_string();
+        assert_eq!(error, format!("--store {address}"));
     }
 
     #[test]

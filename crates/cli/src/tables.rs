@@ -1,9 +1,11 @@
 //! Tables of a program's own, wherever they lie.
+use std::path::PathBuf;
+
 use fugato_graph::BoxError;
 use fugato_sqlite::SqliteTables;
 use fugato_store::{Found, Statement};
 
-use crate::without_password;
+use crate::{told::Tell as _, without_password};
 
 /// Tables of a program's own: in a file, or on a server that a feature has added.
 ///
@@ -43,7 +45,7 @@ pub enum TablesError {
 
 impl Tables {
     /// Opens the tables at an address: a path or `sqlite:PATH` is an SQLite database, which is made
-    /// if it is not there; `postgres://` is a server, to which nothing is connected yet.
+    /// with its folder if it is not there; `postgres://` is a server, to which nothing is connected yet.
     pub async fn open(address: &str) -> Result<Self, TablesError> {
         let given = without_password(address);
         match address.split_once("://") {
@@ -57,9 +59,9 @@ impl Tables {
             // What has something to hide, such as a list of settings, is no name of a file.
             None if !address.is_empty() && given == address => {
                 let path = address.strip_prefix("sqlite:").unwrap_or(address);
-                let path = path.to_owned();
-                let opened = tokio::task::spawn_blocking(|| SqliteTables::open(path)).await;
-                let opened = opened.map_err(BoxError::from).and_then(|it| Ok(it?));
+                let path = PathBuf::from(path);
+                let opened = tokio::task::spawn_blocking(|| in_file(path)).await;
+                let opened = opened.map_err(BoxError::from).and_then(|it| it);
                 let unavailable = |source| TablesError::Unavailable { given, source };
                 Ok(Self(Kind::Sqlite(opened.map_err(unavailable)?)))
             }
@@ -111,6 +113,14 @@ impl Tables {
     }
 }
 
+fn in_file(path: PathBuf) -> Result<SqliteTables, BoxError> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)
+            .tell(|| format!("cannot make the folder {}", folder.display()))?;
+    }
+    Ok(SqliteTables::open(path)?)
+}
+
 fn refused(given: String) -> TablesError {
     let mut allowed = vec!["a path", "sqlite:PATH"];
     if cfg!(feature = "postgres") {
@@ -146,7 +156,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_written_is_found_again_in_the_file() -> Result<(), BoxError> {
         let folder = tempfile::tempdir()?;
-        let path = folder.path().join("own.db").display().to_string();
+        let path = folder.path().join("new/own.db").display().to_string();
         let table = Statement::new("CREATE TABLE kept (n BIGINT)", []);
         let one = Statement::new("INSERT INTO kept (n) VALUES (?)", [1.into()]);
         let tables = Tables::open(&path).await?;
