@@ -199,9 +199,7 @@ impl Agent for Planner {
     }
 
     async fn input(&self, words: Said) -> Result<Vec<SessionUpdate>, Unusable> {
-        if words.text.trim().is_empty() {
-            return Err(Unusable::new("say something: the message has no text"));
-        }
+        let words = words.in_words()?;
         let (user, text) = (user(&words.caller), words.text);
         Ok(vec![SessionUpdate::Said { user, text }])
     }

@@ -1,52 +1,27 @@
 //! The program itself: each line is a process of its own.
-use std::process::{Child, Command, Stdio};
-
+use fugato_testkit::Program;
 use planner::desk::Desk;
 
-struct Folder(tempfile::TempDir);
+struct Folder(Program);
 
 impl Folder {
-    fn run(&self, arguments: &[&str]) -> (bool, String) {
-        let done = Command::new(env!("CARGO_BIN_EXE_planner"))
-            .args(arguments)
-            .arg("--dir")
-            .arg(self.0.path())
-            .output()
-            .expect("it runs");
-        let told = [done.stdout, done.stderr].concat();
-        (
-            done.status.success(),
-            String::from_utf8_lossy(&told).into_owned(),
-        )
+    fn new() -> Self {
+        Self(Program::new(env!("CARGO_BIN_EXE_planner")))
     }
 
-    /// Runs these at the same time, each in a process of its own.
-    fn run_at_once(&self, lines: &[&[&str]]) -> Vec<(bool, String)> {
-        let start = |arguments: &&[&str]| {
-            let mut line = Command::new(env!("CARGO_BIN_EXE_planner"));
-            line.args(*arguments).arg("--dir").arg(self.0.path());
-            let line = line.stdin(Stdio::null()).stdout(Stdio::piped());
-            line.stderr(Stdio::piped()).spawn().expect("it runs")
-        };
-        let begun: Vec<_> = lines.iter().map(start).collect();
-        let end = |process: Child| {
-            let done = process.wait_with_output().expect("it ends");
-            let told = [done.stdout, done.stderr].concat();
-            let told = String::from_utf8_lossy(&told).into_owned();
-            (done.status.success(), told)
-        };
-        begun.into_iter().map(end).collect()
+    fn desk(&self) -> Desk {
+        Desk::open(self.0.path("planner-data/desk.db")).expect("a desk")
     }
 
     fn says(&self, arguments: &[&str], expected: &str) {
-        let (done, told) = self.run(arguments);
-        assert!(done && told.contains(expected), "{arguments:?} says {told}");
+        let said = self.0.ok(arguments);
+        assert!(said.contains(expected), "{arguments:?} says {said}");
     }
 }
 
 #[test]
 fn pln_t2_pln_t3_each_message_is_a_process_and_the_desk_changes_between() {
-    let folder = Folder(tempfile::tempdir().expect("a folder"));
+    let folder = Folder::new();
     folder.says(
         &["say", "create a trader named alpha"],
         "Which model? There is: glimmer, harbour",
@@ -83,19 +58,19 @@ fn pln_t2_pln_t3_each_message_is_a_process_and_the_desk_changes_between() {
     folder.says(&["say", "buy 0.1 BTC", "--yes"], "order #1 is filled");
     folder.says(&["trace"], "planner");
     folder.says(&["graph"], "look");
-    let (done, told) = folder.run(&["desk", "set", "trader", "x"]);
+    let told = folder.0.err(&["desk", "set", "trader", "x"]);
     assert!(
-        !done && told.contains("a trader is made in a conversation"),
+        told.contains("a trader is made in a conversation"),
         "{told}"
     );
-    let (done, told) = folder.run(&["desk", "pay", "BTC", "much"]);
-    assert!(!done && told.contains("is no amount"), "{told}");
+    let told = folder.0.err(&["desk", "pay", "BTC", "much"]);
+    assert!(told.contains("is no amount"), "{told}");
 }
 
 /// The order of one card is agreed to in two processes at the same time, in every way there is.
 #[tokio::test]
 async fn k14_pln_w9_an_order_that_two_processes_confirm_at_once_is_placed_once() {
-    let folder = Folder(tempfile::tempdir().expect("a folder"));
+    let folder = Folder::new();
     let ways: [[&[&str]; 2]; 4] = [
         [&["say", "yes"], &["say", "好的"]],
         [&["say", "--answer", "true"], &["say", "--answer", "true"]],
@@ -106,8 +81,8 @@ async fn k14_pln_w9_an_order_that_two_processes_confirm_at_once_is_placed_once()
     let mut orders = vec![];
     for (n, way) in ways.iter().enumerate() {
         folder.says(&["say", "sell 0.05 BTC"], "place_order");
-        let told = folder.run_at_once(way);
-        let desk = Desk::open(folder.0.path().join("desk.db")).expect("a desk");
+        let told = folder.0.at_once(way);
+        let desk = folder.desk();
         let trades = desk.trades(10).await.expect("trades");
         orders.extend(trades.first().map(|trade| trade.order));
         // Whoever said no may have come first.
@@ -116,15 +91,13 @@ async fn k14_pln_w9_an_order_that_two_processes_confirm_at_once_is_placed_once()
             agreed || (n == 3 && trades.len() == n),
             "{way:?}: {told:?}, {trades:?}"
         );
-        for (_, told) in &told {
-            assert!(
-                !told.contains("panicked") && !told.trim().is_empty(),
-                "{told}"
-            );
-        }
+        assert!(
+            told.iter().all(|ran| !ran.told().trim().is_empty()),
+            "{told:?}"
+        );
         let done = told
             .iter()
-            .filter(|(_, told)| told.contains("Done: order #"));
+            .filter(|ran| ran.told().contains("Done: order #"));
         assert_eq!(done.count(), usize::from(agreed), "{way:?}: {told:?}");
         folder.says(&["say", "/status"], "work: ");
     }
@@ -133,15 +106,15 @@ async fn k14_pln_w9_an_order_that_two_processes_confirm_at_once_is_placed_once()
 /// Two processes talk in two sessions of one folder, and about the same desk.
 #[tokio::test]
 async fn pln_w3_two_sessions_in_two_processes_do_not_meet() {
-    let folder = Folder(tempfile::tempdir().expect("a folder"));
-    let told = folder.run_at_once(&[
+    let folder = Folder::new();
+    let told = folder.0.at_once(&[
         &["--thread", "one", "say", "--yes", "sell 0.05 BTC"],
         &["--thread", "two", "say", "--yes", "sell 0.05 BTC"],
         &["--thread", "three", "say", "记住：我只做白天"],
         &["--thread", "four", "say", "remember that I drink tea"],
     ]);
-    assert!(told.iter().all(|(well, _)| *well), "{told:?}");
-    let desk = Desk::open(folder.0.path().join("desk.db")).expect("a desk");
+    assert!(told.iter().all(|ran| ran.well), "{told:?}");
+    let desk = folder.desk();
     assert_eq!(desk.trades(10).await.expect("trades").len(), 2);
     folder.says(&["config", "agent_task_state_home"], "我只做白天");
     folder.says(&["config", "agent_task_state_home"], "I drink tea");

@@ -3,57 +3,18 @@
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpStream,
-    process::{Child, Command, Output, Stdio},
+    process::{Child, Command, Stdio},
 };
 
-struct Work(tempfile::TempDir);
+use fugato_testkit::Program;
 
-impl Work {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_react"));
-        command
-            .current_dir(self.0.path())
-            .args(args)
-            .env("TZ", "UTC")
-            .stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, args: &[&str]) -> (bool, String, String) {
-        let Output {
-            status,
-            stdout,
-            stderr,
-        } = self.command(args).output().unwrap();
-        let (out, err) = (text(&stdout), text(&stderr));
-        assert!(!err.contains("panicked"), "{args:?}: {err}");
-        (status.success(), out, err)
-    }
-
-    fn ok(&self, args: &[&str]) -> String {
-        let (well, out, err) = self.run(args);
-        assert!(well && err.is_empty(), "{args:?}: {out}{err}");
-        out
-    }
-
-    fn err(&self, args: &[&str]) -> String {
-        let (well, out, err) = self.run(args);
-        assert!(!well, "{args:?}: {out}");
-        err
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+fn program() -> Program {
+    Program::new(env!("CARGO_BIN_EXE_react"))
 }
 
 #[test]
 fn one_thing_is_said_and_answered_and_can_be_looked_at() {
-    let work = Work::new();
+    let work = program();
     let said = work.ok(&["say", "(17 + 25) * 2"]);
     assert!(
         said.contains("· calculating: expression=(17 + 25) * 2"),
@@ -74,23 +35,20 @@ fn one_thing_is_said_and_answered_and_can_be_looked_at() {
         silent.contains("say what you want, as in: react say 'hello'"),
         "{silent}"
     );
-    let other = Work::new();
+    let other = program();
     assert!(other.ok(&["graph"]).starts_with("flowchart"));
-    assert!(
-        !other.0.path().join("react-data").exists(),
-        "looking makes nothing"
-    );
+    assert!(!other.path("react-data").exists(), "looking makes nothing");
 }
 
 #[test]
 fn a_write_waits_until_the_person_agrees() {
-    let work = Work::new();
+    let work = program();
     let parked = work.ok(&["say", "write list.md: tea"]);
     assert!(
         parked.contains("list.md") && parked.contains("react say --answer 'true'"),
         "{parked}"
     );
-    let path = work.0.path().join("react-data/files/list.md");
+    let path = work.path("react-data/files/list.md");
     assert!(!path.exists());
     let unclear = work.err(&["say", "yes, but in another file"]);
     assert!(unclear.contains("waits for an answer"), "{unclear}");
@@ -106,7 +64,7 @@ fn a_write_waits_until_the_person_agrees() {
 
 #[test]
 fn deleting_leaves_what_all_conversations_share() {
-    let work = Work::new();
+    let work = program();
     work.ok(&["say", "--yes", "write list.md: tea"]);
     work.ok(&["say", "记住我喝茶"]);
     let shared = ["files", "memory"];
@@ -119,12 +77,12 @@ fn deleting_leaves_what_all_conversations_share() {
         work.ok(&["--thread", name, "say", "1 + 1"]);
         let deleted = work.ok(&["delete", name, "--yes"]);
         assert_eq!(deleted, format!("deleted: {name}\n"));
-        assert!(work.0.path().join("react-data").join(name).is_dir());
+        assert!(work.path("react-data").join(name).is_dir());
     }
     let known = work.ok(&["--thread", "other", "say", "你记得喝茶吗"]);
     assert!(known.contains("我喝茶"), "{known}");
     // A deletion that was interrupted goes on, whether or not the log is still there.
-    let own = work.0.path().join("react-data/conversations/default");
+    let own = work.path("react-data/conversations/default");
     for _ in 0..2 {
         std::fs::create_dir_all(&own).unwrap();
         work.ok(&["delete", "default", "--yes"]);
@@ -135,7 +93,7 @@ fn deleting_leaves_what_all_conversations_share() {
 
 #[test]
 fn tools_and_steps_are_chosen_by_flags() {
-    let work = Work::new();
+    let work = program();
     let few = work.ok(&["--tools", "time", "say", "1 + 1"]);
     assert!(
         few.contains("takes the tool `calculate`, which is not there"),
@@ -151,7 +109,7 @@ fn tools_and_steps_are_chosen_by_flags() {
         wrong.contains("hammer") && wrong.contains("calculator"),
         "{wrong}"
     );
-    let folder = work.0.path().join("papers");
+    let folder = work.path("papers");
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("a.md"), "Algebra").unwrap();
     let read = work.ok(&["--files", "papers", "say", "read a.md"]);
@@ -164,33 +122,23 @@ fn tools_and_steps_are_chosen_by_flags() {
 
 #[test]
 fn what_happens_inside_is_written_for_those_who_ask() {
-    let work = Work::new();
-    let (well, _, err) = work.run(&[
+    let work = program();
+    let ran = work.run(&[
         "--trace",
         "fugato_graph=trace,fugato_llm=trace",
         "say",
         "1 + 1",
     ]);
-    assert!(well, "{err}");
+    assert!(ran.well, "{ran:?}");
     let wrong = work.err(&["--trace", "fugato=loud", "say", "1 + 1"]);
     assert!(wrong.contains("is no filter"), "{wrong}");
 }
 
 #[test]
 fn a_talk_in_the_terminal_reads_lines_and_says_how_to_go_on() {
-    let work = Work::new();
-    let mut child = work
-        .command(&["--thread", "tea"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let work = program();
     let lines = "2 + 2\nwrite a.md: hello\nmaybe\nyes\nread a.md\n";
-    let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(lines.as_bytes()).unwrap();
-    drop(stdin);
-    let output = child.wait_with_output().unwrap();
-    let said = text(&output.stdout);
+    let said = work.typed(&["--thread", "tea"], lines);
     for word in [
         "2 + 2 = 4",
         "path=a.md, text=hello",
@@ -209,10 +157,10 @@ struct Serving {
 }
 
 impl Serving {
-    fn start(work: &Work, args: &[&str]) -> Self {
+    fn start(work: &Program, args: &[&str]) -> Self {
         let args = [&["serve", "--listen", "127.0.0.1:0"], args].concat();
         let mut command = work.command(&args);
-        command.env("CLIENT_KEY", "s3cret").stdout(Stdio::piped());
+        command.env("CLIENT_KEY", "s3cret").stderr(Stdio::inherit());
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
         let mut out = BufReader::new(child.stdout.take().unwrap());
@@ -256,7 +204,7 @@ impl Drop for Serving {
 
 #[test]
 fn it_is_served_with_a_page_and_the_protocols_to_its_own_machine() {
-    let work = Work::new();
+    let work = program();
     let serving = Serving::start(&work, &[]);
     assert!(serving.get("/", "localhost").contains("<!doctype html>"));
     let answer = serving.complete("6 * 7", "");
@@ -268,7 +216,7 @@ fn it_is_served_with_a_page_and_the_protocols_to_its_own_machine() {
 #[cfg(unix)]
 #[test]
 fn a_server_with_a_key_lets_in_who_knows_it_and_ends_in_peace() {
-    let work = Work::new();
+    let work = program();
     let mut serving = Serving::start(&work, &["--client-key-env", "CLIENT_KEY"]);
     let denied = serving.complete("6 * 7", "authorization: Bearer wrong\r\n");
     assert!(denied.starts_with("HTTP/1.1 401"), "{denied}");

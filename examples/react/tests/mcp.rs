@@ -1,11 +1,9 @@
 //! The real binary with real tool servers, and a model server that calls their tools as it is told.
 //! Where these are not installed there is nothing to call.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
-use std::{
-    path::Path,
-    process::{Child, Command, Stdio},
-};
+use std::path::Path;
 
+use fugato_testkit::{Program, Ran};
 use serde_json::{Value, json};
 use servers::{Aimock, Mcp, Server};
 
@@ -27,39 +25,21 @@ fn model(wishes: &[(&str, &str, Value, &str)]) -> Option<Server> {
 }
 
 struct Desk {
-    folder: tempfile::TempDir,
+    program: Program,
     mcp: Mcp,
 }
 
 impl Desk {
     fn new() -> Option<Self> {
-        let (folder, mcp) = (tempfile::tempdir().unwrap(), Mcp::installed()?);
-        Some(Self { folder, mcp })
+        let program = Program::new(env!("CARGO_BIN_EXE_react"));
+        let program = program.env("OPENAI_API_KEY", "sk-tools-0123456789");
+        let mcp = Mcp::installed()?;
+        Some(Self { program, mcp })
     }
 
     fn run(&self, args: &[&str]) -> (bool, String) {
-        let done = Command::new(env!("CARGO_BIN_EXE_react"))
-            .current_dir(self.folder.path())
-            .args(args)
-            .env("OPENAI_API_KEY", "sk-tools-0123456789")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let told = String::from_utf8([done.stdout, done.stderr].concat()).unwrap();
-        assert!(!told.contains("panicked"), "{args:?}: {told}");
-        (done.status.success(), told)
-    }
-
-    /// Begins to agree to what waits.
-    fn begin(&self, server: &str) -> Child {
-        Command::new(env!("CARGO_BIN_EXE_react"))
-            .current_dir(self.folder.path())
-            .args(["--mcp", server, "say", "--answer", "true"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
+        let ran = self.program.run(args);
+        (ran.well, ran.told())
     }
 
     /// Says something to the assistant with this model and these tools, and agrees to everything.
@@ -73,7 +53,7 @@ impl Desk {
 
     /// The command line of a server of our own, whose program has this name.
     fn rough(&self, name: &str) -> String {
-        let program = self.folder.path().join(name);
+        let program = self.program.path(name);
         if !program.exists() {
             std::os::unix::fs::symlink(self.mcp.node(), &program).unwrap();
         }
@@ -85,7 +65,7 @@ impl Desk {
     }
 
     fn notes(&self) -> std::path::PathBuf {
-        self.folder.path().join("notes")
+        self.program.path("notes")
     }
 
     fn written(&self) -> String {
@@ -139,7 +119,7 @@ fn a_server_that_dies_amid_a_call_has_written_once_and_comes_back() {
         "{told}"
     );
     desk.run(&["export", "kept"]);
-    let kept = std::fs::read_dir(desk.folder.path().join("kept")).unwrap();
+    let kept = std::fs::read_dir(desk.program.path("kept")).unwrap();
     let kept = kept.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap_or_default());
     let kept: String = kept.collect();
     assert!(
@@ -197,18 +177,12 @@ fn k14_a_write_that_two_processes_confirm_at_once_is_done_once() {
         let call = format!("call rough_append {{\"text\": \"line {n}\"}}");
         let (well, told) = desk.run(&["--mcp", &server, "say", &call]);
         assert!(well && told.contains("rough_append"), "{told}");
-        let both = [desk.begin(&server), desk.begin(&server)];
-        let told = both.map(|process| {
-            let done = process.wait_with_output().unwrap();
-            String::from_utf8([done.stdout, done.stderr].concat()).unwrap()
-        });
+        let agree: [&str; 5] = ["--mcp", &server, "say", "--answer", "true"];
+        let both = desk.program.at_once(&[&agree, &agree]);
+        let told: Vec<String> = both.iter().map(Ran::told).collect();
         let lines: Vec<String> = (1..=n).map(|n| format!("line {n}\n")).collect();
         assert_eq!(desk.written(), lines.concat(), "{told:?}");
         let wrote = told.iter().filter(|told| told.contains("wrote line"));
         assert_eq!(wrote.count(), 1, "{told:?}");
-        assert!(
-            told.iter().all(|told| !told.contains("panicked")),
-            "{told:?}"
-        );
     }
 }

@@ -77,24 +77,9 @@ fn a_request_waits_until_the_card_is_answered() {
 
 #[test]
 fn chat_without_a_terminal_reads_lines() {
-    use std::{io::Write as _, process::Stdio};
     let work = Work::new();
-    let mut child = work
-        .command(&["chat"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
     let lines = "hello\nmake a note: milk\nplan my week\nyes\n";
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(lines.as_bytes())
-        .unwrap();
-    let output = child.wait_with_output().unwrap();
-    let said = crate::work::text(&output.stdout);
-    assert!(output.status.success(), "{said}");
+    let said = work.typed(&["chat"], lines);
     for word in [
         "Without a model I follow a few plain words",
         "Noted: milk",

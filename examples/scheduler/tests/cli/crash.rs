@@ -5,15 +5,12 @@ use std::{
     thread,
 };
 
-use crate::work::{Work, text};
+use crate::work::Work;
 
 /// Starts the job and kills it when it has said this many lines, wherever it is then.
 fn kill_after(work: &Work, lines: usize) {
-    let mut child = work
-        .command(&["--yes"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = work.command(&["--yes"]);
+    let mut child = command.stderr(Stdio::inherit()).spawn().unwrap();
     let out = BufReader::new(child.stdout.take().unwrap());
     // The lines that it said are read; that it ends early is no error.
     let _ = out.lines().take(lines).count();
@@ -66,22 +63,9 @@ fn two_processes_on_one_conversation_do_the_job_once() {
     let alone = Work::new();
     alone.ok(&["--yes"]);
     let work = Work::new();
-    let start = || {
-        let mut command = work.command(&["--yes"]);
-        command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
-    };
-    for child in [start(), start(), start()] {
-        let output = child.wait_with_output().unwrap();
-        assert!(
-            output.status.success(),
-            "{}{}",
-            text(&output.stdout),
-            text(&output.stderr)
-        );
+    let run: &[&str] = &["--yes"];
+    for ran in work.at_once(&[run; 3]) {
+        assert!(ran.well, "{ran:?}");
     }
     assert_eq!(
         (work.placed(), work.schedule()),
@@ -97,12 +81,9 @@ fn two_processes_on_one_conversation_do_the_job_once() {
 fn ctrl_c_says_how_to_go_on() {
     use std::io::Write as _;
     let work = Work::new();
-    let mut child = work
-        .command(&["chat"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = work.command(&["chat"]);
+    command.stdin(Stdio::piped()).stderr(Stdio::inherit());
+    let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"plan my week\n").unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -1,18 +1,21 @@
 //! A folder, and the program run in it.
-use std::{
-    path::PathBuf,
-    process::{Command, Output, Stdio},
-};
+use std::ops::Deref;
 
-pub(crate) struct Work(tempfile::TempDir);
+use fugato_testkit::Program;
+
+pub(crate) struct Work(Program);
+
+impl Deref for Work {
+    type Target = Program;
+
+    fn deref(&self) -> &Program {
+        &self.0
+    }
+}
 
 impl Work {
     pub(crate) fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
+        Self(Program::new(env!("CARGO_BIN_EXE_scheduler")))
     }
 
     pub(crate) fn read(&self, name: &str) -> String {
@@ -21,38 +24,6 @@ impl Work {
 
     pub(crate) fn write(&self, name: &str, text: &str) {
         std::fs::write(self.path(name), text).unwrap();
-    }
-
-    pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_scheduler"));
-        command
-            .current_dir(self.0.path())
-            .args(args)
-            .env("TZ", "UTC")
-            .stdin(Stdio::null());
-        command
-    }
-
-    pub(crate) fn run(&self, args: &[&str]) -> Output {
-        self.command(args).output().unwrap()
-    }
-
-    /// What a run says that ends well.
-    pub(crate) fn ok(&self, args: &[&str]) -> String {
-        let output = self.run(args);
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert!(output.status.success(), "{args:?}: {out}{err}");
-        assert_eq!(err, "", "{args:?}");
-        out
-    }
-
-    /// What a run complains about that ends badly.
-    pub(crate) fn err(&self, args: &[&str]) -> String {
-        let output = self.run(args);
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert!(!output.status.success(), "{args:?}: {out}");
-        assert!(!err.contains("panicked"), "{args:?}: {err}");
-        err
     }
 
     /// The events of the calendar file without the time at which it was made.
@@ -75,9 +46,7 @@ impl Work {
             serde_json::from_str(&self.ok(&["show", &self.last()])).unwrap();
         state["schedule"].clone()
     }
-}
 
-impl Work {
     /// What lies where, as it is stored apart from the conversation.
     pub(crate) fn calendar(&self) -> serde_json::Value {
         let path = self.path("scheduler-data/schedule.db");
@@ -106,8 +75,4 @@ impl Work {
             stored
         })
     }
-}
-
-pub(crate) fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
