@@ -170,3 +170,65 @@ impl<L: ThreadAdmin, I: Intercept> ThreadAdmin for Intercepted<L, I> {
             .await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fugato_store::{MemoryLog, StoreErrorKind};
+
+    use super::*;
+    use crate::log::trial::{commit, thread};
+
+    /// Lets nothing through, and says what was asked for.
+    struct Closed;
+
+    impl Intercept for Closed {
+        async fn around<T: Send>(
+            &self,
+            asked: Asked<'_>,
+            _: impl Future<Output = Result<T, StoreError>> + Send,
+        ) -> Result<T, StoreError> {
+            let asked = match asked {
+                Asked::Append(..) => "append",
+                Asked::Read => "read",
+                Asked::Head => "head",
+                Asked::Lease(_) => "lease",
+                Asked::Snapshot => "snapshot",
+                Asked::Admin => "admin",
+            };
+            Err(StoreError::new(StoreErrorKind::Full, asked))
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_passes_by() {
+        let (log, desk) = (
+            Intercepted::new(MemoryLog::default(), Closed),
+            thread("desk"),
+        );
+        let (next, n) = (commit(0, 0, &["a"]), 1);
+        let (owner, ttl) = (String::new(), 1);
+        let fold = || Snapshot {
+            seq: 1,
+            body: vec![],
+        };
+        let told = [
+            log.append(&desk, &next).await.err(),
+            log.read(&desk, 1, 1).await.err(),
+            log.head(&desk).await.err(),
+            log.lease(LeaseRequest::Claim { n, owner, ttl }).await.err(),
+            log.put(&desk, fold()).await.err(),
+            log.latest_at(&desk, 1).await.err(),
+            log.delete(&desk, 1).await.err(),
+            log.list(ThreadFilter::default()).await.err(),
+            log.fork(&desk, fold(), &next).await.err(),
+            log.compact(&desk, fold()).await.err(),
+            log.remove(&desk).await.err(),
+        ];
+        let expected = [
+            "append", "read", "head", "lease", "snapshot", "snapshot", "snapshot", "admin",
+            "admin", "admin", "admin",
+        ];
+        let expected = expected.map(|asked| Some(StoreError::new(StoreErrorKind::Full, asked)));
+        assert_eq!(format!("{told:?}"), format!("{expected:?}"));
+    }
+}
