@@ -126,8 +126,8 @@ struct Play {
     last: Option<(u8, String, u8, Told)>,
     words: Option<(u8, Request)>,
     said: usize,
-    /// The log when something was checked last.
-    copy: Option<Arc<MemoryLog>>,
+    /// The log when something was checked last, and what was said last by then.
+    copy: Option<(Arc<MemoryLog>, Option<(u8, Request)>)>,
     /// What was found in a log that is lost.
     lost: Vec<(&'static str, Value)>,
     /// How many writes were looked at.
@@ -211,7 +211,8 @@ impl Play {
                 let arguments = of("application", &arguments(what));
                 let request = wants(&format!("p{trace}"), "run_duplicate_precheck", &arguments);
                 self.asks(chat, within(chat, request)).await;
-                self.copy = copied(&self.stage).await.ok();
+                let copy = copied(&self.stage).await.ok();
+                self.copy = copy.map(|log| (log, self.words.clone()));
             }
             Event::Request(chat, trace, what, told) => {
                 self.last = Some((chat, format!("s{trace}"), what, told));
@@ -271,10 +272,12 @@ impl Play {
                 };
             }
             Event::Restore => {
-                if let Some(copy) = self.copy.take() {
+                if let Some((log, words)) = self.copy.take() {
                     let found = self.findings().await;
                     self.lost.extend(found);
-                    self.stage.store = copy;
+                    self.stage.store = log;
+                    // What the log has never heard is new to it, whoever repeats it.
+                    self.words = words;
                     self.stage.now.fetch_add(11_000, Ordering::SeqCst);
                     self.stage = self.stage.reloaded();
                 }
@@ -583,6 +586,21 @@ fn stw_25_a_log_that_was_restored_passes_no_write_off_as_another() {
         tried.iter().map(|(key, ..)| key.clone()).collect()
     };
     assert_eq!((keys.len(), play.known), (1, 2), "one key for two writes");
+}
+
+/// "好的" was said before there was a card, and the log that comes back has heard it.
+#[test]
+fn stw_25_words_that_a_restored_log_has_heard_answer_no_other_card() {
+    let mut play = Play::new();
+    play.happen([
+        Event::Say(1, 3),
+        Event::Precheck(1, 0, 1),
+        Event::Restore,
+        Event::Request(1, 0, 1, Told::Nothing),
+        Event::Again,
+    ]);
+    let card = play.process.clone().block_on(play.pending(1));
+    assert_eq!((card.is_some(), play.known), (true, 0), "it still waits");
 }
 
 /// What a crash left of the graphs is no path's that does not know their nodes.
