@@ -115,6 +115,9 @@ fn thread(chat: u8) -> ThreadId {
     ThreadId::new(CHATS[usize::from(chat)]).expect("a short name")
 }
 
+/// What was said last, and in which conversation.
+type Words = Option<(u8, Request)>;
+
 /// The steward, in a process that can die, and everything that was seen and agreed to.
 struct Play {
     stage: Stage,
@@ -124,10 +127,10 @@ struct Play {
     agreed: BTreeSet<(String, String, String)>,
     first: Option<(u8, Interrupt)>,
     last: Option<(u8, String, u8, Told)>,
-    words: Option<(u8, Request)>,
+    words: Words,
     said: usize,
     /// The log when something was checked last, and what was said last by then.
-    copy: Option<(Arc<MemoryLog>, Option<(u8, Request)>)>,
+    copy: Option<(Arc<MemoryLog>, Words)>,
     /// What was found in a log that is lost.
     lost: Vec<(&'static str, Value)>,
     /// How many writes were looked at.
