@@ -226,3 +226,20 @@ impl Unusable {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_words_is_refused() {
+        let said = |text: &str| Said::new(Caller::default(), text);
+        for nothing in ["", " \n\t", "\u{3000}"] {
+            let refused = said(nothing).in_words().map_err(|error| error.to_string());
+            let expected = "say what you want: the message has no text";
+            assert_eq!(refused, Err(expected.to_owned()), "{nothing:?}");
+        }
+        let kept = said(" hi ").in_words().ok();
+        assert_eq!(kept, Some(said(" hi ")));
+    }
+}

@@ -16,6 +16,8 @@ mod native;
 #[cfg(test)]
 mod office;
 #[cfg(test)]
+mod progress;
+#[cfg(test)]
 mod protocols;
 #[cfg(test)]
 mod socket;
