@@ -71,7 +71,7 @@ impl<T> Effect<T> {
     }
 
     /// How long an action of class [`EffectClass::Once`] may take: 30 s by default. What takes
-    /// longer is dropped, and in doubt.
+    /// longer is dropped, and in doubt; in no time at all nothing begins.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -350,6 +350,10 @@ impl Acting<'_> {
         let act = |key| act(key).map(|done| done.map_err(Into::into));
         if self.class == EffectClass::Pure {
             return act(String::new()).await.map_err(|error| self.failed(error));
+        }
+        if self.class == EffectClass::Once && self.timeout.is_zero() {
+            let why = "its timeout is 0 s, in which nothing can be done";
+            return Err(self.failed(NotDone::because(why).into()));
         }
         let mut act = Some(act);
         let mut permit = self.begin().await;

@@ -617,3 +617,34 @@ async fn k10_an_action_begins_in_time_or_not_at_all() {
         assert!(!late || anew, "after {moment} turns: {told:?}");
     }
 }
+
+/// Its time would be over before it began, however often it was let begin.
+#[tokio::test(start_paused = true)]
+async fn k10_an_action_without_time_is_an_error() {
+    let send = async |cx: Context<Lines>| {
+        let once = Effect::once().timeout(Duration::ZERO);
+        let act = |_| async { Ok::<_, BoxError>(()) };
+        let patience = async {
+            for _ in 0..1000 {
+                turn().await;
+            }
+        };
+        tokio::select! {
+            sent = cx.effect("mail", once, &"to all", act) => sent?,
+            () = patience => {}
+        }
+        Ok::<_, BoxError>(say("sent"))
+    };
+    let graph = Graph::<Lines>::starting_at("send").node("send", send);
+    let graph = graph.edge("send", END).build();
+    let log = Arc::new(MemoryLog::default());
+    let runner = Runner::on_log(graph.expect("the graph is sound"), log.clone());
+    let ended = runner.start(&thread(), None).await;
+    let task = "send#1".to_owned();
+    assert_eq!(
+        ended.expect_err("nothing was sent").kind,
+        RunErrorKind::Node { task }
+    );
+    let told = facts(&log).await;
+    assert!(!told.contains(&"intended".to_owned()), "{told:?}");
+}
