@@ -1,0 +1,367 @@
+//! An action on its way, as its task sees it.
+use std::{future::Future, panic::AssertUnwindSafe, time::Duration};
+
+use fugato_state::{EffectClass, Millis, State};
+use futures::{FutureExt, future::BoxFuture};
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::{sync::oneshot, time::Instant};
+use tracing::Instrument as _;
+
+use super::{
+    Asking, Begin, Call, Effect, EffectError, End, Ending, NotDone, Permit, Reconcile, Reconciled,
+    Ticket, Who,
+};
+use crate::{
+    BoxError, Context,
+    context::Shared,
+    digest,
+    machine::{Json, Meter},
+    policy::millis,
+    route::panic_text,
+};
+
+impl<S: State> Context<S> {
+    /// Does something to the outside world, as often as its class allows.
+    ///
+    /// `key` names the action within the task; all attempts of the task share it. What came out is
+    /// kept and returned again, without acting, whenever the task asks again. `act` is given an
+    /// idempotency key that is the same whenever this action is tried.
+    ///
+    /// An action of class [`EffectClass::Once`] is durable as an intent before it begins, and goes
+    /// on when the node is dropped; dropped before it began, it never begins, and is noted as
+    /// undone. If it fails other than with [`NotDone`], or its process dies, it is in doubt: it is
+    /// never repeated blindly. [`Effect::reconcile`] is asked, or else a person; this call returns
+    /// when they have answered.
+    pub fn effect<'a, T, E, F, Fut>(
+        &'a self,
+        key: impl Into<String>,
+        effect: impl Into<Effect<T>>,
+        input: &impl Serialize,
+        act: F,
+    ) -> BoxFuture<'a, Result<T, EffectError>>
+    where
+        T: Serialize + DeserializeOwned + Send + 'static,
+        E: Into<BoxError> + Send + 'static,
+        F: FnOnce(String) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        let (key, effect) = (key.into(), effect.into());
+        match serde_json::value::to_raw_value(input) {
+            Ok(input) => Acting {
+                who: self.who(effect.whole_thread),
+                digest: digest::of(input.get().as_bytes()),
+                key,
+                input,
+                class: effect.class,
+                timeout: effect.timeout,
+                shared: &self.shared,
+            }
+            .run(act, effect.reconcile)
+            .boxed(),
+            Err(source) => async move { Err(EffectError::Format { key, source }) }.boxed(),
+        }
+    }
+
+    /// Counts what was used against the run's budgets. A run that has used up a budget fails before
+    /// its next step.
+    pub fn spend(&self, meter: Meter, amount: u64) {
+        // A driver that is gone counts nothing any more.
+        let _ = self.shared.calls.send(Call::Spend { meter, amount });
+    }
+
+    /// The keys of the effects that this task has performed, or may have, in this attempt or an
+    /// earlier one. Pure effects leave no trace; those of the whole thread belong to no task.
+    pub async fn deeds(&self) -> Vec<String> {
+        let (reply, deeds) = oneshot::channel();
+        let who = Box::new(self.who(false));
+        // Without a driver there is no answer, and the wait for it never ends.
+        let _ = self.shared.calls.send(Call::Deeds { who, reply });
+        match deeds.await {
+            Ok(deeds) => deeds,
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    fn who(&self, whole_thread: bool) -> Who {
+        Who {
+            at: self.at.clone(),
+            path: self.path,
+            attempt: self.attempt,
+            whole_thread,
+        }
+    }
+}
+
+/// An effect on its way.
+struct Acting<'a> {
+    who: Who,
+    key: String,
+    digest: String,
+    input: Json,
+    class: EffectClass,
+    timeout: Duration,
+    shared: &'a Shared,
+}
+
+impl Acting<'_> {
+    async fn run<T, E, F, Fut>(
+        self,
+        act: F,
+        mut reconcile: Option<Reconcile<T>>,
+    ) -> Result<T, EffectError>
+    where
+        T: Serialize + DeserializeOwned + Send + 'static,
+        E: Into<BoxError> + Send + 'static,
+        F: FnOnce(String) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        let act = |key| act(key).map(|done| done.map_err(Into::into));
+        if self.class == EffectClass::Pure {
+            return act(String::new()).await.map_err(|error| self.failed(error));
+        }
+        if self.class == EffectClass::Once && self.timeout.is_zero() {
+            let why = "its timeout is 0 s, in which nothing can be done";
+            return Err(self.failed(NotDone::because(why).into()));
+        }
+        let mut act = Some(act);
+        let mut permit = self.begin().await;
+        loop {
+            permit = match permit {
+                Permit::Noted => return Err(self.failed("it did not happen".into())),
+                Permit::Go {
+                    not_after, ticket, ..
+                } if self.class == EffectClass::Once && self.within(not_after).is_zero() => {
+                    // Storing the intent took so long that another process may have looked after
+                    // it by now: beginning would be doing it twice.
+                    drop(ticket);
+                    self.begin().await
+                }
+                Permit::Go {
+                    idempotency_key,
+                    not_after,
+                    ticket,
+                } => {
+                    let Some(act) = act.take() else {
+                        return Err(self.failed("its only try is over".into()));
+                    };
+                    match self.class {
+                        EffectClass::Once => {
+                            let within = self.within(not_after);
+                            let act = move || act(idempotency_key);
+                            self.act_once(within, ticket, act).await?
+                        }
+                        _ => return self.act_again(act(idempotency_key)).await,
+                    }
+                }
+                Permit::Replay(value) => return self.read(&value),
+                Permit::Told(value) => match self.read(&value) {
+                    Ok(told) => {
+                        self.end(End::Happened(value)).await;
+                        return Ok(told);
+                    }
+                    Err(error) => self.ask_person(Some(crate::driver::explain(&error))).await,
+                },
+                Permit::Changed { recorded } => return Err(self.changed(recorded)),
+                Permit::Doubt { wait } => match self.look(wait, reconcile.take()).await {
+                    Reconciled::Happened(value) => {
+                        let written = self.write(&value)?;
+                        self.end(End::Happened(written)).await;
+                        return Ok(value);
+                    }
+                    Reconciled::DidNotHappen => {
+                        let why = "looking after it showed so".to_owned();
+                        self.end(End::DidNotHappen(why)).await;
+                        if act.is_none() {
+                            let why = "looking after it showed that it did not happen";
+                            return Err(self.failed(NotDone::because(why).into()));
+                        }
+                        self.begin().await
+                    }
+                    Reconciled::Unknown => self.ask_person(None).await,
+                },
+            }
+        }
+    }
+
+    /// An action that may be repeated: its receipt rides in the next append.
+    async fn act_again<T: Serialize>(
+        &self,
+        act: impl Future<Output = Result<T, BoxError>>,
+    ) -> Result<T, EffectError> {
+        let value = act.await.map_err(|error| self.failed(error))?;
+        self.end(End::Happened(self.write(&value)?)).await;
+        Ok(value)
+    }
+
+    /// The action goes on by itself: a node that is dropped does not break off what it began.
+    async fn act_once<T, Fut>(
+        &self,
+        within: Duration,
+        ticket: Option<Ticket>,
+        act: impl FnOnce() -> Fut + Send + 'static,
+    ) -> Result<Permit, EffectError>
+    where
+        T: Serialize + Send + 'static,
+        Fut: Future<Output = Result<T, BoxError>> + Send,
+    {
+        let (reply, permit) = oneshot::channel();
+        let calls = self.shared.calls.clone();
+        let (who, digest) = (self.who.clone(), self.digest.clone());
+        let (key, class) = (self.key.clone(), self.class);
+        let until = Instant::now() + within;
+        let acting = async move {
+            // What it does before it first waits may panic too.
+            let act = AssertUnwindSafe(async move {
+                // The process may have stood still since it was let begin.
+                if Instant::now() >= until {
+                    return Err(NotDone::because("its time was over before it began").into());
+                }
+                act().await
+            });
+            let done = match tokio::time::timeout_at(until, act.catch_unwind()).await {
+                Ok(Ok(done)) => done,
+                Ok(Err(panic)) => Err(panic_text(&*panic).into()),
+                Err(late) => Err(late.into()),
+            };
+            let (end, failure) = judge(done);
+            let ending = Ending {
+                who,
+                key,
+                digest,
+                class,
+                end,
+                reply,
+            };
+            // A driver that is gone leaves the intent in doubt: whoever comes next looks after it.
+            let _ = calls.send(Call::End(Box::new(ending)));
+            failure
+        };
+        let acting = tokio::spawn(acting.in_current_span());
+        ticket.into_iter().for_each(Ticket::begins);
+        let failure = acting.await.unwrap_or_default();
+        let permit = answer(permit).await;
+        match (failure, permit) {
+            (Some(error), Permit::Noted) => Err(self.failed(error)),
+            (Some(error), permit) => {
+                tracing::warn!(effect = self.key, %error, "{}", crate::log_key::AN_ACTION_IS_IN_DOUBT);
+                Ok(permit)
+            }
+            (None, permit) => Ok(permit),
+        }
+    }
+
+    /// Looks after an action that nobody knows to have happened, when it is over for certain.
+    async fn look<T>(&self, wait: Duration, reconcile: Option<Reconcile<T>>) -> Reconciled<T> {
+        tokio::time::sleep(wait).await;
+        let Some(reconcile) = reconcile else {
+            return Reconciled::Unknown;
+        };
+        match AssertUnwindSafe(reconcile()).catch_unwind().await {
+            Ok(Ok(found)) => found,
+            Ok(Err(error)) => {
+                tracing::warn!(effect = self.key, %error, "{}", crate::log_key::AN_ACTION_COULD_NOT_BE_LOOKED_AFTER);
+                Reconciled::Unknown
+            }
+            Err(panic) => {
+                let error = panic_text(&*panic);
+                tracing::warn!(
+                    effect = self.key,
+                    error,
+                    "{}",
+                    crate::log_key::AN_ACTION_COULD_NOT_BE_LOOKED_AFTER
+                );
+                Reconciled::Unknown
+            }
+        }
+    }
+
+    /// How long the action may take: less than wished if storing its intent took long.
+    fn within(&self, not_after: Millis) -> Duration {
+        let left = not_after.saturating_sub(self.shared.now()).max(0);
+        self.timeout.min(Duration::from_millis(left.unsigned_abs()))
+    }
+
+    async fn begin(&self) -> Permit {
+        let (reply, permit) = oneshot::channel();
+        let begin = Begin {
+            who: self.who.clone(),
+            key: self.key.clone(),
+            digest: self.digest.clone(),
+            class: self.class,
+            input: self.input.clone(),
+            timeout: millis(self.timeout),
+            reply,
+        };
+        // Without a driver there is no answer, and the wait for it never ends.
+        let _ = self.shared.calls.send(Call::Begin(Box::new(begin)));
+        answer(permit).await
+    }
+
+    async fn end(&self, end: End) -> Permit {
+        let (reply, permit) = oneshot::channel();
+        let ending = Ending {
+            who: self.who.clone(),
+            key: self.key.clone(),
+            digest: self.digest.clone(),
+            class: self.class,
+            end,
+            reply,
+        };
+        let _ = self.shared.calls.send(Call::End(Box::new(ending)));
+        answer(permit).await
+    }
+
+    /// The driver lets the task ask, and drops this attempt of it. No catch-all of the node can
+    /// mistake that for an error.
+    async fn ask_person(&self, problem: Option<String>) -> Permit {
+        let (who, key) = (self.who.clone(), self.key.clone());
+        let asking = Asking { who, key, problem };
+        let _ = self.shared.calls.send(Call::AskPerson(Box::new(asking)));
+        std::future::pending().await
+    }
+
+    fn read<T: DeserializeOwned>(&self, value: &Json) -> Result<T, EffectError> {
+        serde_json::from_str(value.get()).map_err(|source| self.format(source))
+    }
+
+    fn write<T: Serialize>(&self, value: &T) -> Result<Json, EffectError> {
+        serde_json::value::to_raw_value(value).map_err(|source| self.format(source))
+    }
+
+    fn format(&self, source: serde_json::Error) -> EffectError {
+        let key = self.key.clone();
+        EffectError::Format { key, source }
+    }
+
+    fn failed(&self, source: BoxError) -> EffectError {
+        let key = self.key.clone();
+        EffectError::Failed { key, source }
+    }
+
+    fn changed(&self, recorded: String) -> EffectError {
+        EffectError::InputChanged {
+            key: self.key.clone(),
+            recorded,
+            asked: self.digest.clone(),
+        }
+    }
+}
+
+/// What the driver answers. One that is gone answers nothing, and drops this task.
+async fn answer(permit: oneshot::Receiver<Permit>) -> Permit {
+    match permit.await {
+        Ok(permit) => permit,
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// What the end of an action means. A result that cannot be written leaves it in doubt too: it
+/// happened, and nothing could tell so later.
+fn judge<T: Serialize>(done: Result<T, BoxError>) -> (End, Option<BoxError>) {
+    match done.map(|value| serde_json::value::to_raw_value(&value)) {
+        Ok(Ok(value)) => (End::Happened(value), None),
+        Ok(Err(error)) => (End::Unknown, Some(error.into())),
+        Err(error) if error.is::<NotDone>() => (End::DidNotHappen(error.to_string()), Some(error)),
+        Err(error) => (End::Unknown, Some(error)),
+    }
+}
