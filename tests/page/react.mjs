@@ -23,7 +23,10 @@ export async function react({ url, browser, pictures, folder, step }) {
   await view.blocks('text', 'I drink tea').waitFor();
   await view.rest();
   await view.say('write list.md: tea');
-  await view.asked('path=list.md, text=tea');
+  await view.asked('list.md');
+  const said = await view.card.innerText();
+  for (const part of ['write_file', 'makes a new file', 'tea', 'The tool says of itself']) assert.ok(said.includes(part), said);
+  assert.match(said, /^\[[A-Z]\d[A-Z]\d\] /, 'an approval has its code');
   const list = join(folder, 'files', 'list.md');
   assert.ok(!existsSync(list), 'nothing is written before it is agreed to');
   await looks(view, pictures, 'react');

@@ -33,7 +33,10 @@ const ARROWS: [(&str, &[&str]); 27] = [
         ],
     ),
     ("fugato-anthropic", &["state", "llm"]),
-    ("fugato-axum", &["state", "store", "stream", "graph"]),
+    (
+        "fugato-axum",
+        &["state", "store", "stream", "graph", "words"],
+    ),
     (
         "fugato-cli",
         &[

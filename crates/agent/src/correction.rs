@@ -2,13 +2,13 @@
 mod story;
 
 use fugato_graph::{BoxError, Context, Outcome};
-use fugato_llm::{ModelError, Rejected, RejectedClass};
+use fugato_llm::{ModelError, Rejected, RejectedClass, SpendScope};
 use fugato_prompt::correction;
 use fugato_state::{Message, State};
 use fugato_stream::EventKind;
 use serde_json::json;
 
-use crate::log_key;
+use crate::{ModelFailure, log_key};
 
 pub use story::{NoDecision, Rejection, spoken};
 
@@ -19,6 +19,12 @@ pub trait Corrects: State {
 
     /// The conversation, oldest message first.
     fn history(&self) -> &[Message];
+
+    /// Returns the words in which a reader is told of a rejected answer. The default repeats what
+    /// the model is told of it, in English.
+    fn correction_words(&self, rejected: &Rejected) -> String {
+        rejected.to_string()
+    }
 
     /// Counts a correction, and adds the pair of messages to the conversation: the answer, and what
     /// was wrong with it.
@@ -74,7 +80,9 @@ impl Corrections {
         read: impl FnOnce(A) -> Result<T, Rejected>,
     ) -> Settled<T, S::Update> {
         let state = cx.state();
-        let pair = self.take(cx, state.corrections(), state.history(), answer, read);
+        let (so_far, history) = (state.corrections(), state.history());
+        let words = |rejected: &Rejected| state.correction_words(rejected);
+        let pair = self.take_telling(cx, so_far, history, answer, read, words);
         match pair {
             Taken::Decided(decision) => Settled::Decided(decision),
             Taken::Again(pair) => Settled::Again(Outcome::done(S::corrected(*pair))),
@@ -91,6 +99,19 @@ impl Corrections {
         answer: Result<A, ModelError>,
         read: impl FnOnce(A) -> Result<T, Rejected>,
     ) -> Taken<T> {
+        self.take_telling(cx, so_far, history, answer, read, Rejected::to_string)
+    }
+
+    /// The same, with the words in which a reader is told of a correction.
+    fn take_telling<S: State, A, T>(
+        self,
+        cx: &Context<S>,
+        so_far: u32,
+        history: &[Message],
+        answer: Result<A, ModelError>,
+        read: impl FnOnce(A) -> Result<T, Rejected>,
+        words: impl FnOnce(&Rejected) -> String,
+    ) -> Taken<T> {
         let rejected = match answer.map(read) {
             Ok(Ok(decision)) => return Taken::Decided(decision),
             Ok(Err(rejected)) => rejected,
@@ -102,14 +123,15 @@ impl Corrections {
             return Taken::Undecided(NoDecision::rejected(rejected, so_far, history));
         }
         let (task, raw) = (cx.task(), &rejected.raw);
-        if rejected.class == RejectedClass::Sense {
+        if matches!(rejected.class, RejectedClass::Sense | RejectedClass::Words) {
             tracing::warn!(task, raw, %rejected, "{}", log_key::EXECUTE_DECISION_ILLEGAL);
         } else {
             tracing::warn!(task, raw, %rejected, "{}", log_key::EXECUTE_DECISION_UNPARSABLE);
         }
         cx.emit(EventKind::Correction {
-            message: rejected.to_string(),
+            message: words(&rejected),
         });
+        SpendScope::carry_on();
         let [said, _] = rejected.messages();
         let told = correction(&rejected.correction());
         Taken::Again(Box::new([said, told]))
@@ -147,9 +169,32 @@ impl OnFailure {
         tracing::warn!(task = cx.task(), why, "{}", log_key::DECIDED_BY_RULE);
         let data = json!({ "task": cx.task(), "why": why.to_string() });
         cx.emit(EventKind::Custom {
-            name: "decided_by_rule".into(),
+            name: ModelFailure::BY_RULE.into(),
             data,
         });
+        Ok(())
+    }
+
+    /// The same where it is known which model was named and what the person said: they are told in
+    /// plain words of their language that this model does not answer, and why.
+    pub fn fall_back_from<S: State>(
+        self,
+        cx: &Context<S>,
+        why: impl Into<BoxError>,
+        (model, said): (&str, &str),
+    ) -> Result<(), BoxError> {
+        let why = why.into();
+        if self == Self::Error {
+            return Err(why);
+        }
+        let of_model = why.downcast_ref::<ModelError>();
+        let failure = match (of_model, why.downcast_ref::<NoDecision>()) {
+            (Some(error), _) => ModelFailure::of(model, error),
+            (_, Some(none)) => ModelFailure::of_no_decision(model, none),
+            // No model is to blame.
+            _ => return self.fall_back(cx, why),
+        };
+        failure.announce(cx, said);
         Ok(())
     }
 }

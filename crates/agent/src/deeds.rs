@@ -3,6 +3,7 @@ use std::{fmt, sync::Arc};
 
 use fugato_graph::digest;
 use fugato_state::{State, ToolCall, ToolStatus};
+use fugato_stream::argument_lines;
 use fugato_tool::{
     Access, ConfirmCard, GateChain, GatePolicy, GatedCall, Registry, Verdict, Visibility,
 };
@@ -39,6 +40,9 @@ pub struct Deeds<S: State> {
     alike: Arc<Alike>,
 }
 
+/// How a refusal begins of what was done already: it is no action that came to nothing.
+pub(crate) const ALREADY: &str = "this was done already: ";
+
 type Shown<S> = dyn Fn(&S, &ToolCall) -> String + Send + Sync;
 type Alike = dyn Fn(&mut Value) + Send + Sync;
 
@@ -47,7 +51,7 @@ impl<S: TakesOver> Deeds<S> {
     pub fn new(registry: Registry<S, S::Update>) -> Self {
         Self {
             registry,
-            shown: Arc::new(|_, call| call.arguments.to_string()),
+            shown: Arc::new(|_, call| argument_lines(&call.arguments)),
             alike: Arc::new(|_| {}),
         }
     }
@@ -135,12 +139,12 @@ impl<S: TakesOver> GatePolicy<S> for Deeds<S> {
         match self.done(state, call.call) {
             // It has the name of what was done, and is given its receipt.
             Some(step) if self.is_written_as(&step.call(), call.call) => Verdict::Allow,
-            Some(step) => Verdict::Block(format!("this was done already: {}", step.output_summary)),
-            None => Verdict::NeedConfirm(ConfirmCard {
-                title: call.spec.name.clone(),
-                summary: self.card(state, call.call),
-                call: call.call.clone(),
-            }),
+            Some(step) => Verdict::Block(format!("{ALREADY}{}", step.output_summary)),
+            None => Verdict::NeedConfirm(ConfirmCard::new(
+                &call.spec.name,
+                self.card(state, call.call),
+                call.call.clone(),
+            )),
         }
     }
 }

@@ -8,11 +8,12 @@ use fugato_state::{Message, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::show;
+use crate::{claims_action, show};
 
 /// A node before planning that answers small talk at once. The model is shown the message and what
 /// it is told of the person, and nothing else, so it knows no fact that could be old; on any doubt,
-/// error or delay nothing is answered, and whoever comes next has the word.
+/// error or delay nothing is answered, and whoever comes next has the word. So it is where an answer
+/// claims that something was done: nothing was.
 pub struct DirectReply<S: State> {
     model: Arc<dyn ChatModel>,
     who: String,
@@ -122,7 +123,7 @@ impl<S: State> Node<S> for DirectReply<S> {
             Ok(Verdict {
                 action: Action::DirectAnswer,
                 answer,
-            }) if !answer.trim().is_empty() => {
+            }) if !answer.trim().is_empty() && !claims_action(&answer) => {
                 show(&cx, &answer);
                 Outcome::done([(self.parts.replied)(answer)])
             }

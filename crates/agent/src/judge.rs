@@ -2,9 +2,13 @@
 mod inquiry;
 mod thinking;
 
-use fugato_llm::{CallTrace, ChatRequest, ToolSchema};
+use fugato_graph::Context;
+use fugato_llm::{CallOutcome, CallTrace, ChatRequest, ToolSchema};
+use fugato_state::State;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
+
+use crate::{ModelFailure, notice::announce_backup};
 
 pub use inquiry::Inquiry;
 pub use thinking::{Thinking, Thought};
@@ -117,6 +121,24 @@ impl Judgement {
             traces,
             fallback_reason: Some(why.into()),
         }
+    }
+
+    /// Tells the reader of a run at once that another than the named model decides, and why, in the
+    /// language of what the person said. Where no model was named there is nothing to tell.
+    pub fn announce<S: State>(&self, cx: &Context<S>, said: &str) {
+        let Some(last) = self.traces.last() else {
+            return;
+        };
+        if self.source != Source::Rule {
+            return announce_backup(cx, &last.attempts, said);
+        }
+        let silent = last.outcome == CallOutcome::AllFailed;
+        let failure = silent.then(|| ModelFailure::of_attempts(&last.attempts));
+        let failure = failure.flatten().unwrap_or_else(|| {
+            let model = last.attempts.last().map_or("model", |it| &it.model);
+            ModelFailure::unusable(model)
+        });
+        failure.announce(cx, said);
     }
 
     /// A rule decides where no model has to be asked.

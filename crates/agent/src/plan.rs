@@ -60,6 +60,8 @@ const QUESTION: &str = "I need more to go on. What should I know?";
 ///   [`ExecutionStatus::may_become`] allows, and in no other way.
 /// - **what ended is kept**: a new plan replaces only the steps that have not begun.
 /// - **consent is enforced**: a step that needs it, by its own mark or by a gate, waits for it.
+/// - **reports are receipts**: an answer begins with the [`Report`](crate::Report) of what was
+///   written and what was not; words of a model that claim more are left out.
 /// - **an honest end**: after 12 steps the work fails and says so. Where there is no plan, the
 ///   thread goes where [`on_planner_failure`](Self::on_planner_failure) says, with the reason.
 pub struct PlannedWork<S: Embeds<Work>> {

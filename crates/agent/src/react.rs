@@ -4,6 +4,8 @@ mod act;
 mod entry;
 mod finish;
 mod init;
+mod receipts;
+mod rules;
 mod state;
 mod think;
 mod view;
@@ -23,6 +25,7 @@ use crate::{
 };
 
 pub use entry::{Assistant, Unreplied};
+pub use rules::ReactRules;
 pub use state::{React, ReactMetadata, ReactReply, ReactRun, ReactUpdate, StopReason};
 pub use words::StopWords;
 
@@ -46,12 +49,14 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// `agent` asks the model once. `tools` carries out what it called, and nothing else. The model
 /// answers without tools once there were as many rounds as there may be; calls that come again and
 /// again with the same results end the run, and so do answers that say nothing. Each end has a
-/// reply.
+/// reply. Where something was written, or was to be and was not, the reply begins with the
+/// [`Report`](crate::Report) of it.
 ///
 /// The crate's README shows one. [`build`](Self::build) makes a whole graph of it, and
 /// [`add_to`](Self::add_to) a part of a larger one.
 pub struct ReactLoop<S: Embeds<React> = React> {
-    model: Arc<dyn ChatModel>,
+    model: Option<Arc<dyn ChatModel>>,
+    rules: Option<Arc<dyn ReactRules>>,
     toolbox: Toolbox<S>,
     memory: Option<Arc<dyn Node<S>>>,
     manner: Manner<S>,
@@ -69,6 +74,7 @@ struct Manner<S> {
     detector: CycleDetector,
     answers_after_loop: bool,
     explains_silence: bool,
+    speaks: bool,
     words: Box<Words>,
 }
 
@@ -76,8 +82,19 @@ impl<S: Embeds<React>> ReactLoop<S> {
     /// A loop of this model and these tools, of at most 8 rounds of tools a run. The model has
     /// three minutes for each answer, which retries and backups share.
     pub fn new(model: impl ChatModel + 'static, toolbox: Toolbox<S>) -> Self {
+        let model = Watched::new(Timeout::new(model));
+        Self::with(Some(Arc::new(model)), toolbox)
+    }
+
+    /// A loop of these rules and tools: no model is asked.
+    pub fn by_rules(rules: impl ReactRules + 'static, toolbox: Toolbox<S>) -> Self {
+        Self::with(None, toolbox).rules(rules)
+    }
+
+    fn with(model: Option<Arc<dyn ChatModel>>, toolbox: Toolbox<S>) -> Self {
         Self {
-            model: Arc::new(Watched::new(Timeout::new(model))),
+            model,
+            rules: None,
             toolbox: toolbox.or_visible(|state: &S| state.part().visibility.clone()),
             memory: None,
             manner: Manner {
@@ -92,9 +109,26 @@ impl<S: Embeds<React>> ReactLoop<S> {
                 detector: CycleDetector::default(),
                 answers_after_loop: false,
                 explains_silence: false,
+                speaks: true,
                 words: Box::new(StopWords::of),
             },
         }
+    }
+
+    /// What goes on for the rest of a run in which the model does not answer, or not usably. The
+    /// person is told at once, with the reason. Rules are no model: no call of one is counted.
+    #[must_use]
+    pub fn rules(mut self, rules: impl ReactRules + 'static) -> Self {
+        self.rules = Some(Arc::new(rules));
+        self
+    }
+
+    /// Shows no words and makes no report: whoever comes after the loop reads its
+    /// [`ReactRun::final_reply`], and says what came of it.
+    #[must_use]
+    pub fn silent(mut self) -> Self {
+        self.manner.speaks = false;
+        self
     }
 
     /// What the model is told before everything else.
@@ -194,15 +228,18 @@ impl<S: Embeds<React>> ReactLoop<S> {
         let manner = Arc::new(self.manner);
         let think = think::Think {
             model: self.model,
+            rules: self.rules,
             toolbox: self.toolbox.clone(),
             manner: Arc::clone(&manner),
+            remembers: self.memory.is_some(),
         };
         let max_steps = manner.max_steps;
+        let report = self.toolbox.clone();
         let graph = graph
             .node(INIT, init::Init { max_steps })
             .node(AGENT, recorded(think))
             .node(TOOLS, act::Act(self.toolbox))
-            .node(FINALIZE, finish::Finish(manner))
+            .node(FINALIZE, finish::Finish(manner, report))
             .branch(AGENT, [TOOLS, FINALIZE, AGENT], |state: &S| {
                 after_agent(state.part())
             })
@@ -252,7 +289,7 @@ impl<S: Embeds<React>> Node<S> for Harmless<S> {
 impl<S: Embeds<React>> fmt::Debug for ReactLoop<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReactLoop")
-            .field("model", &self.model.name())
+            .field("model", &self.model.as_deref().map(ChatModel::name))
             .field("toolbox", &self.toolbox)
             .field("style", &self.manner.style)
             .field("max_steps", &self.manner.max_steps)

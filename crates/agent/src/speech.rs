@@ -1,18 +1,26 @@
 //! What a model says, shown as it comes.
 use std::{
     collections::{HashMap, HashSet},
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 use async_trait::async_trait;
 use fugato_graph::{Context, Meter};
 use fugato_llm::{
-    ChatDelta, ChatModel, ChatModelExt as _, ChatRequest, ChatResponse, DeltaStream, ModelError,
-    ToolCallDelta,
+    ChatDelta, ChatModel, ChatModelExt as _, ChatRequest, ChatResponse, DeltaStream, FinishReason,
+    ModelError, ToolCallDelta,
 };
-use fugato_state::State;
+use fugato_state::{Role, State};
 use fugato_stream::{EventKind, Text};
 use futures::StreamExt as _;
+
+use crate::{
+    notice::announce_backup,
+    wording::{cut_mark, is_chinese, marked, may_be_contract},
+};
 
 /// What of an answer is shown while it comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,7 +41,24 @@ pub async fn ask<S: State>(
     request: ChatRequest,
     shown: Shown,
 ) -> Result<ChatResponse, ModelError> {
-    overhear(cx, model, request, shown, None).await
+    let heard = overhear(cx, model, request, shown, Guarded::default()).await?;
+    Ok(heard.response)
+}
+
+/// What is looked after while an answer comes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Guarded {
+    /// The ids of calls, whose arguments are shown as they come if there are any.
+    pub(crate) ids: Option<CallIds>,
+    /// Whether text that may be for programs is held back until it is whole.
+    pub(crate) contracts: bool,
+}
+
+/// An answer, and whether its text was shown as it came.
+#[derive(Debug)]
+pub(crate) struct Overheard {
+    pub(crate) response: ChatResponse,
+    pub(crate) is_shown: bool,
 }
 
 /// The same, and shows the arguments of calls as they come, if there are ids for them.
@@ -42,20 +67,31 @@ pub(crate) async fn overhear<S: State>(
     model: &dyn ChatModel,
     request: ChatRequest,
     shown: Shown,
-    ids: Option<CallIds>,
-) -> Result<ChatResponse, ModelError> {
+    guarded: Guarded,
+) -> Result<Overheard, ModelError> {
     cx.spend(Meter::ModelCalls, 1);
+    let asked = request.messages.iter().rev();
+    let mut asked = asked.filter(|message| message.role == Role::User);
+    let said = asked
+        .next()
+        .map_or_else(String::new, |it| it.content.clone());
     let heard = Heard {
         cx,
         model,
         shown,
-        ids,
+        guarded,
+        held: Arc::default(),
     };
-    let response = heard.complete(request).await?;
+    let mut response = heard.complete(request).await?;
+    announce_backup(cx, &response.attempts, &said);
     if let Some(usage) = response.usage {
         cx.spend(Meter::Tokens, usage.total());
     }
-    Ok(response)
+    let is_shown = shown == Shown::All && !heard.held.load(Ordering::Relaxed);
+    if is_shown {
+        response.message.content = marked(&response);
+    }
+    Ok(Overheard { response, is_shown })
 }
 
 /// Shows a text that did not stream.
@@ -70,7 +106,8 @@ struct Heard<'a, S> {
     cx: &'a Context<S>,
     model: &'a dyn ChatModel,
     shown: Shown,
-    ids: Option<CallIds>,
+    guarded: Guarded,
+    held: Arc<AtomicBool>,
 }
 
 #[async_trait]
@@ -78,10 +115,14 @@ impl<S: State> ChatModel for Heard<'_, S> {
     async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
         let shown = self.shown;
         let mut speech = Speech::new(self.cx);
-        let mut calls = self.ids.clone().map(Dictation::new);
+        let mut calls = self.guarded.ids.clone().map(Dictation::new);
+        let mut text = Passage::new(self.guarded.contracts, Arc::clone(&self.held));
         let deltas = self.model.stream(request).await?;
         let heard = deltas.inspect(move |delta| match delta {
-            Ok(ChatDelta::Text(text)) if shown == Shown::All => speech.text(text),
+            Ok(ChatDelta::Text(more)) if shown == Shown::All => text.more(more, &mut speech),
+            Ok(ChatDelta::Finish(FinishReason::Length)) if shown == Shown::All => {
+                text.cut(&mut speech);
+            }
             Ok(ChatDelta::Reasoning(text)) => speech.reasoning(text),
             Ok(ChatDelta::ToolCall(piece)) => {
                 if let Some(calls) = &mut calls {
@@ -95,6 +136,44 @@ impl<S: State> ChatModel for Heard<'_, S> {
 
     fn name(&self) -> &str {
         self.model.name()
+    }
+}
+
+/// The text of one answer on its way to the person: passed on as it comes, but for text that may be
+/// for programs, which is held.
+struct Passage {
+    text: String,
+    passes: bool,
+    held: Arc<AtomicBool>,
+}
+
+impl Passage {
+    fn new(guarded: bool, held: Arc<AtomicBool>) -> Self {
+        Self {
+            text: String::new(),
+            passes: !guarded,
+            held,
+        }
+    }
+
+    fn more<S: State>(&mut self, more: &str, speech: &mut Speech<S>) {
+        self.text.push_str(more);
+        if self.passes {
+            speech.text(more);
+            return;
+        }
+        self.passes = !may_be_contract(&self.text);
+        self.held.store(!self.passes, Ordering::Relaxed);
+        if self.passes {
+            speech.text(&self.text);
+        }
+    }
+
+    /// The model reached its limit: what was passed on is marked.
+    fn cut<S: State>(&self, speech: &mut Speech<S>) {
+        if self.passes && !self.text.trim().is_empty() {
+            speech.text(cut_mark(is_chinese(&self.text)));
+        }
     }
 }
 

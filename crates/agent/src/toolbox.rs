@@ -13,7 +13,7 @@ use fugato_state::{Question, State, ToolCall, ToolSchema};
 use fugato_stream::EventKind;
 use fugato_tool::{
     Access, Admitted, Called, ConfirmCard, Detail, GateChain, GatePolicy, GatedCall, InDoubt,
-    Registry, Round, ToolContext, ToolFailure, ToolResult, Verdict, Visibility, preview,
+    Registry, Round, ToolContext, ToolFailure, ToolResult, Verdict, Visibility,
 };
 use serde_json::Value;
 
@@ -189,6 +189,13 @@ impl<S: State> Toolbox<S> {
             .map(|spec| spec.access)
     }
 
+    /// Returns whether there is a tool now that writes.
+    pub(crate) fn can_write(&self, state: &S) -> bool {
+        let visibility = self.visibility(state);
+        let mut visible = self.registry.visible(&visibility);
+        visible.any(|spec| spec.access == Access::Write)
+    }
+
     /// Carries out the calls of a round, or says what has to be asked before.
     ///
     /// The node's own task is the address of what is done: called again, it finds the receipts.
@@ -202,10 +209,11 @@ impl<S: State> Toolbox<S> {
         let mut questions = vec![];
         for card in cards {
             let id = &card.call.id;
-            match cx.answer::<bool>(&question_key(id))? {
+            let question = question(&card)?;
+            match agreed(cx, &question, id).await? {
                 Some(true) => _ = round.approve(id),
                 Some(false) => _ = round.decline(id, DECLINED),
-                None => questions.push(question(&card)?),
+                None => questions.push(question),
             }
         }
         if !questions.is_empty() {
@@ -274,16 +282,7 @@ fn asks<S>(confirm: &Confirm<S>) -> impl GatePolicy<S> {
         if !confirm(state, gated.call) {
             return Verdict::Allow;
         }
-        let shown = preview(gated.spec, &gated.call.arguments);
-        Verdict::NeedConfirm(ConfirmCard {
-            title: gated.spec.name.clone(),
-            summary: if shown.is_empty() {
-                gated.spec.description.clone()
-            } else {
-                shown
-            },
-            call: gated.call.clone(),
-        })
+        Verdict::NeedConfirm(ConfirmCard::of(gated))
     }
 }
 
@@ -350,7 +349,25 @@ fn is_unsettled(error: &BoxError) -> bool {
     doubt.is_some_and(|doubt| doubt.failure.unsettled)
 }
 
-const DECLINED: &str = "the person does not agree; do not try it again without asking";
+/// The result of a call that a person did not agree to.
+pub(crate) const DECLINED: &str = "the person does not agree; do not try it again without asking";
+
+/// Whether the person agreed to what this card shows. What would come of the call may have changed
+/// since, and is asked anew then; but not of what was done already, or may have been.
+async fn agreed<S: State>(
+    cx: &Context<S>,
+    question: &Question,
+    call: &String,
+) -> Result<Option<bool>, serde_json::Error> {
+    let consent = cx.consent::<bool>(question)?;
+    if consent.is_none()
+        && cx.answer::<bool>(&question.key)? == Some(true)
+        && cx.deeds().await.contains(call)
+    {
+        return Ok(Some(true));
+    }
+    Ok(consent)
+}
 
 fn question_key(call: &str) -> String {
     format!("confirm/{call}")

@@ -158,7 +158,7 @@ async fn pln_w9_the_loop_inherits_the_receipts_of_the_plan() -> Tested {
     ];
     let model = Scripted::new(replies.chain(again));
     let (cards, ended) = agreed(&runner(&model)?, vec![goal()]).await?;
-    let card = r#"{"much":"5"}"#;
+    let card = "much: 5";
     assert_eq!(cards, [card, card, card]);
     let state = ended.state();
     let results: Vec<_> = state
@@ -192,7 +192,7 @@ async fn pln_t6_what_was_done_before_is_said_on_the_card() -> Tested {
     let before = ToolUse::new("buy", json!({ "much": "005" }), "bought 5");
     let input = vec![Change::Done(before), goal()];
     let (cards, ended) = agreed(&runner(&model)?, input).await?;
-    assert_eq!(cards, [r#"done already: bought 5; again? {"much":"5"}"#]);
-    assert_eq!(ended.state().work.answer, "Done.");
+    assert_eq!(cards, ["done already: bought 5; again? much: 5"]);
+    assert_eq!(ended.state().work.answer, "Done: bought 5 (0)\n\nDone.");
     Ok(())
 }

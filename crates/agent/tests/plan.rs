@@ -90,6 +90,14 @@ fn statuses(work: &Work) -> Vec<(&str, StepStatus)> {
     steps.map(|step| (step.id.as_str(), step.status)).collect()
 }
 
+/// An answer to the only card that is open.
+fn agree<S>(asked: &Ended<S>, agrees: bool) -> Result<Answers, BoxError> {
+    let [card] = asked.interrupts() else {
+        return Err("one card should be open".into());
+    };
+    Ok(Answers::to(card.id.clone(), agrees)?)
+}
+
 #[tokio::test]
 async fn pln_12_a_plan_is_carried_out_step_by_step() -> Tested {
     let think = json!({ "type": "reason", "instruction": "compare" });
@@ -232,7 +240,7 @@ async fn pln_w6_pln_w13_a_marked_step_and_a_gate_wait_for_consent() -> Tested {
             ExecutionStatus::WaitingUserConfirmation
         );
         assert_eq!(asked.state().execution.observed, []);
-        let ended = runner.resume(&thread(), Answers::only(true)?).await;
+        let ended = runner.resume(&thread(), agree(&asked, true)?).await;
         let ended = match ended {
             Ok(ended) => ended,
             Err(error) => panic!("{error}"),
@@ -251,11 +259,15 @@ async fn pln_w13_a_step_that_is_declined_is_not_done() -> Tested {
         Reply::text("Nothing was bought."),
     ]);
     let runner = runner(work(&model, PlanThenReplan::default())?)?;
-    runner.start(&thread(), goal()).await?;
-    let ended = runner.resume(&thread(), Answers::only(false)?).await?;
+    let asked = runner.start(&thread(), goal()).await?;
+    let ended = runner.resume(&thread(), agree(&asked, false)?).await?;
     let state = ended.state();
     assert_eq!(state.steps[0].status, StepStatus::Failed);
-    assert_eq!(state.answer, "Nothing was bought.");
+    assert_eq!(
+        state.answer,
+        "Not done: buy: you did not agree\n\n\
+         The model's words, which no receipt confirms: Nothing was bought."
+    );
     Ok(())
 }
 

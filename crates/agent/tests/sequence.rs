@@ -169,6 +169,14 @@ fn lunch() -> Value {
     json!({ "amount": 7, "reason": "lunch" })
 }
 
+/// An answer to the only card that is open.
+fn agree(asked: &Ended<Desk>, agrees: bool) -> Result<Answers, BoxError> {
+    let [card] = asked.interrupts() else {
+        return Err("one card should be open".into());
+    };
+    Ok(Answers::to(card.id.clone(), agrees)?)
+}
+
 #[tokio::test]
 async fn stw_24_an_action_waits_for_consent_and_then_is_done_once() -> Tested {
     let (count, submit) = counted();
@@ -201,7 +209,7 @@ async fn stw_24_an_action_waits_for_consent_and_then_is_done_once() -> Tested {
     let again = runner
         .start(&thread(), request("r1", "submit", lunch()))
         .await?;
-    let ended = runner.resume(&thread(), Answers::only(true)?).await?;
+    let ended = runner.resume(&thread(), agree(&again, true)?).await?;
     assert!(matches!(again, Ended::Parked { .. }));
     assert_eq!(
         (end(&ended), count.load(Ordering::SeqCst)),
@@ -210,10 +218,10 @@ async fn stw_24_an_action_waits_for_consent_and_then_is_done_once() -> Tested {
 
     // The same request with other arguments is refused by the effect itself.
     let other = json!({ "amount": 8, "reason": "lunch" });
-    runner
+    let asked = runner
         .start(&thread(), request("r1", "submit", other))
         .await?;
-    let refused = runner.resume(&thread(), Answers::only(true)?).await;
+    let refused = runner.resume(&thread(), agree(&asked, true)?).await;
     assert!(refused.is_err(), "{refused:?}");
     assert_eq!(count.load(Ordering::SeqCst), 1);
     Ok(())
@@ -250,10 +258,10 @@ async fn stw_24_what_is_not_allowed_calls_no_service() -> Tested {
 async fn stw_c4_an_action_that_is_declined_ends() -> Tested {
     let (count, submit) = counted();
     let runner = Runner::new(sequences(submit)?, Arc::new(MemoryLog::default()));
-    runner
+    let asked = runner
         .start(&thread(), request("r1", "submit", lunch()))
         .await?;
-    let ended = runner.resume(&thread(), Answers::only(false)?).await?;
+    let ended = runner.resume(&thread(), agree(&asked, false)?).await?;
     let Some(ActionEnd::Blocked { at, .. }) = end(&ended) else {
         panic!("it was not blocked: {ended:?}");
     };
@@ -269,8 +277,8 @@ async fn stw_25_a_repeated_request_replays_its_end() -> Tested {
     let (count, submit) = counted();
     let runner = Runner::new(sequences(submit)?, Arc::new(MemoryLog::default()));
     let start = || runner.start_keyed(&thread(), "r1/submit", request("r1", "submit", lunch()));
-    start().await?;
-    let first = runner.resume(&thread(), Answers::only(true)?).await?;
+    let asked = start().await?;
+    let first = runner.resume(&thread(), agree(&asked, true)?).await?;
     let again = start().await?;
     let output = |ended: Ended<Desk>| match ended {
         Ended::Finished { output, .. } => output,
@@ -391,7 +399,7 @@ async fn l9_a_wanted_call_goes_through_its_gates() -> Tested {
     let found = Change::Checked(EvidenceUpdate::Found { check, finding });
     let asked = runner.start(&thread(), found).await?;
     assert_eq!(asked.interrupts().len(), 1);
-    let ended = runner.resume(&thread(), Answers::only(true)?).await?;
+    let ended = runner.resume(&thread(), agree(&asked, true)?).await?;
     assert_eq!(
         (
             ended.state().submitted.clone(),

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// As much of a server's own words as is kept.
 const MESSAGE_CHARS: usize = 500;
 /// As much of the body of a failure as is read.
-const BODY_BYTES: usize = 64 << 10;
+const BODY_BYTES: usize = 16 << 10;
 
 /// A request that did not get through.
 pub(crate) fn of_request(error: reqwest::Error) -> ModelError {
@@ -42,8 +42,9 @@ pub(crate) async fn of_status(mut response: Response, key: Option<&ApiKey>) -> M
     let hopeless = header("x-should-retry") == Some("false");
     let mut body = vec![];
     while let Ok(Some(bytes)) = response.chunk().await {
-        body.extend_from_slice(&bytes);
-        if body.len() > BODY_BYTES {
+        let room = BODY_BYTES.saturating_sub(body.len());
+        body.extend_from_slice(bytes.get(..room).unwrap_or(&bytes));
+        if body.len() >= BODY_BYTES {
             break;
         }
     }

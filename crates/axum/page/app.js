@@ -4,7 +4,7 @@ import agent from './agent.js';
 import { begin, file, follow, get, keyFrom, post, put, remove } from './api.js';
 import { Blocks } from './blocks.js';
 import { Cards } from './cards.js';
-import { element } from './element.js';
+import { element, show } from './element.js';
 import { Inspector } from './inspector.js';
 import { Thread } from './thread.js';
 import { label, lang, speak, word } from './words.js';
@@ -24,7 +24,7 @@ function draw() {
     blocks.draw(thread);
     cards.draw(thread);
     const running = thread.status === 'running';
-    $('title').textContent = thread.title ?? (name ? word('untitled') : agent.title ?? 'fugato');
+    show($('title'), thread.title ?? (name ? word('untitled') : agent.title ?? 'fugato'));
     $('state').textContent = reading?.cut ? word('cut') : word(thread.status === 'failed' ? 'failed_thread' : thread.status);
     $('send').disabled = thread.busy;
     $('stop').hidden = !running;
@@ -251,7 +251,7 @@ async function drop(other) {
 // The agent's own panels, and the inspector after them.
 const inspectorRoot = element('section', { role: 'tabpanel' });
 const inspector = new Inspector(inspectorRoot, (forked) => { list(); open(forked); });
-const desk = { get, post, put, file, say, begin: () => open(null), path, lang, word, element, instead, busy: () => thread.busy, running: () => thread.status === 'running' };
+const desk = { get, post, put, file, say, begin: () => open(null), path, lang, word, element, show, instead, busy: () => thread.busy, running: () => thread.status === 'running' };
 const panels = agent.panels.map((panel) => {
   const root = element('section', { role: 'tabpanel' });
   return { ...panel.mount(root, desk), root, title: panel.title };

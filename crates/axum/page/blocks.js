@@ -1,5 +1,5 @@
 // Drawing a conversation, block by block. A block that did not change is not touched.
-import { element, pretty } from './element.js';
+import { element, pretty, show, shown } from './element.js';
 import { steps } from './thread.js';
 import { word } from './words.js';
 
@@ -52,8 +52,9 @@ function draw(block, before) {
 function text(block, before) {
   const drawn = before ?? element('div', { class: `block ${block.kind}` }, '');
   const node = drawn.firstChild;
-  if (block.text.startsWith(node.data)) node.appendData(block.text.slice(node.length));
-  else node.data = block.text;
+  const text = shown(drawn, block.text);
+  if (text.startsWith(node.data)) node.appendData(text.slice(node.length));
+  else node.data = text;
   return drawn;
 }
 
@@ -82,7 +83,7 @@ const DRAW = {
       element('summary', {}, element('span', { class: 'how' })), element('div', {}, ''));
     const took = block.seconds === null || block.seconds === undefined ? '' : word('seconds', block.seconds);
     drawn.querySelector('.how').textContent = block.open ? word('thinking') : `${word('thought')} ${took}`;
-    drawn.lastChild.textContent = block.text;
+    show(drawn.lastChild, block.text);
     // It folds when it is finished; whoever opens it again keeps it open.
     if (!block.open && !block.folded) {
       block.folded = true;

@@ -1,5 +1,6 @@
 // Open questions, each a card that is answered once.
-import { element } from './element.js';
+import { argumentLines, argumentsOf, clipped, code, counted, names, parts } from './card.js';
+import { element, show } from './element.js';
 import { spoken } from './thread.js';
 import { word } from './words.js';
 
@@ -38,7 +39,7 @@ export class Cards {
       try {
         await this.#answer(asked, value);
       } catch (error) {
-        wrong.textContent = error.message;
+        show(wrong, error.message);
         for (const it of card.querySelectorAll('button, textarea')) it.disabled = false;
       }
     };
@@ -52,14 +53,43 @@ export class Cards {
     }, word('close'));
     const title = `question-${asked.id}`;
     const card = element('article', { class: 'question', 'data-id': asked.id, 'aria-labelledby': title },
-      element('header', {}, element('h2', { id: title }, prompt.title ?? word('question')), fold), body);
-    body.append(element('p', {}, spoken(prompt)), form(asked, send), wrong);
+      element('header', {}, element('h2', { id: title }, heading(asked)), fold), body);
+    body.append(...told(prompt), form(asked, send), wrong);
     if (this.#thread.folded.has(asked.id)) {
       body.hidden = true;
       fold.textContent = word('open');
     }
     return card;
   }
+}
+
+// An approval has a code, by which it can be named in words.
+function heading({ id, digest, prompt }) {
+  const title = clipped(String(prompt.title ?? word('question')));
+  return digest ? `[${code(id)}] ${title}` : title;
+}
+
+// A text with its beginning and its end; what is between can be unfolded.
+function whole(text) {
+  const { head, middle, tail } = parts(text);
+  if (!middle) return [element('pre', {}, head)];
+  return [element('pre', {}, head),
+    element('details', { class: 'fold' }, element('summary', {}, word('folded', ...counted(middle))), element('pre', {}, middle)),
+    element('pre', {}, tail)];
+}
+
+// Everything that is agreed to, each value in a box of its own.
+function told(prompt) {
+  const given = argumentsOf(prompt);
+  const said = spoken(prompt);
+  const boxes = element('dl', { class: 'arguments' }, given.map(([name, text]) => [element('dt', {}, clipped(name)), element('dd', {}, whole(text))]).flat());
+  const own = said !== '' && said !== argumentLines(given);
+  return [
+    prompt.consequence ? element('p', { class: 'consequence' }, prompt.consequence) : null,
+    own ? element('div', { class: 'said' }, whole(said)) : null,
+    given.length === 0 ? null : own ? element('details', { open: !names(said, given) }, element('summary', {}, word('arguments')), boxes) : boxes,
+    prompt.says ? element('div', { class: 'says' }, element('h3', {}, word('says')), whole(prompt.says)) : null,
+  ].filter(Boolean);
 }
 
 const press = (name, value, first, send) =>

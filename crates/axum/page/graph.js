@@ -1,4 +1,5 @@
 // A picture of the graph, and the nodes that are at work.
+import { escapedLine } from './escape.js';
 import { layout } from './layout.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
@@ -31,7 +32,7 @@ export class Picture {
     const { nodes, lines, width, height } = layout(graph);
     const name = (id) => graph.nodes.get(id)?.name;
     const names = graph.edges.map(({ from, to }) => `${name(from)} → ${name(to)}`);
-    this.element = svg('svg', { class: 'graph', width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': names.join(', ') },
+    this.element = svg('svg', { class: 'graph', width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': escapedLine(names.join(', ')) },
       svg('defs', {}, svg('marker', { id: 'tip', viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 6, markerHeight: 6, orient: 'auto-start-reverse' }, svg('path', { d: 'M0,0 L8,4 L0,8 z' }))));
     this.lines = lines.map(({ from, kind, back, d }) => {
       const it = svg('path', { d, class: [kind === 'choice' ? 'choice' : '', back ? 'back' : ''].join(' ').trim(), 'marker-end': 'url(#tip)' });
@@ -44,7 +45,7 @@ export class Picture {
       const group = svg('g', { class: node.pause ? 'pause' : '' },
         svg('rect', { x: x - wide / 2, y: y - high / 2, width: wide, height: high, rx: id === 'START' || id === 'END' ? high / 2 : 6 }),
         svg('text', { x, y }));
-      group.lastChild.textContent = node.name;
+      group.lastChild.textContent = escapedLine(node.name);
       // Where one may go from a node is shown by pointing at it.
       for (const [on, event] of [[true, 'pointerenter'], [false, 'pointerleave']]) group.addEventListener(event, () => this.mark('near', new Set(on ? [node.name] : [])));
       this.element.append(group);

@@ -1,7 +1,10 @@
 // The parts of the page that touch no document. `node --test page.test.mjs`
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { readFileSync } from 'node:fs';
+import { argumentLines, argumentsOf, clipped, code, names, parts } from './card.js';
 import { differences } from './diff.js';
+import { escaped, escapedLine } from './escape.js';
 import { read } from './graph.js';
 import { layers, layout } from './layout.js';
 import { Thread } from './thread.js';
@@ -364,4 +367,39 @@ test('who stops reading is told nothing more, not even what came at the same tim
   const take = (ev) => { taken.push(ev.seq); stop.abort(); };
   await follow('desk', 0, { signal: stop.signal, take, cut() {}, back() {} });
   assert.deepEqual(taken, [1]);
+});
+
+const forged = JSON.parse(readFileSync(new URL('../../stream/tests/data/forged.json', import.meta.url)));
+
+test('k35_forged_texts_are_marked_as_in_a_terminal', () => {
+  assert.ok(forged.length > 20);
+  for (const { name, text, times = 1, block, line } of forged) {
+    const whole = text.repeat(times);
+    assert.doesNotMatch(escaped(whole), /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200b\ufeff\u2028\u2029]/u, name);
+    assert.doesNotMatch(escapedLine(whole), /[\n\t]/, name);
+    if (block !== undefined) assert.deepEqual([escaped(whole), escapedLine(whole)], [block, line], name);
+  }
+  for (const text of ['naïve café e\u0301', 'می\u200cخواهم', '👨\u200d👩\u200d👧 ❤\ufe0f 👍🏽', '│ ├── src\n\t└── main.rs ║ ▓░█', 'กำลัง ที่', '请批准']) assert.equal(escaped(text), text);
+});
+
+test('k35_a_card_has_every_argument_whole', () => {
+  const text = `begin\n${'so on\n'.repeat(10_000)}EVIL AT THE END`;
+  const given = argumentsOf({ call: { arguments: { path: 'a.txt', text, 'x\ny': 5, empty: '' } } });
+  assert.deepEqual(given.map(([name]) => name), ['path', 'text', 'x\ny', 'empty']);
+  const { head, middle, tail } = parts(given[1][1]);
+  assert.equal(head + middle + tail, text);
+  assert.ok(head.startsWith('begin') && tail.endsWith('EVIL AT THE END') && head.length + tail.length < 1000);
+  const wide = parts(`begin ${'x'.repeat(100_000)} end`);
+  assert.ok(wide.head.length + wide.tail.length < 1000 && wide.tail.endsWith(' end'));
+  assert.deepEqual(parts('short\ntext'), { head: 'short\ntext', middle: '', tail: '' });
+  const paid = argumentsOf({ call: { arguments: { amount: 99999, to: 'attacker' } } });
+  assert.deepEqual([names('Looks up the balance.', paid), names('attacker gets 99999', paid)], [false, true]);
+  assert.equal(clipped('short'), 'short');
+  assert.ok(clipped(`begin${'x'.repeat(9000)}end`).length < 130);
+  // What the gate of fugato-tool writes, so that it is not shown twice.
+  assert.equal(argumentLines(argumentsOf({ call: { arguments: { n: 2, text: 'one\npath: b', 'x\ny': [1, 'a'] } } })), 'n: 2\ntext:\n  one\n  path: b\n"x\\ny": [1,"a"]');
+});
+
+test('k35_a_code_is_the_one_that_the_server_makes', () => {
+  assert.deepEqual(['i1', 'token', '问'].map(code), ['G5U5', 'Z9A6', 'C4F5']);
 });

@@ -29,8 +29,9 @@ pub(crate) async fn run(
     let extra = said::object(&request, "forwardedProps")?;
     let key = said::request_key(&headers)?;
     let permit = office.reader(&caller)?;
-    let running = go_on(&office, &to, resume, || {
-        let said = Box::new(Said::last_of(&caller, &request, extra));
+    let running = go_on(&office, &to, resume, (key.clone(), "ag-ui"), || {
+        let said = Said::last_of(&caller, &request, extra);
+        let said = Box::new(said.under(request.get("forwardedProps")).by("ag-ui"));
         Wish::Start { key, said }
     });
     let events = relay::spoken(running.await?.events);

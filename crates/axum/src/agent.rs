@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use fugato_graph::{Answers, BoxError, Runner};
-use fugato_state::{Interrupt, State, ThreadId};
+use fugato_state::{Interrupt, InterruptId, State, ThreadId};
 use fugato_stream::{Answered, Reply};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -48,6 +48,9 @@ pub trait Agent: Send + Sync + 'static {
     /// What words are to a thread: a request, unless said otherwise, which a thread that waits for
     /// an answer refuses. Who talks to people lets them answer in words, or turn to something else. A request with a key of its own is
     /// always a request.
+    ///
+    /// A yes or a no to an approval does not come here: the doors read it, with the evidence that it
+    /// needs. An answer that is returned here for an approval is not given.
     async fn hear(&self, _thread: &ThreadId, _said: &Said) -> Result<Heard, Unusable> {
         Ok(Heard::Request)
     }
@@ -149,6 +152,11 @@ pub struct Said {
     pub extra: Map<String, Value>,
     /// Who says it.
     pub caller: Caller,
+    /// The id of the card under which the words were typed, as the client displays it. It is the
+    /// evidence by which short words agree to a card; without it they need the card's code.
+    pub card: Option<InterruptId>,
+    /// The protocol or program by which it comes, for the record.
+    pub door: &'static str,
 }
 
 impl Said {
@@ -159,7 +167,16 @@ impl Said {
             messages: vec![],
             extra: Map::new(),
             caller,
+            card: None,
+            door: "words",
         }
+    }
+
+    /// Says under which card the words were typed.
+    #[must_use]
+    pub fn card(mut self, card: Option<InterruptId>) -> Self {
+        self.card = card;
+        self
     }
 
     /// Refuses what has no words.

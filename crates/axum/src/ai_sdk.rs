@@ -19,7 +19,15 @@ use crate::{
 };
 
 /// The fields that the SDK itself sends, or that are answers.
-const OWN: [&str; 6] = ["id", "messages", "trigger", "messageId", "answers", "after"];
+const OWN: [&str; 7] = [
+    "card",
+    "id",
+    "messages",
+    "trigger",
+    "messageId",
+    "answers",
+    "after",
+];
 
 /// `POST /api/chat`.
 pub(crate) async fn chat(
@@ -36,9 +44,10 @@ pub(crate) async fn chat(
         encoder = encoder.continues(resume.calls.clone());
     }
     let permit = office.reader(&caller)?;
-    let running = go_on(&office, &to, resume, || {
+    let running = go_on(&office, &to, resume, (key.clone(), "ai-sdk"), || {
         let extra = said::others(&request, &OWN);
-        let said = Box::new(Said::last_of(&caller, &request, extra));
+        let said = Said::last_of(&caller, &request, extra);
+        let said = Box::new(said.under(Some(&request)).by("ai-sdk"));
         Wish::Start { key, said }
     });
     let events = relay::spoken(running.await?.events);

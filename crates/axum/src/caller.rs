@@ -90,7 +90,8 @@ impl Caller {
         Ok(Address::new(self, name)?.thread)
     }
 
-    pub(crate) fn name(&self) -> &str {
+    /// Returns what the log calls them: the user, else the tenant, else everyone.
+    pub fn name(&self) -> &str {
         let tenant = Some(self.tenant.as_str()).filter(|tenant| !tenant.is_empty());
         self.user.as_deref().or(tenant).unwrap_or("everyone")
     }

@@ -1,7 +1,7 @@
 //! A run as one answer, for clients that do not read streams.
 use axum::http::StatusCode;
 use fugato_state::{Interrupt, ThreadId};
-use fugato_stream::{Event, EventKind, Origin};
+use fugato_stream::{CardText, Event, EventKind, Origin, card_text};
 use futures::{Stream, StreamExt as _};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -83,9 +83,18 @@ impl Completion {
         Ok(())
     }
 
+    /// What was said, and what waits for an answer: a plain client shows nothing else.
+    fn content(&self) -> String {
+        let asked = self.asked.iter();
+        let asked = asked.filter(|asked| !CardText::of(asked).is_said());
+        let parts = std::iter::once(joined(&self.text)).chain(asked.map(card_text));
+        let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
+        parts.join("\n\n")
+    }
+
     /// The answer in OpenAI's form.
     pub(crate) fn body(self, id: &str, model: &str, created: i64, thread: &ThreadId) -> Value {
-        let mut message = json!({ "role": "assistant", "content": joined(&self.text) });
+        let mut message = json!({ "role": "assistant", "content": self.content() });
         let reasoning = joined(&self.reasoning);
         if let Some(message) = message.as_object_mut()
             && !reasoning.is_empty()

@@ -4,12 +4,12 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use axum::http::StatusCode;
 use fugato_graph::{
-    AnswerError, Answers, Ended, Events, Graph, HistoryEntry, Run, RunError, Runner, Standing,
-    Worker, machine::Fact,
+    Attribution, Ended, Events, Graph, HistoryEntry, Run, RunError, Runner, Standing, Worker,
+    machine::Fact,
 };
-use fugato_state::{Interrupt, InterruptId, Seq, State, ThreadId};
+use fugato_state::{Interrupt, Seq, State, ThreadId};
 use fugato_store::{Head, ThreadAdmin, ThreadLog};
-use fugato_stream::{Answered, Event};
+use fugato_stream::{Answered, Event, Reply};
 use futures::{
     FutureExt as _, StreamExt as _,
     future::{self, BoxFuture},
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::{
     Access, Agent, Caller, Item, Said,
     error::{ApiError, Served},
-    speak::{Spoken, speak},
+    speak::{Given, Spoken, answer, shown, speak},
     timeline::{Timeline, Told},
 };
 
@@ -31,6 +31,14 @@ const AT_ONCE: usize = 1000;
 pub(crate) struct Begun {
     pub(crate) events: BoxStream<'static, Event>,
     pub(crate) end: BoxFuture<'static, Result<Rest, RunError>>,
+}
+
+/// Answers that a client sends.
+pub(crate) struct Answering {
+    /// The client's own name for the request.
+    pub(crate) key: Option<String>,
+    pub(crate) door: &'static str,
+    pub(crate) answers: Vec<Answered>,
 }
 
 /// How a run came to rest.
@@ -54,7 +62,7 @@ pub(crate) trait DynAgent: Send + Sync {
         &self,
         thread: &ThreadId,
         caller: &Caller,
-        answers: Vec<Answered>,
+        answering: Answering,
     ) -> Served<Begun>;
     fn recover(&self, thread: &ThreadId) -> Begun;
     fn retry(&self, thread: &ThreadId) -> Begun;
@@ -111,7 +119,7 @@ impl<A: Agent> DynAgent for Erased<A> {
     async fn start(&self, thread: &ThreadId, key: Option<String>, said: Said) -> Served<Begun> {
         Ok(match speak(&self.0, thread, key, said).await? {
             Spoken::Run(run) => begun(run),
-            Spoken::Asks(ended) => resting(rest(ended)),
+            Spoken::Unchanged(ended) => resting(rest(ended)),
             Spoken::Told(text) => resting(Rest::Finished(Some(Value::String(text)))),
         })
     }
@@ -120,26 +128,28 @@ impl<A: Agent> DynAgent for Erased<A> {
         &self,
         thread: &ThreadId,
         caller: &Caller,
-        answers: Vec<Answered>,
+        answering: Answering,
     ) -> Served<Begun> {
         let open = self.runner().interrupts(thread).await?;
-        if open.is_empty() && self.runner().is_live(thread) {
+        let Answering { key, door, answers } = answering;
+        let sent: Value = answers.iter().map(sent).collect();
+        let is_named = answers.iter().all(|answered| answered.id.is_some());
+        let named = match key {
+            Some(key) => Some((key, sent)),
+            None => is_named.then(|| shown(sent)),
+        };
+        if open.is_empty() && named.is_none() && self.runner().is_live(thread) {
             let message = "a run of the thread is under way, and asks nothing";
             let busy = ApiError::new(StatusCode::CONFLICT, "busy", message);
             return Err(busy.retry_after(Duration::from_secs(1)));
         }
-        let mut judged = Answers::none();
-        for answered in answers {
-            let asked = asked(&open, answered.id.as_ref()).map_err(RunError::from)?;
-            let (id, digest) = (asked.id.clone(), answered.digest.clone());
-            let value = self.0.answer(thread, caller, asked, answered).await?;
-            let more = match digest {
-                Some(digest) => judged.approving(id, value, digest),
-                None => judged.and(id, value),
-            };
-            judged = more.map_err(RunError::from)?;
-        }
-        Ok(begun(self.runner().resume(thread, judged)))
+        let given = Given {
+            named,
+            by: Attribution::new(caller.name(), door),
+            answers,
+        };
+        let run = answer(&self.0, thread, caller, given, &open).await?;
+        Ok(begun(run))
     }
 
     fn recover(&self, thread: &ThreadId) -> Begun {
@@ -244,25 +254,23 @@ impl<A: Agent> Erased<A> {
     }
 }
 
-/// The question that is answered. What is not open now is refused here: it could be asked before
-/// the thread is, and then nobody would have said who may answer it.
-fn asked<'a>(
-    open: &'a [Interrupt],
-    id: Option<&InterruptId>,
-) -> Result<&'a Interrupt, AnswerError> {
-    let ids = || open.iter().map(|asked| asked.id.clone()).collect();
-    match (id, open) {
-        (_, []) => Err(AnswerError::NothingAsked),
-        (None, [only]) => Ok(only),
-        (None, _) => Err(AnswerError::Bare { open: ids() }),
-        (Some(id), open) => {
-            let asked = open.iter().find(|asked| asked.id == *id);
-            asked.ok_or_else(|| AnswerError::Unknown {
-                id: id.clone(),
-                open: ids(),
-            })
-        }
-    }
+/// What a client sends as an answer, as far as it decides whether two requests are the same.
+fn sent(answered: &Answered) -> Value {
+    let Answered {
+        id,
+        reply,
+        reason,
+        digest,
+        ..
+    } = answered;
+    let reply = match reply {
+        Reply::Approve => json!("approve"),
+        Reply::Reject => json!("reject"),
+        Reply::Cancel => json!("cancel"),
+        Reply::Value(value) => json!([value]),
+        _ => Value::Null,
+    };
+    json!([id, reply, reason, digest])
 }
 
 fn begun<S: State>(run: Run<S>) -> Begun {

@@ -211,6 +211,7 @@ fn answer_error(error: &AnswerError, said: String) -> ApiError {
         Answer::NothingAsked => (StatusCode::CONFLICT, "nothing_asked"),
         Answer::Schema { .. } => (unprocessable, "schema"),
         Answer::Bare { .. } => (unprocessable, "which_question"),
+        Answer::Unbound { .. } => (unprocessable, "which_card"),
         _ => (unprocessable, "refused"),
     };
     let told = ApiError::new(status, kind, said);

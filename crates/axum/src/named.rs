@@ -41,8 +41,8 @@ pub(crate) async fn run(
         )
     };
     let permit = office.reader(&caller)?;
-    let running = go_on(&office, &to, resume, || {
-        let said = Box::new(said);
+    let running = go_on(&office, &to, resume, (key.clone(), "named"), || {
+        let said = Box::new(said.under(Some(&request)).by("named"));
         Wish::Start { key, said }
     });
     let events = running.await?.events;

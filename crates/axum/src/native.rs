@@ -17,6 +17,7 @@ use crate::{
     Access, Caller, Said,
     address::Address,
     body::{Asked, Sent},
+    erased::Answering,
     error::{ApiError, Served},
     follow::follow,
     load::Permit,
@@ -39,6 +40,7 @@ pub(crate) async fn start(
         extra: said::object(&request, "extra")?,
         ..Said::new(caller, text)
     };
+    let said = said.under(Some(&request)).by("threads");
     let key = said::request_key(&headers)?;
     let said = Box::new(said);
     run(&office, &to, &headers, Wish::Start { key, said }).await
@@ -60,16 +62,17 @@ pub(crate) async fn resume(
         let digest = id.and_then(|id| digests.get(id)).and_then(Value::as_str);
         answered.digest = digest.map(str::to_owned);
     }
-    run(&office, &to, &headers, wish(answers)?).await
+    let key = said::request_key(&headers)?;
+    run(&office, &to, &headers, wish(key, "threads", answers)?).await
 }
 
 /// Answering nothing is no answer.
-pub(crate) fn wish(answers: Vec<Answered>) -> Served<Wish> {
+fn wish(key: Option<String>, door: &'static str, answers: Vec<Answered>) -> Served<Wish> {
     if answers.is_empty() {
         let message = "\"answers\" must have at least one answer, under the id of its question";
         return Err(ApiError::bad(message));
     }
-    Ok(Wish::Resume(answers))
+    Ok(Wish::Resume(Answering { key, door, answers }))
 }
 
 /// `POST /threads/{id}/recover`: goes on with a run that was left unfinished.

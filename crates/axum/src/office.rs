@@ -5,9 +5,9 @@ use std::{
     time::Duration,
 };
 
-use fugato_graph::RunError;
+use fugato_graph::{RunError, RunErrorKind, Standing};
 use fugato_state::{RunId, Seq, ThreadId};
-use fugato_stream::{Answered, Event, EventKind};
+use fugato_stream::{Event, EventKind};
 use futures::{
     StreamExt as _,
     stream::{self, BoxStream},
@@ -17,7 +17,7 @@ use tokio::sync::{oneshot, watch};
 use crate::{
     Access, Caller, Limits, Said, Unusable,
     address::Address,
-    erased::{Begun, DynAgent, Rest},
+    erased::{Answering, Begun, DynAgent, Rest},
     error::{ApiError, Served, closing},
     health::Metrics,
     load::{Loads, Permit},
@@ -57,9 +57,17 @@ pub(crate) enum Wish {
         key: Option<String>,
         said: Box<Said>,
     },
-    Resume(Vec<Answered>),
+    Resume(Answering),
     Recover,
     Retry,
+}
+
+impl Wish {
+    /// Whether it comes by a door at which people talk, and are told what waits in place of an error.
+    fn is_chat(&self) -> bool {
+        let doors = ["openai", "ag-ui", "ai-sdk"];
+        matches!(self, Self::Start { said, .. } if doors.contains(&said.door))
+    }
 }
 
 /// A request that was admitted: the events of its run, which ends with them.
@@ -93,6 +101,7 @@ impl Office {
         let head = self.agent.log().head(&to.thread).await?;
         let after = head.map_or(0, |head| head.seq);
         let working = self.work_on(to, after);
+        let is_chat = wish.is_chat();
         let Begun { mut events, end } = self.ask(to, wish).await?;
         self.metrics.begun();
         let (tell, told) = oneshot::channel();
@@ -116,6 +125,12 @@ impl Office {
             // It was refused, or carried out before.
             _ => match told.await {
                 Ok(Ok(rest)) => self.known(to, rest).await,
+                Ok(Err(error)) if is_chat && matches!(error.kind, RunErrorKind::Waiting { .. }) => {
+                    match self.agent.standing(&to.thread).await? {
+                        Standing::Waiting(open) => self.known(to, Rest::Parked(open)).await,
+                        _ => Err(error.into()),
+                    }
+                }
                 Ok(Err(error)) => Err(error.into()),
                 Err(_) => Err(closing()),
             },
@@ -126,7 +141,7 @@ impl Office {
         let (agent, thread) = (&self.agent, &to.thread);
         match wish {
             Wish::Start { key, said } => agent.start(thread, key, *said).await,
-            Wish::Resume(answers) => agent.resume(thread, &to.caller, answers).await,
+            Wish::Resume(answering) => agent.resume(thread, &to.caller, answering).await,
             Wish::Recover => Ok(agent.recover(thread)),
             Wish::Retry => Ok(agent.retry(thread)),
         }

@@ -20,13 +20,14 @@ use crate::{
     address::Address,
     body::Sent,
     collect::Completion,
+    erased::Answering,
     error::{ApiError, Served},
     office::{Office, Running, Wish},
     relay, said,
 };
 
 /// The fields of the extension that are the server's own.
-const OWN: [&str; 3] = ["conversation_id", "resume", "confirm_action"];
+const OWN: [&str; 4] = ["card", "conversation_id", "resume", "confirm_action"];
 
 /// `POST /v1/chat/completions`.
 pub(crate) async fn complete(
@@ -53,9 +54,11 @@ pub(crate) async fn complete(
     let resume = Resume::openai(&request)?;
     let streamed = request.get("stream") == Some(&Value::Bool(true));
     let permit = streamed.then(|| office.reader(&caller)).transpose()?;
-    let running = go_on(&office, &to, resume, || {
-        let others = said::others(&Value::Object(extra), &OWN);
-        let said = Box::new(Said::last_of(&caller, &request, others));
+    let answering = (key.clone(), "openai");
+    let running = go_on(&office, &to, resume, answering, || {
+        let others = said::others(&Value::Object(extra.clone()), &OWN);
+        let said = Said::last_of(&caller, &request, others);
+        let said = Box::new(said.under(Some(&Value::Object(extra))).by("openai"));
         Wish::Start { key, said }
     });
     let Running { run, events } = running.await?;
@@ -91,10 +94,13 @@ pub(crate) async fn go_on(
     office: &Arc<Office>,
     to: &Address,
     resume: Resume,
+    (key, door): (Option<String>, &'static str),
     start: impl FnOnce() -> Wish,
 ) -> Served<Running> {
     if !resume.answers.is_empty() {
-        return office.begin(to, Wish::Resume(resume.answers)).await;
+        let answers = resume.answers;
+        let answering = Answering { key, door, answers };
+        return office.begin(to, Wish::Resume(answering)).await;
     }
     let Some(after) = resume.after else {
         return office.begin(to, start()).await;

@@ -1,5 +1,6 @@
 //! What a request says, in whatever form its protocol has for it.
 use axum::http::HeaderMap;
+use fugato_state::InterruptId;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -11,21 +12,35 @@ use crate::{
 pub(crate) const NO_REASON: &str = "the client said so";
 
 impl Said {
+    /// Under the card that the client says the words were typed under, in the field `card` of an
+    /// object beside them.
+    pub(crate) fn under(mut self, beside: Option<&Value>) -> Self {
+        let card = beside.and_then(|beside| beside.get("card")?.as_str());
+        self.card = card.map(InterruptId::from);
+        self.extra.remove("card");
+        self
+    }
+
+    pub(crate) fn by(mut self, door: &'static str) -> Self {
+        self.door = door;
+        self
+    }
+
     /// From a request that tells the whole conversation in `messages`.
     pub(crate) fn last_of(caller: &Caller, request: &Value, extra: Map<String, Value>) -> Self {
         let messages = request.get("messages").and_then(Value::as_array);
         let messages = messages.cloned().unwrap_or_default();
+        let text = messages.last().map(words).unwrap_or_default();
         Self {
-            text: messages.last().map(words).unwrap_or_default(),
             messages,
             extra,
-            caller: caller.clone(),
+            ..Self::new(caller.clone(), text)
         }
     }
 }
 
 /// The words of one message: its content, or the texts among its parts.
-fn words(message: &Value) -> String {
+pub(crate) fn words(message: &Value) -> String {
     let content = message.get("content").filter(|it| !it.is_null());
     let content = content.or_else(|| message.get("parts"));
     match content {

@@ -26,6 +26,7 @@ use crate::{
     Access, Caller, Said,
     address::Address,
     body::Asked,
+    erased::Answering,
     error::{ApiError, Served},
     follow::follow,
     health::OpenStream,
@@ -166,7 +167,9 @@ impl Talk {
             Some("user_input") => self.say(message.get("data").unwrap_or(&Value::Null)).await,
             Some("answer") => {
                 let answers = Resume::envelope(&message)?.answers;
-                self.begin(Wish::Resume(answers)).await
+                let (key, door) = (None, "websocket");
+                let answering = Answering { key, door, answers };
+                self.begin(Wish::Resume(answering)).await
             }
             Some("resume") => self.resume(&message),
             Some("cancel") => self.office.cancel(&self.to, said::NO_REASON).await,
@@ -179,10 +182,11 @@ impl Talk {
     async fn say(&mut self, data: &Value) -> Served<()> {
         let text = said::text(data, "content")?;
         let text = text.ok_or_else(|| ApiError::bad("\"content\" must say what is wanted"))?;
-        let said = Box::new(Said {
+        let said = Said {
             extra: said::object(data, "extra")?,
             ..Said::new(self.to.caller.clone(), text)
-        });
+        };
+        let said = Box::new(said.under(Some(data)).by("websocket"));
         self.begin(Wish::Start { key: None, said }).await
     }
 

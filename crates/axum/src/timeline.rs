@@ -264,7 +264,7 @@ impl Timeline {
             Fact::Asked { questions, .. } => {
                 self.add(at, questions.iter().cloned().map(Item::asked));
             }
-            Fact::Answered { answers } => {
+            Fact::Answered { answers, .. } => {
                 for (id, answer) in answers {
                     self.closes(id, Asked::Answered, Some(answer));
                     let words = answer.as_str().or_else(|| answer.get("text")?.as_str());
@@ -276,7 +276,7 @@ impl Timeline {
                     }
                 }
             }
-            Fact::Expired { id } => self.closes(id, Asked::Expired, None),
+            Fact::Expired { id } | Fact::Withdrawn { id } => self.closes(id, Asked::Expired, None),
             Fact::Cancelled { why, .. } => {
                 self.withdraw();
                 let (code, summary) = ("interrupted".to_owned(), why.clone());
@@ -406,7 +406,7 @@ mod tests {
 
     fn answered(id: &str, words: &str) -> Fact<String> {
         let answers = vec![(InterruptId(id.into()), words.into())];
-        Fact::Answered { answers }
+        Fact::Answered { answers, by: None }
     }
 
     #[test]

@@ -207,6 +207,7 @@ impl App {
         let name = archive.thread.as_str();
         match command {
             Command::Trace { full } => trace::trace(archive, full, screen).await,
+            Command::Card => inspect::cards(archive, screen).await,
             Command::Show { seq } => inspect::show(archive, seq, screen).await,
             Command::Fork { seq, new } => {
                 let new = ThreadId::new(new)?;
@@ -309,7 +310,8 @@ impl App {
     }
 
     fn screen(&self) -> Screen {
-        Screen::new(self.flags.lang.unwrap_or_default(), self.tools.clone())
+        let lang = self.flags.lang.unwrap_or_default();
+        Screen::new(lang, self.tools.clone(), self.again(" card"))
     }
 }
 

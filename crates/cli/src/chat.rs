@@ -21,7 +21,12 @@ impl<A: Agent> Talk<'_, A> {
                 screen.card(asked, read);
             }
             read = true;
-            let Some(said) = screen.ask("> ").await?.filter(|said| !said.is_empty()) else {
+            let line = if open.is_empty() {
+                screen.ask("> ").await?
+            } else {
+                screen.ask_about_card("> ").await?
+            };
+            let Some(said) = line.filter(|said| !said.is_empty()) else {
                 let go_on = screen.lang.pick("go on with: ", "继续：");
                 screen.progress(&format!("{go_on}{}", self.again));
                 return Ok(());
@@ -47,7 +52,9 @@ impl<A: Agent> Talk<'_, A> {
             let start = async || self.start(said.clone(), Map::new()).await;
             return insist(screen, start).await;
         };
-        if let Some(ended) = self.heard(&said, open, screen).await? {
+        // What comes from a pipe was not typed under the card, so it names the card by its code.
+        let card = screen.is_interactive().then_some(asked);
+        if let Some(ended) = self.heard(&said, open, card, screen).await? {
             return Ok(ended);
         }
         let answered = reply::read(asked, &said).ok_or_else(|| {
@@ -57,7 +64,10 @@ impl<A: Agent> Talk<'_, A> {
                 .pick("is no answer here; allowed:", "不是这里的回答，可以是：");
             Told::new(format!("{said:?} {told} {how}"))
         })?;
-        insist(screen, async || self.answer(asked, answered.clone()).await).await
+        insist(screen, async || {
+            self.answer(asked, answered.clone(), None).await
+        })
+        .await
     }
 
     /// What is open when the thread is taken up.

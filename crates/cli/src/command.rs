@@ -32,6 +32,8 @@ pub enum Command {
         #[arg(long)]
         full: bool,
     },
+    /// Shows the cards that wait for an answer, however long they are
+    Card,
     /// Shows the state of the conversation after a line of its history
     Show {
         /// The number of the line
@@ -83,6 +85,11 @@ pub struct Say {
     /// The answer to the card that is open, as JSON
     #[arg(long, value_name = "JSON", value_parser = json)]
     pub answer: Option<Value>,
+
+    /// The card that --answer is about: the code that the card shows, such as K7F2. Whoever agrees
+    /// to something names it
+    #[arg(long, value_name = "CODE", requires = "answer")]
+    pub card: Option<String>,
 
     /// What is said if the conversation is new and `text` is missing.
     #[arg(skip)]

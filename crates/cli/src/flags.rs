@@ -71,6 +71,22 @@ pub struct Flags {
     #[arg(long, global = true, value_name = "NAME", requires = "backup_base_url")]
     pub backup_key_env: Option<String>,
 
+    /// How many tokens the models take, prompt and answer together; older messages are left out of
+    /// what is longer
+    #[arg(long, global = true, value_name = "TOKENS", default_value_t = 32_768,
+          value_parser = clap::value_parser!(u64).range(1_024..=100_000_000))]
+    pub context: u64,
+
+    /// How long a model may say nothing, before its first word or between two
+    #[arg(long, global = true, value_name = "SECONDS", default_value_t = 30,
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub model_silence: u64,
+
+    /// How long an answer of a model may take in all; all answers of a run, eight times as long
+    #[arg(long, global = true, value_name = "SECONDS", default_value_t = 120,
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub model_time: u64,
+
     /// Writes what happens inside to standard error: a level, or as in
     /// `info,fugato_graph=debug` [default: off; warn for `serve`]
     #[arg(long, global = true, value_name = "FILTER")]

@@ -61,7 +61,7 @@ fn what(entry: &HistoryEntry) -> String {
                 .collect();
             format!("{task} asked {}", ids.join(", "))
         }
-        Fact::Answered { answers } => {
+        Fact::Answered { answers, .. } => {
             let said: Vec<_> = answers
                 .iter()
                 .map(|(id, said)| format!("{id}: {said}"))
@@ -88,6 +88,22 @@ pub(crate) async fn show<A: Agent>(
     let state = archive.runner().state_at(&archive.thread, seq).await;
     let state = state.tell(|| format!("there is no line {seq}; the history lists them"))?;
     screen.line(serde_json::to_string_pretty(&*state)?);
+    Ok(())
+}
+
+/// The cards that wait for an answer, whole.
+pub(crate) async fn cards<A: Agent>(
+    archive: &Archive<'_, A>,
+    screen: &mut Screen,
+) -> Result<(), BoxError> {
+    let open = archive.runner().interrupts(&archive.thread).await?;
+    if open.is_empty() {
+        let nothing = screen.lang.pick("no card is open", "没有等待回答的卡片");
+        screen.progress(nothing);
+    }
+    for asked in &open {
+        screen.whole_card(asked);
+    }
     Ok(())
 }
 

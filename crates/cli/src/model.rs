@@ -1,16 +1,24 @@
 //! The model that the flags name.
 use std::{sync::Arc, time::Duration};
 
-use fugato_llm::{ApiKey, ChatModel, Fallback, Retry, Timeout, Traced};
+use fugato_llm::{
+    Allowance, ApiKey, ChatModel, CircuitBreaker, ContextWindow, Fallback, Retry, SizeLimit,
+    SpendLimit, Timeout, Traced,
+};
 use fugato_openai::OpenAi;
 
 use crate::{Flags, Provider, Told};
 
-/// How long a model may be silent.
-const IDLE: Duration = Duration::from_secs(90);
+/// The longest pause that a server may ask for; what asks for more is not waited for.
+const MAX_PAUSE: Duration = Duration::from_secs(10);
+/// How long a server that fails is left alone: at first, and at most.
+const LEFT_ALONE: [Duration; 2] = [Duration::from_secs(30), Duration::from_secs(5 * 60)];
+/// How many failures in a row are too many.
+const FAILURES: u32 = 3;
 
-/// A model at a server: what is asked of it is limited and traced.
-type Client = Traced<Timeout<Arc<dyn ChatModel>>>;
+/// A model at a server: what is asked of it is fitted and limited, and it is left alone while it
+/// fails. Each model has a breaker of its own, so that what one refuses goes to the next.
+type Guarded = ContextWindow<CircuitBreaker<SizeLimit<Timeout<Arc<dyn ChatModel>>>>>;
 
 /// A server, and the model to ask there.
 struct Server<'a> {
@@ -35,16 +43,58 @@ pub(crate) fn open(flags: &Flags) -> Result<Option<Arc<dyn ChatModel>>, Told> {
         model: flags.backup_model.as_deref(),
         key_env: flags.backup_key_env.as_deref(),
     };
-    let (main, backup) = (main.open()?, backup.open()?);
-    Ok(match (main, backup) {
-        (None, _) => None,
-        (Some(main), None) => Some(Arc::new(Retry::new(main))),
-        (Some(main), Some(backup)) => Some(Arc::new(Retry::new(Fallback::new(main).or(backup)))),
-    })
+    let times = Times::of(flags);
+    let (main, backup) = (main.open(times)?, backup.open(times)?);
+    let chain = match (main, backup) {
+        (None, _) => return Ok(None),
+        (Some(main), None) => Fallback::new(main),
+        (Some(main), Some(backup)) => Fallback::new(main).or(backup),
+    };
+    let again = Retry::new(chain).max_pause(MAX_PAUSE);
+    let allowed = |answers: u32, bytes| Allowance {
+        time: times.answer.saturating_mul(answers),
+        bytes,
+    };
+    let limited = SpendLimit::new(again)
+        .stage(allowed(2, 512 << 10))
+        .run(allowed(8, 4 << 20));
+    Ok(Some(Arc::new(limited)))
+}
+
+/// How long and how much is waited for.
+#[derive(Clone, Copy)]
+struct Times {
+    silence: Duration,
+    answer: Duration,
+    context: u64,
+}
+
+impl Times {
+    fn of(flags: &Flags) -> Self {
+        Self {
+            silence: Duration::from_secs(flags.model_silence),
+            answer: Duration::from_secs(flags.model_time),
+            context: flags.context,
+        }
+    }
+
+    fn hold(self, model: Arc<dyn ChatModel>) -> Guarded {
+        let timed = Timeout::new(model).idle(self.silence).total(self.answer);
+        let [first, most] = LEFT_ALONE;
+        // Two silences in a row are enough, and so is one answer that comes to no end.
+        let guarded = CircuitBreaker::new(SizeLimit::new(timed))
+            .failures(FAILURES)
+            .lost(self.answer.min(self.silence.saturating_mul(3) / 2))
+            .open_for(first)
+            .open_at_most(most)
+            .probes(1)
+            .successes(1);
+        ContextWindow::new(guarded, self.context)
+    }
 }
 
 impl Server<'_> {
-    fn open(&self) -> Result<Option<Client>, Told> {
+    fn open(&self, times: Times) -> Result<Option<Traced<Guarded>>, Told> {
         let (Some(base_url), Some(model)) = (self.base_url, self.model) else {
             return Ok(None);
         };
@@ -52,7 +102,7 @@ impl Server<'_> {
             Provider::Openai => "openai",
             Provider::Anthropic => "anthropic",
         };
-        let model = Timeout::new(self.client(base_url, model)?).idle(IDLE);
+        let model = times.hold(self.client(base_url, model)?);
         Ok(Some(Traced::new(model, provider)))
     }
 
@@ -96,6 +146,12 @@ impl Server<'_> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use fugato_llm::{
+        ChatModelExt as _, ChatRequest,
+        ModelErrorKind::{Skipped, TimedOut},
+    };
+    use fugato_state::Message;
+    use fugato_testkit::{FaultyServer, ServerFault};
 
     use super::*;
 
@@ -118,6 +174,31 @@ mod tests {
         assert!(model(&backup).unwrap().is_some());
         let alone = "x --backup-base-url http://127.0.0.1:2 --backup-model b";
         assert!(Args::try_parse_from(alone.split(' ')).is_err());
+    }
+
+    #[test]
+    fn trn_17_each_model_has_its_own_breaker() {
+        let main = FaultyServer::start(ServerFault::Hangs);
+        let backup = FaultyServer::start(ServerFault::LongText(9));
+        let line = format!(
+            "x --base-url {} --model a --backup-base-url {} --backup-model b --model-silence 1",
+            main.url(),
+            backup.url()
+        );
+        let chain = model(&line).unwrap().unwrap();
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let kinds = [TimedOut, TimedOut, Skipped, Skipped].map(|kind| {
+            let asked = chain.complete(ChatRequest::new([Message::user("Hello")]));
+            let answer = runtime.block_on(asked).unwrap();
+            let failure = answer.attempts[0].failure.clone().unwrap();
+            assert_eq!(answer.attempts[1].model, "b");
+            (failure.kind, kind)
+        });
+        assert!(
+            kinds.iter().all(|(seen, wanted)| seen == wanted),
+            "{kinds:?}"
+        );
+        assert_eq!((main.requests(), backup.requests()), (2, 4));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What a person means who types something under a card. The page of `fugato-axum` offers the same
 //! choices as buttons.
-use fugato_agent::ShortAnswer;
 use fugato_state::Interrupt;
 use fugato_stream::{Answered, Reply};
+use fugato_words::{Phrases, ShortAnswer};
 use serde_json::{Value, json};
 
 use crate::Lang;
@@ -69,7 +69,7 @@ pub(crate) fn options(asked: &Interrupt) -> Vec<Choice> {
 
 /// What was typed, as an answer; none if it is not clear what it means.
 pub(crate) fn read(asked: &Interrupt, said: &str) -> Option<Answered> {
-    let (mut reason, short) = (None, ShortAnswer::of(said));
+    let (mut reason, agrees) = (None, Phrases::default().consent(said));
     let reply = match Form::of(asked) {
         Form::Choice => {
             let number: Option<usize> = said.trim_end_matches('.').parse().ok();
@@ -78,16 +78,8 @@ pub(crate) fn read(asked: &Interrupt, said: &str) -> Option<Answered> {
             });
             Reply::Value(chosen?.1.value)
         }
-        Form::Flag | Form::Consent
-            if matches!(short, Some(ShortAnswer::Yes | ShortAnswer::Continue)) =>
-        {
-            Reply::Approve
-        }
-        Form::Flag | Form::Consent
-            if matches!(short, Some(ShortAnswer::No | ShortAnswer::Cancel)) =>
-        {
-            Reply::Reject
-        }
+        Form::Flag | Form::Consent if agrees == Some(true) => Reply::Approve,
+        Form::Flag | Form::Consent if agrees == Some(false) || is_cancelled(said) => Reply::Reject,
         Form::Flag => return None,
         Form::Consent => {
             reason = Some(said.to_owned());
@@ -98,6 +90,10 @@ pub(crate) fn read(asked: &Interrupt, said: &str) -> Option<Answered> {
         Form::Json => Reply::Value(serde_json::from_str(said).unwrap_or_else(|_| said.into())),
     };
     Some(answered(asked, reply, reason))
+}
+
+fn is_cancelled(said: &str) -> bool {
+    Phrases::default().read(said) == Some(ShortAnswer::Cancel)
 }
 
 /// An answer that is given as a value.
@@ -173,17 +169,16 @@ mod tests {
 
     #[test]
     fn only_the_whole_utterance_is_yes_or_no() {
-        for yes in ["Yes!", "好的。", "go ahead"] {
+        for yes in ["Yes!", "好的。", "确定"] {
             assert_eq!(reply(&consent(), yes), Some((Reply::Approve, None)));
         }
         for no in ["no", "算了"] {
             assert_eq!(reply(&consent(), no), Some((Reply::Reject, None)));
         }
-        let why = "yes, but not on Friday";
-        assert_eq!(
-            reply(&consent(), why),
-            Some((Reply::Reject, Some(why.into())))
-        );
+        for why in ["yes, but not on Friday", "go ahead", "yes?", "嗯"] {
+            let rejected = Some((Reply::Reject, Some(why.into())));
+            assert_eq!(reply(&consent(), why), rejected, "{why}");
+        }
     }
 
     #[test]

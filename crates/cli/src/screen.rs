@@ -1,13 +1,16 @@
-//! What a person sees: everything that a command says goes through here.
+//! What a person sees: everything that a command says goes through here, and what is not its own is
+//! escaped here.
+mod frame;
+
 use std::{
     error::Error,
     fmt,
-    io::{self, IsTerminal as _, Stderr, Stdout, Write as _, stderr, stdin, stdout},
+    io::{self, IsTerminal as _, Write, stderr, stdin, stdout},
     sync::Arc,
 };
 
 use fugato_state::Interrupt;
-use fugato_stream::{Event, EventKind, ToolStatus};
+use fugato_stream::{CardText, Escaped, Escaper, Event, EventKind, FOLD, FRAME, ToolStatus, fold};
 use serde_json::Value;
 
 use crate::{Lang, reply};
@@ -18,25 +21,37 @@ pub struct Screen {
     pub lang: Lang,
     tools: Arc<ToolWords>,
     styled: bool,
-    out: Stdout,
-    err: Stderr,
+    /// The command line that shows a card whole.
+    whole: String,
+    /// A model speaks in pieces, and its text is escaped as one.
+    escaper: Escaper,
+    out: Box<dyn Write + Send>,
+    err: Box<dyn Write + Send>,
+    /// The last word on who decides in the place of a model, and the run in which it was said.
+    noticed: Option<(u64, String)>,
 }
 
 /// What a tool does, in words of both languages; none to show its name.
 pub(crate) type ToolWords = dyn Fn(&str) -> Option<(&'static str, &'static str)> + Send + Sync;
+
+/// The events by which an agent says that another than the named model goes on.
+const NOTICES: [&str; 2] = ["decided_by_rule", "answered_by_backup"];
 
 const DIM: &str = "\u{1b}[2m";
 const BOLD: &str = "\u{1b}[1m";
 const PLAIN: &str = "\u{1b}[0m";
 
 impl Screen {
-    pub(crate) fn new(lang: Lang, tools: Arc<ToolWords>) -> Self {
+    pub(crate) fn new(lang: Lang, tools: Arc<ToolWords>, whole: String) -> Self {
         Self {
             lang,
             tools,
             styled: stdout().is_terminal(),
-            out: stdout(),
-            err: stderr(),
+            whole,
+            escaper: Escaper::default(),
+            out: Box::new(stdout()),
+            err: Box::new(stderr()),
+            noticed: None,
         }
     }
 
@@ -46,9 +61,16 @@ impl Screen {
         self.write("\n");
     }
 
-    /// Text without an end of line. A reader that went away, such as a closed pipe, is no error:
-    /// what matters is stored.
+    /// Text without an end of line. What would act on the terminal is [marked](Escaped), also where
+    /// there is none. A reader that went away, such as a closed pipe, is no error: what matters is
+    /// stored.
     pub fn write(&mut self, text: &str) {
+        let text = self.escaper.escape(text);
+        self.put(&text);
+    }
+
+    /// Text of our own, and text that was escaped.
+    fn put(&mut self, text: &str) {
         let _ = self.out.write_all(text.as_bytes());
         let _ = self.out.flush();
     }
@@ -56,16 +78,17 @@ impl Screen {
     /// A line of progress.
     pub fn progress(&mut self, text: &str) {
         let (on, off) = self.style(DIM);
-        let line = format!("{on}· {text}{off}");
-        self.line(line);
+        self.put(&format!("{on}· {}{off}\n", Escaped::block(text)));
     }
 
     /// An error with its causes.
     pub fn error(&mut self, error: &dyn Error) {
-        let _ = writeln!(self.err, "error: {error}");
+        let text = error.to_string();
+        let _ = writeln!(self.err, "error: {}", Escaped::block(&text));
         let mut cause = error.source();
         while let Some(error) = cause {
-            let _ = writeln!(self.err, "  because: {error}");
+            let text = error.to_string();
+            let _ = writeln!(self.err, "  because: {}", Escaped::block(&text));
             cause = error.source();
         }
     }
@@ -84,11 +107,11 @@ impl Screen {
             EventKind::TextFinished { .. } => self.line(""),
             EventKind::ReasoningStarted { .. } => {
                 let (on, _) = self.style(DIM);
-                self.write(on);
+                self.put(on);
             }
             EventKind::ReasoningFinished { .. } => {
                 let (_, off) = self.style(DIM);
-                self.line(off);
+                self.put(&format!("{off}\n"));
             }
             EventKind::ToolStarted { name, preview, .. } => {
                 let (name, gap) = (self.tool(name), if preview.is_empty() { "" } else { ": " });
@@ -104,6 +127,12 @@ impl Screen {
                 let what = self.lang.pick("the model is corrected", "纠正模型");
                 self.progress(&format!("{what}: {message}"));
             }
+            EventKind::Custom { name, data }
+                if NOTICES.contains(&name.as_str()) && data.get("text").is_some() =>
+            {
+                let text = data.get("text").and_then(Value::as_str).unwrap_or_default();
+                self.notice(event.run.0, text);
+            }
             EventKind::Custom { name, data } if name == "decided_by_rule" => {
                 let why = data.get("why").and_then(Value::as_str).unwrap_or_default();
                 let what = self.lang.pick("decided by rule", "按规则决定");
@@ -113,6 +142,15 @@ impl Screen {
                 self.progress(error);
             }
             _ => {}
+        }
+    }
+
+    /// A word on who decides in the place of a model, once a run.
+    fn notice(&mut self, run: u64, text: &str) {
+        let known = self.noticed.as_ref();
+        if known.is_none_or(|(before, told)| *before != run || told != text) {
+            self.progress(text);
+            self.noticed = Some((run, text.to_owned()));
         }
     }
 
@@ -142,33 +180,61 @@ impl Screen {
     /// Somebody pressed Ctrl-C.
     pub(crate) fn interrupted(&mut self, again: &str) {
         let (_, off) = self.style(PLAIN);
+        self.put(&format!("{off}\n"));
         let text = self.lang.pick(
-            format!("{off}\nInterrupted. Everything so far is stored; go on with: {again}"),
-            format!("{off}\n已中断。此前的一切都已保存，继续：{again}"),
+            format!("Interrupted. Everything so far is stored; go on with: {again}"),
+            format!("已中断。此前的一切都已保存，继续：{again}"),
         );
         self.line(text);
     }
 
     /// A card that waits for an answer. A question whose text was just read is not repeated; what
-    /// is to be agreed to is always shown whole.
+    /// is to be agreed to is always shown, its beginning and its end if it is very long.
     pub fn card(&mut self, asked: &Interrupt, just_read: bool) {
-        let (on, off) = self.style(BOLD);
-        let prompt = &asked.question.prompt;
-        let text = |name: &str| prompt.get(name).and_then(Value::as_str);
-        let words = ["summary", "question", "text"].into_iter().find_map(text);
-        let streamed = prompt.get("streamed").and_then(Value::as_bool) == Some(true);
-        match (text("title"), words.or(prompt.as_str())) {
-            (None, None) => self.line(prompt.to_string()),
-            (Some(title), Some(_)) if just_read && streamed => {
-                self.line(format!("\n{on}{title}{off}"));
-            }
-            (title, words) => {
-                let title = title.unwrap_or(&asked.question.key);
-                self.line(format!("\n{on}{title}{off}\n{}", words.unwrap_or_default()));
-            }
+        self.draw(asked, just_read, false);
+    }
+
+    /// The same, however long it is.
+    pub(crate) fn whole_card(&mut self, asked: &Interrupt) {
+        self.draw(asked, false, true);
+    }
+
+    /// Each line of a card has a frame that no text from elsewhere has.
+    fn draw(&mut self, asked: &Interrupt, just_read: bool, whole: bool) {
+        let chinese = self.lang == Lang::Zh;
+        let text = CardText::of(asked).chinese(chinese);
+        let read = just_read && text.is_said();
+        let mut body = if read { String::new() } else { text.body() };
+        let mut heading = text.heading();
+        if heading.is_empty() && !body.is_empty() {
+            heading = Escaped::line(&asked.question.key).to_string();
+        } else if heading.is_empty() {
+            body = Escaped::block(&asked.question.prompt.to_string()).to_string();
         }
+        let mut parts = vec![body];
         for (number, option) in (1..).zip(reply::options(asked)) {
-            self.line(format!("{number}. {}", option.name));
+            parts.push(format!("{number}. {}", Escaped::line(&option.name)));
+        }
+        parts.retain(|part| !part.is_empty());
+        let body = parts.join("\n");
+        let shown = if whole {
+            body.clone()
+        } else {
+            fold(&body, &FOLD, chinese)
+        };
+        let wide = self.styled.then_some(frame::WIDTH);
+        let (on, off) = self.style(BOLD);
+        self.put("\n");
+        for line in frame::lines(&heading, wide) {
+            self.put(&format!("{FRAME}{on}{line}{off}\n"));
+        }
+        for line in frame::lines(&shown, wide) {
+            self.put(&format!("{FRAME}{line}\n"));
+        }
+        if shown != body && !self.whole.is_empty() {
+            let all = self.lang.pick("All of it is shown by", "查看全部");
+            let line = format!("{FRAME}({all}: {})\n", Escaped::line(&self.whole));
+            self.put(&line);
         }
     }
 
@@ -184,9 +250,19 @@ impl Screen {
         Ok(line.await??.map(|line| line.trim().to_owned()))
     }
 
+    /// Asks for an answer to the card that has just been shown. What was typed before that is no
+    /// answer to it, and is dropped.
+    pub async fn ask_about_card(&mut self, prompt: &str) -> io::Result<Option<String>> {
+        #[cfg(unix)]
+        if stdin().is_terminal() {
+            rustix::termios::tcflush(stdin(), rustix::termios::QueueSelector::IFlush)?;
+        }
+        self.ask(prompt).await
+    }
+
     /// Whether a person sits at the terminal.
     pub fn is_interactive(&self) -> bool {
-        stdin().is_terminal() && self.out.is_terminal()
+        stdin().is_terminal() && self.styled
     }
 }
 
@@ -197,3 +273,6 @@ impl fmt::Debug for Screen {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,10 @@
 //! Saying something to an agent, and answering what it asks.
 use std::sync::Arc;
 
-use fugato_axum::{Agent, Caller, Heard, Said};
-use fugato_graph::{Answers, BoxError, Ended, Run, RunError, Standing};
+use fugato_axum::{Agent, Caller, Heard, Said, Spoken, decide};
+use fugato_graph::{Answers, Attribution, BoxError, Ended, Run, RunError, Standing};
 use fugato_state::{Interrupt, ThreadId};
-use fugato_stream::Answered;
+use fugato_stream::{Answered, Reply};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -100,7 +100,8 @@ impl<'a, A: Agent> Talk<'a, A> {
                 self.park(asked, screen);
                 return Ok(Rest::Parked);
             };
-            let run = self.answer(asked, answered).await?;
+            let standing = say.yes.then_some("--yes");
+            let run = self.answer(asked, answered, standing).await?;
             ended = Some(follow(screen, run).await?);
             (say.answer, say.text) = (None, None);
         }
@@ -121,8 +122,9 @@ impl<'a, A: Agent> Talk<'a, A> {
             Standing::New => say.text.clone().or_else(|| say.first.clone()),
             Standing::Waiting(interrupts) => {
                 screen.progress(go_on);
+                // The card was shown by another process, or not at all: words name it by its code.
                 if let Some(words) = say.text.clone()
-                    && let Some(ended) = self.heard(&words, &interrupts, screen).await?
+                    && let Some(ended) = self.heard(&words, &interrupts, None, screen).await?
                 {
                     say.text = None;
                     return Ok(Some(ended));
@@ -173,28 +175,46 @@ impl<'a, A: Agent> Talk<'a, A> {
         &self,
         asked: &Interrupt,
         answered: Answered,
+        standing: Option<&str>,
     ) -> Result<Run<A::State>, BoxError> {
         let digest = answered.digest.clone();
         let (id, caller) = (asked.id.clone(), Caller::default());
+        let mut by = Attribution::new(caller.name(), "terminal");
+        by.standing = standing.map(str::to_owned);
         let value = self.agent.answer(&self.thread, &caller, asked, answered);
         let value = value.await?;
         let answers = match digest {
             Some(digest) => Answers::none().approving(id, value, digest)?,
             None => Answers::to(id, value)?,
         };
-        Ok(self.agent.runner().resume(&self.thread, answers))
+        Ok(self.agent.runner().resume(&self.thread, answers.by(by)))
     }
 
-    /// What comes of words under a card that the agent itself understands; none where it leaves
-    /// them to the form of the card.
+    /// What comes of words while questions are open: they decide an approval, or the agent itself
+    /// understands them; none where it leaves them to the form of the card. `card` is the one that
+    /// was on the screen when they were typed.
     pub(crate) async fn heard(
         &self,
         words: &str,
         open: &[Interrupt],
+        card: Option<&Interrupt>,
         screen: &mut Screen,
     ) -> Result<Option<Ended<A::State>>, BoxError> {
         let (runner, thread) = (self.agent.runner(), &self.thread);
-        let said = Said::new(Caller::default(), words);
+        let mut said = Said::new(Caller::default(), words);
+        said.door = "terminal";
+        said.card = card.map(|asked| asked.id.clone());
+        match decide(self.agent, thread, &said).await? {
+            Some(Spoken::Run(run)) => return Ok(Some(follow(screen, run).await?)),
+            Some(Spoken::Unchanged(ended)) => return Ok(Some(ended)),
+            Some(Spoken::Told(text)) => {
+                screen.line(text);
+                let open = runner.interrupts(thread).await?;
+                let state = runner.state(thread).await?;
+                return Ok(state.map(|state| Ended::parked(state, open)));
+            }
+            None => {}
+        }
         Ok(match self.agent.hear(thread, &said).await? {
             Heard::Answer(answers) => {
                 let resume = async || Ok(runner.resume(thread, answers.clone()));
@@ -218,12 +238,31 @@ impl<'a, A: Agent> Talk<'a, A> {
 
     /// The thread waits; everything is stored.
     fn park(&self, asked: &Interrupt, screen: &mut Screen) {
-        let how = format!("{} --answer '{}'", self.again, reply::example(asked));
+        let mut how = format!("{} --answer '{}'", self.again, reply::example(asked));
+        if asked.question.digest.is_some() {
+            how = format!("{how} --card {}", asked.id.code());
+        }
         let text = screen.lang.pick(
             format!("\nThe conversation waits for an answer to {}. Answer with:\n  {how}\nor agree to everything with --yes.", asked.id),
             format!("\n会话在等待对 {} 的回答。可以这样回答：\n  {how}\n或用 --yes 全部同意。", asked.id),
         );
         screen.line(text);
+    }
+}
+
+/// Refuses an answer that does not say which approval it is about, or is about another.
+fn named(asked: &Interrupt, say: &Say) -> Result<(), Told> {
+    let code = asked.id.code();
+    let is_approval = asked.question.digest.is_some();
+    match &say.card {
+        Some(card) if card.eq_ignore_ascii_case(&code) || card == asked.id.as_str() => Ok(()),
+        Some(card) => Err(Told::new(format!(
+            "--card {card} names no card that is open; the one that waits is {code}"
+        ))),
+        None if is_approval => Err(Told::new(format!(
+            "the card {code} asks for consent, so --answer must say which card it is about: add --card {code}"
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -234,10 +273,15 @@ async fn reply_to(
     screen: &mut Screen,
 ) -> Result<Option<Answered>, BoxError> {
     if let Some(value) = &say.answer {
+        named(asked, say)?;
         return Ok(Some(reply::value(asked, value.clone())));
     }
     if let Some(words) = &say.text {
-        let answered = reply::read(asked, words).ok_or_else(|| {
+        let answered = reply::read(asked, words);
+        // Consent comes by the card's code, and was looked for before.
+        let is_approval = asked.question.digest.is_some();
+        let answered = answered.filter(|it| !is_approval || it.reply != Reply::Approve);
+        let answered = answered.ok_or_else(|| {
             let form = reply::prompt(asked, crate::Lang::En);
             Told::new(format!(
                 "the conversation waits for an answer, and {words:?} is none; allowed: {}",
@@ -252,7 +296,8 @@ async fn reply_to(
         return Ok(Some(agreed));
     }
     while screen.is_interactive() {
-        let Some(said) = screen.ask(reply::prompt(asked, screen.lang)).await? else {
+        let prompt = reply::prompt(asked, screen.lang);
+        let Some(said) = screen.ask_about_card(prompt).await? else {
             break;
         };
         if let Some(answered) = reply::read(asked, &said) {

@@ -195,6 +195,7 @@ async fn threads_are_looked_at_copied_taken_along_and_removed() {
         &["history"],
         &["show", "2"],
         &["trace", "--full"],
+        &["card"],
     ] {
         assert!(work.run(look).await, "{look:?}");
     }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{Job, Jobs, NoJob, Wish};
+use crate::{Job, Jobs, NoJob, Schedule, Wish};
 
 /// The tool that makes a job.
 pub const CREATE: &str = "create_cron_job";
@@ -124,6 +124,23 @@ impl<S: Sync, U> Tool<S, U> for Create<S> {
             .argument_alias("expression", "schedule")
             .argument_alias("message", "task")
             .preview(["schedule", "task"])
+    }
+
+    /// Nobody is asked when the time comes.
+    fn consequence(&self, args: &CreateArgs) -> Option<String> {
+        let Self(tools) = self;
+        let clock = tools.jobs.clock();
+        let schedule = Schedule::parse(&args.schedule, clock.zone()).ok()?;
+        let due = clock.shown(schedule.next(clock.now())?);
+        let chinese = |char| matches!(char, '\u{3400}'..='\u{9fff}');
+        Some(match (args.task.contains(chinese), args.once) {
+            (true, true) => format!("将于 {due} 执行一次，届时不再询问"),
+            (true, false) => format!("将于 {due} 起按计划反复执行，届时不再询问"),
+            (false, true) => format!("acts once, at {due}, without asking again"),
+            (false, false) => {
+                format!("acts again and again, first at {due}, without asking again")
+            }
+        })
     }
 
     async fn call(

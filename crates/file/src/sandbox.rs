@@ -124,6 +124,14 @@ impl Sandbox {
         Ok(bytes)
     }
 
+    /// Returns the size of a file in bytes.
+    pub(crate) fn size(&self, path: &str) -> Result<u64, SandboxError> {
+        let inside = relative(path)?;
+        self.is_file(path, &inside)?;
+        let found = self.dir.metadata(&inside);
+        Ok(found.map_err(|error| failed(path, error))?.len())
+    }
+
     /// Writes a file, as a whole or not at all, in the place of what is there; the folder that it lies
     /// in must exist.
     pub fn write(&self, path: &str, bytes: &[u8]) -> Result<(), SandboxError> {

@@ -3,7 +3,7 @@ use fugato_tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolS
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Sandbox;
+use crate::{Sandbox, SandboxError};
 
 /// Writes a file: the tool `write_file`. Gates ask a person before it does.
 #[derive(Debug, Clone)]
@@ -40,6 +40,15 @@ impl<S: Sync, U> Tool<S, U> for WriteFile {
             .argument_alias("file", "path")
             .argument_alias("content", "text")
             .preview(["path", "text"])
+    }
+
+    fn consequence(&self, WriteFileArgs { path, .. }: &WriteFileArgs) -> Option<String> {
+        match self.sandbox.size(path) {
+            Ok(bytes) => Some(format!("overwrites {path:?}, {bytes} bytes")),
+            Err(SandboxError::Missing { .. }) => Some(format!("makes a new file {path:?}")),
+            // The call itself says why not.
+            Err(_) => None,
+        }
     }
 
     async fn call(

@@ -3,7 +3,7 @@ use std::fs;
 
 use fugato_file::{ListFiles, ReadFile, Sandbox, WriteFile};
 use fugato_state::{ToolCall, ToolStatus};
-use fugato_tool::{Registry, ToolContext, ToolResult};
+use fugato_tool::{GateChain, Registry, ToolContext, ToolResult, Visibility, confirm_writes};
 use serde_json::{Value, json};
 
 struct Desk {
@@ -193,4 +193,29 @@ async fn a_file_is_replaced_as_a_whole_and_a_link_stays_a_link() {
         .collect();
     names.sort();
     assert_eq!(names, ["before.md", "deep", "list.md", "near.md", "new.md"]);
+}
+
+#[test]
+fn k35_a_card_says_what_a_write_replaces_and_shows_all_of_it() {
+    let desk = desk();
+    let card = |path: &str| {
+        let arguments = json!({ "path": path, "text": "line one\nline two\nthe end" });
+        let call = ToolCall::new("c", "write_file", arguments);
+        let round = desk.registry.round(&[call], &Visibility::new());
+        let round = round.judged(&GateChain::<()>::new().with(confirm_writes), &());
+        let card = round.cards().next().cloned();
+        let card = card.expect("a write is asked about");
+        (card.consequence, card.summary)
+    };
+    let text = "text:\n  line one\n  line two\n  the end";
+    assert_eq!(
+        card("music/song.txt"),
+        (
+            "overwrites \"music/song.txt\", 2 bytes".into(),
+            format!("path: music/song.txt\n{text}")
+        )
+    );
+    assert_eq!(card("new.txt").0, "makes a new file \"new.txt\"");
+    // It would be refused.
+    assert_eq!(card("../other.txt").0, "");
 }

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use fugato_state::{Millis, RunId, State, ThreadId};
+use fugato_state::{Millis, Question, RunId, State, ThreadId};
 use fugato_stream::{Event, EventKind, Hub, Origin};
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
@@ -130,6 +130,20 @@ impl<S: State> Context<S> {
     pub fn answer<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, serde_json::Error> {
         let answer = self.ask.as_ref().and_then(|ask| ask.answer(key));
         answer.map(|answer| T::deserialize(answer)).transpose()
+    }
+
+    /// The answer to the task's own approval; none unless what was approved is what this question
+    /// asks about. A node that makes the question anew from what it is about to do does nothing else
+    /// than what a person has seen.
+    pub fn consent<T: DeserializeOwned>(
+        &self,
+        question: &Question,
+    ) -> Result<Option<T>, serde_json::Error> {
+        let approved = self.ask.as_ref().map(|ask| ask.digests.get(&question.key));
+        if approved != Some(question.digest.as_ref()) {
+            return Ok(None);
+        }
+        self.answer(&question.key)
     }
 
     /// What the task wanted to find again when it asked.

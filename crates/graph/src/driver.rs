@@ -52,6 +52,7 @@ impl<S: State> Driver<S> {
                 Todo::Fail => self.fail_run(),
                 Todo::Rest => return self.rest().await,
                 _ if self.stops() => return self.stop().await,
+                Todo::Park if self.asks_anew() => {}
                 Todo::Park => return self.rest().await,
                 Todo::Sleep(until) if self.hands_over(until) => return self.rest().await,
                 _ if self.engine.ready.is_empty() => self.wait().await?,

@@ -19,6 +19,10 @@ use crate::{
 /// What the scopes of a run share.
 pub(crate) struct Engine {
     pub(crate) shared: Arc<Shared>,
+    /// The number that no other thread of this name had, of which approvals are made.
+    pub(crate) incarnation: u64,
+    /// Whether open approvals may ask about what is no longer so.
+    pub(crate) recheck: Recheck,
     /// None for a run without a log.
     pub(crate) journal: Option<Journal>,
     pub(crate) options: Arc<RunnerOptions>,
@@ -43,6 +47,17 @@ pub(crate) struct Engine {
     pub(crate) closing: bool,
     /// When this part of the run began to count against its time, in milliseconds.
     counted: Millis,
+}
+
+/// The open approvals that are looked at again before a run comes to rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Recheck {
+    /// None: nothing has changed what they ask about.
+    Nothing,
+    /// Those of pauses: siblings may have changed the state.
+    Pauses,
+    /// Those of nodes too: an operator has changed the state.
+    All,
 }
 
 /// An action under way.
@@ -75,7 +90,13 @@ impl Engine {
         options: Arc<RunnerOptions>,
     ) -> Self {
         let counted = shared.now();
+        let recheck = match options.schedule {
+            Schedule::Eager => Recheck::Pauses,
+            Schedule::Lockstep => Recheck::Nothing,
+        };
         Self {
+            incarnation: 0,
+            recheck,
             shared,
             journal,
             options,

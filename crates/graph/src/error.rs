@@ -191,6 +191,12 @@ pub enum AnswerError {
         /// The id.
         id: InterruptId,
     },
+    /// An approval is not answered without its id.
+    #[error("{id} asks for approval, so the answer must name it")]
+    Unbound {
+        /// The id.
+        id: InterruptId,
+    },
     /// The answer does not fit the question's schema.
     #[error("the answer to {id} does not fit: {violation}")]
     Schema {

@@ -249,9 +249,11 @@ fn overflow(records: &mut Vec<Record>) -> Vec<Record> {
     records.split_off(fits)
 }
 
-/// A number that no other thread has, and that is not 0.
+/// Returns a number that no other thread has. It always has 16 digits, so that logs of like threads
+/// have one size, and readers that know only floating-point numbers read it exactly.
 pub(crate) fn birth() -> u64 {
-    RandomState::new().hash_one(nonce()) | 1
+    const LEAST: u64 = 1_000_000_000_000_000;
+    LEAST + RandomState::new().hash_one(nonce()) % (8 * LEAST)
 }
 
 /// A number that is used once: random for the process, counted within it.

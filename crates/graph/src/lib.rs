@@ -52,7 +52,7 @@ pub use events::Events;
 pub use fugato_state::EffectClass;
 pub use graph::Graph;
 pub use history::{HistoryEntry, Standing};
-pub use machine::Meter;
+pub use machine::{Attribution, Meter};
 pub use node::{IntoNode, Node};
 pub use options::{Durability, RunnerOptions, Schedule};
 pub use outcome::{IntoOutcome, Note, Outcome};

@@ -17,12 +17,12 @@ use std::{
     collections::{BTreeMap, HashMap},
 };
 
-use fugato_state::{Interrupt, InterruptId, Millis, RunId};
+use fugato_state::{Interrupt, InterruptId, Millis, Question, RunId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use effect::{Effect, Keyed, KeyedEnd, Meter, Spent, Stage};
-pub use fact::{Fact, Item, Json, Next, RequestKey, Routes, Under};
+pub use fact::{Attribution, Fact, Item, Json, Next, RequestKey, Routes, Under};
 pub use fit::Unfit;
 pub use path::{BadPath, Names, NodeIx, Path};
 pub use saved::{SavedMachine, SavedMachineError};
@@ -76,6 +76,14 @@ pub enum Phase {
     },
     /// The last run was cancelled.
     Cancelled,
+}
+
+/// How a question came to be open no longer.
+#[derive(Clone, Copy)]
+enum QuestionEnd<'a> {
+    Answered(&'a Value),
+    Expired,
+    Withdrawn,
 }
 
 /// What a driver should do now.
@@ -231,10 +239,10 @@ impl Machine {
         self.frontier.iter().position(asks)
     }
 
-    /// A name for the next question that was never used in the thread.
-    pub fn interrupt_id(&self, task: &str, ahead: u64) -> InterruptId {
+    /// A name for the next question that was never used in this incarnation of the thread.
+    pub fn interrupt_name(&self, task: &str, ahead: u64) -> String {
         let number = self.asked.saturating_add(ahead).saturating_add(1);
-        InterruptId(format!("{task}~{number}").into())
+        format!("{task}~{number}")
     }
 
     /// The address that a node's next activation gets.
@@ -338,10 +346,16 @@ impl Machine {
                     *spent = spent.saturating_add(*amount);
                 }
             }
-            Fact::Answered { answers } => answers.iter().for_each(|(id, value)| {
-                self.answer(id, Some(value));
-            }),
-            Fact::Expired { id } => self.answer(id, None),
+            Fact::Answered { answers, by } => {
+                if let Some(key) = by.as_ref().and_then(|by| by.key.as_ref()) {
+                    self.keep_key(key, self.run);
+                }
+                for (id, value) in answers {
+                    self.close_question(id, QuestionEnd::Answered(value));
+                }
+            }
+            Fact::Expired { id } => self.close_question(id, QuestionEnd::Expired),
+            Fact::Withdrawn { id } => self.close_question(id, QuestionEnd::Withdrawn),
             Fact::Resumed { under, tasks } => self.go_on(under, tasks),
             Fact::Migrated { under } => self.under = Some(under.clone()),
             Fact::RunEnded { .. } | Fact::RunFailed { .. } | Fact::Cancelled { .. } => {
@@ -351,21 +365,8 @@ impl Machine {
     }
 
     fn start(&mut self, run: RunId, under: &Under, key: Option<&RequestKey>, next: &[Next<Path>]) {
-        if let Some(RequestKey {
-            key,
-            digest,
-            at,
-            until,
-        }) = key
-        {
-            self.keys.retain(|_, known| known.until > *at);
-            let keyed = Keyed {
-                digest: digest.clone(),
-                run: run.0,
-                until: *until,
-                end: None,
-            };
-            self.keys.insert(key.clone(), keyed);
+        if let Some(key) = key {
+            self.keep_key(key, run.0);
         }
         self.spent.clear();
         self.run = run.0;
@@ -375,6 +376,18 @@ impl Machine {
         self.output = None;
         self.joins.clear();
         self.open(next);
+    }
+
+    /// Remembers a request that its caller named, and forgets those that have expired.
+    fn keep_key(&mut self, request: &RequestKey, run: u64) {
+        self.keys.retain(|_, known| known.until > request.at);
+        let keyed = Keyed {
+            digest: request.digest.clone(),
+            run,
+            until: request.until,
+            end: None,
+        };
+        self.keys.insert(request.key.clone(), keyed);
     }
 
     /// How the run came to its end, for whoever repeats its request too.
@@ -404,9 +417,9 @@ impl Machine {
             }
             _ => return,
         };
-        let mut keys = self.keys.values_mut();
-        if let Some(keyed) = keys.find(|keyed| keyed.run == self.run) {
-            keyed.end = Some(end);
+        let run = self.run;
+        for keyed in self.keys.values_mut().filter(|keyed| keyed.run == run) {
+            keyed.end = Some(end.clone());
         }
     }
 
@@ -563,7 +576,7 @@ impl Machine {
     }
 
     /// An answer, or the news that none will come.
-    fn answer(&mut self, id: &InterruptId, value: Option<&Value>) {
+    fn close_question(&mut self, id: &InterruptId, end: QuestionEnd<'_>) {
         let Some(position) = self.asker(id) else {
             return;
         };
@@ -571,10 +584,16 @@ impl Machine {
             return;
         };
         if let Some(at) = ask.open.iter().position(|interrupt| interrupt.id == *id) {
-            let interrupt = ask.open.remove(at);
-            match value {
-                Some(value) => ask.answers.push((interrupt.question.key, value.clone())),
-                None => ask.expired = true,
+            let Question { key, digest, .. } = ask.open.remove(at).question;
+            match end {
+                QuestionEnd::Answered(value) => {
+                    if let Some(digest) = digest {
+                        ask.digests.insert(key.clone(), digest);
+                    }
+                    ask.answers.push((key, value.clone()));
+                }
+                QuestionEnd::Expired => ask.expired = true,
+                QuestionEnd::Withdrawn => {}
             }
         }
         if ask.open.is_empty() {

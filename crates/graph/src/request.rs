@@ -1,21 +1,25 @@
 //! Whether a request may be carried out on a thread as it is, and what it changes first.
-use fugato_state::{InterruptId, State};
+mod resume;
+
+use fugato_state::{InterruptId, Millis, State};
 use fugato_store::{Commit, Snapshot, StoreError, StoreErrorKind};
 
 use crate::{
-    AnswerError, Answers, Doubt, Ended, RunError, RunErrorKind,
-    answer::interrupts,
+    Answers, Doubt, Ended, RunError, RunErrorKind,
+    answer::{NamedRequest, interrupts},
     digest,
     driver::Driver,
-    engine::Engine,
+    engine::{Engine, Recheck},
     fold::write_updates,
-    machine::{Fact, Keyed, KeyedEnd, Phase, RequestKey, Todo, Under},
+    machine::{Fact, KeyedEnd, Path, Phase, RequestKey, Todo, Under},
     open::{Opened, newer},
     policy::millis,
     route::entry,
     scope::{Sub, asker, find},
     snapshot,
 };
+
+use resume::{resume, void_approvals, withdraw};
 
 /// What somebody wants of a thread.
 pub(crate) enum Request<U> {
@@ -38,7 +42,11 @@ pub(crate) enum Request<U> {
 impl<U> Request<U> {
     /// Whether the caller named the request.
     pub(crate) fn is_keyed(&self) -> bool {
-        matches!(self, Self::Start { key: Some(_), .. })
+        match self {
+            Self::Start { key, .. } => key.is_some(),
+            Self::Resume(answers) => answers.key.is_some(),
+            _ => false,
+        }
     }
 }
 
@@ -113,6 +121,8 @@ pub(crate) fn admit<S: State>(
     let fresh = head == 0;
     scope.place(None);
     Sub::reflect(&mut scope);
+    let mut engine = engine;
+    engine.incarnation = if fresh { birth } else { scope.machine.birth() };
     if !matches!(request, Request::Start { .. } | Request::Cancel { .. }) {
         check(&scope)?;
     }
@@ -142,7 +152,11 @@ pub(crate) fn admit<S: State>(
                 return Ok(Admitted::Already(end));
             }
         }
-        Request::Resume(answers) => resume(&mut driver, answers, under)?,
+        Request::Resume(answers) => {
+            if let Some(end) = resume(&mut driver, answers, under)? {
+                return Ok(Admitted::Already(end));
+            }
+        }
         Request::Recover => recover(&mut driver, under)?,
         Request::Retry => retry(&mut driver, under)?,
         Request::Amend(amendment) => amend(&mut driver, amendment, under)?,
@@ -203,13 +217,14 @@ fn start<S: State>(
     let input = written.as_ref().map_or("", |updates| updates.get());
     let bytes = input.len();
     let now = driver.engine.shared.now();
-    let digest = key.as_ref().map(|_| digest::of(input.as_bytes()));
-    if let (Some(key), Some(digest)) = (&key, &digest)
-        && let Some(known) = driver.root.machine.keyed(key)
-        && known.until > now
-    {
-        let known = known.clone();
-        return repeat(driver, key, &known, digest, under);
+    let digest = digest::of(input.as_bytes());
+    let key = key.map(|key| NamedRequest { key, digest });
+    if let Some(named) = &key {
+        match repeated(driver, named, under)? {
+            Repeated::Ended(end) => return Ok(Some(end)),
+            Repeated::GoesOn => return Ok(None),
+            Repeated::New => {}
+        }
     }
     if *driver.root.machine.phase() == Phase::Running {
         let open = ids(driver);
@@ -237,13 +252,7 @@ fn start<S: State>(
     driver.root.fold.discard();
     driver.root.fold.apply(updates);
     driver.root.children.clear();
-    let until = now.saturating_add(millis(driver.engine.options.key_age));
-    let key = key.zip(digest).map(|(key, digest)| RequestKey {
-        key,
-        digest,
-        at: now,
-        until,
-    });
+    let key = key.map(|named| driver.remember(named, now));
     let run = driver.root.machine.run().next();
     let next = vec![entry(&driver.root.graph, &driver.root.machine)];
     driver.record(Fact::Started {
@@ -256,76 +265,52 @@ fn start<S: State>(
     Ok(None)
 }
 
+/// What is known of a request that its caller named.
+enum Repeated<S: State> {
+    /// It was never made.
+    New,
+    /// It was carried out.
+    Ended(Ended<S>),
+    /// It was begun, and goes on.
+    GoesOn,
+}
+
 /// The same request again: what came of it is told, or it goes on.
-fn repeat<S: State>(
+fn repeated<S: State>(
     driver: &mut Driver<S>,
-    key: &str,
-    known: &Keyed,
-    digest: &str,
+    NamedRequest { key, digest }: &NamedRequest,
     under: &Under,
-) -> Result<Option<Ended<S>>, RunError> {
-    if known.digest != digest {
-        let key = key.to_owned();
+) -> Result<Repeated<S>, RunError> {
+    let now = driver.engine.shared.now();
+    let known = driver.root.machine.keyed(key).cloned();
+    let Some(known) = known.filter(|known| known.until > now) else {
+        return Ok(Repeated::New);
+    };
+    if known.digest != *digest {
+        let key = key.clone();
         return Err(RunError::new(RunErrorKind::RequestChanged { key }));
     }
     let state = driver.root.fold.state.clone();
-    match &known.end {
+    match known.end {
         Some(KeyedEnd::Finished { output }) => {
-            let output = output.as_ref();
             let output = output.and_then(|json| serde_json::from_str(json.get()).ok());
-            Ok(Some(Ended::Finished { state, output }))
+            Ok(Repeated::Ended(Ended::Finished { state, output }))
         }
         Some(KeyedEnd::Failed { error }) => {
-            let error = error.clone();
             Err(RunError::new(RunErrorKind::FailedBefore { error }))
         }
         Some(KeyedEnd::Cancelled { by, why }) => {
-            let (by, why) = (by.clone(), why.clone());
             Err(RunError::new(RunErrorKind::Cancelled { by, why }))
         }
-        None if driver.root.machine.todo() == Todo::Park => {
-            Ok(Some(Ended::parked(state, interrupts(&driver.root))))
-        }
+        None if driver.root.machine.todo() == Todo::Park => Ok(Repeated::Ended(Ended::parked(
+            state,
+            interrupts(&driver.root),
+        ))),
         None => {
             check(&driver.root)?;
-            recover(driver, under).map(|()| None)
+            recover(driver, under).map(|()| Repeated::GoesOn)
         }
     }
-}
-
-fn resume<S: State>(
-    driver: &mut Driver<S>,
-    answers: Answers,
-    under: &Under,
-) -> Result<(), RunError> {
-    if answers.is_empty() {
-        return recover(driver, under);
-    }
-    if *driver.root.machine.phase() != Phase::Running {
-        return Err(AnswerError::NothingAsked.into());
-    }
-    let now = driver.engine.shared.now();
-    let answers = answers.check(&interrupts(&driver.root), now)?;
-    let mut by_scope = vec![];
-    for (id, answer) in answers {
-        let trail = asker(&driver.root, &id).unwrap_or_default();
-        let root: &mut dyn Sub = &mut driver.root;
-        if let Some(scope) = root.descend(&trail) {
-            scope.try_out(&id, &answer, now)?;
-        }
-        match by_scope.iter_mut().find(|(known, _)| *known == trail) {
-            Some((_, answers)) => Vec::push(answers, (id, answer)),
-            None => by_scope.push((trail, vec![(id, answer)])),
-        }
-    }
-    take_over(driver, under);
-    for (trail, answers) in by_scope {
-        let root: &mut dyn Sub = &mut driver.root;
-        if let Some(scope) = root.descend(&trail) {
-            scope.record(Fact::Answered { answers }, &mut driver.engine);
-        }
-    }
-    Ok(())
 }
 
 fn recover<S: State>(driver: &mut Driver<S>, under: &Under) -> Result<(), RunError> {
@@ -338,7 +323,9 @@ fn recover<S: State>(driver: &mut Driver<S>, under: &Under) -> Result<(), RunErr
     };
     let open = interrupts(&driver.root).into_iter();
     let expired: Vec<_> = open.filter(late).map(|late| late.id).collect();
-    if expired.is_empty() && driver.root.machine.todo() == Todo::Park {
+    let mut void = void_approvals(driver, false);
+    void.retain(|id| !expired.contains(id));
+    if expired.is_empty() && void.is_empty() && driver.root.machine.todo() == Todo::Park {
         let open = ids(driver);
         return Err(RunError::new(RunErrorKind::Waiting { open }));
     }
@@ -350,6 +337,7 @@ fn recover<S: State>(driver: &mut Driver<S>, under: &Under) -> Result<(), RunErr
             scope.record(Fact::Expired { id }, &mut driver.engine);
         }
     }
+    withdraw(driver, void);
     Ok(())
 }
 
@@ -389,6 +377,9 @@ fn amend<S: State>(
             return Err(RunError::new(RunErrorKind::Unfinished));
         }
         _ => {}
+    }
+    if !updates.is_empty() && task.is_none() {
+        driver.engine.recheck = Recheck::All;
     }
     if let Some((key, doubt)) = settled {
         settle(driver, key, doubt, &by)?;
@@ -449,7 +440,18 @@ fn ids<S: State>(driver: &Driver<S>) -> Vec<InterruptId> {
 }
 
 impl<S: State> Driver<S> {
-    fn record(&mut self, fact: Fact<crate::machine::Path>) {
+    fn remember(&self, named: NamedRequest, at: Millis) -> RequestKey {
+        let NamedRequest { key, digest } = named;
+        let until = at.saturating_add(millis(self.engine.options.key_age));
+        RequestKey {
+            key,
+            digest,
+            at,
+            until,
+        }
+    }
+
+    fn record(&mut self, fact: Fact<Path>) {
         self.root.record(fact, &mut self.engine);
     }
 }

@@ -423,7 +423,8 @@ impl<S: State> Shop<S> {
         };
         let last = opened.snapshot;
         let engine = Engine::new(shared, heard, Some(journal), self.options.clone());
-        let mut admitted = request::admit(opened, engine, request, &under, lease.fence)?;
+        let mut admitted =
+            request::admit(opened, engine, request, &under, crate::journal::birth())?;
         if let (Admitted::Run(driver), Some(store)) = (&mut admitted, &self.snapshots) {
             let (store, thread) = (store.clone(), thread.clone());
             driver.snapshots = Some(Snapshotter {

@@ -87,7 +87,7 @@ impl Sight<'_> {
                 let raised = questions.iter().cloned().map(EventKind::InterruptRaised);
                 raised.map(|kind| event(Some(&origin), kind)).collect()
             }
-            Fact::Answered { answers } => {
+            Fact::Answered { answers, .. } => {
                 let answered = answers
                     .iter()
                     .map(|(id, answer)| EventKind::InterruptAnswered {
@@ -109,7 +109,9 @@ impl Sight<'_> {
                 by: by.clone(),
                 why: why.clone(),
             }),
-            Fact::Expired { id } => whole(EventKind::InterruptExpired { id: id.clone() }),
+            Fact::Expired { id } | Fact::Withdrawn { id } => {
+                whole(EventKind::InterruptExpired { id: id.clone() })
+            }
             Fact::Intended { key, .. } => whole(EventKind::EffectIntended { key: key.clone() }),
             Fact::Receipt { key, .. } => whole(EventKind::EffectDone { key: key.clone() }),
             Fact::Amended { by, why, .. } => whole(EventKind::Amended {

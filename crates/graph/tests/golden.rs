@@ -149,13 +149,14 @@ async fn format_2_is_what_is_written() -> Result<(), BoxError> {
         )?;
     }
     let shape = |log: &str| {
-        // Times differ from run to run, and so does who of several is recorded first.
+        // Times and incarnations differ from run to run, and so does who of several is recorded
+        // first.
         let mut lines: Vec<_> = log
             .lines()
             .map(|line| {
-                line.split_once("\"run\":")
-                    .map_or(line, |(_, rest)| rest)
-                    .to_owned()
+                let line = line.split_once("\"run\":").map_or(line, |(_, rest)| rest);
+                let line = line.split_once("\"birth\":").map_or(line, |(line, _)| line);
+                line.to_owned()
             })
             .collect();
         lines.sort();

@@ -10,7 +10,9 @@ use futures::{StreamExt as _, stream};
 use tokio::time::Instant;
 
 use self::circuit::{Circuit, Limits, Pass, Refused, Verdict};
-use crate::{ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind, RetryAdvice};
+use crate::{
+    ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind, RetryAdvice, figure::seconds,
+};
 
 /// Stops asking a server that keeps failing, and finds out carefully whether it is well again.
 ///
@@ -22,8 +24,9 @@ use crate::{ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind, Ret
 ///    └────────────────── 2 successes ───────────────────────┘
 /// ```
 ///
-/// Half-open, at most 3 requests are on their way at once. What is refused fails with
-/// [`ModelErrorKind::Unavailable`], and the advice says when the circuit lets requests through.
+/// Half-open, at most 3 requests are on their way at once. What is refused fails at once with
+/// [`ModelErrorKind::Skipped`], which says how long ago the server failed and why; the advice says
+/// when the circuit lets requests through.
 ///
 /// # Notes
 /// - A failure counts if its kind advises to try again: one that the request brought about says
@@ -35,12 +38,47 @@ use crate::{ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind, Ret
 /// - Clones share the circuit.
 ///
 /// # Default
-/// 5 failures, 30 s, 3 probes, 2 successes.
+/// 5 failures that may take any time, 30 s each time, 3 probes, 2 successes.
 #[derive(Debug, Clone)]
 pub struct CircuitBreaker<M> {
     model: M,
     limits: Limits,
-    circuit: Arc<Mutex<Circuit>>,
+    circuit: Arc<Mutex<Watched>>,
+}
+
+/// A circuit, and the failure that speaks last for it.
+#[derive(Debug, Default)]
+struct Watched {
+    circuit: Circuit,
+    failure: Option<(Instant, String)>,
+}
+
+impl Watched {
+    fn refusal(&self, why: Refused, now: Instant) -> ModelError {
+        let failed = match &self.failure {
+            Some((at, why)) => {
+                let ago = Duration::from_secs(now.saturating_duration_since(*at).as_secs());
+                format!("it failed {} ago ({why})", seconds(ago))
+            }
+            None => "it failed a short time ago".to_owned(),
+        };
+        let (context, advice) = match why {
+            Refused::Open(left) => (
+                format!("{failed} and is asked again in {}", seconds(rounded(left))),
+                RetryAdvice::After(left),
+            ),
+            Refused::Probing => (
+                format!("{failed}, and another request finds out whether it is well again"),
+                RetryAdvice::Now,
+            ),
+        };
+        ModelError::new(ModelErrorKind::Skipped, context).advice(advice)
+    }
+}
+
+/// Whole seconds, not fewer.
+fn rounded(time: Duration) -> Duration {
+    Duration::from_secs(time.as_secs() + u64::from(time.subsec_nanos() > 0))
 }
 
 /// Whether a [`CircuitBreaker`] lets requests through.
@@ -71,10 +109,26 @@ impl<M: ChatModel> CircuitBreaker<M> {
         self
     }
 
+    /// How long failures in a row may take together: a server that hangs is known after fewer of
+    /// them than one that refuses at once.
+    #[must_use]
+    pub fn lost(mut self, time: Duration) -> Self {
+        self.limits.lost = Some(time);
+        self
+    }
+
     /// How long the circuit stays open.
     #[must_use]
     pub fn open_for(mut self, time: Duration) -> Self {
         self.limits.open_for = time;
+        self
+    }
+
+    /// How long the circuit stays open at most: the time doubles each time that a probe fails, up
+    /// to this one. It does not grow unless this is longer than [`open_for`](Self::open_for).
+    #[must_use]
+    pub fn open_at_most(mut self, time: Duration) -> Self {
+        self.limits.open_at_most = time;
         self
     }
 
@@ -95,18 +149,14 @@ impl<M: ChatModel> CircuitBreaker<M> {
     /// Whether requests are let through now.
     pub fn state(&self) -> CircuitState {
         let circuit = self.circuit.lock().unwrap_or_else(PoisonError::into_inner);
-        circuit.state(Instant::now())
+        circuit.circuit.state(Instant::now())
     }
 
     fn admit(&self) -> Result<Trial, ModelError> {
+        let now = Instant::now();
         let mut circuit = self.circuit.lock().unwrap_or_else(PoisonError::into_inner);
-        let pass = circuit.admit(Instant::now(), &self.limits).map_err(|why| {
-            let (context, advice) = match why {
-                Refused::Open(left) => ("the circuit is open", RetryAdvice::After(left)),
-                Refused::Probing => ("the circuit is being probed", RetryAdvice::Now),
-            };
-            ModelError::new(ModelErrorKind::Unavailable, context).advice(advice)
-        })?;
+        let admitted = circuit.circuit.admit(now, &self.limits);
+        let pass = admitted.map_err(|why| circuit.refusal(why, now))?;
         drop(circuit);
         Ok(Trial {
             model: self.model.name().to_owned(),
@@ -124,7 +174,7 @@ impl<M: ChatModel> ChatModel for CircuitBreaker<M> {
         let deltas = match self.model.stream(request).await {
             Ok(deltas) => deltas,
             Err(error) => {
-                trial.settle(verdict(&error));
+                trial.failed(&error);
                 return Err(error);
             }
         };
@@ -133,7 +183,7 @@ impl<M: ChatModel> ChatModel for CircuitBreaker<M> {
             match deltas.next().await {
                 Some(Ok(delta)) => Some((Ok(delta), Some((deltas, trial)))),
                 Some(Err(error)) => {
-                    trial.settle(verdict(&error));
+                    trial.failed(&error);
                     Some((Err(error), None))
                 }
                 None => {
@@ -160,21 +210,30 @@ fn verdict(error: &ModelError) -> Verdict {
 /// One request that was let through. Dropped before its end, it says nothing.
 struct Trial {
     model: String,
-    circuit: Arc<Mutex<Circuit>>,
+    circuit: Arc<Mutex<Watched>>,
     limits: Limits,
     pass: Option<Pass>,
 }
 
 impl Trial {
+    fn failed(&mut self, error: &ModelError) {
+        let verdict = verdict(error);
+        if verdict == Verdict::Bad {
+            let mut circuit = self.circuit.lock().unwrap_or_else(PoisonError::into_inner);
+            circuit.failure = Some((Instant::now(), error.sentence()));
+        }
+        self.settle(verdict);
+    }
+
     fn settle(&mut self, verdict: Verdict) {
         let Some(pass) = self.pass.take() else {
             return;
         };
         let now = Instant::now();
         let mut circuit = self.circuit.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = circuit.state(now);
-        circuit.settle(pass, verdict, now, &self.limits);
-        let after = circuit.state(now);
+        let before = circuit.circuit.state(now);
+        circuit.circuit.settle(pass, verdict, now, &self.limits);
+        let after = circuit.circuit.state(now);
         drop(circuit);
         if before != after {
             let state = format!("{after:?}");

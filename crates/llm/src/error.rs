@@ -46,6 +46,12 @@ pub enum ModelErrorKind {
     TimedOut,
     /// The answer broke off before its end.
     CutOff,
+    /// The answer is longer than may be waited for.
+    AnswerTooLong,
+    /// What the answers of a stage or of a run may take together is used up.
+    OutOfBudget,
+    /// The model was not asked, because it failed a short time ago.
+    Skipped,
     /// The answer is not in the form that the protocol asks for.
     Malformed,
     /// Anything else.
@@ -74,9 +80,14 @@ impl ModelErrorKind {
             | Self::TimedOut
             | Self::CutOff
             | Self::Malformed => RetryAdvice::Now,
-            Self::Denied | Self::NotFound | Self::BadRequest | Self::TooLong | Self::Other => {
-                RetryAdvice::Never
-            }
+            Self::Denied
+            | Self::NotFound
+            | Self::BadRequest
+            | Self::TooLong
+            | Self::AnswerTooLong
+            | Self::OutOfBudget
+            | Self::Skipped
+            | Self::Other => RetryAdvice::Never,
         }
     }
 
@@ -92,6 +103,9 @@ impl ModelErrorKind {
             Self::Unreachable => "unreachable",
             Self::TimedOut => "timed_out",
             Self::CutOff => "cut_off",
+            Self::AnswerTooLong => "answer_too_long",
+            Self::OutOfBudget => "out_of_budget",
+            Self::Skipped => "skipped",
             Self::Malformed => "malformed",
             Self::Other => "other",
         }
@@ -108,6 +122,9 @@ impl ModelErrorKind {
             Self::Unreachable => "the model server could not be reached",
             Self::TimedOut => "the model took too long",
             Self::CutOff => "the answer broke off",
+            Self::AnswerTooLong => "the model's answer is too long",
+            Self::OutOfBudget => "the model was stopped",
+            Self::Skipped => "the model was skipped",
             Self::Malformed => "the answer is malformed",
             Self::Other => "the model failed",
         }
@@ -140,6 +157,16 @@ impl ModelError {
         self
     }
 
+    /// Returns the kind and the context, without the attempts that led here.
+    pub(crate) fn sentence(&self) -> String {
+        let kind = self.kind.sentence();
+        if self.context.is_empty() {
+            kind.to_owned()
+        } else {
+            format!("{kind}: {}", self.context)
+        }
+    }
+
     /// Puts the attempts of a decorator before those that the error carries.
     pub(crate) fn after(mut self, mut earlier: Vec<Attempt>) -> Self {
         earlier.append(&mut self.attempts);
@@ -150,10 +177,7 @@ impl ModelError {
 
 impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kind.sentence())?;
-        if !self.context.is_empty() {
-            write!(f, ": {}", self.context)?;
-        }
+        f.write_str(&self.sentence())?;
         if self.attempts.len() > 1 {
             write!(f, " (after {} attempts)", self.attempts.len())?;
         }
@@ -191,6 +215,9 @@ mod tests {
             ModelErrorKind::Denied,
             ModelErrorKind::TooLong,
             ModelErrorKind::CutOff,
+            ModelErrorKind::AnswerTooLong,
+            ModelErrorKind::OutOfBudget,
+            ModelErrorKind::Skipped,
         ];
         for kind in kinds {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());

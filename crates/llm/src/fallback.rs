@@ -10,7 +10,7 @@ use crate::{
 /// Goes to a backup at once when a model fails.
 ///
 /// Every attempt over the whole chain is told: in the deltas of the answer, or in the error, which
-/// is that of the last model.
+/// is that of the last model that was asked, and not skipped.
 ///
 /// # Notes
 /// - Only a failure before the first delta goes to the backup, so that no reader sees the words of
@@ -45,7 +45,7 @@ impl ChatModel for Fallback {
     async fn stream(&self, mut request: ChatRequest) -> Result<DeltaStream, ModelError> {
         let allowed = request.attempts.map(|allowed| allowed.max(1) as usize);
         let mut made = vec![];
-        let mut last = ModelError::new(ModelErrorKind::Other, "the chain is empty");
+        let mut last: Option<ModelError> = None;
         for (position, model) in self.chain.iter().enumerate() {
             if let Some(allowed) = allowed {
                 let left = allowed.saturating_sub(made.len());
@@ -64,11 +64,16 @@ impl ChatModel for Fallback {
                 }
                 Err(mut error) => {
                     made.append(&mut error.attempts);
-                    last = error;
+                    if error.kind != ModelErrorKind::Skipped || last.is_none() {
+                        last = Some(error);
+                    }
                 }
             }
         }
-        Err(last.after(made))
+        let empty = || ModelError::new(ModelErrorKind::Other, "the chain is empty");
+        let mut last = last.unwrap_or_else(empty);
+        last.attempts = made;
+        Err(last)
     }
 
     fn name(&self) -> &str {

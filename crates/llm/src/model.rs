@@ -3,9 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream::BoxStream};
 
-use crate::{
-    ChatDelta, ChatRequest, ChatResponse, ModelError, ModelErrorKind, ResponseFold, RetryAdvice,
-};
+use crate::{ChatDelta, ChatRequest, ChatResponse, ModelError, ResponseFold, size::SizeLimits};
 
 /// The pieces of one answer. Dropping it gives the answer up.
 pub type DeltaStream = BoxStream<'static, Result<ChatDelta, ModelError>>;
@@ -16,6 +14,8 @@ pub type DeltaStream = BoxStream<'static, Result<ChatDelta, ModelError>>;
 /// belongs into decorators that wrap a model and are models again:
 /// [`Retry`](crate::Retry), [`Timeout`](crate::Timeout), [`Fallback`](crate::Fallback),
 /// [`CircuitBreaker`](crate::CircuitBreaker), [`RateLimit`](crate::RateLimit),
+/// [`SizeLimit`](crate::SizeLimit), [`SpendLimit`](crate::SpendLimit),
+/// [`ContextWindow`](crate::ContextWindow),
 /// [`Traced`](crate::Traced), [`Record`](crate::Record).
 ///
 /// # Contract
@@ -69,7 +69,10 @@ forward!(Box);
 #[async_trait]
 pub trait ChatModelExt: ChatModel {
     /// Asks, and waits for the whole answer: of one that is longer than
-    /// [`ChatResponse::MOST_BYTES`] the rest is not waited for, and the answer counts as cut off.
+    /// [`ChatResponse::MOST_BYTES`], or has more calls than [`ChatResponse::MOST_CALLS`], the rest
+    /// is not waited for, and the error is [`ModelErrorKind::AnswerTooLong`].
+    ///
+    /// [`ModelErrorKind::AnswerTooLong`]: crate::ModelErrorKind::AnswerTooLong
     async fn complete(&self, request: ChatRequest) -> Result<ChatResponse, ModelError> {
         let mut deltas = self.stream(request).await?;
         let mut response = ResponseFold::default();
@@ -78,11 +81,7 @@ pub trait ChatModelExt: ChatModel {
                 Ok(delta) => response.push(delta),
                 Err(error) => return Err(error.after(response.into_attempts())),
             }
-            if response.bytes() > ChatResponse::MOST_BYTES {
-                let most = ChatResponse::MOST_BYTES;
-                let why = format!("it is longer than {most} bytes, which is the most");
-                let error = ModelError::new(ModelErrorKind::CutOff, why);
-                let error = error.advice(RetryAdvice::Never);
+            if let Err(error) = SizeLimits::default().hold(response.size()) {
                 return Err(error.after(response.into_attempts()));
             }
         }

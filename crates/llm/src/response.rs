@@ -4,7 +4,7 @@ use fugato_state::{Message, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Attempt, ChatDelta, FinishReason, ToolCallDelta, Usage};
+use crate::{Attempt, ChatDelta, FinishReason, ToolCallDelta, Usage, size::AnswerSize};
 
 /// A whole answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,9 +21,13 @@ pub struct ChatResponse {
 }
 
 impl ChatResponse {
-    /// The longest answer that is waited for, reasoning and calls included. It fits into a record
-    /// of a log, several times.
+    /// The longest answer that is waited for, reasoning and calls included, in bytes as they are
+    /// written into a log: a quotation mark has two, a control character six. It fits into a
+    /// record of a log, several times.
     pub const MOST_BYTES: usize = 256 * 1024;
+
+    /// The most calls of tools that an answer may propose.
+    pub const MOST_CALLS: usize = 128;
 }
 
 /// The fold that makes an answer of its deltas.
@@ -46,7 +50,7 @@ pub struct ResponseFold {
     usage: Option<Usage>,
     attempts: Vec<Attempt>,
     kept: BTreeMap<String, Vec<Value>>,
-    bytes: usize,
+    size: AnswerSize,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -59,13 +63,7 @@ struct PartialCall {
 impl ResponseFold {
     /// Adds the next delta.
     pub fn push(&mut self, delta: ChatDelta) {
-        self.bytes = self.bytes.saturating_add(match &delta {
-            ChatDelta::Text(text) | ChatDelta::Reasoning(text) => text.len(),
-            ChatDelta::ToolCall(piece) => {
-                piece.arguments.len() + piece.name.as_ref().map_or(0, String::len)
-            }
-            _ => 0,
-        });
+        self.size.add(&delta);
         match delta {
             ChatDelta::Text(text) => self.text.push_str(&text),
             ChatDelta::Reasoning(text) => self.reasoning.push_str(&text),
@@ -94,9 +92,14 @@ impl ResponseFold {
         &self.text
     }
 
-    /// How long the answer is so far: text, reasoning and calls.
+    /// Returns how long the answer is so far, in bytes as they are written into a log: text,
+    /// reasoning and calls.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.size.bytes()
+    }
+
+    pub(crate) fn size(&self) -> &AnswerSize {
+        &self.size
     }
 
     /// The answer, once the last delta was added.

@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
 
 use crate::{
-    ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError, RetryAdvice, attempt::begin,
+    ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind, RetryAdvice,
+    attempt::begin,
 };
 
 /// Asks again when trying again can help.
@@ -16,7 +17,8 @@ use crate::{
 /// - Only what fails before the first delta is tried again, so that no reader sees a delta twice.
 ///   What fails later is the caller's to judge.
 /// - A pause longer than [`max_pause`](Self::max_pause) is not waited for: the error is returned
-///   with its advice.
+///   with its advice. A model that a [`CircuitBreaker`](crate::CircuitBreaker) skips is not waited
+///   for either.
 /// - [`ChatRequest::attempts`], where it is set, takes precedence over [`attempts`](Self::attempts).
 ///
 /// # Default
@@ -63,6 +65,8 @@ impl<M: ChatModel> Retry<M> {
 
     fn pause_after(&self, error: &ModelError, made: u32) -> Option<Duration> {
         match error.advice {
+            // A model that is left alone for a while is not waited for: the caller goes on without.
+            _ if error.kind == ModelErrorKind::Skipped => None,
             RetryAdvice::Never => None,
             RetryAdvice::Now => {
                 let doubled = self
@@ -80,7 +84,7 @@ impl<M: ChatModel> ChatModel for Retry<M> {
     async fn stream(&self, mut request: ChatRequest) -> Result<DeltaStream, ModelError> {
         let allowed = request.attempts.unwrap_or(self.attempts).max(1);
         let limited = request.attempts.is_some();
-        let mut made = vec![];
+        let (mut made, mut real) = (vec![], None);
         loop {
             let used = u32::try_from(made.len()).unwrap_or(u32::MAX);
             if limited {
@@ -96,10 +100,17 @@ impl<M: ChatModel> ChatModel for Retry<M> {
             };
             made.append(&mut error.attempts);
             let used = u32::try_from(made.len()).unwrap_or(u32::MAX);
-            match self.pause_after(&error, used) {
+            let pause = self.pause_after(&error, used);
+            // That a model is skipped now says less than why.
+            let error = match real.take() {
+                Some(earlier) if error.kind == ModelErrorKind::Skipped => earlier,
+                _ => error,
+            };
+            match pause {
                 Some(pause) if used < allowed => tokio::time::sleep(pause).await,
                 _ => return Err(error.after(made)),
             }
+            real = Some(error);
         }
     }
 

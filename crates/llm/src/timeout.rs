@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
 use tokio::time::{Instant, timeout_at};
 
-use crate::{ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind};
+use crate::{ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind, figure::seconds};
 
 /// Gives up on an answer that takes too long.
 ///
@@ -99,14 +99,9 @@ impl Limits {
         timeout_at(deadline, next).await.map_err(|_| {
             let context = match (self.total, self.idle) {
                 (Some(total), _) if end == Some(deadline) => {
-                    format!("no end within {} ms", total.as_millis())
+                    format!("the answer took longer than {}", seconds(total))
                 }
-                (_, idle) => {
-                    format!(
-                        "no delta within {} ms",
-                        idle.unwrap_or_default().as_millis()
-                    )
-                }
+                (_, idle) => format!("nothing was said for {}", seconds(idle.unwrap_or_default())),
             };
             ModelError::new(ModelErrorKind::TimedOut, context)
         })

@@ -173,22 +173,22 @@ async fn timeout_limits_the_whole_and_the_silence() {
     for (model, context, took) in [
         (
             Timeout::new(Scripted::new([slow()])).total(seconds(5)),
-            "no end within 5000 ms",
+            "the answer took longer than 5 s",
             5,
         ),
         (
             Timeout::new(Scripted::new([slow()])).idle(seconds(1)),
-            "no delta within 1000 ms",
+            "nothing was said for 1 s",
             1,
         ),
         (
             Timeout::new(Scripted::new([Reply::hang()])).idle(seconds(3)),
-            "no delta within 3000 ms",
+            "nothing was said for 3 s",
             3,
         ),
         (
             Timeout::new(Scripted::new([slow().after(seconds(60))])).total(seconds(4)),
-            "no end within 4000 ms",
+            "the answer took longer than 4 s",
             4,
         ),
     ] {

@@ -36,8 +36,8 @@ async fn l3_five_failures_open_the_circuit_and_two_successes_close_it() {
     assert_eq!(
         (why.kind, why.context.as_str(), why.advice),
         (
-            ModelErrorKind::Unavailable,
-            "the circuit is open",
+            ModelErrorKind::Skipped,
+            "it failed 29 s ago (the model server is unavailable) and is asked again in 1 s",
             RetryAdvice::After(seconds(1))
         )
     );
@@ -53,7 +53,10 @@ async fn l3_five_failures_open_the_circuit_and_two_successes_close_it() {
     let why = model.complete(ask()).await.unwrap_err();
     assert_eq!(
         (why.context.as_str(), why.advice),
-        ("the circuit is being probed", RetryAdvice::Now)
+        (
+            "it failed 30 s ago (the model server is unavailable), and another request finds out whether it is well again",
+            RetryAdvice::Now
+        )
     );
     drop(probes);
     assert_eq!(model.state(), CircuitState::HalfOpen);

@@ -1,8 +1,6 @@
 use std::collections::BTreeSet;
 
-use fugato_tool::{
-    Access, ConfirmCard, EffectClass, GatedCall, ToolSpec, Verdict, confirm_writes, preview,
-};
+use fugato_tool::{Access, ConfirmCard, EffectClass, GatedCall, ToolSpec, Verdict, confirm_writes};
 use rmcp::model::ToolAnnotations;
 
 use crate::McpTool;
@@ -111,11 +109,7 @@ pub fn confirm_destructive<'t, S>(
         }
         match confirm_writes(call, state) {
             // An override may have made a read of it; what the server said is asked about anyway.
-            Verdict::Allow => Verdict::NeedConfirm(ConfirmCard {
-                title: call.spec.name.clone(),
-                summary: preview(call.spec, &call.call.arguments),
-                call: call.call.clone(),
-            }),
+            Verdict::Allow => Verdict::NeedConfirm(ConfirmCard::of(call)),
             verdict => verdict,
         }
     }

@@ -176,7 +176,7 @@ fn gated(answer: Option<ServerAnswer>, era: Era) -> McpServer {
     let options = match answer {
         None => options,
         Some(answer) => options.answers(move |question| {
-            assert_eq!(question.message, "clear: Clears a day.");
+            assert_eq!(question.message, "clear\nday: 2");
             let answer = answer.clone();
             async move { answer }
         }),

@@ -3,7 +3,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use fugato_llm::{ApiKey, ModelError, ModelErrorKind, endpoint};
 use fugato_memory::{EmbedError, Embedder, Embeddings};
-use reqwest::{Client, header::AUTHORIZATION};
+use reqwest::{Client, Response, header::AUTHORIZATION};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -109,7 +109,7 @@ impl OpenAiEmbedder {
         if !response.status().is_success() {
             return Err(failure::of_status(response, self.key.as_ref()).await);
         }
-        let bytes = response.bytes().await.map_err(failure::of_body)?;
+        let bytes = whole(response).await?;
         serde_json::from_slice(&bytes)
             .map_err(|why| ModelError::new(ModelErrorKind::Malformed, "").caused_by(why))
     }
@@ -141,6 +141,21 @@ impl Embedder for OpenAiEmbedder {
     fn name(&self) -> &str {
         &self.name
     }
+}
+
+/// The longest answer: 256 texts of 4,096 dimensions have 20 MB.
+const MOST_BYTES: usize = 64 << 20;
+
+async fn whole(mut response: Response) -> Result<Vec<u8>, ModelError> {
+    let mut bytes = vec![];
+    while let Some(piece) = response.chunk().await.map_err(failure::of_body)? {
+        bytes.extend_from_slice(&piece);
+        if bytes.len() > MOST_BYTES {
+            let why = format!("the answer is longer than {} MiB", MOST_BYTES >> 20);
+            return Err(ModelError::new(ModelErrorKind::AnswerTooLong, why));
+        }
+    }
+    Ok(bytes)
 }
 
 #[derive(Deserialize)]

@@ -3,6 +3,7 @@
 mod alternatives;
 mod budget;
 mod builder;
+mod fence;
 mod history;
 mod rules;
 mod stage;
@@ -17,6 +18,7 @@ pub use fugato_state::{EstimatedTokens, TokenCount};
 pub use alternatives::{bullets, one_of, piped_alternatives};
 pub use budget::{Cut, Fitted, Omission, PromptBudget, TooLong};
 pub use builder::{MEMORY, PromptBuilder};
+pub use fence::{FENCES, fenced};
 pub use history::{
     conversation_view, correction, is_correction, is_marker, marker, since_marker, work_view,
 };

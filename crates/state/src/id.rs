@@ -93,15 +93,40 @@ impl fmt::Display for RunId {
     }
 }
 
-/// The name of one interrupt, used once within its thread.
+/// The id of one interrupt, used once within its thread.
+///
+/// The id of an approval is a token: it is made of the thread's incarnation, the interrupt and
+/// everything that is asked about, so an answer that names it agrees to exactly that.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct InterruptId(pub Arc<str>);
 
 impl InterruptId {
-    /// The name.
+    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns the short code that stands for this id in words, such as `K7F2`: letter, digit,
+    /// letter, digit, none of which looks like another. A person types it to say which card is meant.
+    pub fn code(&self) -> String {
+        const LETTERS: &[u8] = b"ABCDEFGHJKMNPQRTUVWXYZ";
+        const DIGITS: &[u8] = b"23456789";
+        let mut rest = self.0.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
+            (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        // The low bits of such a sum know little of the last bytes.
+        rest ^= rest >> 32;
+        let mut next = |of: &[u8]| {
+            let size = of.len() as u64;
+            let at = usize::try_from(rest % size).unwrap_or(0);
+            rest /= size;
+            of.get(at).copied().map_or('A', char::from)
+        };
+        [LETTERS, DIGITS, LETTERS, DIGITS]
+            .map(&mut next)
+            .into_iter()
+            .collect()
     }
 }
 
@@ -120,6 +145,24 @@ impl From<&str> for InterruptId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn k35_a_code_is_short_and_differs_between_cards() {
+        let codes = (0..1000).map(|n| InterruptId(format!("confirm#1~{n}").into()).code());
+        let codes: std::collections::HashSet<_> = codes.collect();
+        assert!(codes.len() > 950, "{}", codes.len());
+        let is_code = |code: &String| {
+            let kinds = code.chars().map(|c| c.is_ascii_digit());
+            kinds.collect::<Vec<_>>() == [false, true, false, true]
+        };
+        assert!(codes.iter().all(is_code));
+    }
+
+    #[test]
+    fn k35_the_page_makes_the_same_codes() {
+        let codes = ["i1", "token", "问"].map(|id| InterruptId::from(id).code());
+        assert_eq!(codes, ["G5U5", "Z9A6", "C4F5"]);
+    }
 
     #[test]
     fn a_thread_id_is_checked_when_made_and_when_read() {

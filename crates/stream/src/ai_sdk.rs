@@ -339,14 +339,21 @@ impl AiSdkEncoder {
             .filter(|call| self.calls.contains(*call))
     }
 
-    fn raised(&mut self, interrupt: &Interrupt, frames: &mut Frames) {
+    /// A question is about a call that the message has, or about one that it is shown now.
+    fn raised(&mut self, event: &Event, interrupt: &Interrupt, frames: &mut Frames) {
         let shown = Shown::of(interrupt);
+        if let (Some(call), Some((name, arguments))) = (shown.call, shown.proposed)
+            && !self.calls.contains(call)
+        {
+            self.call(event, frames, [call, name], arguments);
+        }
         if let Some(call) = self.approval(interrupt) {
             chunk(frames, "tool-approval-request", |it| {
                 it.string("approvalId", interrupt.id.as_str())
                     .string("toolCallId", call);
-                if !shown.line().is_empty() {
-                    it.string("reason", shown.line());
+                let message = Shown::message(interrupt);
+                if !message.is_empty() {
+                    it.string("reason", &message);
                 }
             });
         } else {
@@ -373,7 +380,7 @@ impl AiSdkEncoder {
 
     fn other(&mut self, event: &Event, frames: &mut Frames) {
         match &event.kind {
-            EventKind::InterruptRaised(interrupt) => self.raised(interrupt, frames),
+            EventKind::InterruptRaised(interrupt) => self.raised(event, interrupt, frames),
             EventKind::InterruptAnswered { id, answer } => self.answered(id, answer, frames),
             EventKind::InterruptExpired { id } => self.asked.answer(id),
             EventKind::Status { code, summary } => data(frames, "status", Part::Passing, |it| {

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use crate::{Encoder, Event, EventKind, Fidelity, Frames, Vocabulary, json::Object, sse};
+use crate::{Encoder, Event, EventKind, Fidelity, Frames, Vocabulary, json::Object, prompt, sse};
 
 /// Encodes a run as server-sent events with names, by a table of names.
 ///
@@ -194,6 +194,7 @@ impl NamedSseEncoder {
                     data.value("id", &interrupt.id)
                         .value("prompt", &interrupt.question.prompt);
                     data.value("schema", &interrupt.question.schema);
+                    prompt::code(data, interrupt);
                 });
             }
             EventKind::Status { code, summary } => {

@@ -2,12 +2,13 @@ use fugato_state::Interrupt;
 use serde_json::Value;
 
 use crate::{
-    Encoder, Event, EventKind, Fidelity, Frames, ToolStatus,
+    CardText, Encoder, Event, EventKind, Fidelity, Frames, ToolStatus,
     asked::Asked,
+    card_text,
     encoder::BROKEN_OFF,
     json::{self, Object},
     plan,
-    prompt::{CONFIRM, Shown},
+    prompt::{self, CONFIRM, Shown},
     sse,
 };
 
@@ -27,6 +28,8 @@ pub struct OpenAiEncoder {
     include_usage: bool,
     usage: Option<Value>,
     asked: Asked,
+    /// Whether the completion has a text already.
+    spoke: bool,
     stage: Stage,
 }
 
@@ -40,6 +43,8 @@ enum Stage {
     Finished,
 }
 
+/// The field of a delta that holds what is said.
+const CONTENT: &str = "content";
 /// The beginning of a chunk's choices, up to the fields of its delta.
 const CHOICE: &str = ",\"choices\":[{\"index\":0,\"delta\":{";
 /// The end of a chunk's delta, up to what may follow its choices.
@@ -62,6 +67,7 @@ impl OpenAiEncoder {
             include_usage: false,
             usage: None,
             asked: Asked::default(),
+            spoke: false,
             stage: Stage::Before,
         }
     }
@@ -146,6 +152,7 @@ impl OpenAiEncoder {
         if delta.is_none() && self.fidelity == Fidelity::Strict {
             return;
         }
+        self.spoke |= delta.is_some() && key == CONTENT;
         self.chunk(Some(event), frames, delta, OPEN, |ext| {
             ext.string("kind", kind)
                 .string("block_id", block)
@@ -188,6 +195,7 @@ impl OpenAiEncoder {
                     card.string("interaction_id", id)
                         .string("title", shown.title);
                     card.string("summary", shown.summary);
+                    prompt::code(card, interrupt);
                 });
             } else {
                 ext.string("kind", "interrupt")
@@ -198,6 +206,20 @@ impl OpenAiEncoder {
                 });
             }
         });
+    }
+
+    /// What waits for an answer, as a part of what is said: a plain client shows nothing else.
+    fn ask(&mut self, frames: &mut Frames, open: &[Interrupt]) {
+        for interrupt in open.iter().filter(|it| !CardText::of(it).is_said()) {
+            let gap = if self.spoke { "\n\n" } else { "" };
+            let text = format!("{gap}{}", card_text(interrupt));
+            self.spoke = true;
+            self.chunk(None, frames, Some((CONTENT, &text)), OPEN, |ext| {
+                ext.string("kind", "card_text")
+                    .string("interaction_id", interrupt.id.as_str())
+                    .string("display_mode", "append");
+            });
+        }
     }
 
     fn card(&mut self, event: &Event, frames: &mut Frames, card: &str, data: &Value) {
@@ -260,7 +282,7 @@ impl Encoder for OpenAiEncoder {
         }
         match &event.kind {
             EventKind::TextDelta { block, text } => {
-                self.text(event, frames, ["content", "assistant_text"], block, text);
+                self.text(event, frames, [CONTENT, "assistant_text"], block, text);
             }
             EventKind::ReasoningDelta { block, text } => {
                 let names = ["reasoning_content", "reasoning_text"];
@@ -269,9 +291,13 @@ impl Encoder for OpenAiEncoder {
             EventKind::RunStarted { .. } => self.chunk(Some(event), frames, None, OPEN, |ext| {
                 ext.string("kind", "start");
             }),
-            EventKind::RunFinished { .. }
-            | EventKind::RunParked { .. }
-            | EventKind::RunCancelled { .. } => self.end(Some(event), frames),
+            EventKind::RunParked { interrupts } => {
+                self.ask(frames, interrupts);
+                self.end(Some(event), frames);
+            }
+            EventKind::RunFinished { .. } | EventKind::RunCancelled { .. } => {
+                self.end(Some(event), frames);
+            }
             EventKind::RunFailed { error } => self.error(Some(event), frames, error),
             EventKind::InterruptRaised(interrupt) => {
                 self.asked.raise(interrupt);
@@ -298,7 +324,11 @@ impl Encoder for OpenAiEncoder {
             Stage::Finished => return,
             Stage::Ended => {}
             _ if self.asked.open().is_empty() => self.error(None, frames, BROKEN_OFF),
-            _ => self.end(None, frames),
+            _ => {
+                let asked = std::mem::take(&mut self.asked);
+                self.ask(frames, asked.open());
+                self.end(None, frames);
+            }
         }
         self.stage = Stage::Finished;
         if let Some(usage) = self.usage.take().filter(|_| self.include_usage) {

@@ -2,19 +2,28 @@
 use fugato_state::Interrupt;
 use serde_json::Value;
 
-use crate::{json::Object, time::iso_8601};
+use crate::{CardText, json::Object, time::iso_8601};
 
 /// The parts of an interrupt's prompt that wires have names for.
 ///
 /// The prompt of a question is either a text, or an object with the fields `type`, `title`,
-/// `summary` and `call`, the id of the tool call that it is about, all optional. A question is a
-/// confirmation if its type is `confirm`, or if it has no type and a digest; otherwise its type is
-/// `ask_user`.
+/// `summary`, `consequence`, `says` and `call`, the tool call that it is about or its id, all
+/// optional. A question is a confirmation if its type is `confirm`, or if it has no type and a
+/// digest; otherwise its type is `ask_user`.
 pub(crate) struct Shown<'a> {
     pub(crate) kind: &'a str,
     pub(crate) title: &'a str,
     pub(crate) summary: &'a str,
+    /// The summary, or what stands in its place.
+    pub(crate) words: &'a str,
+    /// What comes of it beside what the arguments say, such as what is overwritten.
+    pub(crate) consequence: &'a str,
+    /// What the tool says of itself.
+    pub(crate) says: &'a str,
+    /// The id of the call.
     pub(crate) call: Option<&'a str>,
+    /// The name of the call and its arguments, if the prompt has them.
+    pub(crate) proposed: Option<(&'a str, &'a Value)>,
 }
 
 pub(crate) const CONFIRM: &str = "confirm";
@@ -28,24 +37,37 @@ impl<'a> Shown<'a> {
         } else {
             "ask_user"
         };
+        let call = question.prompt.get("call");
+        let part = |name: &str| call.and_then(|call| call.get(name));
+        let name = part("name").and_then(Value::as_str);
+        let summary = question.prompt.as_str().or(field("summary"));
+        let words = summary.or_else(|| ["question", "text"].into_iter().find_map(field));
         Self {
             kind: field("type").unwrap_or(default),
             title: field("title").unwrap_or_default(),
-            summary: question
-                .prompt
-                .as_str()
-                .or(field("summary"))
-                .unwrap_or_default(),
-            call: field("call"),
+            summary: summary.unwrap_or_default(),
+            words: words.unwrap_or_default(),
+            consequence: field("consequence").unwrap_or_default(),
+            says: field("says").unwrap_or_default(),
+            call: field("call").or(part("id").and_then(Value::as_str)),
+            proposed: name.zip(part("arguments")),
         }
     }
 
-    /// A line for people: what it is about, or else what it is called.
-    pub(crate) fn line(&self) -> &'a str {
-        if self.summary.is_empty() {
-            self.title
+    /// The short code of an approval, by which a person names it in words.
+    pub(crate) fn code(interrupt: &Interrupt) -> Option<String> {
+        let approval = interrupt.question.digest.is_some();
+        approval.then(|| interrupt.id.code())
+    }
+
+    /// What a person reads of it: everything that is asked about, or else what it is called.
+    pub(crate) fn message(interrupt: &Interrupt) -> String {
+        let text = CardText::of(interrupt);
+        let body = text.body();
+        if body.is_empty() {
+            text.heading()
         } else {
-            self.summary
+            body
         }
     }
 }
@@ -58,6 +80,7 @@ pub(crate) fn card(it: &mut Object<'_>, interrupt: &Interrupt, expires: &str) {
         .string("type", shown.kind);
     it.string("title", shown.title)
         .string("summary", shown.summary);
+    code(it, interrupt);
     it.value("prompt", &question.prompt)
         .value("schema", &question.schema);
     if let Some(digest) = &question.digest {
@@ -65,5 +88,12 @@ pub(crate) fn card(it: &mut Object<'_>, interrupt: &Interrupt, expires: &str) {
     }
     if let Some(at) = question.expires_at {
         it.string(expires, &iso_8601(at));
+    }
+}
+
+/// Writes the short code of an approval.
+pub(crate) fn code(it: &mut Object<'_>, interrupt: &Interrupt) {
+    if let Some(code) = Shown::code(interrupt) {
+        it.string("code", &code);
     }
 }

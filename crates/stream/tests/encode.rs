@@ -5,7 +5,7 @@ use expect_test::{ExpectFile, expect_file};
 use fugato_state::{Interrupt, InterruptId, Question, RunId, ThreadId};
 use fugato_stream::{
     AgUiEncoder, AiSdkEncoder, Encoder, EnvelopeEncoder, Event, EventKind, Fidelity, Frames,
-    NamedSseEncoder, OpenAiEncoder, Origin, Text, ToolStatus, Vocabulary, decode,
+    NamedSseEncoder, OpenAiEncoder, Origin, Text, ToolStatus, Vocabulary, card_text, decode,
 };
 use serde_json::{Value, json};
 
@@ -32,6 +32,21 @@ fn interrupt(id: &str, prompt: Value) -> Interrupt {
         task: "confirm#1".to_owned(),
         question: Question::new::<bool>("ok", prompt),
     }
+}
+
+/// The card of a call that a gate wants confirmed, as it is raised.
+fn gated() -> Interrupt {
+    let mut interrupt = interrupt(
+        "i1",
+        json!({
+            "title": "place",
+            "summary": "day: 2\ntask: Algebra",
+            "call": { "id": "c2", "name": "place", "arguments": { "day": 2, "task": "Algebra" } },
+            "says": "Places a task.",
+        }),
+    );
+    interrupt.question = interrupt.question.digest("d1");
+    interrupt
 }
 
 /// A run with everything in it.
@@ -149,15 +164,7 @@ fn acting() -> Vec<Event> {
         event(
             Some(4),
             Some("confirm"),
-            EventKind::InterruptRaised(interrupt(
-                "i1",
-                json!({
-                    "type": "confirm",
-                    "title": "Place it?",
-                    "summary": "Algebra on day 2",
-                    "call": "c1",
-                }),
-            )),
+            EventKind::InterruptRaised(gated()),
         ),
         event(
             Some(4),
@@ -541,4 +548,61 @@ fn what_is_not_a_stream_of_events_names_its_frame() {
         (error.frame, error.to_string()),
         (2, "frame 2 of the stream cannot be read".into())
     );
+}
+
+#[test]
+fn k35_a_parked_completion_says_what_it_waits_for() {
+    let parked = EventKind::RunParked {
+        interrupts: vec![gated(), interrupt("i2", json!("Which week?"))],
+    };
+    let says = |events: &[EventKind]| {
+        let events: Vec<_> = events
+            .iter()
+            .map(|kind| event(None, None, kind.clone()))
+            .collect();
+        let wire = encoded(openai(), &events);
+        let chunks = wire.lines().filter_map(|line| line.strip_prefix("data: "));
+        let read = chunks.filter_map(|chunk| serde_json::from_str::<Value>(chunk).ok());
+        let content = |chunk: Value| {
+            let content = chunk.pointer("/choices/0/delta/content")?.as_str()?;
+            Some(content.to_owned())
+        };
+        read.filter_map(content).collect::<String>()
+    };
+    let cards = format!("{}\n\nWhich week?", card_text(&gated()));
+    assert!(cards.contains("    task: Algebra\n"), "{cards}");
+    assert_eq!(says(std::slice::from_ref(&parked)), cards);
+    // A stream that ends before it is told that the run is parked says the same.
+    let asked = [gated(), interrupt("i2", json!("Which week?"))].map(EventKind::InterruptRaised);
+    assert_eq!(says(&asked), cards);
+    let text = EventKind::TextDelta {
+        block: "b".into(),
+        text: "Look:".into(),
+    };
+    assert_eq!(says(&[text, parked]), format!("Look:\n\n{cards}"));
+}
+
+#[test]
+fn k35_a_gate_asks_the_sdk_for_an_approval_of_a_call_that_it_shows() {
+    let events = [
+        EventKind::InterruptRaised(gated()),
+        EventKind::RunParked {
+            interrupts: vec![gated()],
+        },
+    ];
+    let events = events.map(|kind| event(None, None, kind));
+    let wire = encoded(AiSdkEncoder::new(), &events);
+    let chunks = wire.lines().filter_map(|line| line.strip_prefix("data: "));
+    let read = chunks.filter_map(|chunk| serde_json::from_str::<Value>(chunk).ok());
+    let chunks: Vec<_> = read.collect();
+    let of = |kind: &str| chunks.iter().find(|chunk| chunk["type"] == kind).cloned();
+    let input = of("tool-input-available").unwrap();
+    assert_eq!(input["input"], json!({ "day": 2, "task": "Algebra" }));
+    let asked = of("tool-approval-request").unwrap();
+    assert_eq!(
+        (&asked["approvalId"], &asked["toolCallId"]),
+        (&json!("i1"), &json!("c2"))
+    );
+    assert_eq!(of("finish").unwrap()["finishReason"], "tool-calls");
+    assert_eq!(of("data-interrupt"), None);
 }

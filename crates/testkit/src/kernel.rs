@@ -9,6 +9,7 @@ mod asking;
 mod build;
 mod change;
 mod compaction;
+mod consent;
 mod cost;
 mod crash;
 mod desk;
@@ -122,6 +123,15 @@ scenarios! {
         k8_an_approval_of_something_else_is_refused
         k8_an_expired_question_is_no_dead_end
         k9_an_answer_touches_only_its_task;
+    consent:
+        k35_an_approval_needs_its_id
+        k35_an_id_belongs_to_one_incarnation
+        k35_a_changed_value_is_asked_anew
+        k35_a_changed_value_of_a_node_is_asked_anew
+        k35_a_repeat_approves_nothing_else
+        k35_a_repeat_inside_a_subgraph_approves_nothing_else
+        k35_an_answer_records_its_origin
+        k35_a_node_acts_on_what_was_shown;
     writing:
         k13_of_two_runs_one_is_refused
         k13_an_old_owner_writes_nothing

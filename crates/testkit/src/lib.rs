@@ -2,15 +2,20 @@
 
 pub mod chat;
 mod clock;
+pub mod consent;
 pub mod doc;
 pub mod encoder;
 pub mod hostile;
 pub mod kernel;
 pub mod log;
 mod model;
+mod model_server;
 mod program;
+mod server;
 pub mod sim;
 
 pub use clock::VirtualClock;
 pub use model::{Reply, Scripted};
+pub use model_server::ModelServer;
 pub use program::{Program, Ran};
+pub use server::{FaultyServer, ServerFault};

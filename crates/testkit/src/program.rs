@@ -3,6 +3,8 @@ use std::{
     io::Write as _,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
 };
 
 use tempfile::TempDir;
@@ -128,6 +130,25 @@ impl Program {
         Ran::of(self.begin(args))
     }
 
+    /// A run, however it ends, and the most memory that it held at once, in KiB; 0 where the system
+    /// does not tell.
+    #[track_caller]
+    pub fn measured(&self, args: &[&str]) -> (Ran, u64) {
+        let child = self.begin(args);
+        let status = format!("/proc/{}/status", child.id());
+        let watch = thread::spawn(move || {
+            let mut most = 0;
+            // The line is gone when the process has ended.
+            while let Some(now) = peak(&status) {
+                most = most.max(now);
+                thread::sleep(Duration::from_millis(5));
+            }
+            most
+        });
+        let ran = Ran::of(child);
+        (ran, watch.join().expect("it only reads"))
+    }
+
     /// Runs at the same time.
     #[track_caller]
     pub fn at_once(&self, runs: &[&[&str]]) -> Vec<Ran> {
@@ -138,4 +159,12 @@ impl Program {
     fn begin(&self, args: &[&str]) -> Child {
         self.command(args).spawn().expect("it can be started")
     }
+}
+
+fn peak(status: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(status).ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
 }

@@ -5,8 +5,8 @@ use futures::FutureExt as _;
 use tracing::{Instrument as _, field::Empty};
 
 use crate::{
-    ToolContext, ToolFailure, ToolResult, ToolSpec, dynamic::Prepared, preview::preview,
-    registry::Entry,
+    ConfirmCard, ToolContext, ToolFailure, ToolResult, ToolSpec, dynamic::Prepared,
+    preview::preview, registry::Entry,
 };
 
 /// A call that may be executed: the tool is visible and the arguments fit.
@@ -31,6 +31,14 @@ impl<S, U> Admitted<S, U> {
     /// A short line for people: at most two arguments that may be shown.
     pub fn preview(&self) -> String {
         preview(self.spec(), &self.call.arguments)
+    }
+
+    /// The card, with what would come of this call.
+    pub(crate) fn on(&self, mut card: ConfirmCard) -> ConfirmCard {
+        if card.consequence.is_empty() {
+            card.consequence = self.prepared.consequence().unwrap_or_default();
+        }
+        card
     }
 
     /// Executes the call. What went wrong is a result, too: the model reads it.

@@ -13,6 +13,8 @@ pub(crate) trait DynTool<S, U>: Send + Sync {
 
 /// A call whose arguments have been read.
 pub(crate) trait Prepared<S, U>: Send {
+    fn consequence(&self) -> Option<String>;
+
     fn run<'a>(
         self: Box<Self>,
         cx: ToolContext<'a, S>,
@@ -48,6 +50,10 @@ where
     S: Sync,
     T: Tool<S, U>,
 {
+    fn consequence(&self) -> Option<String> {
+        self.tool.consequence(&self.input)
+    }
+
     fn run<'a>(
         self: Box<Self>,
         cx: ToolContext<'a, S>,

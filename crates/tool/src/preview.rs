@@ -5,8 +5,9 @@ use crate::{SUMMARY_CHARS, ToolSpec, clip};
 /// How many arguments a preview shows at most.
 const MOST: usize = 2;
 
-/// A line of at most 48 characters for people: the first two arguments that the tool allows to
-/// be shown and that are there.
+/// A line of at most 48 characters for a timeline: the first two arguments that the tool allows to
+/// be shown and that are there. A cut is shown by `…`. What is to be agreed to is a
+/// [`ConfirmCard`](crate::ConfirmCard), which leaves nothing out.
 pub fn preview(spec: &ToolSpec, arguments: &Value) -> String {
     let shown: Vec<_> = spec
         .preview
@@ -14,11 +15,18 @@ pub fn preview(spec: &ToolSpec, arguments: &Value) -> String {
         .filter_map(|name| Some((name, arguments.get(name).filter(|value| !value.is_null())?)))
         .take(MOST)
         .map(|(name, value)| match value {
-            Value::String(text) => format!("{name}={}", clip(text, SUMMARY_CHARS)),
+            Value::String(text) => format!("{name}={}", line(text)),
             other => format!("{name}={other}"),
         })
         .collect();
     clip(&shown.join(", "), SUMMARY_CHARS)
+}
+
+/// The first line of a text, and a sign that there are more.
+fn line(text: &str) -> String {
+    let first = clip(text, SUMMARY_CHARS);
+    let more = text.trim().contains(['\n', '\r']) && !first.ends_with('…');
+    if more { first + "…" } else { first }
 }
 
 #[cfg(test)]
@@ -35,5 +43,7 @@ mod tests {
         let arguments = json!({ "task_id": 7, "new_day": null, "new_slot_start": 3 });
         assert_eq!(preview(&spec, &arguments), "task_id=7, new_slot_start=3");
         assert_eq!(preview(&spec, &json!({ "secret": "x" })), "");
+        let lines = json!({ "task_id": "one\ntwo" });
+        assert_eq!(preview(&spec, &lines), "task_id=one…");
     }
 }

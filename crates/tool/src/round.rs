@@ -104,7 +104,10 @@ impl<S, U> Round<S, U> {
                 };
                 match gates.judge(&call, state) {
                     Verdict::Allow => Turn::Due(admitted),
-                    Verdict::NeedConfirm(card) => Turn::Waiting(admitted, card),
+                    Verdict::NeedConfirm(card) => {
+                        let card = admitted.on(card);
+                        Turn::Waiting(admitted, card)
+                    }
                     Verdict::Block(reason) => blocked(&admitted, reason),
                 }
             }

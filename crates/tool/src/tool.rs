@@ -58,6 +58,13 @@ where
     /// What is known about the tool without calling it.
     fn spec(&self) -> ToolSpec;
 
+    /// Returns what would come of a call beside what its arguments say, such as what it replaces or
+    /// when it acts, for the card of a person who is asked. Looks only, and is quick.
+    fn consequence(&self, input: &Self::Input) -> Option<String> {
+        let _ = input;
+        None
+    }
+
     /// Executes the tool.
     async fn call(
         &self,

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod amount;
+mod answer;
 mod clause;
 mod clock;
 mod day;
@@ -16,6 +17,7 @@ mod when;
 mod wish;
 
 pub use amount::{decimal, money, money_in};
+pub use answer::{Awaiting, Meaning, Phrases, ShortAnswer};
 pub use clause::clauses;
 pub use clock::Time;
 pub use day::{Dated, Toward, days};

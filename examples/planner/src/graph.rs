@@ -182,6 +182,7 @@ fn with_model(
             ..Profile::default()
         })
         .explain_silence()
+        .silent()
         .words(answer::stopped);
     let compact = CompactLayers::new(model.clone());
     let graph = graph

@@ -45,6 +45,7 @@ struct Words {
     create: Vec<String>,
     able: Vec<String>,
     able_in_question: Vec<String>,
+    opinion: Vec<String>,
     tell: Vec<String>,
 }
 
@@ -74,6 +75,11 @@ pub fn asks_about(message: &str) -> bool {
 pub fn asks_ability(message: &str) -> bool {
     let in_question = asks(message) && says(message, &WORDS.able_in_question);
     (says(message, &WORDS.able) || in_question) && names_new_trader(message)
+}
+
+/// Whether somebody asks for more than what there is: for advice, or for a reason.
+pub fn asks_opinion(message: &str) -> bool {
+    says(message, &WORDS.opinion)
 }
 
 fn names_new_trader(message: &str) -> bool {

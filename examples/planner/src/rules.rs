@@ -1,6 +1,9 @@
 //! What is planned and said without a model: usual requests, in English and in Chinese.
 use fugato::{
-    agent::plan::{Asking, PlanRules, Step, StepDraft, StepKind, StepStatus},
+    agent::{
+        Report,
+        plan::{Asking, PlanRules, Step, StepDraft, StepKind, StepStatus},
+    },
     cli::Lang,
     memory::ExecutionStatus,
     words::{Figures, figures, mentioned, named},
@@ -37,12 +40,33 @@ impl PlanRules<Session> for Rules {
         (step.draft.kind == StepKind::Respond).then(|| answer(session))
     }
 
-    /// What exists, and what can be done, is read out as it was just looked up.
+    fn wants_action(&self, session: &Session) -> bool {
+        intent::wish(session.goal()) != Wish::Told
+    }
+
+    /// What there is, and what can be done, is read out as it was just looked up, unless an opinion
+    /// of it is asked for as well.
     fn knows(&self, session: &Session, step: &Step) -> bool {
         let topics = intent::topics(session.goal());
         let about = topics.iter().any(|topic| topic.is_existence());
-        step.draft.kind == StepKind::Respond && about && intent::wish(session.goal()) == Wish::Told
+        let all = !topics.is_empty() && !intent::asks_opinion(session.goal());
+        step.draft.kind == StepKind::Respond
+            && (about || all)
+            && intent::wish(session.goal()) == Wish::Told
     }
+
+    fn facts(&self, session: &Session) -> Option<String> {
+        facts_asked(session)
+    }
+}
+
+/// What is asked for and was looked up, as it is now; none where something else is asked for.
+pub(crate) fn facts_asked(session: &Session) -> Option<String> {
+    let (goal, lang) = (session.goal(), Lang::of(session.goal()));
+    let topics = intent::topics(goal).into_iter();
+    let told: Vec<_> = topics.map(|topic| told(session, topic, lang)).collect();
+    let asked = intent::wish(goal) == Wish::Told && !told.is_empty();
+    asked.then(|| told.join("\n"))
 }
 
 fn respond() -> StepDraft {
@@ -268,6 +292,9 @@ fn answer(session: &Session) -> String {
     }
     if session.work.status() == ExecutionStatus::Failed {
         lines.push(session.work.execution.error.clone());
+    }
+    if lines.is_empty() {
+        lines.push(Report::nothing(session.goal()).to_owned());
     }
     lines.join("\n")
 }

@@ -4,14 +4,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use fugato::{
     Answers, Ended, Graph, Interrupt, Message, RunError, Runner, ThreadId,
-    agent::Phrases,
     axum::{
         Access, Agent, Caller, Heard, Item, Said, Spoken, Unsaid, Unusable, belongs, say, timeline,
         title,
     },
+    cli::Lang,
     memory::{PersonLayers, Speaker},
     state::InvalidThreadId,
     store::ThreadStore,
+    words::{Awaiting, Meaning, Phrases},
 };
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -101,7 +102,7 @@ impl Planner {
         let thread = Self::thread(user, session)?;
         Ok(match say(self, &thread, said(user, text)).await? {
             Spoken::Run(run) => Reply::of(&run.await?),
-            Spoken::Asks(ended) => Reply::of(&ended),
+            Spoken::Unchanged(ended) => Reply::of(&ended),
             Spoken::Told(text) => {
                 let open = self.runner.interrupts(&thread).await?;
                 let waiting = open.into_iter().next();
@@ -121,7 +122,7 @@ impl Planner {
         let thread = Self::thread(user, session)?;
         match say(self, &thread, said(user, text)).await? {
             Spoken::Run(run) => Ok(run.split()),
-            Spoken::Asks(ended) => Err(Unreplied::Told(Reply::of(&ended).text)),
+            Spoken::Unchanged(ended) => Err(Unreplied::Told(Reply::of(&ended).text)),
             Spoken::Told(text) => Err(Unreplied::Told(text)),
         }
     }
@@ -177,9 +178,24 @@ fn question(asked: &Interrupt) -> String {
     let part = |name| prompt.get(name).and_then(Value::as_str);
     match (prompt.as_str(), part("title"), part("summary")) {
         (Some(text), ..) => text.to_owned(),
-        (None, Some(title), Some(summary)) => format!("{title}: {summary}? (yes / no)"),
+        (None, Some(title), Some(summary)) => {
+            format!("{title}: {summary}? (yes {0} / no {0})", asked.id.code())
+        }
         _ => prompt.to_string(),
     }
+}
+
+/// Words that decide nothing leave the card as it is. What it says is not said again: it may be true
+/// no longer, which shows when it is agreed to.
+fn waits(asked: &Interrupt, text: &str) -> String {
+    let code = asked.id.code();
+    Lang::of(text).pick(
+        format!(
+            "I did not understand that; nothing has changed. The card {code} still waits: yes \
+             {code}, or no {code}."
+        ),
+        format!("没听懂，什么都没有改变。卡片 {code} 还在等待：好的 {code}，或 不要 {code}。"),
+    )
 }
 
 #[async_trait]
@@ -218,11 +234,14 @@ impl Agent for Planner {
             let told = command::told(&session.unwrap_or_default(), name, text);
             return Ok(Heard::Told(told));
         }
-        let phrases = Phrases::default();
-        let Some(answer) = phrases.answer(&asked.question, text, is_new) else {
-            return Ok(Heard::Instead);
-        };
-        let answers = Answers::to(asked.id.clone(), answer);
+        let is_approval = asked.question.digest.is_some();
+        match Phrases::default().meaning(text, Awaiting::Answer, is_new) {
+            // What decides a card was read before; other words leave it as it is.
+            Meaning::Continue(None) if is_approval => return Ok(Heard::Told(waits(asked, text))),
+            Meaning::Continue(_) if !is_approval => {}
+            _ => return Ok(Heard::Instead),
+        }
+        let answers = Answers::to(asked.id.clone(), text);
         let unfit = |error| Unusable::new("the answer is of no use").because(error);
         Ok(Heard::Answer(answers.map_err(unfit)?))
     }

@@ -29,6 +29,9 @@ struct OrderNumber {
     order: i64,
 }
 
+/// The tools that change the desk.
+pub(crate) const WRITES: [&str; 3] = ["create_trader", "place_order", "cancel_order"];
+
 /// All tools of a desk.
 pub fn registry(desk: &Desk) -> Result<Registry<Session, SessionUpdate>, RegistryError> {
     let mut registry = Registry::<Session, SessionUpdate>::builder();

@@ -169,9 +169,16 @@ async fn one_stage(
     let told = say(&planner, said).await?;
     let took = begun.elapsed().as_secs();
     let sound = world.with(Scripted::new([plan(&[respond()]), "Well.".into()]))?;
-    let next = say(&sound, "my balance").await?;
-    assert_eq!(next, "Well.", "{at} {wrong:?}");
+    let next = say(&sound, "explain my balance").await?;
+    assert_eq!(next, worded("Well."), "{at} {wrong:?}");
     Ok((told, took))
+}
+
+/// What is looked up, and stands before the words of a model that is asked for its opinion.
+const FACTS: &str = "Balances: 0.5 BTC; 4 ETH; 100000 USDT";
+
+fn worded(words: &str) -> String {
+    format!("{FACTS}\n{words}")
 }
 
 const LATE: &str =
@@ -189,11 +196,11 @@ async fn pln_14_pln_t6_who_takes_too_long_at_any_stage_is_waited_for_as_long_as_
     for wrong in SLOW {
         let told = one_stage("direct_reply", wrong, "Good morning", false).await?;
         assert_eq!(told, ("Well.".into(), 8), "{wrong:?}");
-        let told = one_stage("plan", wrong, "my balance", false).await?;
+        let told = one_stage("plan", wrong, "explain my balance", false).await?;
         assert_eq!(told, (LATE.into(), 36), "{wrong:?}");
-        let told = one_stage("reason", wrong, "my balance", true).await?;
+        let told = one_stage("reason", wrong, "explain my balance", true).await?;
         assert_eq!(told, (LATE.into(), 30), "{wrong:?}");
-        let told = one_stage("answer", wrong, "my balance", false).await?;
+        let told = one_stage("answer", wrong, "explain my balance", false).await?;
         assert_eq!(told, (LATE.into(), 36), "{wrong:?}");
     }
     Ok(())
@@ -201,21 +208,21 @@ async fn pln_14_pln_t6_who_takes_too_long_at_any_stage_is_waited_for_as_long_as_
 
 #[tokio::test(start_paused = true)]
 async fn rct_8_pln_15_what_no_stage_can_use_comes_to_an_honest_end_at_once() -> Tested {
-    let by_rule = "Balances: 0.5 BTC; 4 ETH; 100000 USDT";
+    let by_rule = || FACTS.to_owned();
     for (at, wrong, expected) in [
-        ("direct_reply", Pours, "Well."),
-        ("direct_reply", Blank, "Well."),
+        ("direct_reply", Pours, worded("Well.")),
+        ("direct_reply", Blank, worded("Well.")),
         // What is no answer at all leaves the word to rules.
-        ("plan", Pours, "Well."),
-        ("plan", Blank, "Rescued."),
-        ("plan", Babbles, "Rescued."),
-        ("plan", CallsNobody, "Rescued."),
-        ("answer", Pours, by_rule),
-        ("answer", Blank, by_rule),
-        ("answer", CallsNobody, by_rule),
+        ("plan", Pours, by_rule()),
+        ("plan", Blank, worded("Rescued.")),
+        ("plan", Babbles, worded("Rescued.")),
+        ("plan", CallsNobody, worded("Rescued.")),
+        ("answer", Pours, by_rule()),
+        ("answer", Blank, by_rule()),
+        ("answer", CallsNobody, by_rule()),
     ] {
-        let told = one_stage(at, wrong, "my balance", false).await?;
-        assert_eq!(told, (expected.to_owned(), 0), "{at} {wrong:?}");
+        let told = one_stage(at, wrong, "explain my balance", false).await?;
+        assert_eq!(told, (expected, 0), "{at} {wrong:?}");
     }
     Ok(())
 }
@@ -239,16 +246,16 @@ async fn pln_15_the_loop_that_takes_over_comes_to_an_end_too() -> Tested {
         let babbles = move |stage: &str| Some(if stage == "agent" { wrong } else { Babbles });
         let planner = world.with(Odd::new(babbles, |stage| sound(stage, false)))?;
         let begun = tokio::time::Instant::now();
-        let told = say(&planner, "make something of my balance").await?;
+        let told = say(&planner, "suggest something for my balance").await?;
         assert_eq!(
             (&told, begun.elapsed().as_secs()),
-            (expected, seconds),
+            (&worded(expected), seconds),
             "{wrong:?}"
         );
         let planner = world.with(Odd::new(babbles, |stage| sound(stage, false)))?;
-        let told = say(&planner, "看看我的余额").await?;
+        let told = say(&planner, "分析我的余额").await?;
         assert!(
-            told.starts_with("没能做完：") && told.contains("再试一次"),
+            told.contains("\n没能做完：") && told.contains("再试一次"),
             "{told}"
         );
     }
@@ -277,7 +284,7 @@ async fn pln_t6_pln_w9_what_the_loop_has_done_before_it_stopped_is_told_until_wo
     let done = |n| format!("order #{n} is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5");
     assert_eq!(
         say(&planner, "yes").await?,
-        format!("{late}\nDone: {}", done(1))
+        format!("Done: {}\n{late}", done(1))
     );
     let card = say(&planner, "try again").await?;
     assert!(
@@ -286,7 +293,7 @@ async fn pln_t6_pln_w9_what_the_loop_has_done_before_it_stopped_is_told_until_wo
     );
     assert_eq!(
         say(&planner, "yes").await?,
-        format!("{late}\nDone: {}", done(2))
+        format!("Done: {}\n{late}", done(2))
     );
     // Both are known to the next try, and to work that is about something else.
     let known = async || {
@@ -298,10 +305,12 @@ async fn pln_t6_pln_w9_what_the_loop_has_done_before_it_stopped_is_told_until_wo
         )
     };
     assert_eq!(known().await?, [done(1)]);
-    assert_eq!(say(&planner, "my balance").await?, "Well.");
+    let told = say(&planner, "explain my balance").await?;
+    assert!(told.ends_with(" USDT\nWell."), "{told}");
     assert_eq!(known().await?, [done(1), done(2)]);
     // That ended well, so the next one begins with a clean record.
-    assert_eq!(say(&planner, "my balance").await?, "Well.");
+    let told = say(&planner, "explain my balance").await?;
+    assert!(told.ends_with(" USDT\nWell."), "{told}");
     assert_eq!(known().await?, Vec::<String>::new());
     assert_eq!(world.desk.trades(10).await?.len(), 2);
     Ok(())
@@ -311,7 +320,7 @@ async fn pln_t6_pln_w9_what_the_loop_has_done_before_it_stopped_is_told_until_wo
 async fn pln_23_a_summary_that_nobody_writes_keeps_a_reply_waiting_for_a_minute_at_most() -> Tested
 {
     let world = World::new()?;
-    let long = "my balance, and at length ".repeat(40);
+    let long = "explain my balance, and at length ".repeat(40);
     for (wrong, seconds) in [(Hangs, 60), (Drips, 60), (Pours, 0), (Blank, 0)] {
         let odd = Odd::new(
             move |stage| (stage == "compact").then_some(wrong),
@@ -321,7 +330,7 @@ async fn pln_23_a_summary_that_nobody_writes_keeps_a_reply_waiting_for_a_minute_
         let turns = |asked: &[&str]| asked.iter().filter(|stage| **stage == "compact").count();
         while turns(&odd.asked.lock().unwrap_or_else(PoisonError::into_inner)) == 0 {
             let begun = tokio::time::Instant::now();
-            assert_eq!(say(&planner, &long).await?, "Well.");
+            assert_eq!(say(&planner, &long).await?, worded("Well."));
             let is_due = turns(&odd.asked.lock().unwrap_or_else(PoisonError::into_inner)) > 0;
             let seconds = if is_due { seconds } else { 0 };
             assert_eq!(begun.elapsed().as_secs(), seconds, "{wrong:?}");

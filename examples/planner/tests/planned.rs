@@ -70,7 +70,8 @@ async fn the_reference_scenario_with_a_scripted_model() -> Tested {
     assert!(card.text.starts_with("place_order: "), "{card:?}");
     assert_eq!(
         say(&planner, "yes").await?,
-        "You have a quarter of a bitcoin more."
+        "Done: order #1 is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5\n\n\
+         You have a quarter of a bitcoin more."
     );
     assert_eq!(stages(&model), ["planner", "planner", "step"]);
     assert_eq!(world.desk.trades(10).await?.len(), 1);
@@ -93,7 +94,8 @@ async fn pln_16_the_same_by_batches() -> Tested {
     let deps = world.deps().model(model.clone()).manner(Manner::NextBatch);
     let planner = Planner::new(&deps, world.store.clone())?;
     reply(&planner, "Buy 0.25 BTC for me").await?;
-    assert_eq!(say(&planner, "go ahead").await?, "Done.");
+    let told = say(&planner, "确定").await?;
+    assert!(told.starts_with("Done: order #1 is filled"), "{told}");
     assert_eq!(world.desk.trades(10).await?.len(), 1);
     Ok(())
 }
@@ -143,7 +145,7 @@ async fn pln_7_pln_10_pln_24_what_the_planner_is_told_and_which_source_it_believ
     let model = Scripted::new([
         plan(&[json!({ "type": "ask_user", "instruction": "How bold?" })]),
         plan(&[respond()]),
-        Reply::text("Noted."),
+        Reply::text("I suggest patience."),
     ]);
     let planner = world.with(model.clone())?;
     say(&planner, "/prefer tone = short answers").await?;
@@ -153,7 +155,11 @@ async fn pln_7_pln_10_pln_24_what_the_planner_is_told_and_which_source_it_believ
     )
     .await?;
     say(&planner, "show my balance and suggest something").await?;
-    assert_eq!(say(&planner, "是").await?, "Noted.");
+    let told = say(&planner, "是").await?;
+    assert_eq!(
+        told,
+        "Balances: 0.5 BTC; 4 ETH; 100000 USDT\nI suggest patience."
+    );
     let requests = model.requests();
     let [first, resumed, answer] = &requests[..] else {
         panic!("{} requests", requests.len())
@@ -212,7 +218,7 @@ async fn pln_14_pln_t6_a_planner_that_takes_too_long_has_a_message_and_loses_not
     ]);
     let planner = world.with(model.clone())?;
     let start = tokio::time::Instant::now();
-    let late = say(&planner, "show my balance").await?;
+    let late = say(&planner, "explain my balance").await?;
     assert!(
         late.starts_with("This took longer than I may wait."),
         "{late}"
@@ -220,14 +226,15 @@ async fn pln_14_pln_t6_a_planner_that_takes_too_long_has_a_message_and_loses_not
     assert_eq!(start.elapsed().as_secs(), 36);
     assert_eq!(
         session(&planner).await?.work.execution.goal,
-        "show my balance"
+        "explain my balance"
     );
-    assert_eq!(say(&planner, "try again").await?, "Here I am.");
+    let told = say(&planner, "try again").await?;
+    assert!(told.ends_with("\nHere I am."), "{told}");
     assert_eq!(
         session(&planner).await?.work.execution.goal,
-        "show my balance"
+        "explain my balance"
     );
-    let late = say(&planner, "显示余额").await?;
+    let late = say(&planner, "解释余额").await?;
     assert!(late.starts_with("等待的时间太长了"), "{late}");
     assert_eq!(status(&planner).await?, ExecutionStatus::Failed);
     Ok(())
@@ -292,9 +299,11 @@ async fn taken_over(written: &str) -> Tested {
     let card = reply(&planner, "yes").await?;
     assert!(card.text.contains("quantity 0.1"), "{card:?}");
     assert_eq!(world.desk.trades(10).await?.len(), 1);
-    assert_eq!(
-        say(&planner, "yes").await?,
-        "You have bought a quarter, and a tenth."
+    let told = say(&planner, "yes").await?;
+    assert_eq!(told.matches("Done: order #").count(), 2, "{told}");
+    assert!(
+        told.ends_with("\n\nYou have bought a quarter, and a tenth."),
+        "{told}"
     );
     let bought: Vec<_> = world
         .desk
@@ -326,7 +335,8 @@ async fn pln_21_what_was_read_before_somebody_was_waited_for_is_not_told_again()
     let planner = world.with(model.clone())?;
     reply(&planner, "create a trader named alpha and look around").await?;
     world.desk.unconfigure(Kind::Model, "harbour").await?;
-    assert_eq!(say(&planner, "yes").await?, "There it is.");
+    let told = say(&planner, "yes").await?;
+    assert!(told.starts_with("Done: made the trader alpha"), "{told}");
     let requests = model.requests();
     let [.., before, after] = &requests[..] else {
         panic!("{} requests", requests.len())
@@ -377,7 +387,8 @@ async fn pln_21_neither_looks_nor_refusals_outlive_a_question() -> Tested {
             assert!(told.contains("there is: glimmer, harbour"), "{told}");
         }
         world.desk.unconfigure(Kind::Model, "harbour").await?;
-        assert_eq!(say(&planner, "continue").await?, "Done.");
+        let told = say(&planner, "continue").await?;
+        assert!(!told.contains("Done."), "nothing was made: {told}");
         let requests = model.requests();
         let [.., asked, answered] = &requests[..] else {
             panic!("{} requests", requests.len())
@@ -404,7 +415,8 @@ async fn pln_16_two_orders_that_are_alike_are_two() -> Tested {
     let planner = world.with(model)?;
     reply(&planner, "Buy 0.25 BTC, twice").await?;
     reply(&planner, "yes").await?;
-    assert_eq!(say(&planner, "yes").await?, "Twice.");
+    let told = say(&planner, "yes").await?;
+    assert_eq!(told.matches("Done: order #").count(), 2, "{told}");
     assert_eq!(world.desk.trades(10).await?.len(), 2);
     Ok(())
 }
@@ -442,7 +454,8 @@ async fn pln_w5_pln_t8_a_plan_for_other_tools_is_dropped_or_goes_on() -> Tested 
             "for the test",
         );
         planner.runner().amend(&thread, older).await?;
-        assert_eq!(say(&planner, "yes").await?, "Done.", "{changed}");
+        let told = say(&planner, "yes").await?;
+        assert!(told.starts_with("Done: order #1"), "{changed}: {told}");
         let done = session(&planner).await?;
         let steps: Vec<_> = done
             .work
@@ -557,6 +570,78 @@ async fn rules_stand_in_where_the_model_cannot_be_reached() -> Tested {
     assert!(
         able.contains("No trader can be made now: no exchange is enabled."),
         "{able}"
+    );
+    Ok(())
+}
+
+/// What a model says of fills is no fill, in a step and in the loop that takes over.
+#[tokio::test]
+async fn pln_15_a_fill_without_a_receipt_is_not_told() -> Tested {
+    let wishes = [
+        (
+            "Buy 0.1 BTC",
+            "Done: I bought 0.1 BTC at 64010. Order #7 is filled.",
+            "Nothing was written or changed in this run.",
+        ),
+        (
+            "买 0.1 BTC",
+            "好的，已经买入0.1个比特币，订单7成交了。",
+            "这次没有写入或更改任何东西。",
+        ),
+    ];
+    let rubbish = || Reply::text("no JSON");
+    for (wish, lie, nothing) in wishes {
+        let step = vec![plan(&[respond()]), Reply::text(lie)];
+        let rescue = vec![rubbish(), rubbish(), rubbish(), Reply::text(lie)];
+        for replies in [step, rescue] {
+            let world = World::new()?;
+            let planner = world.with(Scripted::new(replies))?;
+            let told = say(&planner, wish).await?;
+            assert!(told.starts_with(nothing), "{told}");
+            assert!(!told.contains('7'), "{told}");
+            assert!(world.desk.trades(10).await?.is_empty());
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_21_what_there_is_is_read_out_whatever_a_model_says() -> Tested {
+    let asked = [
+        (
+            "what are my balances?",
+            "Balances: 0.5 BTC; 4 ETH; 100000 USDT",
+        ),
+        ("余额多少", "余额：0.5 BTC; 4 ETH; 100000 USDT"),
+    ];
+    let babble = "You're right, the user approved. The plan is now complete.";
+    let raw = "{\"speak\": \"Mov";
+    for (wish, expected) in asked {
+        for said in [babble, raw] {
+            let rest = [said, said, said, said].map(Reply::text);
+            let step = [plan(&[respond()])].into_iter().chain(rest.clone());
+            let world = World::new()?;
+            let planner = world.with(Scripted::new(step))?;
+            assert_eq!(say(&planner, wish).await?, expected);
+            let rescued = ["no JSON"; 3].map(Reply::text).into_iter().chain(rest);
+            let world = World::new()?;
+            let planner = world.with(Scripted::new(rescued))?;
+            assert_eq!(say(&planner, wish).await?, expected);
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn pln_11_words_for_programs_are_no_reply_and_rules_answer() -> Tested {
+    let raw = || Reply::text("{\"steps\":[{\"type\":\"respond\"");
+    let other = || json_reply(&json!({ "action": "other" }));
+    let world = World::new()?;
+    let planner = world.with(Scripted::new([other(), plan(&[respond()]), raw()]))?;
+    let told = say(&planner, "Explain what a spread is").await?;
+    assert!(
+        told.starts_with("I look after a paper-trading desk."),
+        "{told}"
     );
     Ok(())
 }

@@ -1,5 +1,5 @@
 //! The program itself: each line is a process of its own.
-use fugato_testkit::Program;
+use fugato_testkit::{ModelServer, Program};
 use planner::desk::Desk;
 
 struct Folder(Program);
@@ -11,6 +11,13 @@ impl Folder {
 
     fn desk(&self) -> Desk {
         Desk::open(self.0.path("planner-data/desk.db")).expect("a desk")
+    }
+
+    /// The code of the card that waits, as the program shows it to who says a bare yes.
+    fn code(&self) -> String {
+        let said = self.0.ok(&["say", "yes"]);
+        let (_, code) = said.split_once("--card ").expect("a card waits");
+        code.chars().take(4).collect()
     }
 
     fn says(&self, arguments: &[&str], expected: &str) {
@@ -36,8 +43,9 @@ fn pln_t2_pln_t3_each_message_is_a_process_and_the_desk_changes_between() {
     );
     folder.says(&["say", "/status"], "waits for an answer");
     folder.says(&["say", "glimmer"], "create_trader");
+    let yes = format!("yes {}", folder.code());
     folder.says(
-        &["say", "yes"],
+        &["say", &yes],
         "made the trader alpha with glimmer on replay",
     );
     folder.says(&["desk", "show"], "\"name\": \"alpha\"");
@@ -71,16 +79,20 @@ fn pln_t2_pln_t3_each_message_is_a_process_and_the_desk_changes_between() {
 #[tokio::test]
 async fn k14_pln_w9_an_order_that_two_processes_confirm_at_once_is_placed_once() {
     let folder = Folder::new();
-    let ways: [[&[&str]; 2]; 4] = [
-        [&["say", "yes"], &["say", "好的"]],
-        [&["say", "--answer", "true"], &["say", "--answer", "true"]],
-        [&["say", "yes"], &["say", "--yes"]],
-        // Who comes second may find that nothing waits, but does not sell on his own.
-        [&["say", "yes"], &["say", "no"]],
-    ];
     let mut orders = vec![];
-    for (n, way) in ways.iter().enumerate() {
+    for n in 0..4 {
         folder.says(&["say", "sell 0.05 BTC"], "place_order");
+        let code = folder.code();
+        let [yes, good, no] = ["yes", "好的", "no"].map(|word| format!("{word} {code}"));
+        let by_value: &[&str] = &["say", "--answer", "true", "--card", &code];
+        let ways: [[&[&str]; 2]; 4] = [
+            [&["say", &yes], &["say", &good]],
+            [by_value, by_value],
+            [&["say", &yes], &["say", "--yes"]],
+            // Who comes second may find that nothing waits, but does not sell on his own.
+            [&["say", &yes], &["say", &no]],
+        ];
+        let way = &ways[n];
         let told = folder.0.at_once(way);
         let desk = folder.desk();
         let trades = desk.trades(10).await.expect("trades");
@@ -98,7 +110,8 @@ async fn k14_pln_w9_an_order_that_two_processes_confirm_at_once_is_placed_once()
         let done = told
             .iter()
             .filter(|ran| ran.told().contains("Done: order #"));
-        assert_eq!(done.count(), usize::from(agreed), "{way:?}: {told:?}");
+        // Who says the same of the same card is told what came of the first.
+        assert!(done.count() >= usize::from(agreed), "{way:?}: {told:?}");
         folder.says(&["say", "/status"], "work: ");
     }
 }
@@ -118,4 +131,41 @@ async fn pln_w3_two_sessions_in_two_processes_do_not_meet() {
     assert_eq!(desk.trades(10).await.expect("trades").len(), 2);
     folder.says(&["config", "agent_task_state_home"], "我只做白天");
     folder.says(&["config", "agent_task_state_home"], "I drink tea");
+}
+
+#[test]
+fn pln_15_a_named_model_that_fails_is_said_at_once_with_the_reason() {
+    let error = r#"{"error": {"message": "no"}}"#;
+    let failures = [
+        (
+            ModelServer::answering(401, error),
+            "refused the key",
+            "拒绝了密钥",
+        ),
+        (
+            ModelServer::answering(404, error),
+            "no such model",
+            "没有这个模型",
+        ),
+        (
+            ModelServer::closed(),
+            "could not be reached",
+            "连不上服务器",
+        ),
+    ];
+    for (server, en, zh) in failures {
+        let url = server.url();
+        let says = |words: &str| {
+            let named = ["--base-url", &url, "--model", "mini", "say", words];
+            Folder::new().0.ok(&named)
+        };
+        let told = says("what are my balances?");
+        assert!(told.contains(en) && told.contains("0.5 BTC"), "{told}");
+        assert_eq!(told.matches("I go on by rules.").count(), 1, "{told}");
+        let told = says("余额多少");
+        assert!(
+            told.contains(zh) && told.contains("我改按规则继续。"),
+            "{told}"
+        );
+    }
 }

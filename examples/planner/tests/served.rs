@@ -1,6 +1,8 @@
 //! The planner over HTTP, in its own vocabulary.
 mod common;
 
+use std::collections::BTreeSet;
+
 use axum::{
     Router,
     body::{Body, to_bytes},
@@ -44,6 +46,14 @@ fn last(events: &[(String, Value)]) -> &Value {
     events.last().map_or(&Value::Null, |(_, data)| data)
 }
 
+/// The code of the card that waits in a thread.
+async fn code(app: &Router, thread: &str) -> Result<String, BoxError> {
+    let view = get(app, &format!("/threads/{thread}")).await?;
+    let id = view.pointer("/interrupts/0/id").and_then(Value::as_str);
+    let id = fugato::state::InterruptId::from(id.ok_or("no card waits")?);
+    Ok(id.code())
+}
+
 #[tokio::test]
 async fn pln_18_a_plan_is_told_as_it_is_carried_out() -> Tested {
     let app = app()?;
@@ -52,8 +62,11 @@ async fn pln_18_a_plan_is_told_as_it_is_carried_out() -> Tested {
         names(&events),
         ["planning", "plan", "step_start", "interrupt", "done"]
     );
-    // Words are the answer to what waits.
-    let (_, events) = post(&app, &json!({ "thread": "t", "text": "好的" })).await?;
+    // A bare yes is answered with the card; words that name it by its code are the answer.
+    let (_, asked) = post(&app, &json!({ "thread": "t", "text": "好的" })).await?;
+    assert_eq!(names(&asked), ["interrupt", "done"]);
+    let text = format!("好的 {}", code(&app, "t").await?);
+    let (_, events) = post(&app, &json!({ "thread": "t", "text": text })).await?;
     let expected = [
         "tool",
         "step_complete",
@@ -70,6 +83,61 @@ async fn pln_18_a_plan_is_told_as_it_is_carried_out() -> Tested {
         .unwrap_or_default()
         .to_owned();
     assert!(output.starts_with("Done: order #1 is filled"), "{output}");
+    Ok(())
+}
+
+/// How many orders were filled; each may be filled at several prices.
+async fn orders(world: &World) -> Result<usize, BoxError> {
+    let trades = world.desk.trades(10).await?;
+    Ok(trades
+        .iter()
+        .map(|trade| trade.order)
+        .collect::<BTreeSet<_>>()
+        .len())
+}
+
+/// A yes that is sent six times at once, as an impatient client does.
+async fn at_once(app: &Router, body: &Value) -> Result<(), BoxError> {
+    let sent = std::iter::repeat_n(body, 6).map(|body| post(app, body));
+    for sent in futures::future::join_all(sent).await {
+        sent?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn k35_six_copies_of_a_yes_place_one_order() -> Tested {
+    let world = World::new()?;
+    let app = AgentRoutes::new(world.planner()?).router();
+    let asked = json!({ "thread": "t", "text": "buy 0.01 BTC" });
+    post(&app, &asked).await?;
+    at_once(&app, &json!({ "thread": "t", "text": "yes" })).await?;
+    assert_eq!(orders(&world).await?, 0, "no card was named");
+    let text = format!("yes {}", code(&app, "t").await?);
+    at_once(&app, &json!({ "thread": "t", "text": text })).await?;
+    assert_eq!(orders(&world).await?, 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn k35_a_yes_under_a_card_that_was_replaced_buys_nothing() -> Tested {
+    let world = World::new()?;
+    let app = AgentRoutes::new(world.planner()?).router();
+    post(&app, &json!({ "thread": "t", "text": "buy 0.01 BTC" })).await?;
+    let view = get(&app, "/threads/t").await?;
+    let card = view.pointer("/interrupts/0/id").cloned();
+    let card = card.ok_or("no card waits")?;
+    // Somebody else, in another window.
+    post(&app, &json!({ "thread": "t", "text": "buy 0.4 BTC" })).await?;
+    for text in ["yes", "好的", "确定"] {
+        post(&app, &json!({ "thread": "t", "text": text, "card": card })).await?;
+    }
+    assert_eq!(world.desk.trades(10).await?.len(), 0);
+    let view = get(&app, "/threads/t").await?;
+    let card = view.pointer("/interrupts/0/id").cloned();
+    let yes = json!({ "thread": "t", "text": "yes", "card": card });
+    post(&app, &yes).await?;
+    assert_eq!(orders(&world).await?, 1);
     Ok(())
 }
 
@@ -169,9 +237,10 @@ async fn pln_w3_the_page_lists_the_sessions_of_a_person_and_shows_all_that_was_s
         post(&app, &json!({ "thread": thread, "text": text })).await
     };
     say("one", "/help").await?;
-    for text in ["create a trader named alpha", "glimmer", "yes"] {
+    for text in ["create a trader named alpha", "glimmer"] {
         say("one", text).await?;
     }
+    say("one", &format!("yes {}", code(&app, "one").await?)).await?;
     say("two", "my balance\nand no more").await?;
     // The model's history forgets; what a person is shown does not.
     world.wait(25 * 60 * 60 * 1000);

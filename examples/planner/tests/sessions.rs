@@ -18,7 +18,9 @@ async fn pln_w3_pln_t7_two_sessions_of_a_person_do_not_meet() -> Tested {
         .await?;
     let two = planner.handle_message("ada", "two", "sell 1 ETH").await?;
     assert!(one.waiting.is_some() && two.waiting.is_some());
-    let sold = planner.handle_message("ada", "two", "yes").await?;
+    let card = two.waiting.as_ref().ok_or("a card")?;
+    let yes = format!("yes {}", card.id.code());
+    let sold = planner.handle_message("ada", "two", &yes).await?;
     assert!(sold.text.starts_with("Done: order #1"), "{sold:?}");
     let asked = planner.handle_message("ada", "one", "glimmer").await?;
     assert_eq!(asked.text, "What shall the trader be called?");

@@ -11,9 +11,10 @@ use std::sync::{
 use async_trait::async_trait;
 use common::World;
 use fugato::{
-    BoxError, ChatModel, ChatRequest,
+    BoxError, ChatModel, ChatRequest, Interrupt,
     llm::{DeltaStream, ModelError, ModelErrorKind},
     state::ToolCall,
+    words::{Phrases, ShortAnswer},
 };
 use fugato_testkit::{Reply, Scripted};
 use planner::{
@@ -291,7 +292,22 @@ impl Play {
 
     async fn says(&self, session: &str, said: &str) -> Result<String, BoxError> {
         self.outside.spoken.store(usize::MAX, Ordering::SeqCst);
+        // Who says yes or no to a card names it by its code.
+        let thread = Planner::thread("ada", session)?;
+        let open = self.planner.runner().interrupts(&thread).await?;
+        let card = open.iter().find(|asked| asked.question.digest.is_some());
+        let decides = Phrases::default().consent(said).is_some();
+        let said = match card.filter(|_| decides) {
+            Some(card) => &format!("{said} {}", card.id.code()),
+            None => said,
+        };
         let reply = self.planner.handle_message("ada", session, said).await?;
+        // "Continue" agrees to nothing: the card is shown again, and stands as it was asked.
+        let vague = ShortAnswer::of(said) == Some(ShortAnswer::Continue);
+        let same = |asked: &Interrupt| card.is_some_and(|card| card.id == asked.id);
+        if vague && reply.waiting.as_ref().is_some_and(same) {
+            return Ok(format!("waits for an answer: {}", reply.text));
+        }
         Ok(reply.text)
     }
 
@@ -390,6 +406,7 @@ impl Play {
 }
 
 fn is_question(told: &str) -> bool {
+    let told = told.strip_prefix("waits for an answer: ").unwrap_or(told);
     told == "Shall I go on?" || told.starts_with("create_trader")
 }
 

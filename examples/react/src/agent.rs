@@ -10,7 +10,7 @@ use fugato::{
     axum::{Agent, Item, Said, Unusable, timeline, title},
     cli::Opened,
     graph::{BoxError, BuildError, Graph, Run, Runner},
-    llm::{ChatModel, Fallback},
+    llm::ChatModel,
     memory::LongTermMemory,
     state::{ConversationUpdate, Role, ThreadId},
     tool::{GateChain, Registry, confirm_writes},
@@ -46,15 +46,7 @@ impl Companion {
             tools.registry(settings).await?
         };
         let memory = Arc::new(tools.notebook.clone());
-        let graph = match open.model.clone() {
-            Some(model) => graph(
-                Fallback::new(model).or(Rules),
-                registry,
-                memory,
-                settings.max_steps,
-            )?,
-            None => graph(Rules, registry, memory, settings.max_steps)?,
-        };
+        let graph = graph(open.model.clone(), registry, memory, settings.max_steps)?;
         Ok(Self::new(open.runner(graph)))
     }
 
@@ -81,18 +73,21 @@ impl Companion {
 }
 
 /// The loop: what is to be remembered is kept first, a person agrees to every write, and each end
-/// has a reply.
+/// has a reply. Without a model, and where it does not answer, [`Rules`] do.
 pub fn graph(
-    model: impl ChatModel + 'static,
+    model: Option<Arc<dyn ChatModel>>,
     registry: Registry<React, ReactUpdate>,
     memory: Arc<dyn LongTermMemory>,
     max_steps: u32,
 ) -> Result<Graph<React>, BuildError> {
     let toolbox = Toolbox::new(registry).gates(GateChain::new().with(confirm_writes));
-    ReactLoop::new(model, toolbox)
+    let agent = match model {
+        Some(model) => ReactLoop::new(model, toolbox).rules(Rules),
+        None => ReactLoop::by_rules(Rules, toolbox),
+    };
+    agent
         .system(SYSTEM)
         .max_steps(max_steps)
-        .explain_silence()
         .memory_trigger(MemoryTrigger::new(memory, last_words))
         .build()
 }
@@ -129,7 +124,9 @@ impl Agent for Companion {
         let usable = !changes.contains(&unusable);
         let said = changes.iter().filter_map(|change| match change {
             ReactUpdate::Talked(ConversationUpdate::Said(message)) => Some(message),
-            ReactUpdate::Answered(message) if usable => Some(message),
+            ReactUpdate::Answered(message) | ReactUpdate::Ruled { message, .. } if usable => {
+                Some(message)
+            }
             _ => None,
         });
         Some(timeline(said))

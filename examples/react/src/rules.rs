@@ -1,44 +1,24 @@
 //! What answers when no model does.
-use async_trait::async_trait;
 use fugato::{
+    agent::{ModelFailure, ReactRules},
     cli::Lang,
-    llm::{
-        ChatDelta, ChatModel, ChatRequest, DeltaStream, FinishReason, ModelError, ToolCallDelta,
-    },
+    llm::ChatRequest,
     state::{Message, Role, ToolCall},
 };
-use futures::{StreamExt as _, stream};
 
 use crate::wishes;
 
-/// A model that is made of rules: it reads a few plain wishes, calls the tool that fulfils one, and
-/// tells its result. It claims to understand nothing else, and says what it can do.
-///
-/// So the same graph runs with and without a model, and a chain of models may end in it.
+/// Rules that read a few plain wishes, call the tool that fulfils one, and tell its result. They
+/// claim to understand nothing else, and say what they can do.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rules;
 
-#[async_trait]
-impl ChatModel for Rules {
-    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
-        let deltas = match answer(&request) {
-            Answer::Text(text) => {
-                vec![ChatDelta::text(text), ChatDelta::Finish(FinishReason::Stop)]
-            }
-            Answer::Call(call) => {
-                let arguments = call.arguments.to_string();
-                let delta = ToolCallDelta::new(0, arguments).id(call.id).name(call.name);
-                vec![
-                    ChatDelta::ToolCall(delta),
-                    ChatDelta::Finish(FinishReason::ToolCalls),
-                ]
-            }
-        };
-        Ok(stream::iter(deltas.into_iter().map(Ok)).boxed())
-    }
-
-    fn name(&self) -> &'static str {
-        "rules"
+impl ReactRules for Rules {
+    fn answer(&self, request: &ChatRequest, failure: Option<&ModelFailure>) -> Message {
+        match answer(request, failure.is_some()) {
+            Answer::Text(text) => Message::assistant(text),
+            Answer::Call(call) => Message::assistant("").with_tool_calls([call]),
+        }
     }
 }
 
@@ -47,7 +27,7 @@ enum Answer {
     Call(ToolCall),
 }
 
-fn answer(request: &ChatRequest) -> Answer {
+fn answer(request: &ChatRequest, instead: bool) -> Answer {
     let messages = &request.messages;
     let asked = messages
         .iter()
@@ -56,7 +36,7 @@ fn answer(request: &ChatRequest) -> Answer {
         let (before, after) = messages.split_at_checked(at + 1)?;
         Some((&before.last()?.content, after))
     }) else {
-        return Answer::Text(help("", request));
+        return Answer::Text(help("", request, instead));
     };
     let mut results = after.iter().filter(|message| message.role == Role::Tool);
     if let Some(result) = results.next_back() {
@@ -68,7 +48,7 @@ fn answer(request: &ChatRequest) -> Answer {
             format!("That takes the tool `{}`, which is not there.", call.name),
             format!("这需要工具 `{}`，但它不可用。", call.name),
         )),
-        None => Answer::Text(help(said, request)),
+        None => Answer::Text(help(said, request, instead)),
     }
 }
 
@@ -81,8 +61,8 @@ fn told(said: &str, result: &Message) -> String {
     result.content.clone()
 }
 
-/// What it can do with the tools that there are.
-fn help(said: &str, request: &ChatRequest) -> String {
+/// What it can do with the tools that there are, without a model or instead of one.
+fn help(said: &str, request: &ChatRequest, instead: bool) -> String {
     let lang = Lang::of(said);
     let can = CAN.iter().filter(|(tool, ..)| {
         let mut tools = request.tools.iter();
@@ -95,6 +75,12 @@ fn help(said: &str, request: &ChatRequest) -> String {
     } else {
         can.join(lang.pick("; ", "；"))
     };
+    if instead {
+        return lang.pick(
+            format!("I could not read this by rules, and did nothing. They follow a few plain words only: {can}."),
+            format!("按规则没能读懂这句话，什么也没做。规则只懂几种简单的说法：{can}。"),
+        );
+    }
     lang.pick(
         format!("Without a model I follow a few plain words only: {can}."),
         format!("没有模型时，我只懂几种简单的说法：{can}。"),
@@ -116,16 +102,15 @@ const CAN: [(&str, &str, &str); 6] = [
 
 #[cfg(test)]
 mod tests {
-    use fugato::{llm::ChatModelExt as _, state::ToolSchema, tool::NoArguments};
+    use fugato::{state::ToolSchema, tool::NoArguments};
     use serde_json::json;
 
     use super::*;
 
-    async fn says(messages: Vec<Message>, tools: &[&str]) -> Message {
+    fn says(messages: Vec<Message>, tools: &[&str]) -> Message {
         let mut request = ChatRequest::new(messages);
         request.tools = tools.iter().map(|name| schema(name)).collect();
-        let answer = Rules.complete(request).await;
-        answer.expect("rules do not fail").message
+        Rules.answer(&request, None)
     }
 
     fn schema(name: &str) -> ToolSchema {
@@ -136,25 +121,25 @@ mod tests {
         .expect("it is a schema of a tool")
     }
 
-    #[tokio::test]
-    async fn a_wish_becomes_a_call_and_its_result_is_told() {
+    #[test]
+    fn a_wish_becomes_a_call_and_its_result_is_told() {
         let mut messages = vec![Message::user("1 + 1")];
-        let call = says(messages.clone(), &["calculate"]).await;
+        let call = says(messages.clone(), &["calculate"]);
         let expected = ToolCall::new("rule-1", "calculate", json!({ "expression": "1 + 1" }));
         assert_eq!(call.tool_calls, [expected]);
         messages.extend([call, Message::tool("rule-1", "1 + 1 = 2")]);
-        let told = says(messages, &["calculate"]).await;
+        let told = says(messages, &["calculate"]);
         assert_eq!(told, Message::assistant("1 + 1 = 2"));
     }
 
-    #[tokio::test]
-    async fn it_says_what_it_can_do_and_what_it_cannot() {
-        let help = says(vec![Message::user("hello")], &["calculate", "time"]).await;
+    #[test]
+    fn it_says_what_it_can_do_and_what_it_cannot() {
+        let help = says(vec![Message::user("hello")], &["calculate", "time"]);
         assert_eq!(
             help.content,
             "Without a model I follow a few plain words only: \"(17 + 25) * 2\"; \"what time is it?\"."
         );
-        let none = says(vec![Message::user("现在几点")], &[]).await;
+        let none = says(vec![Message::user("现在几点")], &[]);
         assert_eq!(none.content, "这需要工具 `time`，但它不可用。");
     }
 }

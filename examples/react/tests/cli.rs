@@ -25,7 +25,7 @@ fn one_thing_is_said_and_answered_and_can_be_looked_at() {
     assert!(history.contains("agent#1 → tools#1"), "{history}");
     let trace = work.ok(&["trace"]);
     assert!(
-        trace.contains("ended after") && trace.contains("model: agent: rules"),
+        trace.contains("ended after") && !trace.contains("model:"),
         "{trace}"
     );
     let threads = work.ok(&["threads"]);
@@ -40,6 +40,12 @@ fn one_thing_is_said_and_answered_and_can_be_looked_at() {
     assert!(!other.path("react-data").exists(), "looking makes nothing");
 }
 
+/// The code of the card, as the program says how to answer it.
+fn code(told: &str) -> &str {
+    let (_, after) = told.rsplit_once("--card ").expect("a card waits");
+    after.get(..4).expect("a code has four signs")
+}
+
 #[test]
 fn a_write_waits_until_the_person_agrees() {
     let work = program();
@@ -52,7 +58,12 @@ fn a_write_waits_until_the_person_agrees() {
     assert!(!path.exists());
     let unclear = work.err(&["say", "yes, but in another file"]);
     assert!(unclear.contains("waits for an answer"), "{unclear}");
-    work.ok(&["say", "--answer", "true"]);
+    // Who does not say which card it is agrees to none.
+    let unnamed = work.err(&["say", "--answer", "true"]);
+    work.ok(&["say", "yes"]);
+    work.err(&["say", "--answer", "true", "--card", "Z9Z9"]);
+    assert!(!path.exists());
+    work.ok(&["say", "--answer", "true", "--card", code(&unnamed)]);
     assert_eq!(std::fs::read_to_string(path).unwrap(), "tea");
     // In another conversation it is still remembered, and agreed to beforehand.
     work.ok(&["say", "记住我喝茶"]);
@@ -137,11 +148,16 @@ fn what_happens_inside_is_written_for_those_who_ask() {
 #[test]
 fn a_talk_in_the_terminal_reads_lines_and_says_how_to_go_on() {
     let work = program();
-    let lines = "2 + 2\nwrite a.md: hello\nmaybe\nyes\nread a.md\n";
-    let said = work.typed(&["--thread", "tea"], lines);
+    let lines = "2 + 2\nwrite a.md: hello\nmaybe\nyes\n";
+    let piped = work.typed(&["--thread", "tea"], lines);
+    // What comes from a pipe was not typed under the card.
+    assert!(!work.path("react-data/files/a.md").exists(), "{piped}");
+    let asked = work.ok(&["--thread", "tea", "say", "yes"]);
+    let lines = format!("yes {}\nread a.md\n", code(&asked));
+    let said = piped + &work.typed(&["--thread", "tea"], &lines);
     for word in [
         "2 + 2 = 4",
-        "path=a.md, text=hello",
+        "▌ makes a new file \"a.md\"\n▌ path: a.md\n▌ text: hello\n",
         "a.md is written",
         "\nhello\n",
         "react --thread 'tea' chat",

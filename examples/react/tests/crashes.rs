@@ -45,7 +45,7 @@ impl ChatModel for Reader {
 fn wired(tools: &Tools) -> Result<Graph<React>, BoxError> {
     let registry = tools.built_in(&BuiltIn::ALL)?.build()?;
     let memory = Arc::new(tools.notebook.clone());
-    Ok(graph(Reader, registry, memory, 8)?)
+    Ok(graph(Some(Arc::new(Reader)), registry, memory, 8)?)
 }
 
 #[tokio::test]

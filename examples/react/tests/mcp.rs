@@ -177,7 +177,9 @@ fn k14_a_write_that_two_processes_confirm_at_once_is_done_once() {
         let call = format!("call rough_append {{\"text\": \"line {n}\"}}");
         let (well, told) = desk.run(&["--mcp", &server, "say", &call]);
         assert!(well && told.contains("rough_append"), "{told}");
-        let agree: [&str; 5] = ["--mcp", &server, "say", "--answer", "true"];
+        let (_, code) = told.rsplit_once("--card ").expect("a card waits");
+        let code = code.get(..4).expect("a code has four signs");
+        let agree = ["--mcp", &server, "say", "--answer", "true", "--card", code];
         let both = desk.program.at_once(&[&agree, &agree]);
         let told: Vec<String> = both.iter().map(Ran::told).collect();
         let lines: Vec<String> = (1..=n).map(|n| format!("line {n}\n")).collect();

@@ -11,13 +11,13 @@ use fugato::{
     Answers, MemoryLog, Runner, ThreadId,
     agent::{Assistant, React, ReactReply, ReactUpdate, StopReason, Unreplied},
     axum::{Agent as _, Caller, Item, Said},
-    llm::{ChatModel, Fallback, ModelError, ModelErrorKind},
-    state::{Message, Role, ToolCall},
+    llm::{ChatDelta, ChatModel, FinishReason, ModelError, ModelErrorKind},
+    state::{Interrupt, Message, Role, ToolCall},
     stream::{EventKind, ToolStatus},
 };
 use fugato_testkit::{Reply, Scripted};
 use futures::StreamExt as _;
-use react::{BuiltIn, Companion, Rules, agent::graph, tools::Tools};
+use react::{BuiltIn, Companion, agent::graph, tools::Tools};
 use serde_json::json;
 
 struct Desk {
@@ -28,6 +28,14 @@ struct Desk {
 
 impl Desk {
     fn new(model: impl ChatModel + 'static, max_steps: u32) -> Self {
+        Self::with(Some(Arc::new(model)), max_steps)
+    }
+
+    fn by_rules() -> Self {
+        Self::with(None, 8)
+    }
+
+    fn with(model: Option<Arc<dyn ChatModel>>, max_steps: u32) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut tools = Tools::new(folder.path());
         tools.clock = Arc::new(|| "2026-11-22T09:30[Europe/London]".parse().unwrap());
@@ -100,7 +108,8 @@ async fn rct_t2_a_model_works_in_two_rounds_and_a_person_agrees_to_the_write() {
     let model = script();
     let desk = Desk::new(model.clone(), 8);
     let reply = desk.answers(WISH, true).await;
-    assert_eq!(reply.final_reply, "It is in list.md.");
+    let report = "Done: list.md is written: 14 bytes\n\nIt is in list.md.";
+    assert_eq!(reply.final_reply, report);
     assert_eq!(
         (reply.metadata.steps_taken, reply.metadata.llm_calls),
         (2, 3)
@@ -146,11 +155,38 @@ async fn rct_t2_a_model_works_in_two_rounds_and_a_person_agrees_to_the_write() {
 async fn what_the_person_does_not_agree_to_is_not_written() {
     let desk = Desk::new(script(), 8);
     let reply = desk.answers(WISH, false).await;
-    assert_eq!(reply.final_reply, "It is in list.md.");
+    assert_eq!(
+        reply.final_reply,
+        "Not done: write_file: you did not agree\n\n\
+         The model's words, which no receipt confirms: It is in list.md."
+    );
     assert_eq!(desk.read("files/list.md"), None);
     let state = desk.state().await;
     let last = state.run.uses.last().unwrap();
     assert!(last.result.contains("does not agree"), "{last:?}");
+}
+
+/// A card that said "makes a new file" is no consent to overwrite one that came meanwhile.
+#[tokio::test]
+async fn k35_a_file_that_came_meanwhile_is_asked_about_anew() {
+    let desk = Desk::new(script(), 8);
+    let asked = desk.companion.process_message(&desk.thread, WISH).await;
+    let Err(Unreplied::Asks(open)) = asked else {
+        panic!("nothing was asked: {asked:?}");
+    };
+    let file = desk.folder.path().join("files/list.md");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "precious").unwrap();
+    let runner = desk.companion.runner();
+    let yes = |open: &[Interrupt]| Answers::to(open[0].id.clone(), true).unwrap();
+    let ended = runner.resume(&desk.thread, yes(&open)).await.unwrap();
+    let anew = ended.interrupts().to_vec();
+    assert_ne!(anew[0].id, open[0].id);
+    let told = anew[0].question.prompt["consequence"].to_string();
+    assert!(told.contains("overwrites"), "{told}");
+    assert_eq!(desk.read("files/list.md").as_deref(), Some("precious"));
+    runner.resume(&desk.thread, yes(&anew)).await.unwrap();
+    assert_ne!(desk.read("files/list.md").as_deref(), Some("precious"));
 }
 
 #[tokio::test]
@@ -188,7 +224,7 @@ async fn rct_t4_the_same_call_with_the_same_result_ends_with_a_reply() {
 
 #[tokio::test]
 async fn without_a_model_rules_do_what_is_plainly_wished() {
-    let desk = Desk::new(Rules, 8);
+    let desk = Desk::by_rules();
     let mut said = vec![];
     for wish in [
         "Remember that I drink tea",
@@ -217,7 +253,7 @@ async fn without_a_model_rules_do_what_is_plainly_wished() {
     );
     assert!(help.starts_with("Without a model"), "{help}");
     let written = desk.answers("write list.md: tea", true).await;
-    assert_eq!(written.final_reply, "list.md is written: 3 bytes");
+    assert_eq!(written.final_reply, "Done: list.md is written: 3 bytes");
     assert_eq!(desk.says("read list.md").await.final_reply, "tea");
     assert!(
         desk.says("list files")
@@ -230,7 +266,7 @@ async fn without_a_model_rules_do_what_is_plainly_wished() {
 
 #[tokio::test]
 async fn a_path_does_not_leave_the_folder() {
-    let desk = Desk::new(Rules, 8);
+    let desk = Desk::by_rules();
     std::fs::write(desk.folder.path().join("secret"), "secret").unwrap();
     let read = desk.says("read ../secret").await.final_reply;
     assert!(read.contains("lies outside of the folder"), "{read}");
@@ -243,7 +279,7 @@ async fn a_path_does_not_leave_the_folder() {
 async fn rules_answer_where_a_model_fails() {
     let refused = || ModelError::new(ModelErrorKind::Unavailable, "status 503");
     let model = Scripted::new([Reply::error(refused()), Reply::error(refused())]);
-    let desk = Desk::new(Fallback::new(model).or(Rules), 8);
+    let desk = Desk::new(model, 8);
     let reply = desk.says("2 + 2").await;
     assert_eq!(reply.final_reply, "2 + 2 = 4");
 }
@@ -261,17 +297,13 @@ async fn rct_8_whatever_a_model_does_there_is_a_reply_in_time() {
     };
     let endless = || Reply::chunked(&"x".repeat(1 << 20), 1 << 12);
     let drips = || Reply::chunked(&"x".repeat(99), 1).paced(Duration::from_mins(1));
-    let late = "I stopped before I was done: the model took longer than I may wait.";
+    let ruled = "I could not read this by rules";
     for (replies, expected, minutes) in [
-        (vec![Reply::hang()], late, 3),
-        (vec![drips()], late, 3),
-        (
-            vec![calls(1, "calculate"), Reply::hang()],
-            "I used calculate.",
-            3,
-        ),
-        (vec![endless()], "the model did not answer", 0),
-        (vec![" ".into(), " ".into(), " ".into()], "usable form", 0),
+        (vec![Reply::hang()], ruled, 3),
+        (vec![drips()], ruled, 3),
+        (vec![calls(1, "calculate"), Reply::hang()], "1 = 1", 3),
+        (vec![endless()], ruled, 0),
+        (vec![" ".into(), " ".into(), " ".into()], ruled, 0),
         (
             (0..9).map(|n| calls(n, "nobody")).collect(),
             "more steps than I may take",
@@ -293,7 +325,7 @@ async fn rct_8_whatever_a_model_does_there_is_a_reply_in_time() {
 
 #[tokio::test]
 async fn what_a_conversation_shows_is_told_by_its_changes() {
-    let desk = Desk::new(Rules, 8);
+    let desk = Desk::by_rules();
     desk.says("2 + 2").await;
     let before = desk.companion.runner().history(&desk.thread, 1, 99).await;
     let mut told = vec![];
@@ -325,7 +357,7 @@ fn kind(item: &Item) -> String {
 
 #[tokio::test]
 async fn rct_t6_events_tell_of_every_node_and_every_tool() {
-    let desk = Desk::new(Rules, 8);
+    let desk = Desk::by_rules();
     let run = desk.companion.process_message_stream(&desk.thread, "2 + 2");
     let events: Vec<_> = run.collect().await;
     let mut told = vec![];
@@ -369,7 +401,7 @@ async fn rct_t6_events_tell_of_every_node_and_every_tool() {
 
 #[tokio::test]
 async fn a_page_is_told_what_was_said_and_an_empty_message_is_refused() {
-    let desk = Desk::new(Rules, 8);
+    let desk = Desk::by_rules();
     desk.says("2 + 2").await;
     let state = desk.state().await;
     assert_eq!(desk.companion.title(&state).as_deref(), Some("2 + 2"));
@@ -385,19 +417,74 @@ async fn a_page_is_told_what_was_said_and_an_empty_message_is_refused() {
 
 #[tokio::test]
 async fn l16_the_trace_tells_who_was_asked() {
-    let desk = Desk::new(Rules, 8);
-    desk.says("2 + 2").await;
-    let runs = desk.companion.runner().trace(&desk.thread).await.unwrap();
-    let asked: Vec<_> = runs[0]
-        .tasks
-        .iter()
-        .map(|task| {
-            (
-                task.node().to_owned(),
-                fugato::agent::trace::model_calls(task).len(),
-            )
-        })
-        .filter(|(_, calls)| *calls > 0)
-        .collect();
-    assert_eq!(asked, [("agent".to_owned(), 1), ("agent".to_owned(), 1)]);
+    let calls = [call("c1", "calculate", json!({ "expression": "2 + 2" }))];
+    let model = Scripted::new([Reply::tool_calls(calls), Reply::text("It is 4.")]);
+    for (desk, expected) in [(Desk::new(model, 8), 2), (Desk::by_rules(), 0)] {
+        let reply = desk.says("2 + 2").await;
+        assert_eq!(reply.metadata.llm_calls, expected, "rules are no model");
+        let runs = desk.companion.runner().trace(&desk.thread).await.unwrap();
+        let tasks = runs[0].tasks.iter();
+        let asked = tasks.flat_map(fugato::agent::trace::model_calls);
+        assert_eq!(asked.count(), usize::try_from(expected).unwrap());
+    }
+}
+
+/// Words of a model that nothing stands behind are not a result.
+#[tokio::test]
+async fn rct_8_a_claim_without_a_write_gets_the_line_that_nothing_was_written() {
+    let lies = [
+        (
+            "Write it down.",
+            "I have written it to list.md.",
+            "Nothing was written",
+        ),
+        ("帮我写下来", "好的，已经写入 list.md。", "这次没有写入"),
+    ];
+    for (wish, lie, expected) in lies {
+        let desk = Desk::new(Scripted::new([lie]), 8);
+        let reply = desk.says(wish).await.final_reply;
+        assert!(
+            reply.starts_with(lie) && reply.contains(expected),
+            "{reply}"
+        );
+    }
+    let desk = Desk::new(Scripted::new(["It is noon."]), 8);
+    assert_eq!(
+        desk.says("What time is it?").await.final_reply,
+        "It is noon."
+    );
+    // What was to be remembered was, without a tool.
+    let kept = "I have remembered that you drink tea.";
+    let desk = Desk::new(Scripted::new([kept]), 8);
+    assert_eq!(
+        desk.says("Remember that I drink tea").await.final_reply,
+        kept
+    );
+}
+
+#[tokio::test]
+async fn rct_8_a_cut_reply_is_marked_and_json_for_programs_is_corrected() {
+    let cut = |text: &str| {
+        Reply::deltas([
+            ChatDelta::text(text),
+            ChatDelta::Finish(FinishReason::Length),
+        ])
+    };
+    let desk = Desk::new(Scripted::new([cut("Once upon a"), cut("从前有")]), 8);
+    assert_eq!(
+        desk.says("Tell me a story.").await.final_reply,
+        "Once upon a [cut off: the model reached its length limit]"
+    );
+    let told = desk.says("讲个故事").await.final_reply;
+    assert_eq!(told, "从前有 [被截断：模型达到了长度上限]");
+    let steps = || cut("{\"steps\":[{\"type\":\"respond\"");
+    let desk = Desk::new(Scripted::new([steps(), Reply::text("Hello.")]), 8);
+    assert_eq!(desk.says("Hi").await.final_reply, "Hello.");
+    let desk = Desk::new(Scripted::new([steps(), steps(), steps()]), 8);
+    let reply = desk.says("2 + 2").await;
+    assert_eq!(reply.final_reply, "2 + 2 = 4", "rules go on");
+    assert!(
+        reply.metadata.notice.contains("did not answer usably"),
+        "{reply:?}"
+    );
 }

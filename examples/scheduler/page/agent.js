@@ -53,7 +53,7 @@ function mount(root, desk) {
       await look();
       note.replaceChildren(t().brought(courses, items), ...remarks.map((remark) => element('span', { class: 'remark' }, remark)));
     } catch (error) {
-      note.textContent = error.message;
+      desk.show(note, error.message);
     }
   }
 
@@ -63,7 +63,7 @@ function mount(root, desk) {
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
     } catch (error) {
-      note.textContent = error.message;
+      desk.show(note, error.message);
     }
   }
 
@@ -88,7 +88,7 @@ function mount(root, desk) {
       // In place of an answer to an open question: what was asked is asked anew afterwards.
       else if (!await desk.instead(text, { call: wanted })) note.textContent = t().first;
     } catch (error) {
-      note.textContent = error.message;
+      desk.show(note, error.message);
     }
   }
 

@@ -6,7 +6,7 @@ mod request;
 mod transition;
 mod update;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use fugato::{
     state::{Budget, Conversation, Plan},
@@ -24,7 +24,7 @@ pub use update::{Evidence, EvidenceSource, Judged, Routed, Update};
 
 use crate::{
     calendar::Lang,
-    schedule::{Queue, ScheduleState},
+    schedule::{Queue, ScheduleState, Slot},
 };
 
 /// Everything that crosses requests.
@@ -133,6 +133,18 @@ pub struct RunScope {
     pub resumed: Option<(String, String)>,
     /// What the model decided last.
     pub judged: Option<Judged>,
+    /// Where the tasks lay that the run has touched, before it did.
+    pub places: BTreeMap<u32, Vec<Slot>>,
+    /// How many changes the run has stored.
+    pub stored: u64,
+    /// Whether rules understand what the person asked for.
+    pub understood: bool,
+    /// Why rules go on in place of the model, as the person was told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fell_back: Option<String>,
+    /// Why another model answered than the one that was named, as the person was told last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stood_in: Option<String>,
 }
 
 impl Default for RunScope {
@@ -163,6 +175,11 @@ impl Default for RunScope {
             announce: None,
             resumed: None,
             judged: None,
+            places: BTreeMap::new(),
+            stored: 0,
+            understood: true,
+            fell_back: None,
+            stood_in: None,
         }
     }
 }

@@ -33,10 +33,11 @@ const RECENT_STEPS: usize = 4;
 /// a model nothing is summed up, and the budget of the prompt alone decides what is left out.
 pub(crate) async fn compact(cx: &Context<Agent>, mind: &Mind) -> Room {
     let mut room = Room::default();
-    let Some(model) = &mind.model else {
+    let agent = cx.state();
+    let answers = agent.run.fell_back.is_none();
+    let Some(model) = mind.model.as_ref().filter(|_| answers) else {
         return room;
     };
-    let agent = cx.state();
     let compact = Compact::new(model.clone()).profile(mind.stages.compact);
     for part in [Part::Conversation, Part::Work] {
         if !agent.compacted.is_open(part) || shown(agent, part) <= TOKENS / 2 {

@@ -16,7 +16,9 @@ pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
         .node("chat", recorded(Chat(deps.clone())))
         .node("plan", recorded(Plan(deps.clone())))
         .node("confirm", confirm)
-        .pause("interrupt", card, |_, reply: Reply| Update::Replied(reply))
+        .pause("interrupt", card, |_, reply: Reply| {
+            Update::Replied(reply.clear())
+        })
         .node("rough_build", RoughBuild(deps.clone()))
         .node("execute", recorded(Execute(deps.clone())))
         .node("decide", recorded(Decide(deps.clone())))

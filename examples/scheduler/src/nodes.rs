@@ -33,8 +33,9 @@ pub use rough_build::RoughBuild;
 
 use crate::{
     agent::{Agent, Update},
-    log_key,
-    mind::{Spoken, status},
+    failure, log_key,
+    mind::{Spoken, receipts, status},
+    prose::{self, ProseError},
 };
 
 /// What the person wrote last.
@@ -84,6 +85,10 @@ impl Corrects for Agent {
         &self.conversation.history
     }
 
+    fn correction_words(&self, rejected: &Rejected) -> String {
+        failure::corrected(rejected, self.lang)
+    }
+
     fn corrected(pair: [Message; 2]) -> Vec<Update> {
         let told = pair.map(|message| Update::Talked(ConversationUpdate::Said(message)));
         told.into_iter().chain([Update::Corrected]).collect()
@@ -96,6 +101,34 @@ fn hear<T: DeserializeOwned>(
     contract: &Contract<T>,
 ) -> Result<(T, Spoken), Rejected> {
     Ok((contract.read(&spoken.decision)?, spoken))
+}
+
+/// Checks what a decision says to the person: nothing outside of the contract, and no claim of an
+/// action that has no receipt.
+fn check_words(agent: &Agent, spoken: &Spoken, words: &[(&str, &str)]) -> Result<(), Rejected> {
+    let receipts = receipts(agent);
+    let refuse =
+        |path: &str, why: ProseError| Rejected::sense(&spoken.decision, path, why.to_string());
+    if spoken.held_back && spoken.after.trim().is_empty() {
+        return Err(refuse("", ProseError::Echo));
+    }
+    for (path, text) in words {
+        prose::check(text, &receipts).map_err(|why| refuse(path, why))?;
+    }
+    Ok(())
+}
+
+/// Checks what a decision holds beside: it may speak of what is to be done, and repeat no prompt.
+fn check_notes(spoken: &Spoken, notes: &[(&str, &str)]) -> Result<(), Rejected> {
+    let echo = notes.iter().find(|(_, text)| prose::is_echo(text));
+    match echo {
+        Some((path, _)) => Err(Rejected::sense(
+            &spoken.decision,
+            *path,
+            ProseError::Echo.to_string(),
+        )),
+        None => Ok(()),
+    }
 }
 
 /// A request or an answer found the conversation like this.

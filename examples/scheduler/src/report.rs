@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 
 use crate::{
     agent::{Agent, TerminalStatus},
-    schedule::{Step, TaskStatus, differences},
+    schedule::{TaskStatus, differences},
 };
 
 /// The steps of the plan, with the conditions under which each is done.
@@ -18,34 +18,100 @@ pub fn plan_summary(agent: &Agent) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What was placed and moved, counted.
+/// What a request did, counted from what it left in the schedule and in the store. No model has a
+/// say in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Receipts {
+    /// How many tasks got their first place.
+    pub placed: usize,
+    /// How many lie elsewhere.
+    pub moved: usize,
+    /// How many lost their place.
+    pub removed: usize,
+    /// How many changes were stored.
+    pub stored: u64,
+    /// Whether a class was stored.
+    pub classes: bool,
+}
+
+impl Receipts {
+    /// Returns what the request that runs now did.
+    pub fn of_request(agent: &Agent) -> Self {
+        let mut receipts = Self {
+            stored: agent.run.stored,
+            classes: agent.run.upserts.last_success,
+            ..Self::default()
+        };
+        let touched = agent.run.places.iter();
+        let now = |id| agent.schedule.as_ref()?.task(id);
+        for (before, task) in touched.filter_map(|(id, before)| Some((before, now(*id)?))) {
+            receipts.count(!before.is_empty(), task.is_placed(), *before != task.slots);
+        }
+        receipts
+    }
+
+    /// Returns what was done since the calendar was loaded, in whichever request.
+    pub fn of_conversation(agent: &Agent) -> Self {
+        let mut receipts = Self::of_request(agent);
+        let (Some(original), Some(schedule)) = (&agent.original, &agent.schedule) else {
+            return receipts;
+        };
+        for task in &schedule.tasks {
+            let before = original.task(task.state_id);
+            let was = before.is_some_and(crate::schedule::Task::is_placed);
+            let differs = before.is_none_or(|before| before.slots != task.slots);
+            receipts.count(was, task.is_placed(), differs);
+        }
+        receipts.stored += u64::from(agent.stored.is_some());
+        receipts
+    }
+
+    fn count(&mut self, was: bool, is: bool, differs: bool) {
+        match (was, is) {
+            (false, true) => self.placed += 1,
+            (true, true) if differs => self.moved += 1,
+            (true, false) => self.removed += 1,
+            _ => {}
+        }
+    }
+
+    /// Whether there is anything to tell.
+    pub const fn is_any(&self) -> bool {
+        self.placed + self.moved + self.removed > 0 || self.stored > 0 || self.classes
+    }
+}
+
+/// What would be kept, counted: what differs from what is stored.
 pub fn schedule_summary(agent: &Agent) -> String {
-    let (Some(original), Some(schedule)) = (&agent.original, &agent.schedule) else {
+    let stored = agent.stored.as_ref().or(agent.original.as_ref());
+    let (Some(stored), Some(schedule)) = (stored, &agent.schedule) else {
         return agent
             .lang
             .pick("nothing was placed", "没有安排任何内容")
             .into();
     };
-    let mut counts = [0, 0, 0];
-    for difference in differences(original, schedule) {
-        let at = match difference.step {
-            Step::Place { .. } => 0,
-            Step::Move { .. } => 1,
-            Step::Unplace { .. } => 2,
-        };
-        if let Some(count) = counts.get_mut(at) {
-            *count += 1;
-        }
+    let mut receipts = Receipts::default();
+    for difference in differences(stored, schedule) {
+        let (was, is) = (difference.step.from(), difference.step.to());
+        receipts.count(was.is_some(), is.is_some(), true);
     }
-    let pending = schedule
-        .tasks
-        .iter()
+    counted(agent, &receipts)
+}
+
+fn counted(agent: &Agent, receipts: &Receipts) -> String {
+    let tasks = agent.schedule.iter().flat_map(|schedule| &schedule.tasks);
+    let pending = tasks
         .filter(|task| task.status == TaskStatus::Pending)
         .count();
-    let [placed, moved, unplaced] = counts;
+    let Receipts {
+        placed,
+        moved,
+        removed,
+        ..
+    } = receipts;
     agent.lang.pick(
-        format!("{placed} placed, {moved} moved, {unplaced} taken out, {pending} still pending"),
-        format!("新安排 {placed} 项，移动 {moved} 项，取消 {unplaced} 项，仍待办 {pending} 项"),
+        format!("{placed} placed, {moved} moved, {removed} taken out, {pending} still pending"),
+        format!("新安排 {placed} 项，移动 {moved} 项，取消 {removed} 项，仍待办 {pending} 项"),
     )
 }
 
@@ -67,11 +133,17 @@ pub fn by_hand(agent: &Agent) -> String {
     }
 }
 
-/// How the run ended, step by step.
+/// How the run ended, step by step, and what it did.
 pub fn summary(agent: &Agent) -> String {
     let lang = agent.lang;
+    let receipts = Receipts::of_request(agent);
     let mut text = match agent.run.outcome.as_ref().map(|outcome| outcome.status) {
-        None | Some(TerminalStatus::Completed) => lang.pick("Done.", "已完成。").to_owned(),
+        None | Some(TerminalStatus::Completed) if receipts.is_any() => {
+            lang.pick("Done.", "已完成。").to_owned()
+        }
+        None | Some(TerminalStatus::Completed) => lang
+            .pick("Nothing was changed.", "没有改动任何内容。")
+            .to_owned(),
         Some(TerminalStatus::Exhausted) => lang
             .pick(
                 "I have used all the rounds I had; this is how far I came.",
@@ -89,12 +161,45 @@ pub fn summary(agent: &Agent) -> String {
         // Writing into a string cannot fail.
         let _ = write!(text, " {}", outcome.user_message);
     }
-    for (step, n) in agent.plan.steps.iter().zip(0..) {
-        let mark = if n < agent.plan.current { "[x]" } else { "[ ]" };
-        let _ = write!(text, "\n{mark} {}", step.content);
-    }
+    text.push_str(&steps(agent));
     if agent.schedule.is_some() {
-        let _ = write!(text, "\n{}", schedule_summary(agent));
+        let _ = write!(text, "\n{}", counted(agent, &receipts));
+        text.push_str(&standing(agent, &receipts));
     }
     text
+}
+
+/// The steps with their marks. Of a plan that is finished no box is empty: a step for which nothing
+/// was done says so.
+fn steps(agent: &Agent) -> String {
+    let finished = agent.run.outcome.is_none();
+    let untouched = agent.lang.pick("nothing was done for it", "未为此做任何事");
+    let lines = agent.plan.steps.iter().zip(0..).map(|(step, n)| {
+        let content = &step.content;
+        if n < agent.plan.current || finished && n == agent.plan.current {
+            format!("\n[x] {content}")
+        } else if finished {
+            format!("\n- {content} ({untouched})")
+        } else {
+            format!("\n[ ] {content}")
+        }
+    });
+    lines.collect()
+}
+
+/// Where what was done is now: in the calendar, or nowhere yet.
+fn standing(agent: &Agent, receipts: &Receipts) -> String {
+    let told = if agent.run.unsaved {
+        agent.lang.pick(
+            "It is a draft: nothing of it is stored.",
+            "这只是草稿，尚未保存。",
+        )
+    } else if receipts.stored > 0 {
+        agent
+            .lang
+            .pick("It is stored in the calendar.", "已存入日程。")
+    } else {
+        return String::new();
+    };
+    format!("\n{told}")
 }

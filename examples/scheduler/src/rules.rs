@@ -2,11 +2,12 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    agent::{Agent, ContextHook, Mode, Phase, ROUGH_BUILD_DONE, Routed},
+    agent::{Agent, ContextHook, Mode, Phase, ROUGH_BUILD_DONE, Routed, TerminalOutcome},
     contract::{
         Abort, ActionKind, Complexity, Decision, Intent, IntentKind, PlanAction, PlanDecision,
     },
     keywords::{Said, said},
+    report::Receipts,
     route::{Route, RouteTo},
 };
 use fugato::state::PlanStep;
@@ -28,6 +29,40 @@ pub fn intent(text: &str, agent: &Agent) -> Intent {
     Intent {
         intent: IntentKind::Chat,
         reply: reply.into(),
+    }
+}
+
+/// The answer to a request that the model did not read and rules do not understand.
+pub(crate) fn unread(agent: &Agent, help: &str) -> String {
+    let unread = agent.lang.pick(
+        "I did not understand your request, and nothing was changed. ",
+        "没有看懂你的请求，没有改动任何内容。",
+    );
+    format!("{unread}{help}")
+}
+
+/// How a run ends whose model failed, if rules do not understand what was asked for: what nobody
+/// can read is not carried out.
+pub(crate) fn not_understood(agent: &Agent, stage: &str) -> Option<TerminalOutcome> {
+    if agent.run.understood {
+        return None;
+    }
+    let told = not_understood_words(agent);
+    let why = "rules do not understand the request";
+    Some(TerminalOutcome::aborted(stage, "not_understood", told, why))
+}
+
+fn not_understood_words(agent: &Agent) -> &'static str {
+    if Receipts::of_request(agent).is_any() {
+        agent.lang.pick(
+            "By rules alone I did not understand the rest of your request, and nothing more was changed.",
+            "仅凭规则没有看懂请求的其余部分，没有再改动任何内容。",
+        )
+    } else {
+        agent.lang.pick(
+            "By rules alone I did not understand your request, and nothing was changed.",
+            "仅凭规则没有看懂你的请求，没有改动任何内容。",
+        )
     }
 }
 
@@ -168,6 +203,12 @@ fn hopeless(agent: &Agent) -> Option<(&'static str, &'static str, &'static str)>
             text,
             "no schedule provider was injected",
         ));
+    }
+    // What was placed by rule is refined by rule; nothing else is done without being understood.
+    if !agent.run.understood && !agent.run.optimize_only && !agent.run.refused {
+        let text = not_understood_words(agent);
+        let why = "rules do not understand the request";
+        return Some(("not_understood", text, why));
     }
     if agent.run.refused {
         let text = told(

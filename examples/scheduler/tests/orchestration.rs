@@ -99,8 +99,9 @@ async fn sch_t1_a_swap_with_a_conflict() {
     assert_ne!(tools.first().unwrap().1, ToolStatus::Ok);
     assert_eq!(lies(scene.agent(), CHOIR), [Slot::new(4, 5, 6)]);
     assert_eq!(lies(scene.agent(), GYM), [Slot::new(5, 1, 2)]);
-    let [corrected] = scene.corrections()[..] else {
-        panic!("{:?}", scene.corrections())
+    assert_eq!(scene.corrections().len(), 1);
+    let [corrected] = scene.refusals()[..] else {
+        panic!("{:?}", scene.refusals())
     };
     assert!(corrected.contains("the last write failed"), "{corrected}");
     assert_paired(scene.agent());
@@ -115,7 +116,6 @@ async fn sch_t1_a_batch_is_rolled_back() {
     let (stage, scene) = play([
         write("batch_move", moves),
         json!({ "action": "abort", "abort": { "user_message": "Monday is taken." } }),
-        json!("Nothing was moved."),
     ])
     .await;
     assert_ne!(scene.tools().first().unwrap().1, ToolStatus::Ok);
@@ -152,7 +152,14 @@ async fn sch_t1_rounds_are_exhausted() {
     );
     // It is still summed up.
     assert_eq!(scene.statuses().last(), Some(&"done"));
-    assert_eq!(scene.texts(), ["\"I came as far as Wednesday.\""]);
+    assert_eq!(
+        scene.texts(),
+        [
+            "I have used all the rounds I had; this is how far I came.\n[ ] Look at everything\n\
+             0 placed, 0 moved, 0 taken out, 2 still pending",
+            "The model remarks: \"I came as far as Wednesday.\""
+        ]
+    );
     assert_eq!(lies(scene.agent(), SECOND), []);
     assert_eq!(scene.agent().run.rounds.used, 3);
 }

@@ -39,7 +39,7 @@ function mount(root, desk) {
         answers: { [question.id]: { action } }, ...(question.digest ? { digests: { [question.id]: question.digest } } : {}),
       });
     } catch (error) {
-      if (wrong) wrong.textContent = error.message;
+      if (wrong) desk.show(wrong, error.message);
     }
     look();
   }

@@ -3,10 +3,12 @@ use std::{fmt, sync::Arc};
 
 use fugato::{
     Answers, Ended, Graph, RunError, Runner, RunnerOptions,
-    agent::{FallbackError, GraphFallback, ShortAnswer},
-    graph::{Amendment, BoxError, RunErrorKind, Standing},
+    agent::{FallbackError, GraphFallback},
+    axum::{Caller, Consent, Said, consent},
+    graph::{Attribution, BoxError, RunErrorKind, Standing},
     state::{Interrupt, InterruptId, ThreadId},
     store::ThreadStore,
+    words::Phrases,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -168,15 +170,20 @@ pub struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    /// Carries a request out.
+    /// Carries a request out. A repeat is told what came of the first, whatever waits by now.
     pub async fn request(&self, request: &Request) -> Result<Value, ClerkError> {
         self.card(&request.employee).await?;
-        if let Some(answer) = self.heard(request).await? {
+        if let Some(answer) = self.answered_before(request).await? {
             return Ok(answer);
         }
         let ended = match self.begin(request).await {
             Err(error) => match error.kind {
-                RunErrorKind::Waiting { .. } => self.under_a_card(request).await?,
+                RunErrorKind::Waiting { .. } => return self.under_a_card(request).await,
+                // It has answered a card since it was looked whether it had.
+                RunErrorKind::RequestChanged { .. } => {
+                    let answer = self.answered_before(request).await?;
+                    return answer.ok_or_else(|| error.into());
+                }
                 // A crash has left a run: it goes on before another one begins.
                 RunErrorKind::Unfinished => return self.recovered(request).await,
                 RunErrorKind::FailedBefore { .. } => return self.again(request, error).await,
@@ -219,8 +226,12 @@ impl Conversation<'_> {
         } else {
             Reply::reject()
         };
+        let sent = json!([&said.interrupt_id, said.approved]);
         let id = InterruptId(said.interrupt_id.into());
         let answers = Answers::none().approving(id, reply, said.digest)?;
+        let answers = answers
+            .by(Attribution::new(employee, "steward"))
+            .keyed(name_of(&sent), &sent)?;
         let ended = self.runner.resume(self.thread, answers).await;
         Ok(self.answer(&self.stood_in(ended).await?))
     }
@@ -230,17 +241,8 @@ impl Conversation<'_> {
     async fn recovered(&self, request: &Request) -> Result<Value, ClerkError> {
         let recovered = self.runner.recover(self.thread).await;
         self.stood_in(recovered).await?;
-        if let Some(answer) = self.heard(request).await? {
-            return Ok(answer);
-        }
         let (state, pending) = self.card(&request.employee).await?;
         if let (Some(state), Some(card), true) = (state, pending.first(), is_said(request)) {
-            // Nor is a repeat of them.
-            if let Some(key) = request.key() {
-                let why = "it came before the card was seen";
-                let heard = Amendment::new([Update::Heard(key)], "steward", why);
-                self.runner.amend(self.thread, heard).await?;
-            }
             return Ok(self.told(&state, Some(card)));
         }
         match self.begin(request).await {
@@ -251,23 +253,24 @@ impl Conversation<'_> {
         }
     }
 
-    /// How a conversation stands in which this very request has answered a card before; none if
-    /// it has not. A repeat answers no other card.
-    async fn heard(&self, request: &Request) -> Result<Option<Value>, ClerkError> {
+    /// What came of a card that this very request has answered before; none if it has not.
+    async fn answered_before(&self, request: &Request) -> Result<Option<Value>, ClerkError> {
         let Some(key) = request.key().filter(|_| is_said(request)) else {
             return Ok(None);
         };
-        let has_heard = |state: &Arc<Steward>| state.heard.contains(&key);
-        let Some(state) = self.runner.state(self.thread).await?.filter(has_heard) else {
-            return Ok(None);
-        };
-        Ok(match self.runner.standing(self.thread).await? {
-            Standing::Waiting(open) => Some(self.told(&state, open.first())),
-            Standing::Idle => state.response.clone(),
-            Standing::Failed { .. } => Some(self.retried().await?),
-            // What it has begun goes on first.
-            _ => None,
-        })
+        let answers = Answers::to("", ())?.repeating(key, &sent(request))?;
+        match self.runner.resume(self.thread, answers).await {
+            Err(error) => match error.kind {
+                RunErrorKind::Answer(_)
+                | RunErrorKind::RequestChanged { .. }
+                | RunErrorKind::NothingToDo
+                | RunErrorKind::Waiting { .. }
+                | RunErrorKind::GraphChanged { .. } => Ok(None),
+                RunErrorKind::FailedBefore { .. } => Ok(Some(self.retried().await?)),
+                _ => Err(error.into()),
+            },
+            Ok(ended) => Ok(Some(self.answer(&self.stood_in(Ok(ended)).await?))),
+        }
     }
 
     /// The state, and what waits in it, if the conversation is this employee's or new.
@@ -319,21 +322,35 @@ impl Conversation<'_> {
         }
     }
 
-    /// What is said while a card is open answers it, if it can.
-    async fn under_a_card(&self, request: &Request) -> Result<Ended<Steward>, ClerkError> {
+    /// What is said while a card is open. A yes or a no decides the card of which there is evidence
+    /// in the request; without it, the card is shown again. Other words change what is asked.
+    async fn under_a_card(&self, request: &Request) -> Result<Value, ClerkError> {
         let (state, pending) = self.card(&request.employee).await?;
-        let in_talk = state.is_some_and(|state| state.is_chat());
-        // An action that was requested as it is takes a yes or a no, and no other words.
-        let is_answer = in_talk || ShortAnswer::of(&request.message).is_some();
-        let [asked] = pending.as_slice() else {
+        let (Some(state), [asked]) = (state, pending.as_slice()) else {
             return Err(ClerkError::Waiting { pending });
         };
-        if !is_said(request) || !is_answer || request.message.trim().is_empty() {
-            return Err(ClerkError::Waiting { pending });
-        }
-        let answers = Answers::to(asked.id.clone(), Reply::of(request))?;
+        let card = request.card.as_deref().map(InterruptId::from);
+        let said = Said::new(Caller::default(), &request.message).card(card);
+        // An action that was requested as it is takes a yes or a no, and no other words.
+        let takes_words = state.is_chat() && !request.message.trim().is_empty();
+        let reply = match consent(&said, &pending) {
+            _ if !is_said(request) => return Err(ClerkError::Waiting { pending }),
+            Consent::Given(_, true) if Reply::of(request).brings_more(&state) => Reply::of(request),
+            Consent::Given(_, true) => Reply::approve(),
+            Consent::Given(_, false) => Reply::reject(),
+            Consent::None if takes_words && !is_decision(request) => Reply::of(request),
+            Consent::None if !takes_words => return Err(ClerkError::Waiting { pending }),
+            _ => return Ok(self.told(&state, Some(asked))),
+        };
+        let named = sent(request);
+        let key = request
+            .key()
+            .unwrap_or_else(|| name_of(&json!([asked.id, named])));
+        let answers = Answers::to(asked.id.clone(), reply)?
+            .by(Attribution::new(&request.employee, "steward"))
+            .keyed(key, &named)?;
         let ended = self.runner.resume(self.thread, answers).await;
-        self.stood_in(ended).await
+        Ok(self.answer(&self.stood_in(ended).await?))
     }
 
     /// A request that has failed before: if the legacy path has answered it, that is the answer;
@@ -366,6 +383,24 @@ impl Conversation<'_> {
     fn told(&self, state: &Steward, card: Option<&Interrupt>) -> Value {
         json!(Response::of(&self.clerk.deps.desk, state, card))
     }
+}
+
+/// What a client sends when it answers in words: a repeat sends the same.
+fn sent(request: &Request) -> Value {
+    json!([request.message, request.card, request.beside])
+}
+
+/// A name for an answer of which its client has none, made of what was shown and what is said.
+fn name_of(sent: &Value) -> String {
+    format!(
+        "shown/{}",
+        fugato::graph::digest(sent.to_string().as_bytes())
+    )
+}
+
+/// Whether the words are a yes or a no, which no card takes without evidence.
+fn is_decision(request: &Request) -> bool {
+    Phrases::default().consent(&request.message).is_some()
 }
 
 /// Whether it is words, and no action.

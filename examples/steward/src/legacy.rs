@@ -146,6 +146,12 @@ impl Progress<'_> {
 #[async_trait]
 impl Node<Steward> for Sequence {
     async fn run(&self, cx: Context<Steward>) -> Result<Outcome<Update>, BoxError> {
-        Ok(Outcome::done(self.understand(cx.state()).await?))
+        let updates = self.understand(cx.state()).await?;
+        for update in &updates {
+            if let Update::Judged(how) = update {
+                how.announce(&cx, &cx.state().message);
+            }
+        }
+        Ok(Outcome::done(updates))
     }
 }

@@ -45,6 +45,15 @@ fn rest(desk: &Desk, state: &Steward, lang: Lang) -> Option<String> {
             "I can help with trips, drafts, reimbursements, links and attachments.",
             "我可以帮你申请出差、保存草稿、报销、关联申请和附件。",
         );
+        // The model might have read what no rule can.
+        let asked = !state.model_call_traces.is_empty();
+        if asked && state.fallback_reason.is_some() {
+            let unread = lang.pick(
+                "I could not read this request, and did nothing. ",
+                "这个请求没能读懂，什么也没做。",
+            );
+            return Some(format!("{unread}{told}"));
+        }
         return Some(told.to_owned());
     }
     let Some(task) = state.steward_state.current() else {

@@ -75,6 +75,19 @@ impl Policy {
     }
 }
 
+impl Agent {
+    /// Words in the language of the person, for what the library says to them: their own, unless
+    /// another language is set.
+    pub(crate) fn in_language(&self) -> &str {
+        let said = &self.turn.request.text;
+        if Lang::of(said) == self.lang {
+            said
+        } else {
+            self.lang.pick("", "中文")
+        }
+    }
+}
+
 impl State for Agent {
     type Update = Update;
 

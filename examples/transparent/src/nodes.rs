@@ -78,7 +78,9 @@ fn by_rule(
 ) -> Result<Vec<Update>, BoxError> {
     let why = why.into();
     let told = why.to_string();
-    deps.on_failure.fall_back(cx, why)?;
+    let model = deps.model.as_ref().map_or("model", |model| model.name());
+    let said = cx.state().in_language();
+    deps.on_failure.fall_back_from(cx, why, (model, said))?;
     Ok(vec![Update::ByRule { why: told }])
 }
 

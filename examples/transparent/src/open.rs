@@ -6,7 +6,6 @@ use fugato::{
     archive::Archives,
     cli::Opened,
     cron::{Clock, Clockwork, Job, Jobs},
-    llm::{ChatModel, CircuitBreaker},
     mcp::plugin::Loaded,
     store::DocStore,
 };
@@ -57,9 +56,7 @@ pub async fn open(mut open: Opened) -> Result<Served, BoxError> {
     } else {
         deps(&open.dir, open.docs.clone()).await?
     };
-    // A model that keeps failing is left alone for a while, and rules go on at once.
-    let guarded = |model| Arc::new(CircuitBreaker::new(model)) as Arc<dyn ChatModel>;
-    let deps = deps.model(open.model.clone().map(guarded));
+    let deps = deps.model(open.model.clone());
     let archives = archives(&open.dir);
     open.store = Arc::new(archives.watching(open.store.clone()));
     let runner = open.runner(graph(&deps)?).options(budgets(open.options()));

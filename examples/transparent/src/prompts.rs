@@ -4,7 +4,8 @@
 use fugato::{
     BoxError,
     llm::{ChatRequest, Profile, Thinking},
-    prompt::{PromptBudget, PromptBuilder, Stage, Trust},
+    prompt::{FENCES, PromptBudget, PromptBuilder, Stage, Trust, fenced},
+    state::Conversation,
     tool::Detail,
 };
 use serde_json::json;
@@ -29,13 +30,26 @@ pub fn request(
     let stage = known(agent, stage);
     let builder = builder(deps, agent)?;
     let budget = PromptBudget::new(MOST_TOKENS);
-    let fitted = builder.fitted(agent, &agent.conversation, &stage, &budget)?;
+    let conversation = without_headings(&agent.conversation);
+    let fitted = builder.fitted(agent, &conversation, &stage, &budget)?;
     let messages = fitted
         .messages
         .into_iter()
         .chain(agent.turn.corrected.iter().cloned());
     let request = ChatRequest::new(messages).metadata("stage", name);
     Ok(profile(name).apply(request))
+}
+
+/// What was said, in which no line begins as a heading of the prompt does: an answer may have quoted
+/// a file.
+fn without_headings(conversation: &Conversation) -> Conversation {
+    let mut quoted = conversation.clone();
+    for message in &mut quoted.history {
+        if message.content.contains("\n#") {
+            message.content = message.content.replace("\n#", "\n #");
+        }
+    }
+    quoted
 }
 
 fn profile(stage: &str) -> Profile {
@@ -66,6 +80,7 @@ fn builder(deps: &Deps, agent: &Agent) -> Result<PromptBuilder<Agent>, BoxError>
     Ok(PromptBuilder::new(read("SOUL.md", SOUL)?)
         .section("Profile", read("USER.md", USER)?)
         .section("Tools", read("tool.md", TOOLS)?)
+        .section("Data", FENCES)
         .trust(Trust::new().then("Results", "what is so now", None).then(
             "Memory",
             "what the person once said or wanted",
@@ -79,7 +94,8 @@ fn known(agent: &Agent, stage: Stage) -> Stage {
     let turn = &agent.turn;
     let made = turn.uses.iter().map(|made| {
         let call = json!({ "name": made.call.name, "params": made.call.arguments });
-        format!("{call} ended {}: {}", json!(made.status), made.text)
+        let text = fenced(&made.text);
+        format!("{call} ended {}:\n{text}", json!(made.status))
     });
     let results = made
         .chain(turn.skipped.iter().cloned())
@@ -90,6 +106,11 @@ fn known(agent: &Agent, stage: Stage) -> Stage {
         .iter()
         .map(|memory| format!("- {} ({})", memory.text, memory.id));
     let memories = memories.collect::<Vec<_>>().join("\n");
+    let memories = if memories.is_empty() {
+        memories
+    } else {
+        fenced(&memories)
+    };
     let mut standing = vec![format!("The person wants: {}", turn.request.text)];
     let job = turn.request.job.as_ref();
     standing.extend(job.map(|job| {

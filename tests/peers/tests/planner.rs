@@ -41,8 +41,15 @@ async fn the_reference_scenario_with_aimock() -> Result<(), BoxError> {
     let card = say(&planner, "Buy a quarter of a bitcoin").await?;
     assert!(card.starts_with("place_order: "), "{card}");
     assert_eq!(desk.trades(10).await?, []);
-    let done = say(&planner, "yes").await?;
-    assert_eq!(done, "You have bought a quarter of a bitcoin.");
+    let (_, code) = card.split_once("(yes ").ok_or("the card has no code")?;
+    let code = code.split_once(' ').map_or("", |(code, _)| code);
+    let done = say(&planner, &format!("yes {code}")).await?;
+    // The receipt comes first, and then the model's words.
+    assert!(done.starts_with("Done: order #1 is filled"), "{done}");
+    assert!(
+        done.ends_with("You have bought a quarter of a bitcoin."),
+        "{done}"
+    );
     assert_eq!(desk.trades(10).await?.len(), 1);
     let told = say(&planner, "Which models are there?").await?;
     assert_eq!(told, "Models: glimmer, harbour");

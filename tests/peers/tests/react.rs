@@ -7,9 +7,9 @@ use fugato::{
     Answers, BoxError, ChatModel, MemoryLog, OpenAi, Runner, ThreadId,
     agent::{Assistant, ReactReply, Unreplied},
     axum::Agent as _,
-    llm::{ApiKey, Fallback, Timeout},
+    llm::{ApiKey, Timeout},
 };
-use react::{BuiltIn, Companion, Rules, agent::graph, tools::Tools};
+use react::{BuiltIn, Companion, agent::graph, tools::Tools};
 use serde_json::json;
 use servers::{Aimock, Llama};
 
@@ -39,7 +39,12 @@ fn fixtures() -> String {
 
 fn companion(model: impl ChatModel + 'static, tools: &Tools) -> Result<Companion, BoxError> {
     let registry = tools.built_in(&BuiltIn::ALL)?.build()?;
-    let graph = graph(model, registry, Arc::new(tools.notebook.clone()), 4)?;
+    let graph = graph(
+        Some(Arc::new(model)),
+        registry,
+        Arc::new(tools.notebook.clone()),
+        4,
+    )?;
     let runner = Runner::new(graph, Arc::new(MemoryLog::default()));
     Ok(Companion::new(runner))
 }
@@ -69,7 +74,8 @@ async fn rct_t2_a_model_server_of_others_works_in_two_rounds() -> Result<(), Box
     let tools = Tools::new(folder.path());
     let model = OpenAi::new(server.url(), "small").key(ApiKey::new(KEY));
     let reply = reply(&companion(model, &tools)?, WISH).await?;
-    assert_eq!(reply.final_reply, "It is in list.md.");
+    assert!(reply.final_reply.starts_with("Done: list.md is written"));
+    assert!(reply.final_reply.ends_with("\n\nIt is in list.md."));
     assert_eq!(
         (reply.metadata.steps_taken, reply.metadata.llm_calls),
         (2, 3)
@@ -96,7 +102,7 @@ async fn rct_8_a_small_model_always_comes_to_a_reply() -> Result<(), BoxError> {
     let tools = Tools::new(folder.path());
     let client = OpenAi::new(server.url(), "small").key(ApiKey::new(KEY));
     // It may go on for as long as its context has room; then rules answer.
-    let model = Fallback::new(Timeout::new(client).total(Duration::from_secs(10))).or(Rules);
+    let model = Timeout::new(client).total(Duration::from_secs(10));
     let companion = companion(model, &tools)?;
     for wish in [
         "Remember that I drink tea",
@@ -105,7 +111,7 @@ async fn rct_8_a_small_model_always_comes_to_a_reply() -> Result<(), BoxError> {
     ] {
         let reply = reply(&companion, wish).await?;
         println!("{wish}: {reply:?}");
-        assert!(!reply.final_reply.trim().is_empty() || reply.metadata.stop_reason.is_empty());
+        assert!(!reply.final_reply.trim().is_empty(), "{reply:?}");
         assert!(reply.metadata.steps_taken <= 4, "{reply:?}");
     }
     let kept = std::fs::read_to_string(folder.path().join("memory/MEMORY.md"))?;

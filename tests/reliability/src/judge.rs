@@ -262,7 +262,7 @@ impl Judge {
     ) {
         let mut given = HashMap::<String, Vec<&Value>>::new();
         for entry in history {
-            if let Fact::Answered { answers } = &entry.fact {
+            if let Fact::Answered { answers, .. } = &entry.fact {
                 for (id, answer) in answers {
                     given
                         .entry(format!("{thread} {id}"))

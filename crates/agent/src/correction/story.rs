@@ -82,8 +82,11 @@ impl fmt::Display for NoDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rejected = self.story.len();
         match (&self.unanswered, &self.last) {
-            (Some(_), _) if rejected > 0 => {
-                write!(f, "no answer after {rejected} unusable answers in a row")
+            (Some(error), _) if rejected > 0 => {
+                write!(
+                    f,
+                    "no answer after {rejected} unusable answers in a row: {error}"
+                )
             }
             // Nothing is known beside the error itself, which speaks for itself.
             (Some(error), _) => error.fmt(f),
@@ -98,10 +101,6 @@ impl fmt::Display for NoDecision {
 
 impl Error for NoDecision {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        let error = self.unanswered.as_ref()?;
-        if self.story.is_empty() {
-            return error.source();
-        }
-        Some(error)
+        self.unanswered.as_ref()?.source()
     }
 }

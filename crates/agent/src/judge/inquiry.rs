@@ -2,6 +2,7 @@ use std::{fmt, future::ready, sync::Arc};
 
 use fugato_graph::{Context, IntoNode as _, Node};
 use fugato_llm::{CallOptions, ChatModel, DecisionStyle, Rejected, call};
+use fugato_state::Role;
 
 use super::{Judge, Judgement, Source, Thinking, Thought};
 use crate::trace::recorded;
@@ -78,6 +79,10 @@ impl<J: Judge> Inquiry<J> {
             let inquiry = inquiry.clone();
             async move {
                 let (value, how) = inquiry.ask(&cx.state().situation).await;
+                let (request, _) = inquiry.judge.question(&cx.state().situation);
+                let mut asked = request.messages.iter().rev();
+                let asked = asked.find(|message| message.role == Role::User);
+                how.announce(&cx, asked.map_or("", |message| &message.content));
                 let how = Some(how);
                 Thought { value, how }
             }

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{
     Asking, MOST_ITERATIONS, Parts, Reading, Work, WorkUpdate, custom, executor::MOST_STEPS,
 };
-use crate::{Embeds, Shown, ask, correction::Taken};
+use crate::{Embeds, ModelFailure, Shown, ask, correction::Taken};
 
 /// Asks the planner what comes next: exactly once.
 pub(super) struct Decide<S: Embeds<Work>>(pub(super) Arc<Parts<S>>);
@@ -33,14 +33,14 @@ impl<S: Embeds<Work>> Node<S> for Decide<S> {
         }
         cx.emit(custom("planning", json!({ "asked": asking })));
         let taken = match &parts.model {
-            None => Settled::Ruled("there is no model".into()),
-            Some(model) => self.asked(&cx, asking, &**model).await,
+            Some(model) if work.failure.is_none() => self.asked(&cx, asking, &**model).await,
+            _ => Settled::Ruled(None),
         };
         Ok(match taken {
             Settled::Planned(updates) => done::<S>(updates.clone()).note(planned(asking, &updates)),
             Settled::Again(pair) => done::<S>([WorkUpdate::Corrected(pair)]),
             Settled::Failed { why, timed_out } => failed(&cx, why, timed_out),
-            Settled::Ruled(why) => self.ruled(&cx, asking, &why),
+            Settled::Ruled(failure) => self.ruled(&cx, asking, failure),
         })
     }
 }
@@ -53,8 +53,8 @@ enum Settled {
         why: String,
         timed_out: bool,
     },
-    /// The model cannot be asked; a rule may know.
-    Ruled(String),
+    /// The model cannot be asked, or did not answer for this reason; a rule may know.
+    Ruled(Option<ModelFailure>),
 }
 
 impl<S: Embeds<Work>> Decide<S> {
@@ -72,10 +72,11 @@ impl<S: Embeds<Work>> Decide<S> {
             Taken::Again(pair) => Settled::Again(pair),
             Taken::Undecided(no_plan) => {
                 let why = no_plan.to_string();
+                let failure = ModelFailure::of_no_decision(model.name(), &no_plan);
                 let silence = no_plan.unanswered.map(|error| error.kind);
                 let timed_out = silence == Some(ModelErrorKind::TimedOut);
                 if silence.is_some() && !timed_out && parts.rules.is_some() {
-                    return Settled::Ruled(why);
+                    return Settled::Ruled(Some(failure));
                 }
                 Settled::Failed { why, timed_out }
             }
@@ -101,8 +102,17 @@ impl<S: Embeds<Work>> Decide<S> {
     }
 
     /// Lets a rule decide, in the words that a model would use.
-    fn ruled(&self, cx: &Context<S>, asking: Asking, why: &str) -> Outcome<S::Update> {
-        let rules = self.0.rules.as_ref();
+    fn ruled(
+        &self,
+        cx: &Context<S>,
+        asking: Asking,
+        failure: Option<ModelFailure>,
+    ) -> Outcome<S::Update> {
+        let (rules, said) = (self.0.rules.as_ref(), &cx.state().part().execution.goal);
+        let why = failure.as_ref().map_or_else(
+            || "there is no model".to_owned(),
+            |failure| failure.sentence(said),
+        );
         let decision = rules.and_then(|rules| rules.decide(cx.state(), asking));
         let Some(decision) = decision else {
             let why = format!("{why}, and no rule knows what is to be done");
@@ -110,10 +120,12 @@ impl<S: Embeds<Work>> Decide<S> {
         };
         match self.read(cx, asking, &decision.to_string()) {
             Ok(updates) => {
-                if self.0.model.is_some() {
-                    tracing::warn!(task = cx.task(), why, "{}", crate::log_key::DECIDED_BY_RULE);
+                if let Some(failure) = &failure {
+                    failure.announce(cx, said);
                 }
-                done::<S>(updates.clone()).note(planned(asking, &updates))
+                let told = planned(asking, &updates);
+                let noted = failure.map(|failure| WorkUpdate::Ruled { failure });
+                done::<S>(noted.into_iter().chain(updates)).note(told)
             }
             Err(rejected) => failed(cx, format!("{why}, and a rule decided: {rejected}"), false),
         }

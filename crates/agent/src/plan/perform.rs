@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
-use fugato_llm::{ChatModel, ChatRequest, ModelError, ModelErrorKind};
+use fugato_llm::{ChatModel, ChatRequest, ModelError, ModelErrorKind, Rejected};
 use fugato_memory::ExecutionStatus;
 use fugato_state::{Message, ToolStatus};
 use fugato_stream::EventKind;
@@ -10,7 +10,10 @@ use fugato_tool::{Access, Called};
 use serde_json::json;
 
 use super::{Parts, Step, StepKind, StepOutcome, Work, WorkUpdate, custom};
-use crate::{Carried, Embeds, Shown, ask, show, toolbox::finished};
+use crate::{
+    Carried, Embeds, ModelFailure, Report, Shown, ask, claims_action, marked, show,
+    toolbox::finished, wording::for_people,
+};
 
 /// What stands for what a tool has read that a look keeps up to date.
 const LOOKED: &str = "it was looked up; what holds now is among the facts";
@@ -29,7 +32,10 @@ impl<S: Embeds<Work>> Node<S> for Perform<S> {
             return Ok(Outcome::done([]));
         }
         let (outcome, failed) = match self.say(&cx, step).await {
-            Ok(output) => (completed(output, false), None),
+            Ok(Words { text, failure }) => {
+                let ruled = failure.map(|failure| WorkUpdate::Ruled { failure });
+                (completed(text, false), ruled)
+            }
             Err(error) => {
                 let model = error.downcast_ref::<ModelError>();
                 let timed_out = model.is_some_and(|error| error.kind == ModelErrorKind::TimedOut);
@@ -93,52 +99,137 @@ impl<S: Embeds<Work>> Perform<S> {
         before.into_iter().flatten().chain([ended])
     }
 
-    /// What the model thinks, or answers. Only an answer is shown.
-    async fn say(&self, cx: &Context<S>, step: &Step) -> Result<String, BoxError> {
+    /// What the model thinks, or answers, or else a rule. Only an answer is shown, once it is known
+    /// what was done.
+    async fn say(&self, cx: &Context<S>, step: &Step) -> Result<Words, BoxError> {
         let (rules, state) = (self.0.rules.as_ref(), cx.state());
         let by_rule = || rules.and_then(|rules| rules.say(state, step));
         let sure = rules.is_some_and(|rules| rules.knows(state, step));
-        let text = match &self.0.model {
-            Some(model) if !sure => match self.asked(cx, step, &**model).await {
-                Ok(text) => return Ok(text),
-                Err(error) if error.kind == ModelErrorKind::TimedOut => return Err(error.into()),
-                Err(error) => by_rule().ok_or(error)?,
-            },
-            _ => by_rule().ok_or("no model is asked, and no rule knows what to say")?,
+        let work = state.part();
+        let failure = match &self.0.model {
+            Some(model) if !sure && work.failure.is_none() => {
+                match self.asked(cx, step, &**model).await {
+                    Ok(text) => return Ok(self.worded(cx, step, text)),
+                    Err(NoWords::Silent(error)) if error.kind == ModelErrorKind::TimedOut => {
+                        return Err(error.into());
+                    }
+                    Err(NoWords::Silent(error)) => {
+                        let failure = ModelFailure::of(model.name(), &error);
+                        Some((failure, BoxError::from(error)))
+                    }
+                    Err(NoWords::Unfit(why)) => {
+                        let failure = ModelFailure::unusable(model.name());
+                        Some((failure, BoxError::from(why)))
+                    }
+                }
+            }
+            _ => None,
         };
+        let (failure, why) = failure.unzip();
+        let silent = || "no model is asked, and no rule knows what to say".into();
+        let text = by_rule().ok_or_else(|| why.unwrap_or_else(silent))?;
+        if let Some(failure) = &failure {
+            failure.announce(cx, &work.execution.goal);
+        }
         if step.draft.kind == StepKind::Respond {
             show(cx, &text);
         }
-        Ok(text)
+        Ok(Words { text, failure })
     }
 
+    /// What the person reads of the words of a model: after the report of what was written.
+    fn worded(&self, cx: &Context<S>, step: &Step, text: String) -> Words {
+        let failure = None;
+        if step.draft.kind != StepKind::Respond {
+            return Words { text, failure };
+        }
+        let (state, toolbox) = (cx.state(), &self.0.toolbox);
+        let (work, rules) = (state.part(), self.0.rules.as_ref());
+        let said = &work.execution.goal;
+        let report = Report::of_work(work, |tool| {
+            toolbox.access(tool, state) == Some(Access::Write)
+        });
+        let claimed = claims_action(&text) && toolbox.can_write(state);
+        let wanted = rules.is_some_and(|rules| rules.wants_action(state));
+        let facts = rules.and_then(|rules| rules.facts(state));
+        let text = match (report.is_empty(), claimed) {
+            (false, _) => report.reply(&text, said),
+            (true, true) => {
+                let known = rules.and_then(|rules| rules.say(state, step));
+                lines([Report::nothing(said), &known.unwrap_or_default()])
+            }
+            (true, false) if facts.is_some() => lines([&facts.unwrap_or_default(), &text]),
+            (true, false) if wanted => lines([Report::nothing(said), &text]),
+            (true, false) => text,
+        };
+        show(cx, &text);
+        Words { text, failure }
+    }
+
+    /// The words of the model. An answer that is for programs is corrected once.
     async fn asked(
         &self,
         cx: &Context<S>,
         step: &Step,
         model: &dyn ChatModel,
-    ) -> Result<String, ModelError> {
+    ) -> Result<String, NoWords> {
         let (parts, answers) = (&self.0, step.draft.kind == StepKind::Respond);
-        let (task, profile, shown) = if answers {
-            ("Answer the person.", &parts.answering, Shown::All)
+        let (task, profile) = if answers {
+            ("Answer the person.", &parts.answering)
         } else {
-            (
-                "Think, and say what follows.",
-                &parts.thinking,
-                Shown::Reasoning,
-            )
+            ("Think, and say what follows.", &parts.thinking)
         };
         let told = format!("{task}\n{}", step.draft.instruction);
         let situation = Message::user(parts.situation(cx.state()));
         let request = ChatRequest::new([Message::system(told), situation]);
-        let request = profile.apply(request.metadata("stage", super::PERFORM));
-        let said = ask(cx, model, request, shown).await?.message.content;
-        if said.trim().is_empty() {
-            let why = "it says nothing";
-            return Err(ModelError::new(ModelErrorKind::Malformed, why));
+        let mut request = profile.apply(request.metadata("stage", super::PERFORM));
+        let mut corrected = false;
+        loop {
+            let answer = ask(cx, model, request.clone(), Shown::Reasoning).await?;
+            let said = marked(&answer);
+            if said.trim().is_empty() {
+                let why = "it says nothing";
+                return Err(ModelError::new(ModelErrorKind::Malformed, why).into());
+            }
+            match for_people(&answer.message.content, &request) {
+                // Facts that were looked up are not told twice: rules read out what is so now.
+                Err(rejected) if answers && (corrected || parts.looks) => {
+                    return Err(NoWords::Unfit(rejected));
+                }
+                Err(rejected) if answers => {
+                    cx.emit(EventKind::Correction {
+                        message: rejected.to_string(),
+                    });
+                    request.messages.extend(rejected.messages());
+                    corrected = true;
+                }
+                _ => return Ok(said),
+            }
         }
-        Ok(said)
     }
+}
+
+/// What is said in a step, and why no model said it.
+struct Words {
+    text: String,
+    failure: Option<ModelFailure>,
+}
+
+/// A model has no words for a person.
+enum NoWords {
+    Silent(ModelError),
+    Unfit(Rejected),
+}
+
+impl From<ModelError> for NoWords {
+    fn from(error: ModelError) -> Self {
+        Self::Silent(error)
+    }
+}
+
+fn lines(lines: [&str; 2]) -> String {
+    let lines = lines.into_iter().filter(|line| !line.trim().is_empty());
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn judged<U>(called: &Called<U>) -> StepOutcome {

@@ -14,6 +14,19 @@ pub trait PlanRules<S>: Send + Sync {
     /// What a step thinks or answers; none where no rule knows.
     fn say(&self, state: &S, step: &Step) -> Option<String>;
 
+    /// Whether something is to be done, and not only said: an answer in which nothing was written
+    /// says so then, whatever a model makes of it.
+    fn wants_action(&self, state: &S) -> bool {
+        let _ = state;
+        false
+    }
+
+    /// What is asked for and was looked up: it is read out before any words of a model.
+    fn facts(&self, state: &S) -> Option<String> {
+        let _ = state;
+        None
+    }
+
     /// Whether what [`say`](Self::say) says is better than what a model would, so that none is
     /// asked: such as when it reads out what was just looked up.
     fn knows(&self, state: &S, step: &Step) -> bool {

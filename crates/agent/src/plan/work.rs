@@ -4,6 +4,8 @@ use fugato_memory::{Execution, ExecutionStatus, ExecutionUpdate, Observation, Wa
 use fugato_state::{Message, Millis, Plan, PlanStep, State};
 use serde::{Deserialize, Serialize};
 
+use crate::ModelFailure;
+
 use super::step::{Step, StepDraft, StepKind, StepOutcome, StepStatus};
 
 /// How far planned work is: the execution layer of memory, and its steps in detail.
@@ -28,6 +30,10 @@ pub struct Work {
     pub corrected: Vec<Message>,
     /// Why there is no plan; none if there is one.
     pub planner_failure: Option<String>,
+    /// Why rules go on in the place of a model that was named; none while it decides, and where
+    /// none was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<ModelFailure>,
     /// Whether it cannot go on because a model took too long.
     pub timed_out: bool,
     /// What the person is told in the end.
@@ -75,6 +81,11 @@ pub enum WorkUpdate {
     GoesOn,
     /// The planner's answer could not be used.
     Corrected(Box<[Message; 2]>),
+    /// The model that was named does not answer: rules go on until the person speaks again.
+    Ruled {
+        /// Why.
+        failure: ModelFailure,
+    },
     /// There is no plan.
     PlannerFailed {
         /// Why.
@@ -273,6 +284,7 @@ impl Work {
         self.execution.apply(ExecutionUpdate::Answered);
         self.observe(id, "user_reply", &format!("{asked} → {text}"), at);
         self.turn = Some(Turn::Changed);
+        self.failure = None;
         // The limit is for work that nobody looks at.
         self.iterations = 0;
     }
@@ -298,6 +310,7 @@ impl State for Work {
                 self.corrected.clear();
             }
             WorkUpdate::Corrected(pair) => self.corrected.extend(*pair),
+            WorkUpdate::Ruled { failure } => self.failure = Some(failure),
             WorkUpdate::PlannerFailed { why, timed_out } => {
                 (self.planner_failure, self.timed_out) = (Some(why), timed_out);
             }

@@ -5,11 +5,14 @@ use fugato_graph::{BoxError, Context, Node, Outcome};
 use fugato_state::{ConversationUpdate, Message, Role};
 use fugato_stream::EventKind;
 
-use super::{Manner, StopWords};
-use crate::{Embeds, React, ReactUpdate, StopReason, show, spoken};
+use super::{
+    Manner,
+    receipts::{last_said, report},
+};
+use crate::{Embeds, React, ReactUpdate, StopReason, Toolbox, show};
 
 /// Says what the run came to. There is always something to say.
-pub(super) struct Finish<S>(pub(super) Arc<Manner<S>>);
+pub(super) struct Finish<S: Embeds<React>>(pub(super) Arc<Manner<S>>, pub(super) Toolbox<S>);
 
 #[async_trait]
 impl<S: Embeds<React>> Node<S> for Finish<S> {
@@ -21,8 +24,14 @@ impl<S: Embeds<React>> Node<S> for Finish<S> {
         if let Some(reason) = react.run.stop_reason
             && reply.final_reply.trim().is_empty()
         {
-            reply.final_reply = self.words(react).told(reason, &reply.metadata);
-            show(&cx, &reply.final_reply);
+            let asked = last_said(react);
+            reply.final_reply = (self.0.words)(asked).told(reason, &reply.metadata);
+            if self.0.speaks {
+                let lines = report(&self.1, cx.state()).lines(asked);
+                let gap = if lines.is_empty() { "" } else { "\n\n" };
+                reply.final_reply = format!("{lines}{gap}{}", reply.final_reply);
+                show(&cx, &reply.final_reply);
+            }
             let told = Message::assistant(reply.final_reply.clone());
             updates.push(S::embed(ReactUpdate::Talked(ConversationUpdate::Said(
                 told,
@@ -35,16 +44,6 @@ impl<S: Embeds<React>> Node<S> for Finish<S> {
             data: serde_json::to_value(&reply)?,
         };
         Ok(Outcome::done(updates).note(told))
-    }
-}
-
-impl<S> Finish<S> {
-    /// Those for what the person said last.
-    fn words(&self, react: &React) -> StopWords {
-        let history = &react.conversation.history;
-        let asked = spoken(history).filter(|message| message.role == Role::User);
-        let said = asked.last().map_or("", |message| &message.content);
-        (self.0.words)(said)
     }
 }
 

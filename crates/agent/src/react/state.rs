@@ -2,7 +2,8 @@ use fugato_state::{Conversation, ConversationUpdate, Message, State};
 use fugato_tool::{Visibility, VisibilityUpdate};
 use serde::{Deserialize, Serialize};
 
-use crate::{Corrects, ToolUse};
+use super::receipts::last_said;
+use crate::{Corrects, ModelFailure, ToolUse};
 
 /// What a `ReAct` agent keeps: what lasts as long as the thread, and what begins anew with each run.
 ///
@@ -36,6 +37,10 @@ pub struct ReactRun {
     pub corrections: u32,
     /// Why the run stops; none while it goes on, and if it ended because the model had answered.
     pub stop_reason: Option<StopReason>,
+    /// Why rules go on in the place of a model that was named; none while it decides, and where
+    /// none was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<ModelFailure>,
     /// What the person is told in the end.
     pub final_reply: String,
 }
@@ -90,14 +95,19 @@ pub struct ReactMetadata {
     pub tools_used: Vec<String>,
     /// Why the run stopped; empty if the model had answered.
     pub stop_reason: String,
-    /// How often the model was asked.
+    /// How often the model was asked. Rules are none.
     pub llm_calls: u32,
+    /// That rules answer in the place of a model that was named, and why, in the language of the
+    /// person; empty where no model failed.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub notice: String,
 }
 
 impl React {
     /// What the present run came to.
     pub fn reply(&self) -> ReactReply {
         let run = &self.run;
+        let notice = run.failure.as_ref().map(|it| it.by_rules(last_said(self)));
         ReactReply {
             final_reply: run.final_reply.clone(),
             metadata: ReactMetadata {
@@ -105,6 +115,7 @@ impl React {
                 tools_used: run.tools_used.clone(),
                 stop_reason: run.stop_reason.map_or("", StopReason::as_str).to_owned(),
                 llm_calls: run.llm_calls,
+                notice: notice.unwrap_or_default(),
             },
         }
     }
@@ -127,6 +138,14 @@ pub enum ReactUpdate {
     },
     /// The model answered, with text, calls or both.
     Answered(Message),
+    /// Rules answered, with text, calls or both: no model was asked, or it did not answer.
+    Ruled {
+        /// The answer.
+        message: Message,
+        /// Why the model that was named did not answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<ModelFailure>,
+    },
     /// The model's answer could not be used.
     Corrected(Box<[Message; 2]>),
     /// A tool was called: the pair of its call, which is in the conversation, is complete.
@@ -192,6 +211,11 @@ impl State for React {
             ReactUpdate::Answered(message) => {
                 run.llm_calls += 1;
                 run.corrections = 0;
+                self.conversation.history.push(message);
+            }
+            ReactUpdate::Ruled { message, failure } => {
+                run.corrections = 0;
+                run.failure = failure.or(run.failure.take());
                 self.conversation.history.push(message);
             }
             ReactUpdate::Corrected(pair) => {

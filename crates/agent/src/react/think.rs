@@ -2,30 +2,36 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
-use fugato_llm::{
-    ChatModel, ChatRequest, ChatResponse, DecisionStyle, ModelError, ModelErrorKind, Rejected,
-};
+use fugato_llm::{ChatModel, ChatRequest, DecisionStyle, ModelError, ModelErrorKind, Rejected};
 use fugato_state::{Message, ToolCall};
 use fugato_stream::EventKind;
 use fugato_tool::Detail;
 
 use super::{
     Manner,
+    receipts::{last_said, report},
+    rules::ReactRules,
     state::CANCELLED,
     view::{flat, manual},
 };
 use crate::{
-    Embeds, React, ReactUpdate, Shown, StopReason, Toolbox,
+    Corrections, Embeds, ModelFailure, React, ReactUpdate, Shown, StopReason, Toolbox,
     correction::Taken,
     show,
-    speech::{CallIds, overhear},
+    speech::{CallIds, Guarded, Overheard, overhear},
+    spoken, to_remember,
+    wording::{cut_mark, for_people, is_chinese, is_cut},
 };
 
-/// Asks the model what to do next: exactly once.
+/// Asks the model what to do next: exactly once. Where there is none, or it does not answer, rules
+/// say so.
 pub(super) struct Think<S: Embeds<React>> {
-    pub(super) model: Arc<dyn ChatModel>,
+    pub(super) model: Option<Arc<dyn ChatModel>>,
+    pub(super) rules: Option<Arc<dyn ReactRules>>,
     pub(super) toolbox: Toolbox<S>,
     pub(super) manner: Arc<Manner<S>>,
+    /// Whether something may be remembered without a tool.
+    pub(super) remembers: bool,
 }
 
 /// What the model is told when it is asked without tools.
@@ -55,18 +61,28 @@ impl<S: Embeds<React>> Node<S> for Think<S> {
 impl<S: Embeds<React>> Think<S> {
     async fn decide(&self, cx: &Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let react = cx.state().part();
+        let Some(model) = self.asked(react) else {
+            return self.ruled(cx, None, true);
+        };
         let request = self.request(cx.state(), true);
-        let answer = self.ask(cx, request, true).await;
+        let answer = self.ask(cx, model, request.clone(), true).await;
+        let is_shown = answer.as_ref().is_ok_and(|answer| answer.is_shown);
         let (so_far, history) = (react.run.corrections, &react.conversation.history);
-        let read = |response: ChatResponse| self.read(cx, &response);
-        let corrections = self.manner.corrections;
-        match corrections.take(cx, so_far, history, answer, read) {
-            Taken::Decided(message) => {
-                let proposed: Vec<_> = message.tool_calls.iter().map(proposed).collect();
-                let done = Outcome::done([S::embed(ReactUpdate::Answered(message))]);
-                Ok(proposed.into_iter().fold(done, Outcome::note))
+        let corrections = match &answer {
+            // Whoever speaks in the place of the loop has words; what it has read gets old.
+            Ok(answer) if !self.manner.speaks && is_unfit(answer, &request) => {
+                Corrections::after(1)
             }
+            _ => self.manner.corrections,
+        };
+        let read = |answer: Overheard| self.read(cx, &answer, &request);
+        match corrections.take(cx, so_far, history, answer, read) {
+            Taken::Decided(message) => Ok(self.answered(cx, message, is_shown)),
             Taken::Again(pair) => Ok(Outcome::done([S::embed(ReactUpdate::Corrected(pair))])),
+            Taken::Undecided(why) if self.rules.is_some() => {
+                let failure = ModelFailure::of_no_decision(model.name(), &why);
+                self.ruled(cx, Some(failure), true)
+            }
             Taken::Undecided(why) => match &why.last {
                 None => {
                     let kind = why.unanswered.as_ref().map(|error| error.kind);
@@ -81,6 +97,93 @@ impl<S: Embeds<React>> Think<S> {
                 }
             },
         }
+    }
+
+    /// The model, if there is one and it has not failed in this run.
+    fn asked(&self, react: &React) -> Option<&dyn ChatModel> {
+        let model = self.model.as_deref();
+        model.filter(|_| react.run.failure.is_none())
+    }
+
+    /// What the model decided. Its last words become a reply.
+    fn answered(
+        &self,
+        cx: &Context<S>,
+        mut message: Message,
+        is_shown: bool,
+    ) -> Outcome<S::Update> {
+        if message.tool_calls.is_empty() {
+            message.content = self.replied(cx, &message.content, is_shown);
+        } else if !is_shown && self.manner.speaks {
+            show(cx, &message.content);
+        }
+        let proposed: Vec<_> = message.tool_calls.iter().map(proposed).collect();
+        let done = Outcome::done([S::embed(ReactUpdate::Answered(message))]);
+        proposed.into_iter().fold(done, Outcome::note)
+    }
+
+    /// The reply that the last words of the model become: with the report of the run, or with the
+    /// line that nothing was written where they say otherwise.
+    fn replied(&self, cx: &Context<S>, words: &str, is_shown: bool) -> String {
+        let state = cx.state();
+        if !self.manner.speaks {
+            return words.to_owned();
+        }
+        let (report, said) = (report(&self.toolbox, state), last_said(state.part()));
+        let report = report.remembered(self.remembers && to_remember(said).is_some());
+        if !report.is_empty() && !is_shown {
+            let reply = report.reply(words, said);
+            show(cx, &reply);
+            return reply;
+        }
+        if !is_shown {
+            show(cx, words);
+        }
+        match report.remark(words, said) {
+            Some(line) if self.toolbox.can_write(state) => {
+                show(cx, line);
+                format!("{words}\n\n{line}")
+            }
+            _ => words.to_owned(),
+        }
+    }
+
+    /// Rules decide, for the rest of the run. Their words tell what tools have said, so that those
+    /// of a run that wrote are its report.
+    fn ruled(
+        &self,
+        cx: &Context<S>,
+        failure: Option<ModelFailure>,
+        with_tools: bool,
+    ) -> Result<Outcome<S::Update>, BoxError> {
+        let (state, react) = (cx.state(), cx.state().part());
+        let rules = self
+            .rules
+            .as_ref()
+            .ok_or("there is neither a model nor a rule")?;
+        let said = last_said(react);
+        if let Some(failure) = &failure {
+            failure.announce(cx, said);
+        }
+        // What the model was told of its mistakes is not for rules.
+        let history = react.conversation.paired(CANCELLED);
+        let mut request = ChatRequest::new(spoken(&history).cloned());
+        if with_tools {
+            request = request.tools(self.toolbox.schemas(state));
+        }
+        let why = failure.as_ref().or(react.run.failure.as_ref());
+        let mut message = self.named(cx, rules.answer(&request, why));
+        let report = report(&self.toolbox, state);
+        if message.tool_calls.is_empty() && !report.is_empty() && self.manner.speaks {
+            message.content = report.lines(said);
+        }
+        if self.manner.speaks {
+            show(cx, &message.content);
+        }
+        let proposed: Vec<_> = message.tool_calls.iter().map(proposed).collect();
+        let answered = ReactUpdate::Ruled { message, failure };
+        let done = Outcome::done([S::embed(answered)]);
+        Ok(proposed.into_iter().fold(done, Outcome::note))
     }
 
     /// The model has not answered: that is told, or the run fails.
@@ -107,28 +210,67 @@ impl<S: Embeds<React>> Think<S> {
         cx: &Context<S>,
         reason: StopReason,
     ) -> Result<Outcome<S::Update>, BoxError> {
+        let react = cx.state().part();
+        let Some(model) = self.asked(react) else {
+            return self.stopped(cx, None, reason);
+        };
         let request = self.request(cx.state(), false);
-        let response = match self.ask(cx, request, false).await {
-            Ok(response) => response,
+        let answer = match self.ask(cx, model, request.clone(), false).await {
+            Ok(answer) => answer,
+            Err(error) if self.rules.is_some() => {
+                let failure = ModelFailure::of(model.name(), &error);
+                return self.stopped(cx, Some(failure), reason);
+            }
             Err(error) => return self.unanswered(cx, Some(error.kind), error.into()),
         };
-        let read = self.read(cx, &response);
-        let mut message = read.unwrap_or_else(|_| response.message.clone());
+        let message = self.read(cx, &answer, &request);
+        let mut message = message.unwrap_or_else(|_| {
+            let text = &answer.response.message.content;
+            let fit = for_people(text, &request).is_ok();
+            Message::assistant(if fit { text.as_str() } else { "" })
+        });
         message.tool_calls.clear();
+        if !message.content.trim().is_empty() {
+            message.content = self.replied(cx, &message.content, answer.is_shown);
+        }
         let updates = [ReactUpdate::Answered(message), ReactUpdate::Stopped(reason)];
         Ok(Outcome::done(updates.map(S::embed)))
+    }
+
+    /// Rules answer without tools, and the run stops.
+    fn stopped(
+        &self,
+        cx: &Context<S>,
+        failure: Option<ModelFailure>,
+        reason: StopReason,
+    ) -> Result<Outcome<S::Update>, BoxError> {
+        let mut ruled = self.ruled(cx, failure, false)?;
+        if let Outcome::Done { updates, .. } = &mut ruled {
+            updates.push(S::embed(ReactUpdate::Stopped(reason)));
+        }
+        Ok(ruled)
     }
 
     async fn ask(
         &self,
         cx: &Context<S>,
+        model: &dyn ChatModel,
         request: ChatRequest,
         calls: bool,
-    ) -> Result<ChatResponse, ModelError> {
+    ) -> Result<Overheard, ModelError> {
         let native = self.manner.style == DecisionStyle::Native;
-        let shown = if native { Shown::All } else { Shown::Reasoning };
-        let ids = (native && calls).then(|| call_ids(cx.state()));
-        overhear(cx, &*self.model, request, shown, ids).await
+        // Once something was written, or was to be, words wait for the report of it.
+        let speaks = self.manner.speaks && report(&self.toolbox, cx.state()).is_empty();
+        let shown = if native && speaks {
+            Shown::All
+        } else {
+            Shown::Reasoning
+        };
+        let guarded = Guarded {
+            ids: (native && calls).then(|| call_ids(cx.state())),
+            contracts: true,
+        };
+        overhear(cx, model, request, shown, guarded).await
     }
 
     fn request(&self, state: &S, with_tools: bool) -> ChatRequest {
@@ -160,36 +302,56 @@ impl<S: Embeds<React>> Think<S> {
             .apply(request.metadata("stage", super::AGENT))
     }
 
-    /// The answer as a message: whatever the style, calls are calls, under ids that no other call
-    /// of the conversation has.
-    fn read(&self, cx: &Context<S>, response: &ChatResponse) -> Result<Message, Rejected> {
-        let style = self.manner.style;
+    /// The answer as a message: whatever the style, calls are calls.
+    fn read(
+        &self,
+        cx: &Context<S>,
+        answer: &Overheard,
+        request: &ChatRequest,
+    ) -> Result<Message, Rejected> {
+        let (style, response) = (self.manner.style, &answer.response);
         let decision = style.read(response, "call-")?;
+        let said = response.message.content.as_str();
         if decision.calls.is_empty() && decision.text.trim().is_empty() {
-            let said = response.message.content.as_str();
-            return Err(Rejected::sense(
-                said,
-                "",
-                "it says nothing: call a tool, or answer",
-            ));
+            let why = "it says nothing: call a tool, or answer";
+            return Err(Rejected::sense(said, "", why));
         }
+        if decision.calls.is_empty() {
+            for_people(&decision.text, request)?;
+        }
+        let mut message = if style == DecisionStyle::Native {
+            response.message.clone()
+        } else {
+            Message::assistant(decision.text)
+        };
+        if decision.calls.is_empty() && is_cut(response) && !answer.is_shown {
+            let mark = cut_mark(is_chinese(&message.content));
+            message.content.push_str(mark);
+        }
+        message.tool_calls = decision.calls;
+        message.reasoning.clone_from(&response.message.reasoning);
+        Ok(self.named(cx, message))
+    }
+
+    /// A message whose calls are as the tools know them, under ids that no other call of the
+    /// conversation has.
+    fn named(&self, cx: &Context<S>, mut message: Message) -> Message {
         let state = cx.state();
         let mut ids = call_ids(state);
-        let calls = decision.calls.into_iter().map(|call| {
+        let calls = message.tool_calls.into_iter().map(|call| {
             let mut call = self.toolbox.canonical(call, state);
             call.id = ids.fresh(&call.id);
             call
         });
-        let mut message = if style == DecisionStyle::Native {
-            response.message.clone()
-        } else {
-            show(cx, &decision.text);
-            Message::assistant(decision.text)
-        };
         message.tool_calls = calls.collect();
-        message.reasoning.clone_from(&response.message.reasoning);
-        Ok(message)
+        message
     }
+}
+
+/// Whether an answer without calls is for no person.
+fn is_unfit(answer: &Overheard, request: &ChatRequest) -> bool {
+    let message = &answer.response.message;
+    message.tool_calls.is_empty() && for_people(&message.content, request).is_err()
 }
 
 /// The ids that calls of the conversation have.

@@ -1,4 +1,5 @@
 use super::{ReactMetadata, StopReason};
+use crate::wording::is_chinese;
 
 /// What the person is told when a run stops and the model has said nothing, in one language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,8 +49,7 @@ impl StopWords {
 
     /// In the language of these words: Chinese as soon as one character is.
     pub fn of(words: &str) -> Self {
-        let han = |c: char| matches!(c, '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{323af}');
-        if words.chars().any(han) {
+        if is_chinese(words) {
             Self::ZH
         } else {
             Self::EN

@@ -1,12 +1,14 @@
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
+use fugato_llm::SpendScope;
 use fugato_state::State;
 use thiserror::Error;
 
 use super::{CALLS, Calls, ModelCall};
 
 /// A node that keeps what the [`Watched`](super::Watched) models were asked while it ran: as notes
-/// of its outcome, so that the log tells of them, or in its error.
+/// of its outcome, so that the log tells of them, or in its error. What those models take counts
+/// towards the allowances of its stage and its run: see [`SpendLimit`](fugato_llm::SpendLimit).
 ///
 /// # Notes
 /// - What is asked before a question to a person is kept when the node is called again, if it asks
@@ -25,7 +27,10 @@ pub fn recorded<N>(node: N) -> Recorded<N> {
 impl<S: State, N: Node<S>> Node<S> for Recorded<N> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let calls = Calls::default();
-        let outcome = CALLS.scope(calls.clone(), self.node.run(cx)).await;
+        let run = format!("{}/{}", cx.thread(), cx.run());
+        let asks = SpendScope::new(run, stage(&cx.task()));
+        let work = CALLS.scope(calls.clone(), self.node.run(cx));
+        let outcome = asks.hold(work).await;
         let calls = calls.take();
         match outcome {
             Ok(outcome) => {
@@ -38,10 +43,37 @@ impl<S: State, N: Node<S>> Node<S> for Recorded<N> {
     }
 }
 
+/// The address of a task without its visits: a node that is visited again to correct an answer is
+/// at the same decision.
+fn stage(task: &str) -> String {
+    let mut parts = task.split('#');
+    let mut stage = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        stage.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
+    }
+    stage
+}
+
 /// A node failed that had asked models.
 #[derive(Debug, Error)]
 #[error("it had asked {}", calls.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 struct Asked {
     calls: Vec<ModelCall>,
     source: BoxError,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stage;
+
+    #[test]
+    fn visits_of_a_node_are_one_stage() {
+        for (task, expected) in [
+            ("decide#1", "decide"),
+            ("decide#12", "decide"),
+            ("work#2[3]/think#1", "work[3]/think"),
+        ] {
+            assert_eq!(stage(task), expected);
+        }
+    }
 }

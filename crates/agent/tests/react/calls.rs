@@ -6,14 +6,16 @@ use fugato_graph::{Answers, BoxError, Context, END, Ended, Graph, Runner};
 use fugato_llm::{ChatDelta, ToolCallDelta};
 use fugato_state::{Message, State, ToolCall, ToolStatus};
 use fugato_store::MemoryLog;
-use fugato_stream::EventKind;
+use fugato_stream::{
+    AgUiEncoder, AiSdkEncoder, Encoder, Event, EventKind, Frames, OpenAiEncoder, card_text,
+};
 use fugato_testkit::{Reply, Scripted};
 use fugato_tool::{
     EffectClass, GateChain, Registry, ToolOutput, ToolSpec, async_tool_fn, confirm_writes,
 };
 use futures::StreamExt as _;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{Number, Tested, assistant, call, calls, run, state, thread, tools};
 
@@ -144,7 +146,10 @@ async fn l9_what_a_gate_wants_confirmed_is_asked_before_anything_is_done() -> Te
         .approving(b.id.clone(), true, digest)?
         .and(c.id.clone(), false)?;
     let ended = assistant.runner().resume(&thread(), answers).await?;
-    assert_eq!(Assistant::reply(ended)?.final_reply, "Done.");
+    assert_eq!(
+        Assistant::reply(ended)?.final_reply,
+        "Done: sent 2 as t@1/tools#1/b\nNot done: send: you did not agree"
+    );
     let results = results(state(&assistant).await?.as_ref());
     assert_eq!(results[0], "1 is there");
     assert!(results[1].starts_with("sent 2 as t@"), "{results:?}");
@@ -152,6 +157,79 @@ async fn l9_what_a_gate_wants_confirmed_is_asked_before_anything_is_done() -> Te
         results[2].starts_with("the person does not agree"),
         "{results:?}"
     );
+    Ok(())
+}
+
+/// The events of a run that asks for consent to `send`, by either way to ask for it.
+async fn asked(toolbox: Toolbox<React>) -> Result<Vec<Event>, BoxError> {
+    let model = Scripted::new([calls([call("b", "send", 2)]), Reply::text("Done.")]);
+    let assistant = assistant(ReactLoop::new(model, toolbox).build()?);
+    let events = assistant.process_message_stream(&thread(), "Go.");
+    Ok(events.collect().await)
+}
+
+/// The JSON of the frames of a stream.
+fn frames(mut encoder: impl Encoder, events: &[Event]) -> Vec<Value> {
+    let mut frames = Frames::new();
+    for event in events {
+        encoder.encode(event, &mut frames);
+    }
+    encoder.finish(&mut frames);
+    let lines = frames
+        .as_str()
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "));
+    lines
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
+}
+
+#[tokio::test]
+async fn k35_every_wire_shows_the_call_that_a_gate_asks_about() -> Tested {
+    let gated = tools()?.gates(GateChain::new().with(confirm_writes));
+    let marked = tools()?.confirm_if(|_, call| call.name == "send");
+    for events in [asked(gated).await?, asked(marked).await?] {
+        let raised = events.iter().find_map(|event| match &event.kind {
+            EventKind::InterruptRaised(interrupt) => Some(interrupt.clone()),
+            _ => None,
+        });
+        let asked = raised.expect("somebody is asked");
+        let (prompt, id) = (&asked.question.prompt, asked.id.as_str());
+        assert_eq!(prompt["summary"], "n: 2");
+        assert_eq!(prompt["call"]["arguments"], json!({ "n": 2 }));
+
+        let sdk = frames(AiSdkEncoder::new(), &events);
+        let of = |kind: &str| sdk.iter().find(|chunk| chunk["type"] == kind).cloned();
+        let request = of("tool-approval-request").expect("an approval is asked for");
+        let call = of("tool-input-available").expect("the call is shown");
+        assert_eq!(request["approvalId"], id);
+        assert_eq!(request["toolCallId"], call["toolCallId"]);
+        assert_eq!(call["input"], json!({ "n": 2 }));
+        assert_eq!(of("finish").expect("an end")["finishReason"], "tool-calls");
+
+        let ag_ui = frames(AgUiEncoder::new(), &events);
+        let end = ag_ui.last().expect("an end");
+        let shown = &end["outcome"]["interrupts"][0];
+        assert_eq!(
+            (&shown["id"], &shown["toolCallId"]),
+            (&json!(id), &json!("b"))
+        );
+        assert_eq!(shown["metadata"]["code"], asked.id.code());
+
+        let openai = frames(OpenAiEncoder::new("c", "m", 0), &events);
+        let content = |chunk: &Value| {
+            Some(
+                chunk
+                    .pointer("/choices/0/delta/content")?
+                    .as_str()?
+                    .to_owned(),
+            )
+        };
+        let said: String = openai.iter().filter_map(content).collect();
+        assert_eq!(said, card_text(&asked));
+        let how = format!("reply: yes {}", asked.id.code());
+        assert!(said.contains("    n: 2\n") && said.contains(&how), "{said}");
+    }
     Ok(())
 }
 

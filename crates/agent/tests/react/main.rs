@@ -32,7 +32,10 @@ pub(crate) fn tools() -> Result<Toolbox<React>, BoxError> {
             Ok(format!("{n} is there"))
         })
         .function(ToolSpec::write("send", "Sends."), |cx, Number { n }| {
-            Ok(format!("sent {n} as {}", cx.key().unwrap_or_default()))
+            // The number of the thread's incarnation is another each time.
+            let key = cx.key().unwrap_or_default();
+            let (_, action) = key.split_once('/').unwrap_or_default();
+            Ok(format!("sent {n} as t@1/{action}"))
         })
         .function(ToolSpec::read("fail", "Fails."), |_, _: NoArguments| {
             Err::<ToolOutput<_>, _>(ToolFailure::failed("nobody is there"))

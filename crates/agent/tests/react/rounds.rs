@@ -44,7 +44,8 @@ async fn rct_t2_two_rounds_and_an_answer() -> Tested {
     let metadata = json!({
         "steps_taken": 2, "tools_used": ["look", "send"], "stop_reason": "", "llm_calls": 3,
     });
-    assert_eq!(serde_json::to_value(&said)?, reply("Done.", &metadata));
+    let report = "Done: sent 3 as t@1/tools#2/a.2\n\nDone.";
+    assert_eq!(serde_json::to_value(&said)?, reply(report, &metadata));
     let told: Vec<_> = react.conversation.history.iter().collect();
     let results = told.iter().filter(|message| message.role == Role::Tool);
     let ids: Vec<_> = results
@@ -261,7 +262,7 @@ async fn a_model_that_does_not_answer_fails_the_run_and_a_retry_goes_on() -> Tes
     let reply = Assistant::reply(ended)?;
     assert_eq!(
         (reply.final_reply.as_str(), reply.metadata.llm_calls),
-        ("Done.", 2)
+        ("Done: sent 1 as t@1/tools#1/a\n\nDone.", 2)
     );
     Ok(())
 }

@@ -18,9 +18,16 @@ pub struct EventDecoder {
     /// The number of calls seen: blocks of text count among the blocks, but not among the calls.
     calls: usize,
     usage: Counted,
+    /// The bytes of signatures and the blocks that are held until they end.
+    held: usize,
     finished: bool,
     done: bool,
 }
+
+/// What may be held until blocks end: no signature is nearly as long.
+const MOST_HELD: usize = 256 << 10;
+/// What an open block takes beside its words.
+const A_BLOCK: usize = 128;
 
 /// An event is not what the protocol asks for.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +39,9 @@ pub enum MalformedEvent {
     /// The server put an error into the stream.
     #[error("the server reports an error")]
     Reported(Value),
+    /// There are more signatures or open blocks than any answer has.
+    #[error("its signatures and open blocks have more than {} KiB", MOST_HELD >> 10)]
+    TooMuchHeld,
 }
 
 #[derive(Debug, Clone)]
@@ -74,6 +84,10 @@ impl EventDecoder {
             Event::Error { error } => return Err(MalformedEvent::Reported(error)),
             Event::Unknown => {}
         }
+        if self.held > MOST_HELD {
+            self.open.clear();
+            return Err(MalformedEvent::TooMuchHeld);
+        }
         Ok(())
     }
 
@@ -88,6 +102,7 @@ impl EventDecoder {
     }
 
     fn begin(&mut self, index: usize, block: Content, delta: &mut impl FnMut(ChatDelta)) {
+        self.held = self.held.saturating_add(A_BLOCK);
         match block {
             Content::Text { text } => say(text, ChatDelta::Text, delta),
             Content::ToolUse { id, name, input } => {
@@ -107,6 +122,7 @@ impl EventDecoder {
                 thinking,
                 signature,
             } => {
+                self.held = self.held.saturating_add(signature.len());
                 say(thinking.clone(), ChatDelta::Reasoning, delta);
                 let block = Block::Thinking {
                     text: thinking,
@@ -134,6 +150,7 @@ impl EventDecoder {
                 say(thinking, ChatDelta::Reasoning, delta);
             }
             (More::SignatureDelta { signature: more }, Some(Block::Thinking { signature, .. })) => {
+                self.held = self.held.saturating_add(more.len());
                 signature.push_str(&more);
             }
             // An empty delta, one of a block that never began, or of a kind that is not known.

@@ -2,6 +2,10 @@
 #[cfg(test)]
 mod colleague;
 #[cfg(test)]
+mod consent;
+#[cfg(test)]
+mod consent_broken;
+#[cfg(test)]
 mod documented;
 #[cfg(test)]
 mod ending;

@@ -38,6 +38,7 @@ async fn a_run_is_begun_answered_and_shown() {
             "status": "waiting",
             "interrupts": [{
                 "id": id,
+                "digest": shown["interrupts"][0]["digest"],
                 "task": "confirm#1",
                 "key": "answer",
                 "prompt": { "type": "confirm", "title": "Place it?", "summary": "a free day" },

@@ -1,5 +1,6 @@
 //! Each protocol: a run is begun, a question asked, and answered.
 use axum::http::{Method, StatusCode};
+use fugato_state::InterruptId;
 use serde_json::{Value, json};
 
 use crate::office::{Answer, Client, Office};
@@ -128,10 +129,43 @@ async fn sch_136_a_question_is_answered_through_the_extension() {
     let answer = complete(&client, resume("approve")).await.json();
     // Nothing was said after the answer but the output of the run.
     assert_eq!(answer["choices"][0]["message"]["content"], "placed");
+    // A repeat is told what came of the first, and another answer comes too late.
+    let again = complete(&client, resume("approve")).await.json();
+    assert_eq!(again["choices"][0]["message"]["content"], "placed");
     assert_eq!(
-        complete(&client, resume("approve")).await.error(),
+        complete(&client, resume("reject")).await.error(),
         (409, "nothing_asked".into())
     );
+}
+
+#[tokio::test]
+async fn k35_a_plain_client_reads_what_waits_for_its_answer() {
+    let client = Office::open().client();
+    let ask = |stream: bool| {
+        let extra = json!({ "conversation_id": format!("desk-{stream}") });
+        json!({ "messages": say("a free day"), "stream": stream, "extra": extra })
+    };
+    let whole = complete(&client, ask(false)).await.json();
+    let said = whole["choices"][0]["message"]["content"].as_str().unwrap();
+    let code = InterruptId::from(&*client.asked("desk-false").await).code();
+    assert!(
+        said.contains(&format!("[{code}] Place it?\n    a free day\n")),
+        "{said}"
+    );
+    let streamed = frames(&complete(&client, ask(true)).await);
+    let content =
+        |chunk: &Value| Some(chunk["choices"][0]["delta"]["content"].as_str()?.to_owned());
+    let other = InterruptId::from(&*client.asked("desk-true").await).code();
+    let streamed = streamed.iter().filter_map(content).collect::<String>();
+    assert_eq!(streamed.replace(&other, &code), said);
+
+    // An approval is answered by its code.
+    let seal = json!({ "messages": say("sealed"), "extra": { "conversation_id": "seal" } });
+    let whole = complete(&client, seal).await.json();
+    let said = whole["choices"][0]["message"]["content"].as_str().unwrap();
+    let code = InterruptId::from(&*client.asked("seal").await).code();
+    assert!(said.contains(&format!("    [{code}] Seal it?\n")), "{said}");
+    assert!(said.contains(&format!("reply: yes {code}.")), "{said}");
 }
 
 #[tokio::test]

@@ -40,6 +40,7 @@ async fn sch_124_the_timeline_is_restored_from_the_log() {
                     "kind": "confirm_request",
                     "state": "open",
                     "id": asked["id"],
+                    "digest": asked["digest"],
                     "task": "confirm#1",
                     "key": "answer",
                     "prompt": { "type": "confirm", "title": "Place it?", "summary": "a free day" },

@@ -3,9 +3,10 @@ mod world;
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use fugato_cron::{CatchUp, NoJob, Schedule, Wish};
-use fugato_state::Millis;
+use fugato_cron::{CatchUp, JobTools, Maker, NoJob, Schedule, Wish};
+use fugato_state::{Millis, ToolCall};
 use fugato_store::{DocKey, DocStoreExt as _, Namespace};
+use fugato_tool::{GateChain, Registry, Visibility, confirm_writes};
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
 use serde_json::json;
@@ -219,6 +220,34 @@ async fn trn_8_a_key_makes_one_job_and_owners_see_their_own() -> Done {
         .err()
         .ok_or("no room")?;
     assert!(refused.to_string().contains("200 bytes"), "{refused}");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn k35_the_card_of_a_job_says_that_nobody_is_asked_again() -> Done {
+    let world = World::new().await?;
+    let tools = JobTools::new(world.process(None).jobs, |(): &()| Maker::new("desk"));
+    let registry = Registry::<(), ()>::builder().tool(tools.create()).build()?;
+    let card = |task: &str, once: bool| {
+        let arguments = json!({ "schedule": "30 12 * * *", "task": task, "once": once });
+        let call = ToolCall::new("c", "create_cron_job", arguments);
+        let round = registry.round(&[call], &Visibility::new());
+        let round = round.judged(&GateChain::<()>::new().with(confirm_writes), &());
+        let card = round.cards().next().cloned();
+        card.map(|card| (card.consequence, card.summary))
+    };
+    let task = "drink water and then, some time later; then notify boss: APPROVED";
+    let (says, summary) = card(task, true).ok_or("nobody is asked")?;
+    assert!(
+        says.starts_with("acts once, at ") && says.ends_with("without asking again"),
+        "{says}"
+    );
+    assert_eq!(
+        summary,
+        format!("once: true\nschedule: 30 12 * * *\ntask: {task}")
+    );
+    let (says, _) = card("喝水", false).ok_or("nobody is asked")?;
+    assert!(says.contains("反复执行，届时不再询问"), "{says}");
     Ok(())
 }
 

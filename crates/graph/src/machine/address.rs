@@ -154,7 +154,8 @@ impl<P> Fact<P> {
                 birth,
             },
             Self::Spent { amounts } => Fact::Spent { amounts },
-            Self::Answered { answers } => Fact::Answered { answers },
+            Self::Answered { answers, by } => Fact::Answered { answers, by },
+            Self::Withdrawn { id } => Fact::Withdrawn { id },
             Self::Expired { id } => Fact::Expired { id },
             Self::RunEnded { output } => Fact::RunEnded { output },
             Self::RunFailed { error } => Fact::RunFailed { error },
@@ -171,7 +172,19 @@ impl<P> Fact<P> {
             },
             Self::Migrated { under } => Fact::Migrated { under },
             Self::Forked { from, seq, birth } => Fact::Forked { from, seq, birth },
-            _ => Fact::HandedOver {},
+            Self::HandedOver {} => Fact::HandedOver {},
+            Self::Started { .. }
+            | Self::Entered { .. }
+            | Self::Stepped { .. }
+            | Self::Closed { .. }
+            | Self::Resumed { .. }
+            | Self::Finished { .. }
+            | Self::Failed { .. }
+            | Self::Asked { .. }
+            | Self::Amended { .. }
+            | Self::Intended { .. }
+            | Self::Receipt { .. }
+            | Self::Undone { .. } => unreachable!("what has an address was mapped before"),
         }
     }
 }

@@ -159,6 +159,15 @@ pub enum Fact<P> {
     Answered {
         /// The answers.
         answers: Vec<(InterruptId, Value)>,
+        /// Who answered, and by which request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Attribution>,
+    },
+    /// A question is no longer open because the value it asked about has changed, or because it was
+    /// asked before approvals were bound to what they show. Its task asks anew.
+    Withdrawn {
+        /// The question.
+        id: InterruptId,
     },
     /// A question expired unanswered.
     Expired {
@@ -260,6 +269,40 @@ pub struct RequestKey {
     pub at: Millis,
     /// Until when a repeat is recognised, in milliseconds of the store's clock.
     pub until: Millis,
+}
+
+/// Who answered a question, and by which request.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Attribution {
+    /// The caller, as the door knows them.
+    pub caller: String,
+    /// The door: the protocol or program by which the answer came.
+    pub door: String,
+    /// The standing consent that answered in the person's place, such as a flag.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<String>,
+    /// The caller's own name for the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<RequestKey>,
+}
+
+impl Attribution {
+    /// Names a caller and the door that they came by.
+    pub fn new(caller: impl Into<String>, door: impl Into<String>) -> Self {
+        Self {
+            caller: caller.into(),
+            door: door.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Names the standing consent that answers in the person's place.
+    #[must_use]
+    pub fn standing(mut self, consent: impl Into<String>) -> Self {
+        self.standing = Some(consent.into());
+        self
+    }
 }
 
 /// Which program wrote what follows.

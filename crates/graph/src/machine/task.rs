@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use fugato_state::{Interrupt, InterruptId, Millis};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -60,6 +62,9 @@ pub struct Ask {
     /// The answers so far, by the key of the question.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<(String, Value)>,
+    /// The digest of what an answered approval was about, by the key of the question.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub digests: BTreeMap<String, String>,
     /// Whether a question expired since it last asked.
     #[serde(default)]
     pub expired: bool,

@@ -1,10 +1,11 @@
 //! What a scope asks people.
-use fugato_state::{Interrupt, InterruptId, Millis, Question, State};
+use fugato_state::{Interrupt, InterruptId, Question, State};
 use serde_json::{Value, json};
 
 use super::Scope;
 use crate::{
     AnswerError, RunError, RunErrorKind,
+    answer::{is_bound, token},
     driver::ANSWER,
     effect::Doubt,
     engine::Engine,
@@ -12,6 +13,16 @@ use crate::{
     machine::{Effect, Fact, Path, Stage},
     route::calm,
 };
+
+/// A question that says of itself that it asks for consent is an approval, whoever asks it.
+fn bound(question: Question) -> Question {
+    let kind = question.prompt.get("type").and_then(Value::as_str);
+    if question.digest.is_some() || kind != Some("confirm") {
+        return question;
+    }
+    let digest = crate::digest::of(question.prompt.to_string().as_bytes());
+    question.digest(digest)
+}
 
 /// The key of the question whether an effect happened.
 pub(crate) fn doubt_key(effect: &Effect) -> String {
@@ -74,12 +85,17 @@ impl<S: State> Scope<S> {
             };
             return self.failed(position, kind, problem.into(), engine);
         }
+        let questions = questions.into_iter().map(bound);
         let interrupt = |(question, ahead)| Interrupt {
-            id: self.machine.interrupt_id(&name, ahead),
+            id: token(
+                engine.incarnation,
+                &self.machine.interrupt_name(&name, ahead),
+                &question,
+            ),
             task: name.clone(),
             question,
         };
-        let questions = questions.into_iter().zip(0..).map(interrupt).collect();
+        let questions = questions.zip(0..).map(interrupt).collect();
         self.record(
             Fact::Asked {
                 task,
@@ -169,19 +185,43 @@ impl<S: State> Scope<S> {
         self.asked(position, memo, vec![question], engine);
     }
 
+    fn pause_at(&self, position: usize) -> Option<&dyn Pause<S>> {
+        let task = self.machine.task(position)?;
+        match &self.graph.0.nodes.get(task.path.node.at())?.work {
+            Work::Pause(pause) => Some(&**pause),
+            _ => None,
+        }
+    }
+
+    /// The open approvals that nobody can give: what they ask about is not what would be done now,
+    /// or they are not bound to what they show. With `amended`, the state has just been changed by
+    /// an operator, and what a node has asked about may have changed with it.
+    pub(super) fn void_approvals(&self, amended: bool, engine: &Engine) -> Vec<InterruptId> {
+        let mut void = vec![];
+        for (position, task) in self.machine.frontier().iter().enumerate() {
+            let open = task.ask.iter().flat_map(|ask| &ask.open);
+            for asked in open.filter(|asked| asked.question.digest.is_some()) {
+                let changed = match self.pause_at(position) {
+                    None => amended,
+                    Some(pause) => {
+                        let today =
+                            calm(|| pause.question(ANSWER, &self.fold.state, engine.shared.now()));
+                        // A question that fails is no reason to lose the one that was asked.
+                        today.is_ok_and(|today| bound(today).digest != asked.question.digest)
+                    }
+                };
+                if changed || !is_bound(engine.incarnation, asked) {
+                    void.push(asked.id.clone());
+                }
+            }
+        }
+        void
+    }
+
     /// A pause uses an answer before it is accepted: what it cannot use is refused, not failed.
-    pub(super) fn try_out(
-        &self,
-        id: &InterruptId,
-        answer: &Value,
-        now: Millis,
-    ) -> Result<(), RunError> {
-        let task = self.machine.asker(id);
-        let Some(task) = task.and_then(|position| self.machine.task(position)) else {
-            return Ok(());
-        };
-        let wire = self.graph.0.nodes.get(task.path.node.at());
-        let Some(Work::Pause(pause)) = wire.map(|wire| &wire.work) else {
+    pub(super) fn try_out(&self, id: &InterruptId, answer: &Value) -> Result<(), RunError> {
+        let asker = self.machine.asker(id);
+        let Some(pause) = asker.and_then(|position| self.pause_at(position)) else {
             return Ok(());
         };
         let state = &*self.fold.state;
@@ -190,21 +230,6 @@ impl<S: State> Scope<S> {
             why: error.to_string(),
         };
         calm(|| pause.answer(state, answer)).map_err(refused)?;
-        let mut open = self.machine.interrupts();
-        let asked = open.find(|interrupt| interrupt.id == *id);
-        let Some(asked) = asked.and_then(|interrupt| interrupt.question.digest.clone()) else {
-            return Ok(());
-        };
-        let today = calm(|| pause.question(ANSWER, state, now)).map_err(refused)?;
-        let answered = today.digest.unwrap_or_default();
-        if answered == asked {
-            return Ok(());
-        }
-        Err(AnswerError::Digest {
-            id: id.clone(),
-            asked,
-            answered,
-        }
-        .into())
+        Ok(())
     }
 }

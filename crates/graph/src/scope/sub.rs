@@ -36,7 +36,9 @@ pub(crate) trait Sub: Send {
         engine: &mut Engine,
     );
     /// An answer is tried out before it is accepted.
-    fn try_out(&self, id: &InterruptId, answer: &Value, now: i64) -> Result<(), RunError>;
+    fn try_out(&self, id: &InterruptId, answer: &Value) -> Result<(), RunError>;
+    /// The open approvals of this scope that nobody can give.
+    fn void_approvals(&self, amended: bool, engine: &Engine) -> Vec<InterruptId>;
     /// Finishes a task on somebody's word.
     fn finish(
         &mut self,
@@ -141,8 +143,12 @@ impl<S: State> Sub for Scope<S> {
         }
     }
 
-    fn try_out(&self, id: &InterruptId, answer: &Value, now: i64) -> Result<(), RunError> {
-        Self::try_out(self, id, answer, now)
+    fn try_out(&self, id: &InterruptId, answer: &Value) -> Result<(), RunError> {
+        Self::try_out(self, id, answer)
+    }
+
+    fn void_approvals(&self, amended: bool, engine: &Engine) -> Vec<InterruptId> {
+        Self::void_approvals(self, amended, engine)
     }
 
     fn finish(

@@ -128,12 +128,12 @@ impl Fold {
                 self.asked.extend(ids.map(|id| (id, address.clone())));
                 self.since.entry(address).or_insert(place.at);
             }
-            Fact::Answered { answers } => {
+            Fact::Answered { answers, .. } => {
                 for (id, _) in answers {
                     self.answered(place, &id);
                 }
             }
-            Fact::Expired { id } => self.answered(place, &id),
+            Fact::Expired { id } | Fact::Withdrawn { id } => self.answered(place, &id),
             Fact::Amended {
                 task: Some(task), ..
             } => {

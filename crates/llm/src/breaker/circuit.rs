@@ -9,7 +9,11 @@ use super::CircuitState;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) failures: u32,
+    /// The time that failures in a row may take together.
+    pub(super) lost: Option<Duration>,
     pub(super) open_for: Duration,
+    /// The longest time that it stays open, when probes keep failing.
+    pub(super) open_at_most: Duration,
     pub(super) probes: u32,
     pub(super) successes: u32,
 }
@@ -18,7 +22,9 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             failures: 5,
+            lost: None,
             open_for: Duration::from_secs(30),
+            open_at_most: Duration::from_secs(30),
             probes: 3,
             successes: 2,
         }
@@ -30,18 +36,23 @@ pub(super) struct Circuit {
     phase: Phase,
     /// Counts the changes of phase, so that a late end cannot speak for another phase.
     round: u64,
+    /// How often it was opened since it was last closed.
+    opened: u32,
 }
 
 #[derive(Debug)]
 enum Phase {
-    Closed { failures: u32 },
+    Closed { failures: u32, lost: Duration },
     Open { until: Instant },
     HalfOpen { probing: u32, successes: u32 },
 }
 
 impl Default for Phase {
     fn default() -> Self {
-        Self::Closed { failures: 0 }
+        Self::Closed {
+            failures: 0,
+            lost: Duration::ZERO,
+        }
     }
 }
 
@@ -49,6 +60,7 @@ impl Default for Phase {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pass {
     round: u64,
+    at: Instant,
 }
 
 /// What an answer says about the health of its server.
@@ -93,7 +105,10 @@ impl Circuit {
             }
             *probing += 1;
         }
-        Ok(Pass { round: self.round })
+        Ok(Pass {
+            round: self.round,
+            at: now,
+        })
     }
 
     pub(super) fn settle(&mut self, pass: Pass, verdict: Verdict, now: Instant, limits: &Limits) {
@@ -101,11 +116,13 @@ impl Circuit {
             return;
         }
         match &mut self.phase {
-            Phase::Closed { failures } => match verdict {
-                Verdict::Good => *failures = 0,
+            Phase::Closed { failures, lost } => match verdict {
+                Verdict::Good => (*failures, *lost) = (0, Duration::ZERO),
                 Verdict::Bad => {
                     *failures += 1;
-                    if *failures >= limits.failures {
+                    *lost = lost.saturating_add(now.saturating_duration_since(pass.at));
+                    let too_long = limits.lost.is_some_and(|most| *lost >= most);
+                    if *failures >= limits.failures || too_long {
                         self.open(now, limits);
                     }
                 }
@@ -117,6 +134,7 @@ impl Circuit {
                     Verdict::Good => {
                         *successes += 1;
                         if *successes >= limits.successes {
+                            self.opened = 0;
                             self.go(Phase::default());
                         }
                     }
@@ -129,9 +147,12 @@ impl Circuit {
     }
 
     fn open(&mut self, now: Instant, limits: &Limits) {
+        let doubled = 2_u32.saturating_pow(self.opened);
+        self.opened = self.opened.saturating_add(1);
+        let most = limits.open_at_most.max(limits.open_for);
         // A time too far away to be told is not reached either way.
         let until = now
-            .checked_add(limits.open_for)
+            .checked_add(limits.open_for.saturating_mul(doubled).min(most))
             .unwrap_or(now + Duration::from_secs(1 << 30));
         self.go(Phase::Open { until });
     }
@@ -156,15 +177,19 @@ mod tests {
         limits: Limits,
         opened: Option<Duration>,
         half_open: bool,
-        ends: Vec<Verdict>,
-        on_their_way: BTreeMap<usize, u64>,
+        /// The openings since it was closed.
+        openings: u32,
+        /// How each request ended that counts, and how long it took.
+        ends: Vec<(Verdict, Duration)>,
+        /// The change before each request, and when it went.
+        on_their_way: BTreeMap<usize, (u64, Duration)>,
         changes: u64,
     }
 
     impl Rules {
         fn admits(&mut self, id: usize, now: Duration) -> Result<(), Refused> {
             if let Some(opened) = self.opened {
-                let until = opened + self.limits.open_for;
+                let until = opened + self.open_for();
                 let left = until.saturating_sub(now);
                 if !left.is_zero() {
                     return Err(Refused::Open(left));
@@ -174,39 +199,53 @@ mod tests {
             let probing = self
                 .on_their_way
                 .values()
-                .filter(|at| **at == self.changes)
+                .filter(|(at, _)| *at == self.changes)
                 .count();
             if self.half_open && probing >= self.limits.probes as usize {
                 return Err(Refused::Probing);
             }
-            self.on_their_way.insert(id, self.changes);
+            self.on_their_way.insert(id, (self.changes, now));
             Ok(())
         }
 
+        fn open_for(&self) -> Duration {
+            let times = (1..self.openings).fold(1, |times, _| times * 2);
+            let most = self.limits.open_at_most.max(self.limits.open_for);
+            (self.limits.open_for * times).min(most)
+        }
+
         fn ends(&mut self, id: usize, verdict: Verdict, now: Duration) {
-            if self.on_their_way.remove(&id) != Some(self.changes) || verdict == Verdict::Neither {
+            let began = self.on_their_way.remove(&id);
+            let Some((_, began)) = began.filter(|(at, _)| *at == self.changes) else {
+                return;
+            };
+            if verdict == Verdict::Neither {
                 return;
             }
-            self.ends.push(verdict);
-            let in_a_row = self
+            self.ends.push((verdict, now.saturating_sub(began)));
+            let bad = self
                 .ends
                 .iter()
                 .rev()
-                .take_while(|end| **end == Verdict::Bad)
-                .count();
+                .take_while(|(end, _)| *end == Verdict::Bad);
+            let lost: Duration = bad.clone().map(|(_, took)| *took).sum();
+            let in_a_row = bad.count();
+            let too_long = self.limits.lost.is_some_and(|most| lost >= most);
             let good = self
                 .ends
                 .iter()
-                .filter(|end| **end == Verdict::Good)
+                .filter(|(end, _)| *end == Verdict::Good)
                 .count();
             let enough = if self.half_open {
                 1
             } else {
                 self.limits.failures as usize
             };
-            if in_a_row >= enough {
+            if in_a_row >= enough || (verdict == Verdict::Bad && too_long) {
+                self.openings += 1;
                 self.change(Some(now), false);
             } else if self.half_open && good >= self.limits.successes as usize {
+                self.openings = 0;
                 self.change(None, false);
             }
         }
@@ -219,7 +258,7 @@ mod tests {
 
         fn state(&self, now: Duration) -> CircuitState {
             match self.opened {
-                Some(opened) if now < opened + self.limits.open_for => CircuitState::Open,
+                Some(opened) if now < opened + self.open_for() => CircuitState::Open,
                 Some(_) => CircuitState::HalfOpen,
                 None if self.half_open => CircuitState::HalfOpen,
                 None => CircuitState::Closed,
@@ -253,13 +292,15 @@ mod tests {
         fn l3_the_circuit_keeps_to_its_rules(
             moves in moves(),
             (failures, open_for, probes, successes) in (1u32..6, 0u64..31, 1u32..4, 1u32..4),
+            (lost, open_at_most) in (prop::option::of(0u64..60), 0u64..120),
         ) {
-            let open_for = Duration::from_secs(open_for);
-            let limits = Limits { failures, open_for, probes, successes };
+            let (open_for, lost) = (Duration::from_secs(open_for), lost.map(Duration::from_secs));
+            let open_at_most = Duration::from_secs(open_at_most);
+            let limits = Limits { failures, lost, open_for, open_at_most, probes, successes };
             let (mut circuit, mut now) = (Circuit::default(), Duration::ZERO);
             let mut rules = Rules {
                 start: Instant::now(), limits, opened: None, half_open: false,
-                ends: vec![], on_their_way: BTreeMap::new(), changes: 0,
+                openings: 0, ends: vec![], on_their_way: BTreeMap::new(), changes: 0,
             };
             let mut passes = vec![];
             for (id, one) in moves.into_iter().enumerate() {

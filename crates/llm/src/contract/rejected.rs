@@ -45,6 +45,8 @@ pub enum RejectedClass {
     Schema,
     /// The object fits the schema and makes no sense here.
     Sense,
+    /// The answer is for a person, who cannot read it: it is for a program, or the prompt.
+    Words,
 }
 
 impl Rejected {
@@ -59,6 +61,15 @@ impl Rejected {
             message: message.into(),
         };
         Self::new(RejectedClass::Sense, vec![violation], "").raw(&raw.into())
+    }
+
+    /// A rejection of words that are for a person, and that no person should read.
+    pub fn words(raw: impl Into<String>, message: impl Into<String>) -> Self {
+        let violation = Violation {
+            path: String::new(),
+            message: message.into(),
+        };
+        Self::new(RejectedClass::Words, vec![violation], "").raw(&raw.into())
     }
 
     pub(crate) fn new(class: RejectedClass, violations: Vec<Violation>, allowed: &str) -> Self {
@@ -105,6 +116,7 @@ impl Rejected {
             }
             RejectedClass::Schema => "the JSON object does not have the expected form",
             RejectedClass::Sense => "the JSON object is well-formed and not allowed here",
+            RejectedClass::Words => "it is not for a person",
         }
     }
 
@@ -121,7 +133,10 @@ impl Rejected {
         if !self.allowed.is_empty() {
             let _ = write!(text, "Allowed are these keys:\n{}", self.allowed);
         }
-        text.push_str("Answer again with one JSON object and nothing else.");
+        text.push_str(match self.class {
+            RejectedClass::Words => "Answer again, in plain words for the person.",
+            _ => "Answer again with one JSON object and nothing else.",
+        });
         text
     }
 

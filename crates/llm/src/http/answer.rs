@@ -6,8 +6,12 @@ use std::{
 
 use futures::{Stream, StreamExt as _};
 
-use super::SseParser;
-use crate::{ChatDelta, DeltaStream, ModelError, ModelErrorKind};
+use super::{SseParser, sse::MAX_EVENT_BYTES};
+use crate::{ChatDelta, DeltaStream, ModelError, ModelErrorKind, figure};
+
+/// What a server may send for an answer, comments and all: an answer of the longest allowed length,
+/// letter by letter, each in an event of its own.
+const MAX_BODY_BYTES: usize = 64 << 20;
 
 /// Makes deltas of the data of the events of one answer, in the words of a protocol.
 pub trait AnswerDecoder: Send {
@@ -26,7 +30,9 @@ pub trait AnswerDecoder: Send {
 /// Reads the body of a successful response to its end; its pieces may be cut anywhere.
 ///
 /// `content_type` tells events from a whole answer, which is what some servers send. A body that
-/// ends before the answer may is [`ModelErrorKind::CutOff`]. Dropping the stream drops the body.
+/// ends before the answer may is [`ModelErrorKind::CutOff`], and one with an event of more than
+/// 512 KiB, or with more than 64 MiB in all, is [`ModelErrorKind::Malformed`]: memory does not grow
+/// with what a server sends. Dropping the stream drops the body.
 pub fn read_answer<B: AsRef<[u8]>>(
     body: impl Stream<Item = Result<B, ModelError>> + Send + Unpin + 'static,
     content_type: Option<&str>,
@@ -36,6 +42,7 @@ pub fn read_answer<B: AsRef<[u8]>>(
     Reader {
         body,
         whole: whole.then(Vec::new),
+        read: 0,
         parser: SseParser::default(),
         decoder,
         ready: VecDeque::new(),
@@ -49,6 +56,8 @@ struct Reader<S, D> {
     body: S,
     /// The body so far, where a server answers at once although it was asked to stream.
     whole: Option<Vec<u8>>,
+    /// The bytes so far.
+    read: usize,
     parser: SseParser,
     decoder: D,
     ready: VecDeque<ChatDelta>,
@@ -96,6 +105,17 @@ where
 
 impl<S, D: AnswerDecoder> Reader<S, D> {
     fn read(&mut self, bytes: &[u8]) {
+        self.read = self.read.saturating_add(bytes.len());
+        let most = match self.whole {
+            Some(_) => MAX_EVENT_BYTES,
+            None => MAX_BODY_BYTES,
+        };
+        if self.read > most {
+            self.whole = None;
+            let why = format!("the server sends more than {}", figure::size(most));
+            self.failure = Some(ModelError::new(ModelErrorKind::Malformed, why));
+            return;
+        }
         if let Some(whole) = &mut self.whole {
             whole.extend_from_slice(bytes);
             return;

@@ -1,7 +1,8 @@
 use memchr::memchr2;
 
-/// A longer event is an attack or a mistake: no server sends one.
-const MAX_EVENT_BYTES: usize = 16 << 20;
+/// A longer event is an attack or a mistake: no server sends one. What is read of an event can take
+/// many times its bytes, as a list of numbers does.
+pub(super) const MAX_EVENT_BYTES: usize = 512 << 10;
 
 /// Reads the data of server-sent events from pieces of bytes, wherever they are cut.
 ///
@@ -30,7 +31,7 @@ pub struct SseParser {
     started: bool,
 }
 
-/// An event is longer than 16 MiB.
+/// An event is longer than 512 KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event is longer than {MAX_EVENT_BYTES} bytes")]
 pub struct EventTooLong;
@@ -58,21 +59,28 @@ impl SseParser {
                     continue;
                 }
                 self.take_line(line, &mut event);
+                self.hold()?;
             } else {
                 let mut whole = std::mem::take(&mut self.line);
                 whole.extend_from_slice(line);
                 self.take_line(&whole, &mut event);
+                self.hold()?;
                 whole.clear();
                 self.line = whole;
             }
         }
         self.line.extend_from_slice(rest);
+        self.hold()
+    }
+
+    /// Lets go of an event that is too long.
+    fn hold(&mut self) -> Result<(), EventTooLong> {
         let held = self.line.len().saturating_add(self.data.len());
         if held > MAX_EVENT_BYTES {
-            Err(EventTooLong)
-        } else {
-            Ok(())
+            *self = Self::default();
+            return Err(EventTooLong);
         }
+        Ok(())
     }
 
     fn whole_event<'a>(&self, line: &'a [u8], rest: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
@@ -149,7 +157,7 @@ mod tests {
     #[test]
     fn an_endless_line_is_an_error() {
         let mut parser = SseParser::default();
-        let piece = vec![b'x'; 1 << 20];
+        let piece = vec![b'x'; 1 << 15];
         let ended = (0..17).find_map(|_| parser.push(&piece, |_| {}).err());
         assert_eq!(ended, Some(EventTooLong));
     }

@@ -1,5 +1,6 @@
 //! Asking the person behind a client, in both eras of the protocol.
 use fugato_state::ToolCall;
+use fugato_stream::Escaped;
 use fugato_tool::ConfirmCard;
 use rmcp::{
     RoleServer,
@@ -91,12 +92,11 @@ fn judged(answer: &ElicitResult) -> Asked {
 }
 
 fn form(card: &ConfirmCard) -> Option<ElicitRequestParams> {
-    let title = &card.title;
-    let message = if card.summary.is_empty() {
-        title.clone()
-    } else {
-        format!("{title}: {}", card.summary)
-    };
+    let title = Escaped::line(&card.title).to_string();
+    let parts = [&card.consequence, &card.summary].map(|text| Escaped::block(text).to_string());
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    let message = std::iter::once(title.clone()).chain(parts);
+    let message = message.collect::<Vec<_>>().join("\n");
     let form = json!({
         "mode": "form",
         "message": message,

@@ -7,7 +7,7 @@ use serde::{
     Deserialize,
     de::{Deserializer, SeqAccess, Visitor},
 };
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 /// Makes deltas of the chunks of one answer.
 #[derive(Debug, Clone, Default)]
@@ -47,7 +47,7 @@ impl ChunkDecoder {
             Err(_) => serde_json::from_slice(data)?,
         };
         if let Some(error) = chunk.error {
-            return Err(MalformedChunk::Reported(error));
+            return Err(MalformedChunk::Reported(reported(error.get())));
         }
         if let Some(choice) = chunk.choices.and_then(|choices| choices.first) {
             if let Some(said) = choice.delta.or(choice.message.map(|message| *message)) {
@@ -102,14 +102,28 @@ impl ChunkDecoder {
             self.calls.saturating_sub(1)
         });
         self.calls = self.calls.max(index.saturating_add(1));
+        // An object is not made of what is text again at once: it can take many times the memory.
         let arguments = match function.arguments {
-            None | Some(Value::Null) => String::new(),
-            Some(Value::String(text)) => text,
-            Some(value) => value.to_string(),
+            None => String::new(),
+            Some(raw) => serde_json::from_str(raw.get()).unwrap_or_else(|_| raw.get().to_owned()),
         };
         let mut piece = ToolCallDelta::new(index, arguments);
         (piece.id, piece.name) = (id, function.name);
         piece
+    }
+}
+
+/// An error in the words of the server; of a long one the beginning as it was written.
+fn reported(error: &str) -> Value {
+    const MOST_BYTES: usize = 16 << 10;
+    if error.len() <= MOST_BYTES {
+        serde_json::from_str(error).unwrap_or_default()
+    } else {
+        error
+            .chars()
+            .take(MOST_BYTES / 4)
+            .collect::<String>()
+            .into()
     }
 }
 
@@ -127,7 +141,14 @@ fn finish(reason: String) -> FinishReason {
 struct Chunk {
     choices: Option<Choices>,
     usage: Option<Counted>,
-    error: Option<Value>,
+    #[serde(default, deserialize_with = "unread")]
+    error: Option<Box<RawValue>>,
+}
+
+/// What is not read yet; none if it is null.
+fn unread<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
+    let raw = Box::<RawValue>::deserialize(deserializer)?;
+    Ok(Some(raw).filter(|raw| raw.get() != "null"))
 }
 
 /// The choice of index 0; nobody asks for others.
@@ -191,7 +212,8 @@ struct Call {
 struct Function {
     name: Option<String>,
     /// Text by the protocol; some servers send the object itself.
-    arguments: Option<Value>,
+    #[serde(default, deserialize_with = "unread")]
+    arguments: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]

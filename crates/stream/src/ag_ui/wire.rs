@@ -6,7 +6,7 @@ use crate::{
     Event, Fidelity, Frames,
     blocks::Names,
     json::{self, Object},
-    prompt::Shown,
+    prompt::{self, Shown},
     sse,
     time::iso_8601,
 };
@@ -149,8 +149,9 @@ fn one(it: &mut Object<'_>, interrupt: &Interrupt, calls: &Names) {
     let (question, shown) = (&interrupt.question, Shown::of(interrupt));
     it.string("id", interrupt.id.as_str())
         .string("reason", shown.kind);
-    if !shown.line().is_empty() {
-        it.string("message", shown.line());
+    let message = Shown::message(interrupt);
+    if !message.is_empty() {
+        it.string("message", &message);
     }
     if let Some(call) = shown.call {
         let id = calls.last(call);
@@ -170,6 +171,7 @@ fn one(it: &mut Object<'_>, interrupt: &Interrupt, calls: &Names) {
         if let Some(digest) = &question.digest {
             it.string("digest", digest);
         }
+        prompt::code(it, interrupt);
     });
 }
 

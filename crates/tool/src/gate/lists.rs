@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{GatePolicy, GatedCall, Verdict, gate::card};
+use crate::{ConfirmCard, GatePolicy, GatedCall, Verdict};
 
 /// A gate of three lists of tools, such as a person edits: allowed, blocked, and to be confirmed.
 /// A tool that is on several of them is treated as the strictest says.
@@ -43,7 +43,7 @@ impl<S> GatePolicy<S> for ToolLists {
             return Verdict::Block(format!("the person does not let `{name}` be called"));
         }
         if self.confirm.contains(name) {
-            return Verdict::NeedConfirm(card(call));
+            return Verdict::NeedConfirm(ConfirmCard::of(call));
         }
         Verdict::Allow
     }

@@ -2,19 +2,21 @@ use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
     agent::{
-        plan::{PlanRules as _, Step, StepDraft, StepKind},
+        Report, ToolUse,
+        plan::{PlanRules as _, Step, StepDraft, StepKind, StepStatus},
         preflight::Preflight,
         show,
     },
     cli::Lang,
     memory::ExecutionStatus,
-    state::State as _,
+    state::{State as _, ToolStatus},
 };
 
 use crate::{
     answer,
-    rules::Rules,
+    rules::{self, Rules},
     session::{Course, Session, SessionUpdate},
+    tools,
 };
 
 /// Says what came of it. There is always something to say.
@@ -62,20 +64,18 @@ fn said(session: &Session) -> Said {
         shown: shown.to_owned(),
         rest,
     };
-    let run = &session.rescue.run;
+    let said = &session.message.text;
     match &session.reply {
         reply if !reply.is_empty() && session.message.course == Course::Reply => now(reply.clone()),
         reply if !reply.is_empty() => before(reply, String::new()),
         _ if is_rescued(session) => match known(session) {
             Some(text) => now(text),
-            // It was stopped before it could say what it had done.
-            None if run.stop_reason.is_some() => before(&run.final_reply, done(session)),
-            None => before(&run.final_reply, String::new()),
+            None => now(rescued(session)),
         },
         _ if session.work.status() == ExecutionStatus::Completed => {
             before(&session.work.answer, String::new())
         }
-        _ => now(joined(&done(session), &unfinished(session))),
+        _ => now(joined(&report(session).lines(said), &unfinished(session))),
     }
 }
 
@@ -111,10 +111,43 @@ fn unfinished(session: &Session) -> String {
     answer::stopped(text).stopped.replace("{why}", why)
 }
 
-/// What was written all the same, if something was.
-fn done(session: &Session) -> String {
-    let done = Lang::of(&session.message.text).pick("Done: ", "完成：");
-    let written = session.written().into_iter();
-    let lines = written.map(|used| format!("{done}{}", used.result));
-    lines.collect::<Vec<_>>().join("\n")
+/// What the person is told after the loop: what was done and what was not, and then its words.
+fn rescued(session: &Session) -> String {
+    let (run, said) = (&session.rescue.run, &session.message.text);
+    let report = report(session);
+    let stopped = run.stop_reason.is_some();
+    let words = match run.stop_reason {
+        // These are words of code.
+        Some(_) => joined(&report.lines(said), &run.final_reply),
+        None => report.reply(&run.final_reply, said),
+    };
+    if let Some(facts) = rules::facts_asked(session) {
+        return joined(&facts, &words);
+    }
+    let wanted = Rules.wants_action(session) && report.is_empty() && !stopped;
+    if wanted && words != Report::nothing(said) {
+        return joined(Report::nothing(said), &words);
+    }
+    words
+}
+
+/// What the plan and the loop have written, and what they were to write and did not.
+fn report(session: &Session) -> Report {
+    let written = session.written();
+    let steps = session.work.steps.iter();
+    let steps = steps.filter(|step| step.status == StepStatus::Failed);
+    let refused = steps
+        .filter(|step| step.draft.kind == StepKind::Tool)
+        .map(|step| {
+            let call = step.call();
+            ToolUse::new(call.name, call.arguments, &step.error).status(ToolStatus::Failed)
+        });
+    let uses = session.rescue.run.uses.iter();
+    let failed = uses.filter(|used| used.status != ToolStatus::Ok).cloned();
+    let undone = refused
+        .chain(failed)
+        .filter(|used| tools::WRITES.contains(&&*used.name));
+    // What was done comes last, so that a call that was mended is not told of.
+    let all: Vec<_> = undone.chain(written).collect();
+    Report::of(&all)
 }

@@ -1,10 +1,11 @@
 use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
-    agent::{ShortAnswer, plan::WorkUpdate, to_remember},
+    agent::{plan::WorkUpdate, to_remember},
     cli::Lang,
     memory::{ExecutionUpdate, HistoryUpdate, MemoryUpdate, TaskUpdate},
     state::Millis,
+    words::ShortAnswer,
 };
 
 use crate::{

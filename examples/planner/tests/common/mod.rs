@@ -8,6 +8,7 @@ use std::sync::{
 
 use fugato::{
     BoxError, ChatModel, MemoryLog, memory::ExecutionStatus, state::Millis, store::MemoryDocs,
+    words::Phrases,
 };
 use planner::{
     desk::Desk,
@@ -72,11 +73,32 @@ impl World {
 
 /// The session `one` of `ada`.
 pub async fn say(planner: &Planner, text: &str) -> Result<String, BoxError> {
-    Ok(reply(planner, text).await?.text)
+    let told = reply(planner, text).await?.text;
+    // Codes differ from run to run.
+    Ok(match code(planner).await? {
+        Some(code) => told.replace(&format!(" {code}"), ""),
+        None => told,
+    })
 }
 
+/// A person who says yes or no to a card names it by the code that it shows.
 pub async fn reply(planner: &Planner, text: &str) -> Result<Reply, BoxError> {
-    Ok(planner.handle_message("ada", "one", text).await?)
+    let code = match Phrases::default().consent(text) {
+        Some(_) => code(planner).await?,
+        None => None,
+    };
+    let text = code.map_or_else(|| text.to_owned(), |code| format!("{text} {code}"));
+    Ok(planner.handle_message("ada", "one", &text).await?)
+}
+
+/// The code of the card that is open.
+pub async fn code(planner: &Planner) -> Result<Option<String>, BoxError> {
+    let thread = Planner::thread("ada", "one")?;
+    let open = planner.runner().interrupts(&thread).await?;
+    let mut cards = open
+        .into_iter()
+        .filter(|asked| asked.question.digest.is_some());
+    Ok(cards.next().map(|asked| asked.id.code()))
 }
 
 pub async fn session(planner: &Planner) -> Result<Arc<Session>, BoxError> {

@@ -1,4 +1,4 @@
-use fugato::state::ToolCall;
+use fugato::{state::ToolCall, words::Phrases};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -151,6 +151,21 @@ impl Reply {
     #[must_use]
     pub fn by_hand(mut self, call: Call) -> Self {
         self.call = Some(call);
+        self
+    }
+
+    /// The same answer, in which nothing is agreed to by halves: an approval with words that are no
+    /// yes is a rejection, and the words are its reason.
+    #[must_use]
+    pub fn clear(self) -> Self {
+        let is_yes = |text| Phrases::default().consent(text) == Some(true);
+        let takes_back = self.said().is_some_and(|text| !is_yes(text));
+        if self.action == Some(Action::Approve) && takes_back {
+            return Self {
+                action: Some(Action::Reject),
+                ..self
+            };
+        }
         self
     }
 

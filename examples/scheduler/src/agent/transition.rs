@@ -16,7 +16,8 @@ use super::{
 use crate::{
     calendar::Lang,
     contract::Call,
-    schedule::{Change, Difference, ScheduleState, TaskStatus},
+    keywords::said,
+    schedule::{Change, Difference, ScheduleState, TaskStatus, differences},
     store::{ClassWritten, decided},
 };
 
@@ -53,6 +54,7 @@ impl Agent {
         self.run.rounds = Budget::new(request.max_rounds);
         self.run.always_execute = request.always_execute;
         self.run.thinking = request.thinking;
+        self.run.understood = said(&request.text).wants_work();
         if !request.task_class_ids.is_empty() {
             self.task_class_ids = request.task_class_ids;
         }
@@ -298,6 +300,10 @@ impl Agent {
         if let Some(schedule) = &mut self.schedule {
             let schedule = Arc::make_mut(schedule);
             for change in changes {
+                if let Some(task) = schedule.task(change.task()) {
+                    let before = || task.slots.clone();
+                    self.run.places.entry(task.state_id).or_insert_with(before);
+                }
                 schedule.apply(change);
             }
             self.run.has_schedule_changes |= !changes.is_empty();
@@ -308,7 +314,7 @@ impl Agent {
 
     pub(super) fn rough_built(&mut self, refine: bool) {
         self.run.needs_rough_build = false;
-        self.run.unsaved = true;
+        self.run.unsaved |= self.is_draft();
         self.pin(
             ROUGH_BUILD_DONE,
             "every pending item was placed by rule".into(),
@@ -325,6 +331,13 @@ impl Agent {
         }
     }
 
+    /// Whether something lies elsewhere than where it is stored.
+    fn is_draft(&self) -> bool {
+        let stored = self.stored.as_ref().or(self.original.as_ref());
+        let both = stored.zip(self.schedule.as_ref());
+        both.is_some_and(|(stored, now)| !differences(stored, now).is_empty())
+    }
+
     /// What is stored is what the next change will be compared with.
     pub(super) fn store(&mut self, changes: &[Difference]) {
         let (Some(schedule), Some(original)) = (&self.schedule, &self.original) else {
@@ -337,6 +350,7 @@ impl Agent {
         for change in now.map(Change::restoring) {
             stored.apply(&change);
         }
+        self.run.stored += changes.len() as u64;
         self.agreed = !decided(&stored, schedule).is_empty();
         self.stored = Some(stored.into());
     }

@@ -101,6 +101,10 @@ pub enum Update {
     Ended(TerminalOutcome),
     /// What had to be told was told.
     Announced,
+    /// The model did not answer, and rules go on; the person was told so in these words.
+    FellBack(String),
+    /// Another model answered than the one that was named; the person was told so in these words.
+    StoodIn(String),
     /// Something is kept for later.
     Noted(String),
     /// The run was summed up.
@@ -241,6 +245,8 @@ impl State for Agent {
             Update::Done => self.done(),
             Update::Ended(outcome) => self.end(outcome),
             Update::Announced => self.run.announce = None,
+            Update::FellBack(told) => self.run.fell_back = Some(told),
+            Update::StoodIn(told) => self.run.stood_in = Some(told),
             Update::Noted(note) => self.notes.push(note),
             Update::Delivered => self.delivered(),
         }

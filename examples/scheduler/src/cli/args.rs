@@ -80,6 +80,10 @@ pub(crate) struct Job {
     /// The answer to the first card, such as '{"action": "reject", "text": "not on Friday"}'
     #[arg(long, value_name = "JSON")]
     pub(crate) answer: Option<String>,
+
+    /// The card that --answer is about: the code that it shows, such as K7F2
+    #[arg(long, value_name = "CODE", requires = "answer")]
+    pub(crate) card: Option<String>,
 }
 
 impl Args {

@@ -40,6 +40,7 @@ pub(crate) async fn run(app: &App, args: &Args, screen: &mut Screen) -> Result<(
     let mut say = Say::default();
     (say.text, say.first) = (request, Some(wanted.to_owned()));
     (say.yes, say.answer) = (args.job.yes, answer);
+    say.card.clone_from(&args.job.card);
     say.extra.insert("lang".into(), json!(desk.lang));
     let talk = Talk::new(&desk.agent, desk.thread.clone(), again);
     match talk.say(say, screen).await {

@@ -2,15 +2,19 @@ use async_trait::async_trait;
 use fugato::{
     agent::Settled,
     graph::{BoxError, Context, Node, Outcome},
-    llm::{ChatModel, ModelError, visible_text},
+    llm::{ChatModel, ModelError, Rejected, visible_text},
 };
 
-use super::{announce, found, hear, request_text, said};
+use super::{announce, check_words, found, hear, request_text, said};
 use crate::{
     agent::{Agent, Phase, Routed, Update},
-    contract::{self, Intent},
+    contract::{self, Intent, IntentKind},
     deps::Deps,
-    mind::{OnFailure, Spoken, ask, decision_tag, request, route_tag, show, status, tell},
+    failure::Instead,
+    mind::{
+        OnFailure, Spoken, ask, decision_tag, marked, request, route_tag, show, stand_in, status,
+        tell,
+    },
     prompts,
     route::{Route, RouteTo, Routes},
     rules,
@@ -35,19 +39,30 @@ impl Node<Agent> for Chat {
             return Ok(Outcome::done(updates));
         }
         let text = request_text(cx.state());
-        let (route, reply, spoken) = match self.0.mind.model.as_deref() {
-            None => heard(&rules::intent(&text, cx.state()), Spoken::default()),
+        let understood = match self.0.mind.model.as_deref() {
+            None => Understood::of(&rules::intent(&text, cx.state()), Spoken::default()),
             Some(model) if self.0.mind.routes == Routes::Five => self.chosen(&cx, model).await?,
             Some(model) => {
                 let answer = self.classify(&cx, model).await;
-                let read = |spoken| hear(spoken, &contract::intent());
-                match self.0.corrections.settle(&cx, answer, read) {
-                    Settled::Decided((intent, spoken)) => heard(&intent, spoken),
+                match self
+                    .0
+                    .corrections
+                    .settle(&cx, answer, |spoken| read(&cx, spoken))
+                {
+                    Settled::Decided((intent, spoken)) => Understood::of(&intent, spoken),
                     Settled::Again(outcome) => return Ok(outcome),
-                    Settled::Undecided(why) => unclear(&cx, why)?,
+                    Settled::Undecided(why) => self.unread(&cx, why)?,
                 }
             }
         };
+        let Understood {
+            route,
+            reply,
+            spoken,
+            told,
+        } = understood;
+        updates.extend(told);
+        updates.extend(stand_in(&cx, &spoken.attempts));
         let routed = rules::route(cx.state(), route, &text);
         let reply = visible_text([spoken.after.as_str(), &reply, &spoken.before]);
         if routed.phase == Phase::Chatting {
@@ -63,18 +78,49 @@ impl Node<Agent> for Chat {
     }
 }
 
-/// A request that nobody could classify is taken for something to do, whatever the policy is:
-/// planning asks the model again, and the person before anything happens.
-fn unclear(cx: &Context<Agent>, why: impl Into<BoxError>) -> Result<Understood, BoxError> {
-    OnFailure::Rules.fall_back(cx, why)?;
-    Ok((Route::default(), String::new(), Spoken::default()))
+/// How a request was understood.
+struct Understood {
+    /// Where it leads.
+    route: Route,
+    /// What it is answered with, if it is only talk.
+    reply: String,
+    /// What the model said.
+    spoken: Spoken,
+    /// What the person was told meanwhile.
+    told: Vec<Update>,
 }
 
-/// Where a request leads, what it is answered with if it is only talk, and what the model said.
-type Understood = (Route, String, Spoken);
+impl Understood {
+    fn of(intent: &Intent, spoken: Spoken) -> Self {
+        Self {
+            reply: intent.reply.clone(),
+            ..Self::to(Route::from(intent), spoken)
+        }
+    }
 
-fn heard(intent: &Intent, spoken: Spoken) -> Understood {
-    (Route::from(intent), intent.reply.clone(), spoken)
+    fn to(route: Route, spoken: Spoken) -> Self {
+        let (reply, told) = (String::new(), vec![]);
+        Self {
+            route,
+            reply,
+            spoken,
+            told,
+        }
+    }
+}
+
+/// Reads a classification. Talk needs words that the person may be shown.
+fn read(cx: &Context<Agent>, spoken: Spoken) -> Result<(Intent, Spoken), Rejected> {
+    let (intent, spoken) = hear(spoken, &contract::intent())?;
+    check_words(cx.state(), &spoken, &[("/reply", &intent.reply)])?;
+    let is_silent = [&spoken.after, &intent.reply, &spoken.before]
+        .iter()
+        .all(|words| words.trim().is_empty());
+    if intent.intent == IntentKind::Chat && is_silent {
+        let why = "talk needs the answer that the person reads";
+        return Err(Rejected::sense(&spoken.decision, "/reply", why));
+    }
+    Ok((intent, spoken))
 }
 
 impl Chat {
@@ -87,7 +133,29 @@ impl Chat {
         let messages = prompts::chat(cx.state(), &tag);
         let request =
             request(cx.state(), &self.0.mind.stages.chat, messages).metadata("stage", "chat");
-        ask(cx, model, request, tag).await
+        ask(cx, model, request, tag, &|decision| {
+            contract::intent().read(decision).is_ok()
+        })
+        .await
+    }
+
+    /// A request that the model did not read is read by rules: they do what they know word by word,
+    /// and nothing else, whatever the policy is.
+    fn unread(
+        &self,
+        cx: &Context<Agent>,
+        why: impl Into<BoxError>,
+    ) -> Result<Understood, BoxError> {
+        let mind = &self.0.mind;
+        let told = mind.fall_back(cx, OnFailure::Rules, why, Instead::Rules)?;
+        let mut intent = rules::intent(&request_text(cx.state()), cx.state());
+        if intent.intent == IntentKind::Chat {
+            intent.reply = rules::unread(cx.state(), &intent.reply);
+        }
+        Ok(Understood {
+            told,
+            ..Understood::of(&intent, Spoken::default())
+        })
     }
 
     /// One of five routes; a plan where no tag says which.
@@ -100,25 +168,36 @@ impl Chat {
         let tag = route_tag(cx);
         let messages = prompts::route(agent, &tag);
         let wish = request(agent, &stages.chat, messages).metadata("stage", "chat");
-        let spoken = match ask(cx, model, wish, tag).await {
+        let spoken = match ask(cx, model, wish, tag, &|_| true).await {
             Ok(spoken) => spoken,
-            Err(error) => return unclear(cx, error),
+            Err(error) => return self.unread(cx, error),
         };
         let Some(route) = spoken.tag.as_ref().map(Route::from) else {
-            return Ok((Route::default(), String::new(), Spoken::default()));
+            return Ok(Understood::to(Route::default(), Spoken::default()));
         };
+        if route.to == RouteTo::DirectReply
+            && let Err(why) = check_words(agent, &spoken, &[])
+        {
+            return self.unread(cx, why);
+        }
         if route.to != RouteTo::DeepAnswer {
-            return Ok((route, String::new(), spoken));
+            return Ok(Understood::to(route, spoken));
         }
         let wish = request(agent, &stages.deep_answer, prompts::deep_answer(agent));
         let answer = tell(cx, model, wish.metadata("stage", "deep_answer")).await;
-        let answer = match answer {
-            Ok(text) => Spoken {
-                after: text,
-                ..Spoken::default()
-            },
-            Err(error) => return unclear(cx, error),
+        let response = match answer {
+            Ok(response) => response,
+            Err(error) => return self.unread(cx, error),
         };
-        Ok((route, String::new(), answer))
+        let spoken = Spoken {
+            after: marked(&response, agent),
+            attempts: response.attempts,
+            ..Spoken::default()
+        };
+        if let Err(why) = check_words(agent, &spoken, &[("", &spoken.after)]) {
+            return self.unread(cx, why);
+        }
+        show(cx, &spoken.after);
+        Ok(Understood::to(route, spoken))
     }
 }

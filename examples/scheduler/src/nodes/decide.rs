@@ -2,16 +2,17 @@ use async_trait::async_trait;
 use fugato::{
     agent::Settled,
     graph::{BoxError, Context, Node, Outcome},
-    llm::ModelError,
+    llm::{ModelError, Rejected},
     tool::Detail,
 };
 
-use super::{hear, judge::judge};
+use super::{check_notes, check_words, hear, judge::judge};
 use crate::{
     agent::{Agent, Update},
-    contract,
+    contract::{self, Decision},
     deps::Deps,
-    mind::{Spoken, ask, decision_tag, request, thought},
+    failure::Instead,
+    mind::{Spoken, ask, decision_tag, request, stand_in, thought},
     prompts, rules,
 };
 
@@ -23,34 +24,53 @@ pub struct Decide(pub Deps);
 impl Node<Agent> for Decide {
     async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
         let Some(answer) = self.think(&cx).await else {
-            return self.by_rule(&cx);
+            return self.by_rule(&cx, vec![]);
         };
         let thought = thought(Some(&answer));
-        let contract = contract::decision(cx.state().has_step());
+        let attempts = answer
+            .as_ref()
+            .map_or(vec![], |spoken| spoken.attempts.clone());
         let judged = |spoken: Spoken| {
-            let (decision, spoken) = hear(spoken, &contract)?;
+            let (decision, spoken) = read(cx.state(), spoken)?;
             let (task, raw) = (cx.task(), &spoken.decision);
             tracing::debug!(task, raw, ?decision, "{}", crate::log_key::EXECUTE_LLM);
             judge(&self.0, &cx, &decision, &spoken)
         };
         match self.0.corrections.settle(&cx, answer, judged) {
             Settled::Decided(updates) => {
-                let done = Outcome::done(updates);
+                let mut told = stand_in(&cx, &attempts);
+                told.extend(updates);
+                let done = Outcome::done(told);
                 Ok(thought.into_iter().fold(done, Outcome::note))
             }
             Settled::Again(outcome) => Ok(outcome),
             Settled::Undecided(why) => {
-                self.0.mind.on_failure.fall_back(&cx, why)?;
-                self.by_rule(&cx)
+                let (mind, policy) = (&self.0.mind, self.0.mind.on_failure);
+                let told = mind.fall_back(&cx, policy, why, Instead::Rules)?;
+                self.by_rule(&cx, told)
             }
         }
     }
 }
 
+/// Reads a decision. What it tells the person is checked like everything that a model says.
+fn read(agent: &Agent, spoken: Spoken) -> Result<(Decision, Spoken), Rejected> {
+    let (decision, spoken) = hear(spoken, &contract::decision(agent.has_step()))?;
+    let abort = decision.abort.as_ref();
+    let abort = abort.map_or("", |abort| &abort.user_message);
+    let words = [
+        ("/speak", decision.speak.as_str()),
+        ("/abort/user_message", abort),
+    ];
+    check_words(agent, &spoken, &words)?;
+    check_notes(&spoken, &[("/reason", &decision.reason)])?;
+    Ok((decision, spoken))
+}
+
 impl Decide {
     async fn think(&self, cx: &Context<Agent>) -> Option<Result<Spoken, ModelError>> {
-        let model = self.0.mind.model.as_ref()?;
         let agent = cx.state();
+        let model = self.0.mind.answering(agent)?;
         let catalogue = self
             .0
             .registry
@@ -62,15 +82,20 @@ impl Decide {
         if !agent.run.execute_thinking && agent.run.thinking.is_none() {
             request = request.thinking(fugato::llm::Thinking::Off);
         }
-        Some(ask(cx, &**model, request, tag).await)
+        let contract = contract::decision(agent.has_step());
+        let accepts = move |decision: &str| contract.read(decision).is_ok();
+        Some(ask(cx, model, request, tag, &accepts).await)
     }
 
     /// A rule follows the same contract and the same gates as a model.
-    fn by_rule(&self, cx: &Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+    fn by_rule(
+        &self,
+        cx: &Context<Agent>,
+        mut updates: Vec<Update>,
+    ) -> Result<Outcome<Update>, BoxError> {
         let decision = rules::decide(cx.state());
-        let updates = judge(&self.0, cx, &decision, &Spoken::default());
-        Ok(Outcome::done(
-            updates.map_err(|rejected| rejected.to_string())?,
-        ))
+        let judged = judge(&self.0, cx, &decision, &Spoken::default());
+        updates.extend(judged.map_err(|rejected| rejected.to_string())?);
+        Ok(Outcome::done(updates))
     }
 }

@@ -1,6 +1,10 @@
 use async_trait::async_trait;
 use fugato::{
+    agent::Corrects as _,
     graph::{BoxError, Context, Node, Outcome},
+    llm::{ChatResponse, Rejected},
+    prompt::correction,
+    state::Message,
     stream::EventKind,
 };
 use serde_json::json;
@@ -9,11 +13,14 @@ use super::{announce, said};
 use crate::{
     agent::{Agent, Update},
     deps::Deps,
-    mind::{OnFailure, came_of_it, request, show, status, tell},
-    prompts, report,
+    failure::Instead,
+    log_key,
+    mind::{OnFailure, came_of_it, is_cut, request, show, stand_in, status, tell},
+    prompts, prose,
+    report::{self, Receipts},
 };
 
-/// Sums up. Without a model, or when it fails, the facts speak for themselves.
+/// Sums up: the facts, and what a model remarks on them, if it claims nothing else.
 #[derive(Debug)]
 pub struct Deliver(pub Deps);
 
@@ -27,15 +34,17 @@ impl Node<Agent> for Deliver {
             "summarizing",
             agent.lang.pick("summing up", "正在总结"),
         );
-        let facts = report::summary(agent);
-        let text = if agent.run.by_hand {
-            let told = report::by_hand(agent);
-            show(&cx, &told);
-            told
+        let facts = if agent.run.by_hand {
+            report::by_hand(agent)
         } else {
-            self.summed_up(&cx, &facts).await?.unwrap_or(facts)
+            report::summary(agent)
         };
-        updates.push(said(text));
+        // What was done is told first, and by code; a model may remark on it.
+        show(&cx, &facts);
+        updates.push(said(&facts));
+        if is_remarkable(agent) {
+            updates.extend(self.remark(&cx, &facts).await?);
+        }
         updates.push(Update::Delivered);
         let done = came_of_it("done", agent.lang.pick("done", "完成"));
         let outcome = Outcome::done(updates).note(done);
@@ -52,25 +61,77 @@ impl Node<Agent> for Deliver {
     }
 }
 
+/// Whether there is something that a model could put into words.
+fn is_remarkable(agent: &Agent) -> bool {
+    let seen = agent.run.evidence.iter().any(|evidence| evidence.success);
+    let done = seen || Receipts::of_request(agent).is_any();
+    done && !agent.run.by_hand
+}
+
+/// How many answers are asked for before the facts do alone.
+const TRIES: usize = 2;
+
 impl Deliver {
-    /// What the model says; none if the facts shall do.
-    async fn summed_up(
-        &self,
-        cx: &Context<Agent>,
-        facts: &str,
-    ) -> Result<Option<String>, BoxError> {
-        if let Some(model) = &self.0.mind.model {
-            let messages = prompts::deliver(cx.state(), facts);
-            let request = request(cx.state(), &self.0.mind.stages.deliver, messages);
-            let request = request.metadata("stage", "deliver");
-            match tell(cx, &**model, request).await {
-                Ok(text) if !text.trim().is_empty() => return Ok(Some(text.trim().to_owned())),
-                Ok(_) => {}
+    /// What the model says of the facts, marked as its words; nothing if it says what it may not.
+    async fn remark(&self, cx: &Context<Agent>, facts: &str) -> Result<Vec<Update>, BoxError> {
+        let (agent, mind) = (cx.state(), &self.0.mind);
+        let Some(model) = mind.answering(agent) else {
+            return Ok(vec![]);
+        };
+        let mut messages = prompts::deliver(agent, facts);
+        for _ in 0..TRIES {
+            let request = request(agent, &mind.stages.deliver, messages.clone());
+            let response = match tell(cx, model, request.metadata("stage", "deliver")).await {
+                Ok(response) => response,
                 // A summary is not worth failing for, whatever the policy is.
-                Err(error) => OnFailure::Rules.fall_back(cx, error)?,
+                Err(error) => return mind.fall_back(cx, OnFailure::Rules, error, Instead::Facts),
+            };
+            match read(agent, facts, &response) {
+                Ok(words) => {
+                    let words = agent.lang.pick(
+                        format!("The model remarks: {words}"),
+                        format!("模型的说明：{words}"),
+                    );
+                    show(cx, &words);
+                    let mut told = stand_in(cx, &response.attempts);
+                    told.push(said(words));
+                    return Ok(told);
+                }
+                Err(rejected) => {
+                    tracing::warn!(task = cx.task(), %rejected, "{}", log_key::WORDS_HELD_BACK);
+                    cx.emit(EventKind::Correction {
+                        message: agent.correction_words(&rejected),
+                    });
+                    messages.extend(rejected_pair(&rejected));
+                }
             }
         }
-        show(cx, facts);
-        Ok(None)
+        Ok(vec![])
     }
+}
+
+/// The answer that cannot be used, and why, for the model that is asked again.
+fn rejected_pair(rejected: &Rejected) -> [Message; 2] {
+    let [said, _] = rejected.messages();
+    let why = format!("{rejected}. Sum up again, in a few sentences and nothing else.");
+    [said, correction(&why)]
+}
+
+/// Reads a remark: whole words in prose, which claim nothing and count nothing beyond the facts.
+fn read(agent: &Agent, facts: &str, response: &ChatResponse) -> Result<String, Rejected> {
+    let words = response.message.content.trim();
+    let refuse = |why: &str| Rejected::sense(words, "", why);
+    if words.is_empty() {
+        return Err(refuse("there are no words in it"));
+    }
+    if is_cut(response) {
+        return Err(refuse("it was cut off; be shorter"));
+    }
+    prose::check(words, &Receipts::of_request(agent)).map_err(|why| refuse(&why.to_string()))?;
+    let seen = prompts::working_area(agent);
+    let seen: Vec<_> = seen.iter().map(|seen| seen.content.as_str()).collect();
+    if !prose::numbers_are_known(words, &format!("{facts} {}", seen.join(" "))) {
+        return Err(refuse("it names numbers that no result shows"));
+    }
+    Ok(words.to_owned())
 }

@@ -2,16 +2,19 @@ use async_trait::async_trait;
 use fugato::{
     agent::Settled,
     graph::{BoxError, Context, Node, Outcome},
-    llm::{ChatModel, ModelError, Profile, visible_text},
+    llm::{ChatModel, ModelError, Profile, Rejected, visible_text},
 };
 
-use super::{announce, asking, hear, request_text, said};
+use super::{announce, asking, check_notes, check_words, hear, request_text, said};
 use crate::{
     agent::{Agent, Card, ContextHook, Judged, Pending, Phase, ROUGH_BUILD_DONE, Topic, Update},
     contract::{self, Complexity, PlanAction, PlanDecision},
     deps::Deps,
-    keywords,
-    mind::{Spoken, ask, came_of_it, decision_tag, request, show, status, thought},
+    failure::Instead,
+    keywords, log_key,
+    mind::{
+        OnFailure, Spoken, ask, came_of_it, decision_tag, request, show, stand_in, status, thought,
+    },
     prompts, rules,
 };
 
@@ -34,19 +37,25 @@ impl Node<Agent> for Plan {
         let (decision, spoken) = match answer {
             None => by_rule(),
             Some(answer) => {
-                let read = |spoken| hear(spoken, &contract::plan());
+                let read = |spoken| read(cx.state(), spoken);
                 match self.0.corrections.settle(&cx, answer, read) {
                     Settled::Decided(heard) => heard,
                     Settled::Again(outcome) => return Ok(outcome),
                     Settled::Undecided(why) => {
-                        self.0.mind.on_failure.fall_back(&cx, why)?;
+                        let (mind, policy) = (&self.0.mind, self.0.mind.on_failure);
+                        updates.extend(mind.fall_back(&cx, policy, why, Instead::Rules)?);
+                        if let Some(end) = rules::not_understood(cx.state(), "plan") {
+                            updates.push(Update::Ended(end));
+                            return Ok(Outcome::done(updates));
+                        }
                         by_rule()
                     }
                 }
             }
         };
+        updates.extend(stand_in(&cx, &spoken.attempts));
         let (task, raw) = (cx.task(), &spoken.decision);
-        tracing::debug!(task, raw, ?decision, "{}", crate::log_key::PLAN_LLM);
+        tracing::debug!(task, raw, ?decision, "{}", log_key::PLAN_LLM);
         let accepted = decision.action == PlanAction::PlanDone && cx.state().run.always_execute;
         updates.extend(self.take(&cx, decision, &spoken));
         let accepted = accepted.then(|| {
@@ -63,7 +72,7 @@ impl Plan {
         &self,
         cx: &Context<Agent>,
     ) -> Result<Option<Result<Spoken, ModelError>>, BoxError> {
-        let Some(model) = self.0.mind.model.as_deref() else {
+        let Some(model) = self.0.mind.answering(cx.state()) else {
             return Ok(None);
         };
         let stages = &self.0.mind.stages;
@@ -82,9 +91,10 @@ impl Plan {
             return Ok(Some(quick));
         };
         match self.ask(cx, model, profile, true).await {
-            // The quick plan is a plan too.
-            Err(error) => {
-                self.0.mind.on_failure.fall_back(cx, error)?;
+            Err(error) if self.0.mind.on_failure == OnFailure::Error => Err(error.into()),
+            // The quick plan is a plan of the same model.
+            Err(why) => {
+                tracing::warn!(task = cx.task(), %why, "{}", log_key::NO_DEEP_PLAN);
                 Ok(Some(quick))
             }
             deep => Ok(Some(deep)),
@@ -119,7 +129,10 @@ impl Plan {
         let tag = decision_tag(cx);
         let messages = prompts::plan(cx.state(), &tag, deep);
         let request = request(cx.state(), profile, messages).metadata("stage", "plan");
-        ask(cx, model, request, tag).await
+        ask(cx, model, request, tag, &|decision| {
+            contract::plan().read(decision).is_ok()
+        })
+        .await
     }
 
     fn take(&self, cx: &Context<Agent>, plan: PlanDecision, spoken: &Spoken) -> Vec<Update> {
@@ -160,6 +173,21 @@ impl Plan {
         }
         updates
     }
+}
+
+/// Reads a plan. What it tells the person is checked like everything that a model says.
+fn read(agent: &Agent, spoken: Spoken) -> Result<(PlanDecision, Spoken), Rejected> {
+    let (plan, spoken) = hear(spoken, &contract::plan())?;
+    check_words(agent, &spoken, &[("/speak", &plan.speak)])?;
+    let mut notes = vec![("/reason", plan.reason.as_str())];
+    for step in &plan.plan_steps {
+        notes.extend([
+            ("/plan_steps", step.content.as_str()),
+            ("/plan_steps", &step.done_when),
+        ]);
+    }
+    check_notes(&spoken, &notes)?;
+    Ok((plan, spoken))
 }
 
 /// A plan may narrow the classes of the request, and not invent others.

@@ -3,7 +3,10 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use fugato::{
-    llm::{ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind, Thinking},
+    llm::{
+        ChatDelta, ChatModel, ChatRequest, DeltaStream, Fallback, FinishReason, ModelError,
+        ModelErrorKind, Thinking,
+    },
     store::MemoryLog,
 };
 use fugato_testkit::{Reply as Said, Scripted};
@@ -17,26 +20,47 @@ use scheduler::{
 };
 use serde_json::{Value, json};
 
-use crate::common::{Stage, deps, ends, look, plan, strict, task, week};
+use crate::common::{Stage, deps, ends, look, plan, strict, task, told, week};
 use fugato::state::State as _;
 
 #[tokio::test]
-async fn sch_27_what_cannot_be_classified_is_a_task() {
+async fn sch_27_what_the_model_did_not_read_is_read_by_rules() {
     let broken = || Said::error(ModelError::new(ModelErrorKind::Other, "no answer"));
     let prose = || Said::text("What a lovely day.");
-    let planned = || Said::text(plan(["Look"]).to_string());
-    for script in [
-        vec![broken(), planned()],
-        vec![prose(), prose(), prose(), planned()],
-        vec![Said::text(task().to_string()), planned()],
+    for (script, request, why) in [
+        (vec![broken()], "Hello", "did not answer"),
+        (vec![broken()], "你好", "没有回答"),
+        (
+            vec![prose(), prose(), prose()],
+            "Hello",
+            "3 answers in a row",
+        ),
     ] {
         let model = Scripted::new(script);
         let deps = deps(week()).mind(strict(model.clone()));
         let stage = Stage::with(&deps, model, Arc::new(MemoryLog::default()), 30);
-        let scene = stage.ask("Hello").await;
-        assert_eq!(scene.card().summary, "1. Look (done when: it is so)");
+        let scene = stage
+            .request(Request::new(request).classes([1]).always_execute())
+            .await;
+        assert!(scene.is_finished(), "{:?}", scene.end);
+        assert_eq!(scene.agent().phase, Phase::Chatting);
+        let texts = scene.texts();
+        assert!(texts[0].contains(why), "{texts:?}");
+        let unread = ["nothing was changed", "没有改动任何内容"];
+        assert!(
+            unread.iter().any(|word| texts[1].contains(word)),
+            "{texts:?}"
+        );
         assert_eq!(stage.model.left(), 0);
     }
+}
+
+#[tokio::test]
+async fn sch_27_a_model_in_doubt_says_task() {
+    let stage = Stage::new([task(), plan(["Look"])]);
+    let scene = stage.ask("Hello").await;
+    assert_eq!(scene.card().summary, "1. Look (done when: it is so)");
+    assert!(told(&stage.model.requests()[0]).contains("when in doubt, choose this"));
 }
 
 /// Opens its answers with the tag that the request asks for, as a good model does.
@@ -111,6 +135,67 @@ async fn sch_49_what_streams_is_shown_once_and_without_the_decision() {
     );
 }
 
+/// An answer that opens with the tag it was asked for, and ends at the limit of tokens.
+struct CutOff(&'static str);
+
+#[async_trait]
+impl ChatModel for CutOff {
+    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        let now = &request.messages[3].content;
+        let at = now.find("<decision nonce=").expect("a tag");
+        let end = at + now[at..].find('>').expect("the tag is closed");
+        let tag = &now[at..=end];
+        let text = format!("{tag}{{\"intent\": \"chat\"}}</decision>{}", self.0);
+        let deltas = [
+            Ok(ChatDelta::text(text)),
+            Ok(ChatDelta::Finish(FinishReason::Length)),
+        ];
+        Ok(futures::stream::iter(deltas).boxed())
+    }
+
+    fn name(&self) -> &'static str {
+        "cut off"
+    }
+}
+
+#[tokio::test]
+async fn sch_49_words_that_are_cut_off_are_marked() {
+    for (request, said, shown) in [
+        (
+            "Hello",
+            "Good day. How are y",
+            "Good day. How are y [cut off]",
+        ),
+        ("你好", "你好。今天天", "你好。今天天［未完］"),
+    ] {
+        let deps = deps(week()).mind(strict(CutOff(said)));
+        let none = Scripted::new([""; 0]);
+        let stage = Stage::with(&deps, none, Arc::new(MemoryLog::default()), 30);
+        let scene = stage.ask(request).await;
+        assert_eq!(scene.texts(), [shown]);
+        assert_eq!(scene.agent().conversation.history[1].content, shown);
+    }
+}
+
+#[tokio::test]
+async fn sch_27_another_model_than_the_one_named_is_told() {
+    let talk = || Said::text(json!({ "intent": "chat", "reply": "Hi." }).to_string());
+    let denied = || {
+        Said::error(ModelError::new(
+            ModelErrorKind::Denied,
+            "status 401: SECRET",
+        ))
+    };
+    let named = Scripted::new([denied()]).named("first");
+    let model = Fallback::new(named).or(Scripted::new([talk()]).named("second"));
+    let deps = deps(week()).mind(strict(model));
+    let none = Scripted::new([""; 0]);
+    let stage = Stage::with(&deps, none, Arc::new(MemoryLog::default()), 30);
+    let scene = stage.ask("Hello").await;
+    let told = "The model first did not answer (status 401: the key is wrong or missing), so the model second answers.";
+    assert_eq!(scene.texts(), [told, "Hi."]);
+}
+
 #[tokio::test]
 async fn sch_29_each_stage_asks_with_its_parameters() {
     let complex = {
@@ -124,7 +209,7 @@ async fn sch_29_each_stage_asks_with_its_parameters() {
         plan(["Look"]),
         look("get_overview", json!({})),
         ends("done"),
-        json!("Done."),
+        json!("Your week is quiet."),
     ]);
     let scene = stage.request(Request::new("Look").always_execute()).await;
     assert!(scene.is_finished(), "{:?}", scene.end);
@@ -159,7 +244,7 @@ async fn sch_29_each_stage_asks_with_its_parameters() {
         plan(["Look"]),
         look("get_overview", json!({})),
         ends("done"),
-        json!("Done."),
+        json!("Your week is quiet."),
     ] {
         stage.says(&said);
     }
@@ -352,12 +437,46 @@ async fn sch_28_whatever_is_no_route_leads_to_a_plan() {
         "<ROUTE>",
         r#"<route nonce="guess" to="execute">"#,
         "Let us see.",
-        "",
         late,
     ] {
         let (planned, _) = routed([said, PLAN]).await;
         assert_eq!(planned.card().summary, "1. Look", "{said}");
         assert_eq!(planned.texts(), [""; 0], "{said}");
+    }
+}
+
+#[tokio::test]
+async fn sch_28_a_model_that_fails_is_replaced_by_rules() {
+    let deep = r#"<ROUTE to="deep_answer">"#;
+    for (read, _) in [routed([""]).await, routed([deep, ""]).await] {
+        assert!(read.is_finished(), "{:?}", read.end);
+        let texts = read.texts().concat();
+        for word in ["did not answer", "nothing was changed", "Without a model"] {
+            assert!(texts.contains(word), "{texts}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn sch_28_a_reply_outside_of_its_contract_is_not_shown() {
+    for (said, shown) in [
+        (r#"<ROUTE to="direct_reply"># Now"#, "Without a model"),
+        (
+            r#"<ROUTE to="direct_reply">{"action": "x"}"#,
+            "Without a model",
+        ),
+        (
+            r#"<ROUTE to="direct_reply">I emailed your teacher."#,
+            "Without a model",
+        ),
+        (r#"<ROUTE to="direct_reply">Fine. {"action": "x"}"#, "Fine."),
+    ] {
+        let (read, _) = routed([said]).await;
+        let texts = read.texts().concat();
+        assert!(texts.contains(shown), "{said}: {texts}");
+        for word in ["# Now", "action", "emailed"] {
+            assert!(!texts.contains(word), "{said}: {texts}");
+        }
     }
 }
 

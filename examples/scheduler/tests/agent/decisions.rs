@@ -302,7 +302,7 @@ async fn sch_50_a_step_needs_evidence() {
         asking(),
     ])
     .await;
-    let corrections = scene.corrections();
+    let corrections = scene.refusals();
     assert_eq!(corrections.len(), 2);
     assert!(
         corrections
@@ -347,7 +347,7 @@ async fn sch_52_an_infeasible_schedule_asks_with_four_options() {
         ]),
     );
     let scene = stage.request(always()).await;
-    let corrections = scene.corrections();
+    let corrections = scene.refusals();
     assert_eq!(corrections.len(), 2, "a write and an end: {corrections:?}");
     for option in [
         "extend the window",

@@ -169,8 +169,9 @@ async fn sch_45_a_write_without_consent_is_corrected() {
     ]);
     let asked = stage.ask("Place it").await;
     let asked = stage.reply(asked.open(), &Reply::approve()).await;
-    let [correction] = asked.corrections()[..] else {
-        panic!("{:?}", asked.corrections())
+    assert_eq!(asked.corrections().len(), 1);
+    let [correction] = asked.refusals()[..] else {
+        panic!("{:?}", asked.refusals())
     };
     assert!(
         correction.contains("`place` writes, so the action must be"),
@@ -219,7 +220,12 @@ async fn sch_57_three_in_a_row_fail_the_run_or_leave_it_to_a_rule() {
     );
     let scene = stage.request(Request::new("Look").always_execute()).await;
     assert!(scene.is_finished(), "{:?}", scene.end);
-    assert!(scene.customs("decided_by_rule") >= 2);
+    let told = "The model scripted gave 3 answers in a row that cannot be used, so I go on by rules alone.";
+    assert_eq!(scene.texts().iter().filter(|text| *text == told).count(), 1);
+    // What rules do not understand ends here, and the model is not asked again.
+    assert_eq!(stage.model.left(), 20);
+    let outcome = scene.agent().run.outcome.clone().unwrap();
+    assert_eq!(&*outcome.code, "not_understood");
     assert_paired(scene.agent());
 }
 
@@ -246,9 +252,10 @@ async fn sch_61_a_failed_summary_is_made_by_rule() {
     );
     let scene = stage.request(Request::new("Look").always_execute()).await;
     assert!(scene.is_finished(), "{:?}", scene.end);
-    let summary =
-        "Done.\n[ ] Look\n[ ] Look again\n0 placed, 0 moved, 0 taken out, 2 still pending";
-    assert_eq!(scene.texts().last().map(String::as_str), Some(summary));
+    let summary = "Nothing was changed.\n[x] Look\n- Look again (nothing was done for it)\n\
+        0 placed, 0 moved, 0 taken out, 2 still pending";
+    let why = "The model scripted did not answer (it failed), so these are the facts alone.";
+    assert_eq!(scene.texts().split_off(1), [summary, why]);
     let said = scene.agent().conversation.history.iter();
     assert_eq!(said.filter(|message| message.content == summary).count(), 1);
 }

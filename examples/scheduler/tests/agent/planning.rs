@@ -57,7 +57,7 @@ async fn sch_33_a_quick_plan_stands_in_for_a_deep_one_that_fails() {
         asked.card().summary,
         "1. A quick step (done when: it is so)"
     );
-    assert_eq!(asked.customs("decided_by_rule"), 1);
+    assert!(!asked.texts().concat().contains("did not answer"));
 }
 
 #[tokio::test]

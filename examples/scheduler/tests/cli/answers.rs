@@ -1,6 +1,12 @@
 //! Cards without a terminal.
 use crate::work::Work;
 
+/// The code of the card, as the program says how to answer it.
+fn code(told: &str) -> &str {
+    let (_, after) = told.rsplit_once("--card ").expect("a card waits");
+    after.get(..4).expect("a code has four signs")
+}
+
 #[test]
 fn without_a_terminal_a_card_parks_and_says_how_to_answer() {
     let work = Work::new();
@@ -14,7 +20,16 @@ fn without_a_terminal_a_card_parks_and_says_how_to_answer() {
     // Asked again, it is the same card.
     let again = work.ok(&[]);
     assert!(again.contains("Shall I keep this schedule?"), "{again}");
-    let done = work.ok(&["--answer", r#"{"action": "approve"}"#]);
+    // Who does not say which card it is agrees to none.
+    let unnamed = work.err(&["--answer", r#"{"action": "approve"}"#]);
+    assert!(unnamed.contains(code(&parked)), "{unnamed}");
+    let named = [
+        "--answer",
+        r#"{"action": "approve"}"#,
+        "--card",
+        code(&parked),
+    ];
+    let done = work.ok(&named);
     assert!(done.contains("written: "), "{done}");
     assert_eq!(
         work.read("scheduler-data/default/schedule.ics")
@@ -40,9 +55,12 @@ fn the_hint_names_the_same_folder_and_conversation() {
 #[test]
 fn a_rejected_draft_is_not_kept_and_can_be_taken_up() {
     let work = Work::new();
+    let parked = work.ok(&[]);
     let rejected = work.ok(&[
         "--answer",
         r#"{"action": "reject", "text": "not on Fridays"}"#,
+        "--card",
+        code(&parked),
     ]);
     assert!(rejected.contains("This is a draft"), "{rejected}");
     assert!(!work.path("scheduler-data/default/schedule.ics").exists());
@@ -79,7 +97,12 @@ fn a_request_waits_until_the_card_is_answered() {
 fn chat_without_a_terminal_reads_lines() {
     let work = Work::new();
     let lines = "hello\nmake a note: milk\nplan my week\nyes\n";
-    let said = work.typed(&["chat"], lines);
+    let piped = work.typed(&["chat"], lines);
+    // What comes from a pipe was not typed under the card, and names it by its code.
+    assert!(!piped.contains("Done."), "{piped}");
+    let asked = work.ok(&["say", "yes"]);
+    let more = work.typed(&["chat"], &format!("yes {}\n", code(&asked)));
+    let said = piped + &more;
     for word in [
         "Without a model I follow a few plain words",
         "Noted: milk",

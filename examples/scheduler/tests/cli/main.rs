@@ -7,7 +7,9 @@
 mod answers;
 mod archive;
 mod crash;
+mod failing;
 mod input;
+mod limits;
 mod server;
 mod stores;
 mod threads;

@@ -289,6 +289,15 @@ impl Scene {
         found.collect()
     }
 
+    /// What the model was told of its answers that were rejected.
+    pub(crate) fn refusals(&self) -> Vec<&str> {
+        let history = &self.agent().conversation.history;
+        let told = history
+            .iter()
+            .filter(|told| fugato::prompt::is_correction(told));
+        told.map(|told| told.content.as_str()).collect()
+    }
+
     pub(crate) fn customs(&self, name: &str) -> usize {
         let is = |event: &&Event| matches!(&event.kind, EventKind::Custom { name: of, .. } if of == name);
         self.events.iter().filter(is).count()

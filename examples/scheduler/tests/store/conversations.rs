@@ -104,7 +104,7 @@ async fn sch_c17_a_confirmed_write_is_stored_at_once_and_the_log_tells_who_agree
         .collect();
     let card = asked.open().id.to_string();
     let answered = history.iter().position(|entry| {
-        matches!(&entry.fact, Fact::Answered { answers } if format!("{answers:?}").contains(&card))
+        matches!(&entry.fact, Fact::Answered { answers, .. } if format!("{answers:?}").contains(&card))
     });
     let stored = told
         .iter()

@@ -77,11 +77,8 @@ fn card_of(desk: &Desk, call: &ToolCall, state: &Steward) -> ConfirmCard {
         .flat_map(|(form, fields)| form.filled(fields));
     let line =
         |(field, value): (&Field, &Value)| format!("{}: {}", field.label(lang), field.shown(value));
-    ConfirmCard {
-        title: title(&call.name, lang).to_owned(),
-        summary: filled.map(line).collect::<Vec<_>>().join("\n"),
-        call: call.clone(),
-    }
+    let summary = filled.map(line).collect::<Vec<_>>().join("\n");
+    ConfirmCard::new(title(&call.name, lang), summary, call.clone())
 }
 
 /// What a writing action is called.

@@ -22,6 +22,7 @@ pub(super) struct Body {
     attachments: Vec<String>,
     context: Fields,
     lang: Option<String>,
+    card: Option<String>,
     runtime: Option<String>,
     pub(super) form: Option<FormKind>,
     action: Option<String>,
@@ -70,7 +71,10 @@ pub(super) fn asked(
         lang: body.lang,
     };
     let request = Request::new(kind, &body.conversation_id, &employee(caller));
-    let request = request.trace(body.client_trace_id).message(body.message);
+    let request = request
+        .trace(body.client_trace_id)
+        .message(body.message)
+        .under(body.card);
     Ok(Asked {
         thread: caller.thread(&body.conversation_id)?,
         runtime: runtime.unwrap_or(Ok(clerk.runtime()))?,

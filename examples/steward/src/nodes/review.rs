@@ -1,5 +1,8 @@
 //! What a person is asked to agree to, and what their answer means.
-use fugato::{agent::ShortAnswer, form::strings};
+use fugato::{
+    form::strings,
+    words::{Phrases, ShortAnswer},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -67,14 +70,13 @@ impl Reply {
     /// What a request says, with its name and with what came beside it.
     pub(crate) fn of(request: &Request) -> Self {
         Self {
-            trace: request.key().unwrap_or_default(),
             beside: Some(request.beside.clone()),
             ..Self::say(request.message.as_str())
         }
     }
 
     /// Whether files came with it that the card does not show.
-    fn brings_more(&self, state: &Steward) -> bool {
+    pub(crate) fn brings_more(&self, state: &Steward) -> bool {
         let shown = state
             .next_step()
             .and_then(|call| call.arguments.get("attachments"));
@@ -95,12 +97,6 @@ pub(crate) fn question(desk: &Desk, state: &Steward) -> Value {
 
 /// What an answer changes. What a person has agreed to is the very call that the card has shown.
 pub(crate) fn answered(state: &Steward, reply: &Reply) -> Vec<Update> {
-    let heard = Some(&reply.trace).filter(|trace| !trace.is_empty());
-    let heard = heard.map(|trace| Update::Heard(trace.clone()));
-    heard.into_iter().chain(meant(state, reply)).collect()
-}
-
-fn meant(state: &Steward, reply: &Reply) -> Vec<Update> {
     let words = reply.text.as_deref().unwrap_or_default().trim();
     let agreed = |source: &str| {
         let approval = state.next_step().map(|call| Approval {
@@ -109,16 +105,15 @@ fn meant(state: &Steward, reply: &Reply) -> Vec<Update> {
         });
         approval.map(Update::Approved).into_iter().collect()
     };
-    match (reply.action, ShortAnswer::of(words)) {
-        (ReplyAction::Approve, _) => agreed("button"),
+    match (reply.action, Phrases::default().consent(words)) {
+        // A button with words that take it back agrees to nothing.
+        (ReplyAction::Approve, None) if words.is_empty() => agreed("button"),
+        (ReplyAction::Approve, Some(true)) => agreed("button"),
         // No model's reading of words is a consent: only the whole of them, by rule.
         // Who sends files with it has not seen them on the card.
-        (ReplyAction::Say, Some(ShortAnswer::Yes | ShortAnswer::Continue))
-            if !reply.brings_more(state) =>
-        {
-            agreed("words")
-        }
-        (_, Some(ShortAnswer::No | ShortAnswer::Cancel)) => vec![Update::Declined],
+        (ReplyAction::Say, Some(true)) if !reply.brings_more(state) => agreed("words"),
+        (_, Some(false)) => vec![Update::Declined],
+        _ if ShortAnswer::of(words) == Some(ShortAnswer::Cancel) => vec![Update::Declined],
         // An action that somebody requested as it is cannot be changed by words.
         _ if words.is_empty() || !state.is_chat() => vec![Update::Declined],
         _ => {

@@ -2,12 +2,10 @@
 use std::sync::Arc;
 
 use fugato::{
-    agent::{
-        ShortAnswer,
-        judge::{Judge, Wrong},
-    },
+    agent::judge::{Judge, Wrong},
     form::Fields,
     llm::{ChatRequest, ToolSchema},
+    words::ShortAnswer,
 };
 use serde::Deserialize as _;
 use serde_json::{Value, json};

@@ -26,6 +26,10 @@ pub struct Request {
     /// What came with the words.
     #[serde(flatten)]
     pub beside: Beside,
+    /// The id of the card under which the words were said, as the client displays it. It is evidence
+    /// for an answer, and no part of what is wanted.
+    #[serde(skip)]
+    pub card: Option<String>,
 }
 
 /// What comes beside words.
@@ -90,7 +94,15 @@ impl Request {
             employee: employee.to_owned(),
             message: String::new(),
             beside: Beside::default(),
+            card: None,
         }
+    }
+
+    /// Says under which card the words were said.
+    #[must_use]
+    pub fn under(mut self, card: Option<String>) -> Self {
+        self.card = card;
+        self
     }
 
     /// Names it.

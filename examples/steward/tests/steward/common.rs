@@ -196,17 +196,13 @@ impl Stage {
     }
 
     pub(crate) async fn chat(&self, message: &str) -> Value {
-        self.clerk
-            .request(&thread(), asked(RequestKind::Chat, message))
-            .await
-            .unwrap()
+        let request = asked(RequestKind::Chat, message).under(self.shown().await);
+        self.clerk.request(&thread(), request).await.unwrap()
     }
 
     pub(crate) async fn plan(&self, message: &str) -> Value {
-        self.clerk
-            .request(&thread(), asked(RequestKind::Plan, message))
-            .await
-            .unwrap()
+        let request = asked(RequestKind::Plan, message).under(self.shown().await);
+        self.clerk.request(&thread(), request).await.unwrap()
     }
 
     /// A page requests an action.
@@ -270,6 +266,11 @@ impl Stage {
                 ended.interrupts().first()
             )),
         }
+    }
+
+    /// The id of the card that is on the screen.
+    pub(crate) async fn shown(&self) -> Option<String> {
+        Some(self.pending().await?.id.as_str().to_owned())
     }
 
     pub(crate) async fn pending(&self) -> Option<Interrupt> {

@@ -250,7 +250,7 @@ async fn stw_w3_the_page_resumes_what_waits_by_its_button() {
 }
 
 /// Whoever names themselves in a header: `firm/ann`.
-fn by_name(request: &Parts) -> Result<Caller, Denied> {
+pub(crate) fn by_name(request: &Parts) -> Result<Caller, Denied> {
     let name = request.headers.get("x-who");
     let name = name.and_then(|name| name.to_str().ok());
     let name = name.ok_or_else(|| Denied::unauthorized("say who you are"))?;

@@ -6,7 +6,9 @@
 )]
 mod actions;
 mod common;
+mod consent;
 mod crashes;
+mod failures;
 mod forms;
 mod http;
 mod legacy;

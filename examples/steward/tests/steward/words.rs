@@ -28,26 +28,30 @@ async fn stw_25_words_that_are_repeated_answer_no_other_card() {
     for runtime in [Runtime::Graph, Runtime::Legacy] {
         let stage = Stage::with(None::<fugato_testkit::Scripted>, runtime).await;
         say(&stage, chat("w1", &format!("{TRIP}。{CLAIM}"))).await;
-        let second = say(&stage, chat("w2", "好的")).await;
+        let bare = say(&stage, chat("w1b", "好的")).await;
+        assert_eq!(name(&bare), "submit_application");
+        assert_eq!(stage.tried(), 0);
+        let first = stage.shown().await;
+        let yes = || chat("w2", "好的").under(first.clone());
+        let second = say(&stage, yes()).await;
         assert_eq!(name(&second), "create_reimbursement_draft", "{second}");
         // The answer was lost, and the client says it again, to another process.
         let stage = stage.reloaded();
-        let again = say(&stage, chat("w2", "好的")).await;
+        let again = say(&stage, yes()).await;
         assert_eq!(again["pending_interrupt"], second["pending_interrupt"]);
         assert_eq!(stage.tried(), 1, "nobody has agreed to the second card");
-        let done = say(&stage, chat("w3", "好的")).await;
+        let shown = stage.shown().await;
+        let yes = || chat("w3", "好的").under(shown.clone());
+        let done = say(&stage, yes()).await;
         assert_eq!(
             (done["action_result"]["outcome"].as_str(), stage.tried()),
             (Some("succeeded"), 2)
         );
-        let again = say(&stage, chat("w3", "好的")).await;
+        let again = say(&stage, yes()).await;
         assert_eq!(
             (again["action_result"]["outcome"].as_str(), stage.tried()),
             (Some("succeeded"), 2)
         );
-        // What belongs to requests crosses to the next one.
-        say(&stage, chat("w4", "3月10日申请出差")).await;
-        assert_eq!(stage.state().await.heard, ["w2/chat", "w3/chat"]);
     }
 }
 
@@ -78,8 +82,70 @@ async fn stw_c3_words_after_a_crash_agree_to_nothing_that_was_not_seen() {
             assert_eq!(name(&card), "submit_application", "{card}");
             assert_eq!(stage.tried(), 0, "{words}: nobody has seen the card");
         }
-        let done = say(&stage, asked(RequestKind::Chat, words)).await;
+        let seen = asked(RequestKind::Chat, "好的").under(stage.shown().await);
+        let done = say(&stage, seen).await;
         assert_eq!(done["action_result"]["outcome"], "succeeded", "{done}");
+    }
+}
+
+/// A yes that is sent six times at once answers one card, with a name of its client's or without.
+#[tokio::test]
+async fn k35_six_copies_of_a_yes_write_one_document() {
+    for trace in ["y1", ""] {
+        for runtime in [Runtime::Graph, Runtime::Legacy] {
+            let stage = Stage::with(None::<fugato_testkit::Scripted>, runtime).await;
+            say(
+                &stage,
+                chat(
+                    "w1",
+                    &format!("{CLAIM}。报销住宿费2001元，日期2月19日，附件r2.pdf"),
+                ),
+            )
+            .await;
+            let at_once = async |request: Request| {
+                let place = thread();
+                let six = std::iter::repeat_n(request, 6);
+                let six = six.map(|request| stage.clerk.request(&place, request));
+                futures::future::join_all(six).await
+            };
+            at_once(chat(trace, "yes")).await;
+            assert_eq!(stage.tried(), 0, "no card was named");
+            at_once(chat(trace, "yes").under(stage.shown().await)).await;
+            assert_eq!(stage.tried(), 1, "the second card was seen by nobody");
+        }
+    }
+}
+
+/// A confirmation that was given in one conversation is none in another.
+#[tokio::test]
+async fn k35_a_copied_confirmation_writes_nothing_elsewhere() {
+    let stage = Stage::new().await;
+    let draft = || wants("d1", "save_application_draft", &trip());
+    let elsewhere = fugato::state::ThreadId::new("c2").unwrap();
+    let runtime = stage.clerk.runtime();
+    let place = thread();
+    let here = stage.clerk.on(runtime, &place);
+    let there = stage.clerk.on(runtime, &elsewhere);
+    let card = here.execute(&draft(), None).await.unwrap();
+    let copied = there.execute(&draft(), agreed(&card)).await;
+    assert!(copied.is_err(), "{copied:?}");
+    assert_eq!(stage.tried(), 0);
+    here.execute(&draft(), agreed(&card)).await.unwrap();
+    assert_eq!(stage.tried(), 1);
+}
+
+/// A card that is approved with words that take it back is not approved.
+#[tokio::test]
+async fn k35_an_approval_that_says_no_is_none() {
+    for words in ["no", "不要", "yes?", "嗯"] {
+        let stage = Stage::new().await;
+        stage.chat(TRIP).await;
+        let reply = Reply {
+            text: Some(words.to_owned()),
+            ..Reply::approve()
+        };
+        stage.press(reply).await;
+        assert_eq!(stage.tried(), 0, "{words}");
     }
 }
 
@@ -149,7 +215,7 @@ async fn stw_13_what_comes_with_words_under_a_card_counts() {
     assert_eq!(shown["attachments"], json!(["b.pdf"]), "{changed}");
     assert_eq!(shown["category"], "meals", "{changed}");
     // A yes with a file is about another card than the one that was seen.
-    let mut request = chat("w3", "好的");
+    let mut request = chat("w3", "好的").under(stage.shown().await);
     request.beside.attachments = vec!["c.pdf".into()];
     let changed = say(&stage, request).await;
     let shown = &changed["pending_interrupt"]["prompt"]["call"]["arguments"];

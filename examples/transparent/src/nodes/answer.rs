@@ -1,8 +1,9 @@
 use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
-    agent::{Shown, ask, show},
+    agent::{Report, ToolUse, ask_reply, show, to_remember},
     prompt::Stage,
+    tool::Access,
 };
 
 use super::by_rule;
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// Answers the person, with everything that is known: who the agent is, whom it serves, what came
-/// of the turn.
+/// of the turn. What was written and what was not is said by code; a model words the rest.
 #[derive(Debug)]
 pub struct Answer(pub Deps);
 
@@ -25,7 +26,7 @@ impl Node<Agent> for Answer {
         let (mut updates, spoken) = self.spoken(&cx).await?;
         let spoken = spoken.filter(|text| !text.trim().is_empty());
         let text = spoken.unwrap_or_else(|| {
-            let text = rules::answer(cx.state());
+            let text = rules::answer(cx.state(), !updates.is_empty());
             show(&cx, &text);
             text
         });
@@ -46,9 +47,25 @@ impl Answer {
             Ok(request) => request,
             Err(error) => return Ok((by_rule(deps, cx, error)?, None)),
         };
-        match ask(cx, &**model, request, Shown::All).await {
-            Ok(answer) => Ok((vec![], Some(answer.message.content))),
+        let (report, said) = (receipts(deps, agent), agent.in_language());
+        match ask_reply(cx, &**model, request, (&report, said)).await {
+            Ok(text) => Ok((vec![], Some(text))),
             Err(error) => Ok((by_rule(deps, cx, error)?, None)),
         }
     }
+}
+
+/// What the turn has written, and what it was to write and did not.
+fn receipts(deps: &Deps, agent: &Agent) -> Report {
+    let turn = &agent.turn;
+    let access = |name: &str| deps.toolbox.access(name, agent);
+    let writes = turn.uses.iter();
+    let writes = writes.filter(|made| access(&made.call.name) == Some(Access::Write));
+    let writes = writes.map(|made| {
+        let (name, arguments) = (&made.call.name, made.call.arguments.clone());
+        ToolUse::new(name, arguments, &made.text).status(made.status)
+    });
+    let writes: Vec<_> = writes.collect();
+    let noted = to_remember(&turn.request.text).is_some();
+    Report::of(&writes).remembered(noted)
 }

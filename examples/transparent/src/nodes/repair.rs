@@ -1,5 +1,9 @@
 use async_trait::async_trait;
-use fugato::{BoxError, Context, Node, Outcome, llm::Contract, prompt::Stage};
+use fugato::{
+    BoxError, Context, Node, Outcome,
+    llm::Contract,
+    prompt::{Stage, fenced},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -38,7 +42,8 @@ impl Node<Agent> for Repair {
         let contract = contract(wanted);
         let call = json!({ "name": wanted.call.name, "params": wanted.call.arguments });
         let what = format!(
-            "The call {call} failed: {cause}\nSay with which params to try it again, or give up."
+            "The call {call} failed:\n{}\nSay with which params to try it again, or give up.",
+            fenced(&cause)
         );
         let stage = Stage::new("You mend calls of tools.")
             .instruction(prompts::asked(&what, contract.outline()));

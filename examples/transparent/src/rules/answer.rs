@@ -8,8 +8,8 @@ use crate::{
     intent::IntentKind,
 };
 
-/// The answer to the turn.
-pub fn answer(agent: &Agent) -> String {
+/// The answer to the turn. `silent` says that the model that was named has just failed to give one.
+pub fn answer(agent: &Agent, silent: bool) -> String {
     let (turn, lang) = (&agent.turn, agent.lang);
     let mut text = String::new();
     let mut part = |title: &str, lines: Vec<String>| {
@@ -27,7 +27,7 @@ pub fn answer(agent: &Agent) -> String {
     }
     let failed = turn
         .failed()
-        .map(|made| format!("- {}: {}", made.call.name, clip(&made.text, 300)));
+        .map(|made| format!("- {}: {}", made.call.name, why(agent, &made.text)));
     let skipped = turn.skipped.iter().map(|why| format!("- {why}"));
     part(
         lang.pick("I could not do this:", "没能做到："),
@@ -41,10 +41,21 @@ pub fn answer(agent: &Agent) -> String {
         part(stopped, vec![String::new()]);
     }
     if text.is_empty() {
-        nothing(agent)
+        nothing(agent, silent || turn.by_rule.is_some())
     } else {
         text.trim_end().to_owned()
     }
+}
+
+/// Why something was not done: a person knows what they did not agree to.
+fn why(agent: &Agent, text: &str) -> String {
+    if text.starts_with("the person does not agree") {
+        return agent
+            .lang
+            .pick("you did not agree", "您没有同意")
+            .to_owned();
+    }
+    clip(text, 300)
 }
 
 fn last_line(text: &str) -> String {
@@ -69,7 +80,7 @@ fn title(agent: &Agent, made: &Use) -> String {
 }
 
 /// Nothing was done: said as it is, with what would help.
-fn nothing(agent: &Agent) -> String {
+fn nothing(agent: &Agent, instead: bool) -> String {
     let lang = agent.lang;
     let kind = agent.turn.intent.as_ref().map(|intent| intent.intent);
     let text = match kind {
@@ -81,6 +92,10 @@ fn nothing(agent: &Agent) -> String {
         Some(IntentKind::Search | IntentKind::AskMemory) => {
             lang.pick("I found nothing about that, neither in the memory nor in the files.", "记忆和文件里都没有找到相关内容。")
         }
+        _ if instead => lang.pick(
+            "I could not read this by rules, and did nothing. They find files and notes, remember what you say (“remember that …”), and remind you (“remind me at 15:30 to …”).",
+            "按规则没能读懂这句话，什么也没做。规则可以找文件和笔记，记住你说的话（“请记住……”），按时提醒（“明天下午3点提醒我……”）。",
+        ),
         _ => lang.pick(
             "I work without a model now, by rules: I find files and notes, remember what you say (“remember that …”), remind you (“remind me at 15:30 to …”), and show every step.",
             "现在没有模型，按规则工作：可以找文件和笔记，记住你说的话（“请记住……”），按时提醒（“明天下午3点提醒我……”），每一步都看得见。",

@@ -1,6 +1,7 @@
 //! A server for the clients of others: an agent behind each protocol, on a free port of this
 //! machine. It prints its address, and ends when its standard input does.
 mod desk;
+mod gated;
 mod office;
 mod served;
 mod socket;
@@ -50,7 +51,8 @@ async fn main() -> Result<(), BoxError> {
         .route("/go", post(go))
         .route("/random/{protocol}/{seed}", post(random))
         .with_state(office)
-        .nest("/served", served);
+        .nest("/served", served)
+        .nest("/gated", gated::routes()?);
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     writeln!(io::stdout(), "http://{}", listener.local_addr()?)?;
     let closed = tokio::task::spawn_blocking(|| io::copy(&mut io::stdin(), &mut io::sink()));

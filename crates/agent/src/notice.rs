@@ -1,0 +1,231 @@
+//! Notices that another than the named model goes on: said at once, in plain words, with the reason.
+use std::borrow::Cow;
+
+use fugato_graph::Context;
+use fugato_llm::{Attempt, ModelError, ModelErrorKind};
+use fugato_state::State;
+use fugato_stream::EventKind;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::{NoDecision, log_key, wording::is_chinese};
+
+/// The failure of the models that were named, because of which something else goes on.
+///
+/// *Contract*
+/// - **plain**: [`by_rules`](Self::by_rules) is a sentence for a person, with the reason in words.
+/// - **no secrets**: it says nothing that the error of the model does not say.
+///
+/// ```
+/// use fugato_agent::ModelFailure;
+/// use fugato_llm::{ModelError, ModelErrorKind};
+///
+/// let error = ModelError::new(ModelErrorKind::Denied, "status 401");
+/// let failure = ModelFailure::of("mini", &error);
+/// assert_eq!(
+///     failure.by_rules("hello"),
+///     "The model `mini` did not answer: its server refused the key (status 401). I go on by rules."
+/// );
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ModelFailure {
+    /// The names of the models that were asked, each once.
+    pub models: Vec<String>,
+    /// The kind of the last failure; none where the answers came and could not be used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<ModelErrorKind>,
+    /// What the server said, in short; empty if nothing is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+}
+
+/// The most characters of what a server said that are passed on.
+const MOST: usize = 160;
+
+impl ModelFailure {
+    /// The event by which a reader hears that rules go on.
+    pub const BY_RULE: &str = "decided_by_rule";
+    /// The event by which a reader hears that a backup answers.
+    pub const BY_BACKUP: &str = "answered_by_backup";
+
+    /// The failure of a model by this error. The attempts in the error name the models.
+    pub fn of(model: &str, error: &ModelError) -> Self {
+        Self {
+            models: names(&error.attempts, model),
+            kind: Some(error.kind),
+            detail: short(&error.context),
+        }
+    }
+
+    /// The failure of a model that did not decide.
+    pub fn of_no_decision(model: &str, why: &NoDecision) -> Self {
+        match &why.unanswered {
+            Some(error) => Self::of(model, error),
+            None => Self::unusable(model),
+        }
+    }
+
+    /// The failure of a model whose answers could not be used.
+    pub fn unusable(model: &str) -> Self {
+        Self {
+            models: vec![model.to_owned()],
+            kind: None,
+            detail: String::new(),
+        }
+    }
+
+    /// The failure of the models that made these attempts; none if none of them failed.
+    pub(crate) fn of_attempts(attempts: &[Attempt]) -> Option<Self> {
+        let last = attempts.iter().rev().find_map(|it| it.failure.as_ref())?;
+        Some(Self {
+            models: names(attempts, ""),
+            kind: Some(last.kind),
+            // What comes first are the words of the kind.
+            detail: last
+                .message
+                .split_once(": ")
+                .map_or_else(String::new, |(_, said)| short(said)),
+        })
+    }
+
+    /// That rules go on, and why, in the language of these words.
+    pub fn by_rules(&self, said: &str) -> String {
+        let failed = self.sentence(said);
+        if is_chinese(said) {
+            format!("{failed}我改按规则继续。")
+        } else {
+            format!("{failed} I go on by rules.")
+        }
+    }
+
+    /// Which models did not answer, and why, in the language of these words.
+    pub fn sentence(&self, said: &str) -> String {
+        let chinese = is_chinese(said);
+        let names: Vec<_> = self.models.iter().map(|name| format!("`{name}`")).collect();
+        let (en, zh) = self.reason();
+        let mut why = Cow::Borrowed(if chinese { zh } else { en });
+        if !self.detail.is_empty() {
+            let detail = &self.detail;
+            why = Cow::Owned(if chinese {
+                format!("{why}（{detail}）")
+            } else {
+                format!("{why} ({detail})")
+            });
+        }
+        let silent = self.kind.is_some();
+        match (chinese, names.len()) {
+            (true, _) => {
+                let how = if silent {
+                    "没有回答"
+                } else {
+                    "的回答用不了"
+                };
+                format!("模型{}{how}：{why}。", names.join("、"))
+            }
+            (false, many) => {
+                let (models, how) = match (many > 1, silent) {
+                    (true, true) => ("models", "did not answer"),
+                    (false, true) => ("model", "did not answer"),
+                    (true, false) => ("models", "did not answer usably"),
+                    (false, false) => ("model", "did not answer usably"),
+                };
+                format!("The {models} {} {how}: {why}.", names.join(", "))
+            }
+        }
+    }
+
+    fn reason(&self) -> (&'static str, &'static str) {
+        use ModelErrorKind as Kind;
+        match self.kind {
+            None => (
+                "its answers are not in the form that was asked for",
+                "回答不合要求的格式",
+            ),
+            Some(Kind::Denied) => ("its server refused the key", "服务器拒绝了密钥"),
+            Some(Kind::NotFound) => (
+                "its server knows no such model or address",
+                "服务器上没有这个模型或地址",
+            ),
+            Some(Kind::BadRequest) => ("its server refused the request", "服务器拒绝了请求"),
+            Some(Kind::TooLong) => ("the request is too long for it", "请求太长"),
+            Some(Kind::RateLimited) => (
+                "its server was asked too often and wants a pause",
+                "请求太频繁，服务器要求稍后再试",
+            ),
+            Some(Kind::Unavailable) => (
+                "its server is there and cannot serve now",
+                "服务器暂时不能服务",
+            ),
+            Some(Kind::Unreachable) => ("its server could not be reached", "连不上服务器"),
+            Some(Kind::TimedOut) => ("it took too long", "回答得太慢"),
+            Some(Kind::CutOff) => ("its answer broke off", "回答中断了"),
+            Some(Kind::Malformed) => (
+                "what its server sent is no answer of a model",
+                "服务器返回的不是模型的回答",
+            ),
+            Some(_) => ("it failed", "出错了"),
+        }
+    }
+
+    /// Tells the reader of a run at once that rules go on, in the language of what was said.
+    pub fn announce<S: State>(&self, cx: &Context<S>, said: &str) {
+        let (task, why) = (cx.task(), self.sentence(""));
+        tracing::warn!(task, why, "{}", log_key::DECIDED_BY_RULE);
+        let text = self.by_rules(said);
+        cx.emit(EventKind::Custom {
+            name: Self::BY_RULE.into(),
+            data: json!({
+                "task": task, "why": why, "text": text, "models": self.models, "kind": self.kind,
+            }),
+        });
+    }
+}
+
+/// Tells the reader of a run which model answers, where it is not the one that was named.
+pub(crate) fn announce_backup<S: State>(cx: &Context<S>, attempts: &[Attempt], said: &str) {
+    let (Some(first), Some(last)) = (attempts.first(), attempts.last()) else {
+        return;
+    };
+    if first.model == last.model || last.failure.is_some() {
+        return;
+    }
+    let before = attempts.split_last().map_or(&[][..], |(_, before)| before);
+    let Some(failure) = ModelFailure::of_attempts(before) else {
+        return;
+    };
+    let (failed, by) = (failure.sentence(said), &last.model);
+    let text = if is_chinese(said) {
+        format!("{failed}由备用模型 `{by}` 回答。")
+    } else {
+        format!("{failed} The backup `{by}` answers.")
+    };
+    cx.emit(EventKind::Custom {
+        name: ModelFailure::BY_BACKUP.into(),
+        data: json!({ "task": cx.task(), "text": text, "models": failure.models, "by": by }),
+    });
+}
+
+/// The name of a model and of its backups that were asked, each once.
+fn names(attempts: &[Attempt], model: &str) -> Vec<String> {
+    let mut names: Vec<String> = vec![];
+    for attempt in attempts {
+        if !names.contains(&attempt.model) {
+            names.push(attempt.model.clone());
+        }
+    }
+    if names.is_empty() {
+        names.push(model.to_owned());
+    }
+    names
+}
+
+/// The beginning of a text, on one line.
+fn short(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= MOST {
+        return line;
+    }
+    let cut: String = line.chars().take(MOST).collect();
+    format!("{cut}…")
+}

@@ -1,0 +1,82 @@
+//! The words that end a run, asked of a model and checked before they count.
+use fugato_graph::Context;
+use fugato_llm::{ChatModel, ChatRequest, ModelError, ModelErrorKind};
+use fugato_state::State;
+use fugato_stream::EventKind;
+
+use crate::{
+    Report, Shown, show,
+    speech::{Guarded, overhear},
+    wording::{for_people, marked},
+};
+
+/// Asks a model for the reply of a run, and returns what the person reads.
+///
+/// The words stream as they come where nothing was written and nothing was to be; else they wait
+/// for the lines of the report. An answer that is for programs is corrected once, and then counts as
+/// malformed. One that reached the limit of tokens is marked. `said` is what the person said.
+pub async fn ask_reply<S: State>(
+    cx: &Context<S>,
+    model: &dyn ChatModel,
+    mut request: ChatRequest,
+    (report, said): (&Report, &str),
+) -> Result<String, ModelError> {
+    let shown = if report.is_empty() {
+        Shown::All
+    } else {
+        Shown::Reasoning
+    };
+    let mut corrected = false;
+    loop {
+        let guarded = Guarded {
+            contracts: true,
+            ..Guarded::default()
+        };
+        let answer = overhear(cx, model, request.clone(), shown, guarded).await?;
+        let is_shown = answer.is_shown;
+        let raw = &answer.response.message.content;
+        if raw.trim().is_empty() {
+            return Err(ModelError::new(
+                ModelErrorKind::Malformed,
+                "it says nothing",
+            ));
+        }
+        let Err(rejected) = for_people(raw, &request) else {
+            let words = if is_shown {
+                raw.clone()
+            } else {
+                marked(&answer.response)
+            };
+            return Ok(replied(cx, words, is_shown, (report, said)));
+        };
+        if corrected {
+            let why = rejected.to_string();
+            return Err(ModelError::new(ModelErrorKind::Malformed, why));
+        }
+        cx.emit(EventKind::Correction {
+            message: rejected.to_string(),
+        });
+        request.messages.extend(rejected.messages());
+        corrected = true;
+    }
+}
+
+fn replied<S: State>(
+    cx: &Context<S>,
+    words: String,
+    is_shown: bool,
+    (report, said): (&Report, &str),
+) -> String {
+    if is_shown {
+        return match report.remark(&words, said) {
+            Some(line) => {
+                show(cx, line);
+                format!("{words}\n\n{line}")
+            }
+            None => words,
+        };
+    }
+    let reply = report.reply(&words, said);
+    show(cx, &reply);
+    reply
+}

@@ -1,0 +1,202 @@
+//! Reports that are made of receipts: what was done and what was not, whatever a model says of it.
+use fugato_state::ToolStatus;
+
+use crate::{
+    ToolUse,
+    deeds::ALREADY,
+    plan::{StepKind, StepStatus, Work},
+    toolbox::DECLINED,
+    wording::{claims_action, is_chinese},
+};
+
+/// The writes of a run: those that have a receipt, and those that were wanted and came to nothing.
+///
+/// A model may word what a person reads; what was done is said by this, from the log.
+///
+/// *Contract*
+/// - **receipts first**: where something was written, or was to be and was not, lines of code say so
+///   before any word of a model.
+/// - **no claim without a receipt**: words that claim an action in a run that wrote nothing, or
+///   beside one that came to nothing, are left out of [`reply`](Self::reply). Other words beside
+///   one that came to nothing are marked as those of the model.
+/// - **answers stay**: words that claim nothing in a run that wrote nothing are the reply.
+///
+/// ```
+/// use fugato_agent::{Report, ToolUse};
+/// use fugato_state::ToolStatus;
+/// use serde_json::json;
+///
+/// let said = "notify my boss";
+/// let lie = "All done, the boss was notified.";
+/// assert_eq!(Report::default().reply(lie, said), "Nothing was written or changed in this run.");
+///
+/// let refused = ToolUse::new("notify", json!({}), "there is no such person");
+/// let report = Report::of([&refused.status(ToolStatus::Failed)]);
+/// assert_eq!(report.reply(lie, said), "Not done: notify: there is no such person");
+///
+/// let receipt = ToolUse::new("notify", json!({}), "the boss is notified");
+/// let report = Report::of([&receipt]);
+/// assert_eq!(report.reply(lie, said), format!("Done: the boss is notified\n\n{lie}"));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    done: Vec<Entry>,
+    undone: Vec<Entry>,
+    remembered: bool,
+}
+
+/// A write, and what is known of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    tool: String,
+    text: String,
+}
+
+/// The most characters of a receipt that are said.
+const MOST: usize = 300;
+
+impl Report {
+    /// The report of these calls of tools that write, oldest first. A call that failed is left out
+    /// if the same tool did what it should later: it was mended.
+    pub fn of<'a>(writes: impl IntoIterator<Item = &'a ToolUse>) -> Self {
+        let writes = writes.into_iter();
+        let writes = writes.map(|used| (used.name.as_str(), used.status, used.result.as_str()));
+        Self::made(&writes.collect::<Vec<_>>())
+    }
+
+    /// The report of the steps of planned work that call a tool that writes.
+    pub fn of_work(work: &Work, is_write: impl Fn(&str) -> bool) -> Self {
+        let steps = work
+            .steps
+            .iter()
+            .filter(|step| step.draft.kind == StepKind::Tool && is_write(&step.draft.tool_name));
+        let writes = steps.filter_map(|step| {
+            let (status, text) = match step.status {
+                StepStatus::Completed => (ToolStatus::Ok, &step.output_summary),
+                StepStatus::Failed => (ToolStatus::Failed, &step.error),
+                _ => return None,
+            };
+            Some((step.draft.tool_name.as_str(), status, text.as_str()))
+        });
+        Self::made(&writes.collect::<Vec<_>>())
+    }
+
+    fn made(writes: &[(&str, ToolStatus, &str)]) -> Self {
+        let mut report = Self::default();
+        for (at, (tool, status, text)) in writes.iter().enumerate() {
+            let later = writes.get(at + 1..).unwrap_or_default();
+            let mut later = later.iter();
+            let mended = *status == ToolStatus::Failed
+                && *text != DECLINED
+                && later.any(|(other, status, _)| other == tool && *status == ToolStatus::Ok);
+            if mended || text.starts_with(ALREADY) {
+                continue;
+            }
+            let (tool, text) = ((*tool).to_owned(), short(text));
+            let entry = Entry { tool, text };
+            let list = if *status == ToolStatus::Ok {
+                &mut report.done
+            } else {
+                &mut report.undone
+            };
+            if *status == ToolStatus::Ok || !list.contains(&entry) {
+                list.push(entry);
+            }
+        }
+        report
+    }
+
+    /// Says that something was remembered without a tool, so that words which say so are no claim.
+    #[must_use]
+    pub fn remembered(mut self, remembered: bool) -> Self {
+        self.remembered = remembered;
+        self
+    }
+
+    /// Returns whether nothing was written, and nothing was to be.
+    pub fn is_empty(&self) -> bool {
+        self.done.is_empty() && self.undone.is_empty()
+    }
+
+    /// Returns whether something was written.
+    pub fn has_written(&self) -> bool {
+        !self.done.is_empty()
+    }
+
+    /// What was done and what was not, a line each, in the language of what the person said.
+    pub fn lines(&self, said: &str) -> String {
+        let chinese = is_chinese(said);
+        let (done, undone) = if chinese {
+            ("完成：", "没有完成：")
+        } else {
+            ("Done: ", "Not done: ")
+        };
+        let done = self.done.iter().map(|entry| match entry.text.as_str() {
+            "" => format!("{done}{}", entry.tool),
+            text => format!("{done}{text}"),
+        });
+        let undone = self.undone.iter().map(|entry| {
+            let why = why(&entry.text, chinese);
+            let between = if chinese { "：" } else { ": " };
+            format!("{undone}{}{between}{why}", entry.tool)
+        });
+        done.chain(undone).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The line that nothing was written, in the language of what the person said.
+    pub fn nothing(said: &str) -> &'static str {
+        if is_chinese(said) {
+            "这次没有写入或更改任何东西。"
+        } else {
+            "Nothing was written or changed in this run."
+        }
+    }
+
+    /// What the person reads, of these words of a model that they have not seen yet.
+    pub fn reply(&self, words: &str, said: &str) -> String {
+        let words = words.trim();
+        if self.is_empty() {
+            let claimed = !self.remembered && claims_action(words);
+            return if claimed { Self::nothing(said) } else { words }.to_owned();
+        }
+        let lines = self.lines(said);
+        if words.is_empty() || (!self.undone.is_empty() && claims_action(words)) {
+            return lines;
+        }
+        // Beside something that was not done, other words may say that it was.
+        let mark = match (self.undone.is_empty(), is_chinese(said)) {
+            (true, _) => "",
+            (false, false) => "The model's words, which no receipt confirms: ",
+            (false, true) => "模型的原话，没有回执证实：",
+        };
+        format!("{lines}\n\n{mark}{words}")
+    }
+
+    /// What is added to words of a model that the person has seen already: the line that nothing
+    /// was written, where they claim an action and there was none.
+    pub fn remark(&self, words: &str, said: &str) -> Option<&'static str> {
+        let claimed = self.is_empty() && !self.remembered && claims_action(words);
+        claimed.then(|| Self::nothing(said))
+    }
+}
+
+/// Why something was not done, for a person.
+fn why(text: &str, chinese: bool) -> &str {
+    match (text, chinese) {
+        (DECLINED, false) => "you did not agree",
+        (DECLINED, true) => "您没有同意",
+        ("", false) => "it failed",
+        ("", true) => "失败了",
+        (text, _) => text,
+    }
+}
+
+/// The beginning of a text, on one line.
+fn short(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= MOST {
+        return line;
+    }
+    let cut: String = line.chars().take(MOST).collect();
+    format!("{cut}…")
+}

@@ -1,0 +1,432 @@
+//! The words of a model, read by code before a person reads them: claims, contracts, cuts.
+use fugato_llm::{ChatRequest, ChatResponse, FinishReason, Rejected};
+use fugato_state::Role;
+
+/// Returns whether a text is Chinese: as soon as one character of it is.
+pub(crate) fn is_chinese(text: &str) -> bool {
+    let han = |c: char| matches!(c, '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{323af}');
+    text.chars().any(han)
+}
+
+/// The mark of an answer that reached the limit of tokens.
+pub(crate) fn cut_mark(chinese: bool) -> &'static str {
+    if chinese {
+        " [被截断：模型达到了长度上限]"
+    } else {
+        " [cut off: the model reached its length limit]"
+    }
+}
+
+/// Returns the text of an answer, with a mark where the model reached the limit of tokens.
+///
+/// ```
+/// use fugato_agent::marked;
+/// use fugato_llm::{ChatDelta, FinishReason, ResponseFold};
+///
+/// let mut fold = ResponseFold::default();
+/// fold.push(ChatDelta::text("The answer is"));
+/// fold.push(ChatDelta::Finish(FinishReason::Length));
+/// let text = marked(&fold.finish());
+/// assert_eq!(text, "The answer is [cut off: the model reached its length limit]");
+/// ```
+pub fn marked(response: &ChatResponse) -> String {
+    let text = &response.message.content;
+    if is_cut(response) && !text.trim().is_empty() {
+        format!("{text}{}", cut_mark(is_chinese(text)))
+    } else {
+        text.clone()
+    }
+}
+
+/// Returns whether an answer reached the limit of tokens.
+pub(crate) fn is_cut(response: &ChatResponse) -> bool {
+    response.finish == Some(FinishReason::Length)
+}
+
+/// Refuses words that are for programs: a fragment of a contract, or the prompt said back.
+pub(crate) fn for_people(text: &str, request: &ChatRequest) -> Result<(), Rejected> {
+    if is_contract(text) {
+        return Err(Rejected::words(text, "it is JSON for a program"));
+    }
+    if is_echo(text, request) {
+        // What is said back may be old by the next question, so it is not told again.
+        return Err(Rejected::words(ECHO, "it says the prompt back"));
+    }
+    Ok(())
+}
+
+/// What stands for a prompt that was said back.
+const ECHO: &str = "(the prompt, said back)";
+
+/// The keys of the contracts that models are asked to keep, and of calls in other forms.
+const KEYS: [&str; 13] = [
+    "speak",
+    "steps",
+    "action",
+    "tool_call",
+    "tool_calls",
+    "tool_name",
+    "function_call",
+    "name",
+    "type",
+    "intent",
+    "thought",
+    "goal",
+    "params",
+];
+
+/// Returns whether a text begins as an object of a contract does, whole or cut.
+fn is_contract(text: &str) -> bool {
+    let text = text.trim_start();
+    if text.starts_with("<tool_call") || text.starts_with("[TOOL_CALLS]") {
+        return true;
+    }
+    let fenced = text.strip_prefix("```json").or(text.strip_prefix("```"));
+    let text = fenced.unwrap_or(text).trim_start();
+    let Some(object) = text.strip_prefix('{') else {
+        return false;
+    };
+    let Some(rest) = object.trim_start().strip_prefix('"') else {
+        return false;
+    };
+    let Some((key, after)) = rest.split_once('"') else {
+        // It was cut within its first key.
+        return KEYS.iter().any(|key| key.starts_with(rest));
+    };
+    KEYS.contains(&key) && after.trim_start().starts_with(':')
+}
+
+/// Whether words that are still coming may turn out to be for programs.
+pub(crate) fn may_be_contract(text: &str) -> bool {
+    let text = text.trim_start();
+    text.is_empty()
+        || text.starts_with(['{', '<', '['])
+        || "```json".starts_with(text)
+        || text.starts_with("```json")
+}
+
+/// The least characters of a line by which a prompt is known again.
+const TELLING: usize = 40;
+
+/// Returns whether a text holds a line that only the prompt has: an instruction, or a heading.
+fn is_echo(text: &str, request: &ChatRequest) -> bool {
+    let lines = text.lines().map(str::trim);
+    let mut said = lines.filter(|line| line.starts_with("# ") || line.chars().count() >= TELLING);
+    said.any(|line| {
+        request.messages.iter().any(|message| {
+            let mut told = message.content.lines().map(str::trim);
+            match message.role {
+                Role::System => told.any(|told| told == line),
+                // What a person or a tool said may be quoted; headings are ours.
+                Role::User if line.starts_with("# ") => {
+                    message.content.starts_with("# ") && told.any(|told| told == line)
+                }
+                _ => false,
+            }
+        })
+    })
+}
+
+/// What is done by those who only look: no claim of an action.
+const LOOKING: [&str; 26] = [
+    "looked",
+    "checked",
+    "searched",
+    "tried",
+    "noticed",
+    "wanted",
+    "asked",
+    "needed",
+    "failed",
+    "learned",
+    "used",
+    "called",
+    "listed",
+    "counted",
+    "calculated",
+    "computed",
+    "compared",
+    "considered",
+    "reviewed",
+    "analyzed",
+    "analysed",
+    "assumed",
+    "stopped",
+    "mentioned",
+    "received",
+    "opened",
+];
+
+/// What is done by those who act, where it does not end in "ed".
+const ACTING: [&str; 16] = [
+    "bought",
+    "sold",
+    "made",
+    "wrote",
+    "written",
+    "sent",
+    "told",
+    "set",
+    "paid",
+    "put",
+    "done",
+    "overwrote",
+    "overwritten",
+    "rebuilt",
+    "built",
+    "cut",
+];
+
+/// What something is after an action.
+const RESULTS: [&str; 52] = [
+    "filled",
+    "executed",
+    "placed",
+    "sold",
+    "bought",
+    "ordered",
+    "cancelled",
+    "canceled",
+    "created",
+    "made",
+    "written",
+    "overwritten",
+    "saved",
+    "stored",
+    "deleted",
+    "removed",
+    "sent",
+    "notified",
+    "informed",
+    "told",
+    "scheduled",
+    "booked",
+    "submitted",
+    "approved",
+    "transferred",
+    "paid",
+    "moved",
+    "renamed",
+    "updated",
+    "changed",
+    "added",
+    "set",
+    "registered",
+    "remembered",
+    "done",
+    "complete",
+    "completed",
+    "finished",
+    "closed",
+    "confirmed",
+    "processed",
+    "reserved",
+    "edited",
+    "appended",
+    "recorded",
+    "uploaded",
+    "performed",
+    "carried",
+    "replaced",
+    "applied",
+    "adjusted",
+    "kept",
+];
+
+/// What makes a sentence about an action no claim: it may come, or it did not.
+const OPEN: [&str; 20] = [
+    "will", "would", "can", "could", "should", "may", "might", "must", "to", "not", "never", "if",
+    "when", "once", "until", "unless", "nothing", "cannot", "no", "what",
+];
+
+/// Returns whether words claim that an action was done: in the first person, or of a thing that is
+/// otherwise now. It errs towards a claim, as what follows from one is a true line more.
+///
+/// ```
+/// use fugato_agent::claims_action;
+///
+/// assert!(claims_action("Done: I bought 0.1 BTC at 64010. Order #7 is filled."));
+/// assert!(claims_action("All done, the boss was notified."));
+/// assert!(claims_action("好的，已经买入0.1个比特币。"));
+/// assert!(!claims_action("It is 25 °C in Oslo; I looked it up."));
+/// assert!(!claims_action("I have not written the file."));
+/// assert!(!claims_action("文件没有写入。"));
+/// ```
+pub fn claims_action(text: &str) -> bool {
+    let sentences = text.split(['.', '!', '?', ';', '\n', '。', '！', '？', '；']);
+    let lower = sentences.map(str::to_lowercase);
+    lower
+        .into_iter()
+        .any(|said| claims(&said) || claims_in_chinese(&said))
+}
+
+fn claims(sentence: &str) -> bool {
+    let apart = |c: char| !(c.is_alphanumeric() || c == '\'' || c == '’');
+    let words = sentence.split(apart).filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(|word| word.replace('’', "'")).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let first = words.first().copied().unwrap_or_default();
+    let second = words.get(1).copied().unwrap_or_default();
+    if matches!(
+        (first, second),
+        ("done" | "completed" | "finished" | "success", _) | ("all" | "it's", "done" | "set")
+    ) {
+        return true;
+    }
+    (0..words.len()).any(|at| {
+        let before = words.get(..at).unwrap_or_default();
+        let after = words.get(at + 1..).unwrap_or_default();
+        match words.get(at).copied().unwrap_or_default() {
+            "i" | "we" | "i've" | "we've" => acts(after),
+            "is" | "are" | "was" | "were" | "been" | "has" | "have" => {
+                let open = before.iter().any(|word| OPEN.contains(word));
+                !open && follows(after, |word| RESULTS.contains(&word))
+            }
+            _ => false,
+        }
+    })
+}
+
+/// Whether these words after "I" say that something was done.
+fn acts(after: &[&str]) -> bool {
+    follows(after, |word| {
+        let regular = word.len() > 4 && word.ends_with("ed") && !LOOKING.contains(&word);
+        regular || ACTING.contains(&word)
+    })
+}
+
+/// Whether such a word comes next, but for words that say when or how.
+fn follows(after: &[&str], is_such: impl Fn(&str) -> bool) -> bool {
+    const BETWEEN: [&str; 11] = [
+        "have",
+        "has",
+        "just",
+        "already",
+        "now",
+        "also",
+        "successfully",
+        "been",
+        "then",
+        "all",
+        "fully",
+    ];
+    let mut next = after
+        .iter()
+        .copied()
+        .skip_while(|word| BETWEEN.contains(word));
+    next.next().is_some_and(is_such)
+}
+
+/// What an action has come to, in Chinese.
+const DONE: [&str; 26] = [
+    "已",
+    "完成了",
+    "已完成",
+    "办好",
+    "搞定",
+    "成功",
+    "下单了",
+    "买了",
+    "买入了",
+    "卖了",
+    "卖出了",
+    "写好",
+    "写入了",
+    "保存了",
+    "通知了",
+    "删除了",
+    "取消了",
+    "发送了",
+    "提交了",
+    "添加了",
+    "修改了",
+    "创建了",
+    "设置了",
+    "安排了",
+    "成交了",
+    "改好了",
+];
+
+fn claims_in_chinese(sentence: &str) -> bool {
+    if !is_chinese(sentence) {
+        return false;
+    }
+    DONE.iter().any(|done| {
+        sentence.match_indices(done).any(|(at, _)| {
+            let before = sentence.get(..at).unwrap_or_default();
+            let after = sentence.get(at + done.len()..).unwrap_or_default();
+            let denied = before
+                .chars()
+                .rev()
+                .take(4)
+                .any(|c| "没未不无若如".contains(c));
+            let known = *done == "已" && after.starts_with(['有', '知', '停', '过']);
+            !denied && !known
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use fugato_state::Message;
+
+    use super::*;
+
+    #[test]
+    fn claims_are_told_from_answers() {
+        let claims = [
+            "Done: I bought 0.1 BTC at 64010. Order #7 is filled.",
+            "All done, the boss was notified.",
+            "Okay. I've just written notes.md for you.",
+            "Your file has been saved!",
+            "I have successfully placed the order",
+            "You're right, the user approved. The plan is now complete",
+            "好的，已经通知老板了。",
+            "订单成交了",
+        ];
+        for text in claims {
+            assert!(claims_action(text), "{text}");
+        }
+        let answers = [
+            "It is 9 o'clock in Tokyo.",
+            "I looked at the files: there are three.",
+            "Shall I write it to notes.md?",
+            "I will send it once you agree.",
+            "A limit order will be filled when the price comes.",
+            "Nothing was written.",
+            "The order was not placed.",
+            "没有写入任何文件。",
+            "文件里已有三行。",
+            "2 + 2 = 4",
+        ];
+        for text in answers {
+            assert!(!claims_action(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_for_programs_are_refused() {
+        let request = ChatRequest::new([
+            Message::system("Answer the person. Believe the facts before everything else."),
+            Message::user("# Goal\nbalances\n\n# Steps so far\n{}"),
+        ]);
+        let refused = [
+            "{\"speak\": \"Mov",
+            "{\"steps\":[{\"type\":\"respond\"",
+            "```json\n{\"action\": \"finish\"}\n```",
+            "{\"st",
+            "# Goal\nbalances",
+            "Well: \nAnswer the person. Believe the facts before everything else.",
+        ];
+        for text in refused {
+            assert!(for_people(text, &request).is_err(), "{text}");
+        }
+        for text in [
+            "You have 5 BTC.",
+            "{\"colour\": \"red\"}",
+            "# Balances\n5 BTC",
+        ] {
+            assert!(for_people(text, &request).is_ok(), "{text}");
+        }
+    }
+}

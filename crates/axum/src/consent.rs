@@ -1,0 +1,235 @@
+//! Words under a card: they agree to it only with evidence, in the request itself, of what was
+//! shown. What was sent last is not what was seen when the words were typed, so nothing is
+//! remembered here.
+use fugato_state::Interrupt;
+use fugato_words::{Phrases, ShortAnswer};
+use serde_json::Value;
+
+use crate::{Said, said};
+
+/// What words say about the approvals that are open.
+#[derive(Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Consent {
+    /// They agree to this card, or decline it.
+    Given(Box<Interrupt>, bool),
+    /// They would, and nothing says which card is meant: it is shown, and waits.
+    Unbound,
+    /// They would, and the card that they name is not open.
+    Closed {
+        /// The id of the card, or its code.
+        card: String,
+        /// Whether they agree.
+        agrees: bool,
+    },
+    /// They are for the agent.
+    None,
+}
+
+/// Whether words may be about a card at all, so that it is worth a look at what is open.
+pub(crate) fn may_concern_a_card(said: &Said) -> bool {
+    said.card.is_some() && decision(&said.text).is_some() || {
+        let (rest, _) = without_code(&said.text);
+        decision(&rest).is_some()
+    }
+}
+
+/// Reads words that may decide one of these questions, for a door of one's own.
+///
+/// The evidence is the id of the card in [`Said::card`], the card's code among the words, or the code
+/// in the last message of the assistant that the request repeats.
+pub fn consent(said: &Said, open: &[Interrupt]) -> Consent {
+    let (rest, code) = without_code(&said.text);
+    let Some(decision) = decision(&rest) else {
+        return Consent::None;
+    };
+    let approvals = || open.iter().filter(|asked| asked.question.digest.is_some());
+    let closed = |card: &str, agrees| Consent::Closed {
+        card: card.to_owned(),
+        agrees,
+    };
+    let Decision::Clear(agrees) = decision else {
+        // It answers questions, and approves nothing.
+        return match approvals().next() {
+            Some(_) => Consent::Unbound,
+            None => Consent::None,
+        };
+    };
+    if let Some(code) = &code {
+        let mut named = approvals().filter(|asked| asked.id.code() == *code);
+        return match (named.next(), named.next()) {
+            (Some(asked), None) => Consent::Given(Box::new(asked.clone()), agrees),
+            (None, _) => closed(code, agrees),
+            _ => Consent::Unbound,
+        };
+    }
+    if let Some(card) = &said.card {
+        return match open.iter().find(|asked| asked.id == *card) {
+            Some(asked) if asked.question.digest.is_some() => {
+                Consent::Given(Box::new(asked.clone()), agrees)
+            }
+            Some(_) => Consent::None,
+            None => closed(card.as_str(), agrees),
+        };
+    }
+    if approvals().next().is_none() {
+        return Consent::None;
+    }
+    let repeated = last_of_the_assistant(&said.messages).unwrap_or_default();
+    let mut shown = approvals().filter(|asked| has_word(&repeated, &asked.id.code()));
+    match (shown.next(), shown.next()) {
+        (Some(asked), None) => Consent::Given(Box::new(asked.clone()), agrees),
+        _ => Consent::Unbound,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Decision {
+    /// Yes, or no.
+    Clear(bool),
+    /// "Continue", which is neither.
+    Vague,
+}
+
+fn decision(words: &str) -> Option<Decision> {
+    let phrases = Phrases::default();
+    match phrases.consent(words) {
+        Some(agrees) => Some(Decision::Clear(agrees)),
+        None if phrases.read(words) == Some(ShortAnswer::Continue) => Some(Decision::Vague),
+        None => None,
+    }
+}
+
+/// The words without the code of a card, and the code as cards show it.
+fn without_code(words: &str) -> (String, Option<String>) {
+    let is_sign = |c: char| !c.is_ascii_alphanumeric();
+    let found = words.split(is_sign).find(|word| is_code(word));
+    match found {
+        Some(code) => (words.replacen(code, " ", 1), Some(code.to_uppercase())),
+        None => (words.to_owned(), None),
+    }
+}
+
+/// Letter, digit, letter, digit.
+fn is_code(word: &str) -> bool {
+    let kinds = word.bytes().map(|byte| byte.is_ascii_digit());
+    word.is_ascii() && kinds.eq([false, true, false, true])
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    let is_sign = |c: char| !c.is_ascii_alphanumeric();
+    text.split(is_sign).any(|part| part == word)
+}
+
+/// The newest message of the assistant in the conversation as the client repeats it, if nothing but
+/// the person's words comes after it.
+fn last_of_the_assistant(messages: &[Value]) -> Option<String> {
+    let role = |message: &Value| {
+        message
+            .get("role")
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
+    let mut before = messages.iter().rev();
+    before
+        .next()
+        .filter(|last| role(last).as_deref() == Some("user"))?;
+    let shown = before.next()?;
+    (role(shown).as_deref() == Some("assistant")).then(|| said::words(shown))
+}
+
+#[cfg(test)]
+mod tests {
+    use fugato_state::{InterruptId, Question};
+    use serde_json::json;
+
+    use super::*;
+    use crate::Caller;
+
+    fn card(id: &str) -> Interrupt {
+        Interrupt {
+            id: InterruptId(id.into()),
+            task: "act#1".into(),
+            question: Question::new::<bool>("agree", "delete?").digest("d"),
+        }
+    }
+
+    fn said(text: &str) -> Said {
+        Said::new(Caller::default(), text)
+    }
+
+    #[test]
+    fn k35_words_agree_only_with_evidence() {
+        let (one, two) = (card("act#1~1.aa"), card("act#1~2.bb"));
+        let open = [one.clone(), two.clone()];
+        let code = two.id.code();
+        let given = |asked: &Interrupt, agrees| Consent::Given(Box::new(asked.clone()), agrees);
+        for words in [
+            format!("yes {code}"),
+            format!("{} 好的", code.to_lowercase()),
+            format!("OK, {code}!"),
+        ] {
+            assert_eq!(consent(&said(&words), &open), given(&two, true), "{words}");
+        }
+        assert_eq!(
+            consent(&said(&format!("不要{code}")), &open),
+            given(&two, false)
+        );
+        let under = |words: &str| Said {
+            card: Some(one.id.clone()),
+            ..said(words)
+        };
+        assert_eq!(consent(&under("确定"), &open), given(&one, true));
+        for words in ["yes", "no", "好的", "continue", "继续"] {
+            assert_eq!(consent(&said(words), &open), Consent::Unbound, "{words}");
+        }
+        for words in ["yes?", "嗯", "ok but later", "delete it", "A2B3"] {
+            assert_eq!(consent(&under(words), &open), Consent::None, "{words}");
+        }
+        let closed = |card: &str| Consent::Closed {
+            card: card.to_owned(),
+            agrees: true,
+        };
+        let other = if code == "Z9Z9" { "Y9Y9" } else { "Z9Z9" };
+        assert_eq!(
+            consent(&said(&format!("yes {other}")), &open),
+            closed(other)
+        );
+        let gone = Said {
+            card: Some("act#1~0.cc".into()),
+            ..said("yes")
+        };
+        assert_eq!(consent(&gone, &open), closed("act#1~0.cc"));
+    }
+
+    #[test]
+    fn k35_a_client_that_repeats_the_card_approves_it() {
+        let (one, two) = (card("act#1~1.aa"), card("act#1~2.bb"));
+        let shown = |text: &str| Said {
+            messages: vec![
+                json!({ "role": "assistant", "content": text }),
+                json!({ "role": "user", "content": "yes" }),
+            ],
+            ..said("yes")
+        };
+        let open = [one.clone(), two.clone()];
+        let text = format!("Delete all? reply: yes {}", one.id.code());
+        assert_eq!(
+            consent(&shown(&text), &open),
+            Consent::Given(Box::new(one.clone()), true)
+        );
+        // Which of the two was meant, nobody can tell.
+        let both = format!("{} {}", one.id.code(), two.id.code());
+        assert_eq!(consent(&shown(&both), &open), Consent::Unbound);
+        assert_eq!(consent(&shown("Delete all?"), &open), Consent::Unbound);
+        // A card that was answered since is not the one that waits now.
+        assert_eq!(consent(&shown(&text), &[two]), Consent::Unbound);
+    }
+
+    #[test]
+    fn k35_without_a_card_short_words_are_for_the_agent() {
+        for words in ["yes", "no", "continue"] {
+            assert_eq!(consent(&said(words), &[]), Consent::None, "{words}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! K35 on a small agent that asks before it writes, through all of its doors.
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::Request,
+};
+use fugato_axum::{Agent, AgentRoutes, Heard, Said, Unusable};
+use fugato_graph::{BoxError, Context, END, Graph, Runner};
+use fugato_state::{EffectClass, State, ThreadId};
+use fugato_store::MemoryLog;
+use fugato_testkit::{
+    consent::{ConsentRequest, ConsentResponse, ConsentSim, ConsentWorld},
+    log::Failure,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+/// What is to be written, in its order.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Todo {
+    left: Vec<String>,
+    agreed: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Change {
+    Asked(Vec<String>),
+    Judged(bool),
+    Written,
+}
+
+impl State for Todo {
+    type Update = Change;
+
+    fn apply(&mut self, change: Change) {
+        match change {
+            Change::Asked(left) => {
+                *self = Self {
+                    left,
+                    agreed: false,
+                }
+            }
+            Change::Judged(true) => self.agreed = true,
+            Change::Judged(false) | Change::Written => {
+                self.agreed = false;
+                if !self.left.is_empty() {
+                    self.left.remove(0);
+                }
+            }
+        }
+    }
+}
+
+/// What the program does beside that, so that the simulation has something to find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Defect {
+    None,
+    /// What is written is what was said last, in whatever thread, and not what the card shows.
+    WritesOtherValue,
+}
+
+/// What outlives the program.
+#[derive(Clone)]
+pub(crate) struct Outside {
+    written: Arc<Mutex<BTreeMap<String, String>>>,
+    newest: Arc<Mutex<String>>,
+    log: Arc<MemoryLog>,
+    now: Arc<AtomicI64>,
+    defect: Defect,
+}
+
+impl Outside {
+    fn graph(&self) -> Result<Graph<Todo>, BoxError> {
+        let outside = self.clone();
+        let act = move |cx: Context<Todo>| {
+            let outside = outside.clone();
+            async move {
+                let first = cx.state().left.first().cloned().unwrap_or_default();
+                let value = match outside.defect {
+                    Defect::None => first,
+                    Defect::WritesOtherValue => lock(&outside.newest).clone(),
+                };
+                let writes = outside.written.clone();
+                let write = cx.effect("write", EffectClass::Keyed, &value.clone(), |key| {
+                    let (key, value) = (key.clone(), value);
+                    async move {
+                        tokio::task::yield_now().await;
+                        lock(&writes).insert(key, value);
+                        Ok::<_, BoxError>(())
+                    }
+                });
+                write.await?;
+                Ok::<_, BoxError>(Change::Written)
+            }
+        };
+        let card = |todo: &Todo| json!({ "type": "confirm", "write": todo.left.first() });
+        let next = |todo: &Todo| match todo {
+            Todo { agreed: true, .. } => "act",
+            Todo { left, .. } if left.is_empty() => END,
+            _ => "ask",
+        };
+        Ok(Graph::<Todo>::starting_at("ask")
+            .approval("ask", card, |_, ok: bool| Change::Judged(ok))
+            .node("act", act)
+            .branch("ask", ["ask", "act", END], next)
+            .branch("act", ["ask", "act", END], next)
+            .build()?)
+    }
+}
+
+pub(crate) fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Writer {
+    runner: Runner<Todo>,
+    outside: Outside,
+}
+
+#[async_trait]
+impl Agent for Writer {
+    type State = Todo;
+
+    fn name(&self) -> &'static str {
+        "writer"
+    }
+
+    fn runner(&self) -> &Runner<Todo> {
+        &self.runner
+    }
+
+    async fn input(&self, said: Said) -> Result<Vec<Change>, Unusable> {
+        let wanted = said.text.strip_prefix("instead ").unwrap_or(&said.text);
+        let Some(wanted) = wanted.strip_prefix("write ") else {
+            return Err(Unusable::new("say write, and what"));
+        };
+        wanted.clone_into(&mut lock(&self.outside.newest));
+        let left = wanted.split(" and ").map(str::to_owned);
+        Ok(vec![Change::Asked(left.collect())])
+    }
+
+    async fn hear(&self, _: &ThreadId, said: &Said) -> Result<Heard, Unusable> {
+        Ok(if said.text.starts_with("instead") {
+            Heard::Instead
+        } else {
+            Heard::Request
+        })
+    }
+}
+
+/// The agent, served over a store in memory.
+pub(crate) struct Small {
+    outside: Outside,
+    router: Mutex<Router>,
+}
+
+impl Small {
+    pub(crate) fn new(defect: Defect) -> Self {
+        let now = Arc::new(AtomicI64::new(1_800_000_000_000));
+        let clock = now.clone();
+        let log = MemoryLog::with_clock(move || clock.load(Ordering::SeqCst));
+        Self {
+            outside: Outside {
+                written: Arc::default(),
+                newest: Arc::default(),
+                log: Arc::new(log),
+                now,
+                defect,
+            },
+            router: Mutex::default(),
+        }
+    }
+}
+
+#[async_trait]
+impl ConsentWorld for Small {
+    async fn restart(&self) -> Result<(), BoxError> {
+        // The lease of the process that died is over.
+        self.outside.now.fetch_add(10 * 60_000, Ordering::SeqCst);
+        let outside = self.outside.clone();
+        let runner = Runner::new(outside.graph()?, outside.log.clone());
+        *lock(&self.router) = AgentRoutes::new(Writer { runner, outside }).router();
+        Ok(())
+    }
+
+    async fn send(&self, _: &str, request: ConsentRequest) -> ConsentResponse {
+        let router = lock(&self.router).clone();
+        let built = Request::builder().method(request.method).uri(&request.path);
+        let headers = request.headers.iter();
+        let built = headers.fold(built, |built, (name, value)| built.header(*name, value));
+        let built = built.header("content-type", "application/json");
+        let body = Body::from(request.body.to_string());
+        let response = router.oneshot(built.body(body).unwrap()).await.unwrap();
+        let status = response.status().as_u16();
+        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        ConsentResponse {
+            status,
+            body: String::from_utf8_lossy(&bytes).into_owned(),
+        }
+    }
+
+    async fn writes(&self) -> Vec<Value> {
+        let written = lock(&self.outside.written);
+        written.values().map(|it| json!(it)).collect()
+    }
+
+    fn content(&self, prompt: &Value) -> Option<Value> {
+        prompt.get("write").cloned()
+    }
+
+    fn requests(&self) -> Vec<String> {
+        let requests = ["write a", "write b and c", "write d and a and e"];
+        requests.map(str::to_owned).to_vec()
+    }
+
+    fn edits(&self) -> Vec<String> {
+        vec!["instead write f".into(), "instead write g and h".into()]
+    }
+}
+
+#[tokio::test]
+async fn k35_nothing_is_written_without_a_consent_of_its_own() -> Result<(), Failure> {
+    let report = ConsentSim::new(|| Ok::<_, BoxError>(Small::new(Defect::None)))
+        .run()
+        .await?;
+    assert!(report.writes > report.cases, "{report}");
+    assert!(3 * report.accepted > report.requests, "{report}");
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! Programs that do not keep K35: the simulation finds each of them.
+use std::{collections::BTreeSet, sync::Mutex};
+
+use async_trait::async_trait;
+use fugato_graph::BoxError;
+use fugato_testkit::consent::{ConsentRequest, ConsentResponse, ConsentSim, ConsentWorld};
+use serde_json::{Value, json};
+
+use crate::consent::{Defect, Small, lock};
+
+/// What the door does wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wrong {
+    /// A bare yes agrees to the card that is open.
+    RemembersCards,
+    /// An id agrees to the card of the same name that is open, whatever its digest.
+    IgnoresTokens,
+    /// A repeat agrees to the card that is open by now.
+    RepeatsAnswers,
+}
+
+/// A door before the small agent that rewrites what is sent.
+struct Door {
+    small: Small,
+    wrong: Wrong,
+    seen: Mutex<BTreeSet<String>>,
+}
+
+impl Door {
+    async fn open(&self, thread: &str) -> Option<String> {
+        let mut look = ConsentRequest::post(format!("/threads/{thread}"), Value::Null);
+        look.method = "GET";
+        let view = self.small.send("door", look).await;
+        let view: Value = serde_json::from_str(&view.body).ok()?;
+        Some(view.pointer("/interrupts/0/id")?.as_str()?.to_owned())
+    }
+
+    async fn rewritten(&self, request: &ConsentRequest) -> Option<ConsentRequest> {
+        let part = |from: &str, end: &str| {
+            let rest = from.strip_prefix("/threads/")?;
+            Some(rest.strip_suffix(end)?.to_owned())
+        };
+        let answer = |thread: &str, id: &str, value: &Value| {
+            let body = json!({ "answers": { id: value } });
+            ConsentRequest::post(format!("/threads/{thread}/resume"), body)
+        };
+        if self.wrong == Wrong::RemembersCards {
+            let thread = part(&request.path, "/runs")?;
+            let is_bare = request.body["text"] == "yes" && request.body.get("card").is_none();
+            let id = self.open(&thread).await.filter(|_| is_bare)?;
+            return Some(answer(&thread, &id, &json!(true)));
+        }
+        let thread = part(&request.path, "/resume")?;
+        let (id, value) = request.body["answers"].as_object()?.iter().next()?;
+        let is_new = lock(&self.seen).insert(format!("{thread} {}", request.body));
+        if self.wrong == Wrong::RepeatsAnswers && is_new {
+            return None;
+        }
+        let name = |id: &str| id.split('~').next().map(str::to_owned);
+        let open = self.open(&thread).await?;
+        let stem = |id: &str| name(id).map(|it| it.split('#').next().map(str::to_owned));
+        (stem(&open) == stem(id)).then(|| answer(&thread, &open, value))
+    }
+}
+
+#[async_trait]
+impl ConsentWorld for Door {
+    async fn restart(&self) -> Result<(), BoxError> {
+        self.small.restart().await
+    }
+
+    async fn send(&self, caller: &str, request: ConsentRequest) -> ConsentResponse {
+        let request = self.rewritten(&request).await.unwrap_or(request);
+        self.small.send(caller, request).await
+    }
+
+    async fn writes(&self) -> Vec<Value> {
+        self.small.writes().await
+    }
+
+    fn content(&self, prompt: &Value) -> Option<Value> {
+        self.small.content(prompt)
+    }
+
+    fn requests(&self) -> Vec<String> {
+        self.small.requests()
+    }
+
+    fn edits(&self) -> Vec<String> {
+        self.small.edits()
+    }
+}
+
+/// What the simulation says about a door within its usual number of cases.
+async fn found(wrong: Wrong) -> String {
+    let door = move || {
+        Ok::<_, BoxError>(Door {
+            small: Small::new(Defect::None),
+            wrong,
+            seen: Mutex::default(),
+        })
+    };
+    let failure = ConsentSim::new(door).run().await;
+    failure.expect_err("it is found").to_string()
+}
+
+#[tokio::test]
+async fn a_door_that_remembers_what_it_sent_is_found() {
+    let failure = found(Wrong::RemembersCards).await;
+    assert!(failure.contains("was written 1 times under 0"), "{failure}");
+    assert!(failure.contains("FUGATO_CONSENT="), "{failure}");
+}
+
+#[tokio::test]
+async fn a_door_that_ignores_digest_and_token_is_found() {
+    let failure = found(Wrong::IgnoresTokens).await;
+    assert!(failure.contains("was written"), "{failure}");
+}
+
+#[tokio::test]
+async fn a_door_whose_repeats_answer_what_is_open_is_found() {
+    let failure = found(Wrong::RepeatsAnswers).await;
+    assert!(failure.contains("was written"), "{failure}");
+}
+
+#[tokio::test]
+async fn an_agent_that_writes_another_value_is_found() {
+    let sim = ConsentSim::new(|| Ok::<_, BoxError>(Small::new(Defect::WritesOtherValue)));
+    let failure = sim.run().await.expect_err("it is found").to_string();
+    assert!(failure.contains("was written"), "{failure}");
+}

@@ -1,0 +1,132 @@
+//! Answers to questions, and the approvals that are asked anew.
+use fugato_state::{InterruptId, State};
+use serde_json::Value;
+
+use super::{Repeated, ids, recover, repeated, take_over};
+use crate::{
+    AnswerError, Answers, Ended, RunError, RunErrorKind,
+    answer::interrupts,
+    driver::Driver,
+    engine::{Engine, Recheck},
+    machine::{Attribution, Fact, Path, Phase, Under},
+    scope::{Sub, asker},
+};
+
+/// Answers questions, unless the same request did so before. An approval that nobody can give any
+/// more, because it asks about what is no longer so, is asked anew, and nothing else happens.
+pub(super) fn resume<S: State>(
+    driver: &mut Driver<S>,
+    answers: Answers,
+    under: &Under,
+) -> Result<Option<Ended<S>>, RunError> {
+    if let Some(named) = &answers.key {
+        match repeated(driver, named, under)? {
+            Repeated::Ended(end) => return Ok(Some(end)),
+            Repeated::GoesOn => return Ok(None),
+            Repeated::New => {}
+        }
+    }
+    if answers.is_empty() {
+        return recover(driver, under).map(|()| None);
+    }
+    if *driver.root.machine.phase() != Phase::Running {
+        return Err(AnswerError::NothingAsked.into());
+    }
+    let void = void_approvals(driver, false);
+    if answers.concern(&void) {
+        take_over(driver, under);
+        withdraw(driver, void);
+        return Ok(None);
+    }
+    let by_scope = checked(driver, &answers)?;
+    if answers.repeats {
+        let open = ids(driver);
+        return Err(RunError::new(RunErrorKind::Waiting { open }));
+    }
+    take_over(driver, under);
+    let Answers { by, key, .. } = answers;
+    let now = driver.engine.shared.now();
+    let key = key.map(|named| driver.remember(*named, now));
+    let by = match (by, key) {
+        (None, None) => None,
+        (by, key) => Some(Attribution {
+            key,
+            ..by.map(|by| *by).unwrap_or_default()
+        }),
+    };
+    let inside = by.clone().map(|by| Attribution { key: None, ..by });
+    let is_inside = |(trail, _): &(Vec<Path>, _)| !trail.is_empty();
+    if by.is_some() && by_scope.iter().all(is_inside) {
+        // The root remembers the requests of all scopes.
+        let (answers, by) = (vec![], by.clone());
+        driver.record(Fact::Answered { answers, by });
+    }
+    for (trail, answers) in by_scope {
+        let by = if trail.is_empty() { &by } else { &inside }.clone();
+        let root: &mut dyn Sub = &mut driver.root;
+        if let Some(scope) = root.descend(&trail) {
+            scope.record(Fact::Answered { answers, by }, &mut driver.engine);
+        }
+    }
+    Ok(None)
+}
+
+type ByScope = Vec<(Vec<Path>, Vec<(InterruptId, Value)>)>;
+
+/// The answers by the scope that asks, if every one of them may be given now.
+fn checked<S: State>(driver: &mut Driver<S>, answers: &Answers) -> Result<ByScope, RunError> {
+    let now = driver.engine.shared.now();
+    let answers = answers.clone().check(&interrupts(&driver.root), now)?;
+    let mut by_scope: ByScope = vec![];
+    for (id, answer) in answers {
+        let trail = asker(&driver.root, &id).unwrap_or_default();
+        let root: &mut dyn Sub = &mut driver.root;
+        if let Some(scope) = root.descend(&trail) {
+            scope.try_out(&id, &answer)?;
+        }
+        match by_scope.iter_mut().find(|(known, _)| *known == trail) {
+            Some((_, answers)) => answers.push((id, answer)),
+            None => by_scope.push((trail, vec![(id, answer)])),
+        }
+    }
+    Ok(by_scope)
+}
+
+pub(super) fn withdraw<S: State>(driver: &mut Driver<S>, ids: Vec<InterruptId>) {
+    for id in ids {
+        let trail = asker(&driver.root, &id).unwrap_or_default();
+        let root: &mut dyn Sub = &mut driver.root;
+        if let Some(scope) = root.descend(&trail) {
+            scope.record(Fact::Withdrawn { id }, &mut driver.engine);
+        }
+    }
+}
+
+/// The open approvals that nobody can give, in all scopes. `amended` concerns the root alone: an
+/// operator changes its state, and not that of subgraphs.
+pub(super) fn void_approvals<S: State>(driver: &Driver<S>, amended: bool) -> Vec<InterruptId> {
+    fn under(scope: &dyn Sub, amended: bool, engine: &Engine, void: &mut Vec<InterruptId>) {
+        void.extend(scope.void_approvals(amended, engine));
+        for (_, child) in scope.children() {
+            under(child, false, engine, void);
+        }
+    }
+    let mut void = vec![];
+    under(&driver.root, amended, &driver.engine, &mut void);
+    void
+}
+
+impl<S: State> Driver<S> {
+    /// Whether a run that would come to rest has to ask first, because what it asked about has
+    /// changed. What comes of asking is not looked at again: a question need not be stable.
+    pub(crate) fn asks_anew(&mut self) -> bool {
+        let recheck = std::mem::replace(&mut self.engine.recheck, Recheck::Nothing);
+        if recheck == Recheck::Nothing {
+            return false;
+        }
+        let void = void_approvals(self, recheck == Recheck::All);
+        let any = !void.is_empty();
+        withdraw(self, void);
+        any
+    }
+}

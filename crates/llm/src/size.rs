@@ -1,0 +1,175 @@
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use futures::{StreamExt as _, stream};
+
+use crate::{
+    ChatDelta, ChatModel, ChatRequest, ChatResponse, DeltaStream, FinishReason, ModelError,
+    ModelErrorKind, figure,
+};
+
+/// Ends an answer that is too long, however it is made up: text, reasoning, calls or their
+/// arguments.
+///
+/// What came before is delivered, and then [`ModelErrorKind::AnswerTooLong`] ends the answer: a
+/// server that streams for ever costs its limit in memory and no more.
+///
+/// # Notes
+/// - Bytes are counted as they are written into a log as JSON: a quotation mark has two, a control
+///   character six. Each call has 64 more.
+/// - It belongs inside of a [`Fallback`](crate::Fallback) and a [`Retry`](crate::Retry); the same
+///   request would be answered at the same length, so that nobody tries again.
+///
+/// # Default
+/// [`ChatResponse::MOST_BYTES`] and [`ChatResponse::MOST_CALLS`].
+///
+/// # Cancellation safety
+/// When a limit is reached the answer within is dropped, and with it the connection.
+#[derive(Debug, Clone)]
+pub struct SizeLimit<M> {
+    model: M,
+    limits: SizeLimits,
+}
+
+impl<M: ChatModel> SizeLimit<M> {
+    /// Wraps a model.
+    pub fn new(model: M) -> Self {
+        Self {
+            model,
+            limits: SizeLimits::default(),
+        }
+    }
+
+    /// Sets how many bytes an answer may have.
+    #[must_use]
+    pub fn bytes(mut self, most: usize) -> Self {
+        self.limits.bytes = most;
+        self
+    }
+
+    /// Sets how many calls an answer may propose.
+    #[must_use]
+    pub fn calls(mut self, most: usize) -> Self {
+        self.limits.calls = most;
+        self
+    }
+}
+
+#[async_trait]
+impl<M: ChatModel> ChatModel for SizeLimit<M> {
+    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        let deltas = self.model.stream(request).await?;
+        let (limits, size) = (self.limits, AnswerSize::default());
+        let limited = stream::unfold(Some((deltas, size)), move |answer| async move {
+            let (mut deltas, mut size) = answer?;
+            let delta = match deltas.next().await? {
+                Ok(delta) => delta,
+                Err(error) => return Some((Err(error), None)),
+            };
+            size.add(&delta);
+            Some(match limits.hold(&size) {
+                Ok(()) => (Ok(delta), Some((deltas, size))),
+                Err(error) => (Err(error), None),
+            })
+        });
+        Ok(limited.fuse().boxed())
+    }
+
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+}
+
+/// How large an answer may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SizeLimits {
+    bytes: usize,
+    calls: usize,
+}
+
+impl Default for SizeLimits {
+    fn default() -> Self {
+        Self {
+            bytes: ChatResponse::MOST_BYTES,
+            calls: ChatResponse::MOST_CALLS,
+        }
+    }
+}
+
+impl SizeLimits {
+    pub(crate) fn hold(&self, size: &AnswerSize) -> Result<(), ModelError> {
+        let context = if size.bytes > self.bytes {
+            format!("it is longer than {}", figure::size(self.bytes))
+        } else if size.calls.len() > self.calls {
+            format!("it has more than {} calls", self.calls)
+        } else {
+            return Ok(());
+        };
+        Err(ModelError::new(ModelErrorKind::AnswerTooLong, context))
+    }
+}
+
+/// How large an answer is so far.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AnswerSize {
+    bytes: usize,
+    calls: BTreeSet<usize>,
+}
+
+/// What is written of a call beside its words.
+const A_CALL: usize = 64;
+
+impl AnswerSize {
+    pub(crate) fn add(&mut self, delta: &ChatDelta) {
+        let more = match delta {
+            ChatDelta::Text(text) | ChatDelta::Reasoning(text) => written(text),
+            ChatDelta::ToolCall(piece) => {
+                let begins = self.calls.insert(piece.index);
+                let words = [piece.id.as_deref(), piece.name.as_deref()];
+                let words = words.into_iter().flatten().map(written).sum::<usize>();
+                words + written(&piece.arguments) + if begins { A_CALL } else { 0 }
+            }
+            ChatDelta::Kept { value, .. } => value.to_string().len(),
+            ChatDelta::Finish(FinishReason::Other(reason)) => written(reason),
+            ChatDelta::Usage(_) | ChatDelta::Finish(_) | ChatDelta::Attempt(_) => 0,
+        };
+        self.bytes = self.bytes.saturating_add(more);
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// The bytes of a text as JSON.
+fn written(text: &str) -> usize {
+    let byte = |byte: u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 2,
+        0..0x20 => 6,
+        _ => 1,
+    };
+    text.bytes().map(byte).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ToolCallDelta;
+
+    #[test]
+    fn a_text_is_as_long_as_it_is_written() {
+        for text in ["", "plain", "\"\\\n\t\u{1}\u{8}", "长 é 😀\u{7f}"] {
+            let written_as = serde_json::to_string(text).unwrap().len() - 2;
+            assert_eq!(written(text), written_as, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn calls_without_words_are_counted_too() {
+        let mut size = AnswerSize::default();
+        for index in [0, 1, 0, 7] {
+            size.add(&ChatDelta::ToolCall(ToolCallDelta::new(index, "")));
+        }
+        assert_eq!((size.calls.len(), size.bytes()), (3, 3 * A_CALL));
+    }
+}

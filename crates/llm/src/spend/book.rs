@@ -1,0 +1,119 @@
+//! What stages and runs have spent so far.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use super::{Allowance, SpendScope};
+use crate::{ModelError, ModelErrorKind, figure};
+
+/// Runs that are remembered at once; those that spent nothing for the longest time are forgotten.
+const MOST_RUNS: usize = 1_000;
+
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    runs: HashMap<Arc<str>, Run>,
+}
+
+#[derive(Debug)]
+struct Run {
+    spent: Spent,
+    stages: HashMap<Arc<str>, Stage>,
+    touched: Instant,
+}
+
+#[derive(Debug)]
+struct Stage {
+    spent: Spent,
+    /// That of the scope which spent last: another scope begins anew unless it is set.
+    continues: Arc<AtomicBool>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Spent {
+    time: Duration,
+    bytes: usize,
+}
+
+impl Book {
+    /// Charges the stage and the run of a scope. Returns the time that is left to both.
+    pub(super) fn charge(
+        &mut self,
+        scope: &SpendScope,
+        [stage, run]: [Allowance; 2],
+        time: Duration,
+        bytes: usize,
+    ) -> Result<Duration, ModelError> {
+        if self.runs.len() >= MOST_RUNS && !self.runs.contains_key(&scope.run) {
+            self.forget_oldest();
+        }
+        let open = self.runs.entry(scope.run.clone()).or_insert_with(|| Run {
+            spent: Spent::default(),
+            stages: HashMap::new(),
+            touched: Instant::now(),
+        });
+        open.touched = Instant::now();
+        let begun = open.stages.entry(scope.stage.clone());
+        let begun = begun.or_insert_with(|| Stage::of(scope));
+        if !Arc::ptr_eq(&begun.continues, &scope.continues) {
+            if begun.continues.load(Ordering::Relaxed) {
+                begun.continues = scope.continues.clone();
+            } else {
+                *begun = Stage::of(scope);
+            }
+        }
+        begun.spent.add(time, bytes);
+        open.spent.add(time, bytes);
+        let left = begun.spent.left_of(stage, "stage")?;
+        Ok(left.min(open.spent.left_of(run, "run")?))
+    }
+
+    fn forget_oldest(&mut self) {
+        let oldest = self.runs.iter().min_by_key(|(_, run)| run.touched);
+        if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
+            self.runs.remove(&oldest);
+        }
+    }
+}
+
+impl Stage {
+    fn of(scope: &SpendScope) -> Self {
+        Self {
+            spent: Spent::default(),
+            continues: scope.continues.clone(),
+        }
+    }
+}
+
+impl Spent {
+    fn add(&mut self, time: Duration, bytes: usize) {
+        self.time = self.time.saturating_add(time);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    fn left_of(self, allowed: Allowance, what: &str) -> Result<Duration, ModelError> {
+        let left = allowed.time.saturating_sub(self.time);
+        if left.is_zero() {
+            let most = figure::seconds(allowed.time);
+            let why = format!("its answers took longer than {most} in this {what}");
+            return Err(stopped(why));
+        }
+        if self.bytes > allowed.bytes {
+            let most = figure::size(allowed.bytes);
+            let why = format!("its answers are longer than {most} in this {what}");
+            return Err(stopped(why));
+        }
+        Ok(left)
+    }
+}
+
+pub(super) fn stopped(why: impl Into<String>) -> ModelError {
+    ModelError::new(ModelErrorKind::OutOfBudget, why)
+}

@@ -1,0 +1,169 @@
+//! Consent, whatever people, clients and crashes do: K35 is tried out on a whole program, through
+//! its HTTP endpoints.
+//!
+//! [`ConsentSim`] sends requests by chance to a program that asks before it writes, and checks
+//! after each of them that every write was agreed to.
+mod book;
+mod cards;
+mod case;
+mod doors;
+mod life;
+mod plan;
+mod random;
+mod report;
+mod world;
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use fugato_graph::BoxError;
+
+pub use report::ConsentReport;
+pub use world::{ConsentAnswer, ConsentRequest, ConsentResponse, ConsentWords, ConsentWorld};
+
+use self::case::Case;
+use crate::log::Failure;
+
+/// The environment variable that names the only case to run, by its seed.
+const ONE: &str = "FUGATO_CONSENT";
+/// The environment variable that says how many cases to run.
+const CASES: &str = "FUGATO_CONSENT_CASES";
+
+/// Lets callers do to the cards of a program whatever comes to mind, while it crashes.
+///
+/// The README shows how it is used. In a case, callers say requests and look at threads; agree and
+/// decline by buttons, by words under a card, by words with its code, by the code in a conversation
+/// that they repeat, and by words that name nothing; repeat requests, several times at once and
+/// later; answer old cards, cards of another thread and those of somebody else; change what is
+/// asked, cancel, and delete threads; and the program dies at any moment. Requests go through all
+/// protocols.
+///
+/// After each step, for every write:
+///
+/// - a card with exactly this content was shown to a caller, who then named this card in a request
+///   that agrees, in the thread of the card, while the card was open; or it was agreed to
+///   beforehand, as [`ConsentWorld::standing`] says;
+/// - no other write has the same consent;
+/// - no card changes its content under its id.
+pub struct ConsentSim {
+    open: Arc<Open>,
+    cases: u64,
+    steps: usize,
+    seed: u64,
+}
+
+type Open = dyn Fn() -> Result<Arc<dyn ConsentWorld>, BoxError> + Send + Sync;
+
+impl ConsentSim {
+    /// A simulation of the worlds that `open` makes, one for each case.
+    pub fn new<W: ConsentWorld + 'static, E: Into<BoxError>>(
+        open: impl Fn() -> Result<W, E> + Send + Sync + 'static,
+    ) -> Self {
+        let open = move || match open() {
+            Ok(world) => Ok(Arc::new(world) as Arc<dyn ConsentWorld>),
+            Err(error) => Err(error.into()),
+        };
+        Self {
+            open: Arc::new(open),
+            cases: 200,
+            steps: 24,
+            seed: 0,
+        }
+    }
+
+    /// Sets the number of cases: 200 by default. The environment variable `FUGATO_CONSENT_CASES`
+    /// says more.
+    #[must_use]
+    pub fn cases(mut self, cases: u64) -> Self {
+        self.cases = cases;
+        self
+    }
+
+    /// Sets how many steps a case has on average: 24 by default.
+    #[must_use]
+    pub fn steps(mut self, steps: usize) -> Self {
+        self.steps = steps;
+        self
+    }
+
+    /// Sets the seed of the first case: 0 by default. Each case has the next one.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Runs all cases, or the one that the environment variable `FUGATO_CONSENT` names.
+    ///
+    /// # Errors
+    /// The first case that breaks a promise, with its seed and its requests.
+    pub async fn run(self) -> Result<ConsentReport, Failure> {
+        let one = number(ONE)?;
+        let cases = number(CASES)?.unwrap_or(self.cases);
+        let seeds = match one {
+            Some(seed) => seed..seed + 1,
+            None => self.seed..self.seed + cases,
+        };
+        let name = std::thread::current().name().map(str::to_owned);
+        let (told, end) = tokio::sync::oneshot::channel();
+        // Each life of a program is a runtime, and none may begin inside of another.
+        let sim = std::thread::Builder::new().name("simulation".into());
+        let spawned = sim.spawn(move || {
+            let mut report = ConsentReport::default();
+            let broken = seeds.into_iter().find_map(|seed| {
+                let case = self.case(seed).map(|case| report.add(&case));
+                case.err()
+            });
+            let ended = match broken {
+                Some(broken) => Err(Failure::new(match name {
+                    Some(name) => broken.replace("{test}", &name),
+                    None => broken.replace("{test}", ""),
+                })),
+                None => Ok(report),
+            };
+            // Nobody waits any more if this fails.
+            let _ = told.send(ended);
+        });
+        spawned.map_err(|error| Failure::new(format!("no thread: {error}")))?;
+        let panicked = |_| Failure::new("the simulation panicked, as it says above");
+        end.await.map_err(panicked)?
+    }
+
+    fn case(&self, seed: u64) -> Result<ConsentReport, String> {
+        let world = (self.open)().map_err(|error| format!("there is no world: {error}"))?;
+        let mut case = Case::begin(&*world, seed)?;
+        let steps = self.steps;
+        let ended = catch_unwind(AssertUnwindSafe(|| case.run(steps)));
+        let broken = match ended {
+            Ok(Ok(())) => return Ok(case.report),
+            Ok(Err(broken)) => broken,
+            Err(_) => "the program panicked, as it says above".to_owned(),
+        };
+        let transcript = case.transcript.join("\n");
+        Err(format!(
+            "{broken}\n  replay: {ONE}={seed} cargo test {{test}}\n{transcript}"
+        ))
+    }
+}
+
+fn number(name: &str) -> Result<Option<u64>, Failure> {
+    let Ok(value) = std::env::var(name) else {
+        return Ok(None);
+    };
+    let number = value.parse();
+    number
+        .map(Some)
+        .map_err(|_| Failure::new(format!("{name} is {value:?}; it must be a number")))
+}
+
+impl std::fmt::Debug for ConsentSim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ConsentSim")
+            .field("cases", &self.cases)
+            .field("steps", &self.steps)
+            .field("seed", &self.seed)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,148 @@
+//! Who was shown and agreed to what, and whether the writes agree with it.
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::cards::{Card, Shown};
+
+/// The cards of a case and the consents to them.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    cards: BTreeMap<String, Card>,
+    /// In the order in which they were shown.
+    delivered: Vec<(String, String)>,
+    owners: BTreeMap<String, String>,
+    consented: BTreeSet<String>,
+}
+
+impl Book {
+    /// Notes that a caller was shown a card.
+    pub(super) fn deliver(
+        &mut self,
+        (caller, thread): (&str, &str),
+        (id, digest, content): Shown,
+    ) -> Result<(), String> {
+        let card = Card {
+            id: id.clone(),
+            thread: thread.to_owned(),
+            digest,
+            content,
+        };
+        let known = self.cards.entry(id.clone()).or_insert_with(|| card.clone());
+        if known.content != card.content {
+            let (one, two) = (&known.content, &card.content);
+            return Err(format!(
+                "card {id} asked about {one}, and asks about {two} now"
+            ));
+        }
+        if known.digest.is_none() {
+            known.digest = card.digest;
+        }
+        self.owners
+            .entry(id.clone())
+            .or_insert_with(|| caller.to_owned());
+        if !self.is_delivered(caller, &id) {
+            self.delivered.push((caller.to_owned(), id));
+        }
+        Ok(())
+    }
+
+    fn is_delivered(&self, caller: &str, id: &str) -> bool {
+        let mut delivered = self.delivered.iter();
+        delivered.any(|(to, card)| to == caller && card == id)
+    }
+
+    /// The cards that this caller was shown, oldest first.
+    pub(super) fn of(&self, caller: &str) -> Vec<&Card> {
+        let own = self.delivered.iter().filter(|(to, _)| to == caller);
+        own.filter_map(|(_, id)| self.cards.get(id)).collect()
+    }
+
+    /// Whether a caller who names a card in a request to a thread can agree to it.
+    pub(super) fn may_agree(
+        &self,
+        (caller, thread): (&str, &str),
+        id: &str,
+        separates: bool,
+    ) -> bool {
+        let belongs = self.cards.get(id).is_some_and(|it| it.thread == thread);
+        let is_theirs = !separates || self.owners.get(id).is_some_and(|owner| owner == caller);
+        belongs && is_theirs && self.is_delivered(caller, id)
+    }
+
+    pub(super) fn is_agreed(&self, id: &str) -> bool {
+        self.consented.contains(id)
+    }
+
+    /// Notes a consent.
+    pub(super) fn consent(&mut self, id: &str) {
+        self.consented.insert(id.to_owned());
+    }
+
+    pub(super) fn cards(&self) -> usize {
+        self.cards.len()
+    }
+
+    pub(super) fn consents(&self) -> usize {
+        self.consented.len()
+    }
+
+    /// Checks that each write has a consent of its own.
+    pub(super) fn check(&self, writes: &[Value], standing: &[Value]) -> Result<(), String> {
+        let consented = self.consented.iter().filter_map(|id| self.cards.get(id));
+        let agreed: Vec<&Value> = consented.map(|it| &it.content).chain(standing).collect();
+        let count = |of: &[&Value], content: &Value| of.iter().filter(|it| **it == content).count();
+        let written: Vec<&Value> = writes.iter().collect();
+        for content in writes {
+            let (times, consents) = (count(&written, content), count(&agreed, content));
+            if times > consents {
+                return Err(format!(
+                    "{content} was written {times} times under {consents} consents"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn book() -> Book {
+        let mut book = Book::default();
+        let card = ("act~1.aa".to_owned(), None, json!("one"));
+        book.deliver(("ann", "t1"), card).unwrap();
+        book
+    }
+
+    #[test]
+    fn a_write_needs_a_consent_of_its_own() {
+        let mut book = book();
+        let writes = [json!("one"), json!("one")];
+        assert!(book.check(&writes[..1], &[]).is_err());
+        for (caller, thread, id) in [
+            ("bob", "t1", "act~1.aa"),
+            ("ann", "t2", "act~1.aa"),
+            ("ann", "t1", "act~2.bb"),
+        ] {
+            assert!(!book.may_agree((caller, thread), id, false));
+        }
+        assert!(book.may_agree(("ann", "t1"), "act~1.aa", true));
+        book.consent("act~1.aa");
+        assert_eq!(book.check(&writes[..1], &[]), Ok(()));
+        assert!(book.check(&writes, &[]).is_err());
+        assert!(book.check(&[json!("two")], &[]).is_err());
+        assert_eq!(book.check(&writes, &[json!("one")]), Ok(()));
+    }
+
+    #[test]
+    fn a_card_that_changes_is_found() {
+        let mut book = book();
+        let card = |content: &str| ("act~1.aa".to_owned(), None, json!(content));
+        assert_eq!(book.deliver(("bob", "t1"), card("one")), Ok(()));
+        assert!(book.deliver(("bob", "t1"), card("two")).is_err());
+    }
+}

@@ -1,0 +1,92 @@
+//! One life of the program under test: all of its tasks die with its runtime.
+use std::{cell::RefCell, time::Duration};
+
+use futures::future::join_all;
+use tokio::runtime::{Builder, Runtime};
+
+use super::{
+    case::Planned,
+    world::{ConsentResponse, ConsentWorld},
+};
+
+/// Nothing here takes long; a request that hangs is a failure.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A program that runs.
+pub(super) struct Life(Runtime);
+
+/// The responses to a batch of requests: none for those that were lost.
+pub(super) type Responses = Vec<Option<ConsentResponse>>;
+
+impl Life {
+    pub(super) fn begin(world: &dyn ConsentWorld) -> Result<Self, String> {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| format!("there is no runtime: {error}"))?;
+        let opened = runtime.block_on(world.restart());
+        opened.map_err(|error| format!("the program cannot be opened: {error}"))?;
+        Ok(Self(runtime))
+    }
+
+    /// A life in which nothing runs.
+    pub(super) fn nothing() -> Result<Self, String> {
+        let runtime = Builder::new_current_thread().build();
+        let runtime = runtime.map_err(|error| format!("there is no runtime: {error}"))?;
+        Ok(Self(runtime))
+    }
+
+    /// Runs something of the world.
+    pub(super) fn run<T>(&self, work: impl Future<Output = T>) -> T {
+        self.0.block_on(work)
+    }
+
+    /// Lets tasks go on by themselves.
+    pub(super) fn idle(&self, turns: usize) {
+        self.0.block_on(ticks(turns));
+    }
+
+    /// Sends requests at once, each after so many turns of the scheduler. Where the program is to
+    /// die, it does so after so many turns, and the responses that have not come by then are lost.
+    pub(super) fn send(
+        &self,
+        world: &dyn ConsentWorld,
+        batch: &[(Planned, usize)],
+        dies_after: Option<usize>,
+    ) -> Result<Responses, String> {
+        let responses = RefCell::new(vec![None; batch.len()]);
+        let sends = batch.iter().enumerate().map(|(at, (planned, delay))| {
+            let responses = &responses;
+            async move {
+                ticks(*delay).await;
+                let request = planned.request.clone();
+                let response = world.send(&planned.caller, request).await;
+                if let Some(place) = responses.borrow_mut().get_mut(at) {
+                    *place = Some(response);
+                }
+            }
+        });
+        let all = join_all(sends);
+        let in_time = self.0.block_on(async {
+            match dies_after {
+                Some(turns) => {
+                    tokio::select! {
+                        _ = all => true,
+                        () = ticks(turns) => true,
+                    }
+                }
+                None => tokio::time::timeout(LIMIT, all).await.is_ok(),
+            }
+        });
+        if in_time {
+            Ok(responses.into_inner())
+        } else {
+            Err(format!("a request has no response after {LIMIT:?}"))
+        }
+    }
+}
+
+/// So many turns of the scheduler.
+async fn ticks(turns: usize) {
+    for _ in 0..turns {
+        tokio::task::yield_now().await;
+    }
+}

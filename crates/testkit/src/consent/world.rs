@@ -1,0 +1,137 @@
+//! The program under test, as a simulation sees it.
+use async_trait::async_trait;
+use fugato_graph::BoxError;
+use serde_json::Value;
+
+/// A program that asks before it writes, together with everything outside of it.
+///
+/// # Contract
+/// - All state of the program that a crash would lose is made in [`restart`](Self::restart), and
+///   all tasks that it spawns are spawned on the runtime that calls this. The store and what is
+///   written outlive it.
+/// - The leases of the program before are over after a restart: move the clock of the store.
+/// - [`writes`](Self::writes) names each attempt once: one that is tried again under the same key
+///   is the same attempt.
+/// - A card and the write that it leads to have the same content.
+#[async_trait]
+pub trait ConsentWorld: Send + Sync {
+    /// Opens the program, at first and after each crash of the one before.
+    async fn restart(&self) -> Result<(), BoxError>;
+
+    /// Sends a request in the name of a caller, and reads the whole response.
+    async fn send(&self, caller: &str, request: ConsentRequest) -> ConsentResponse;
+
+    /// Returns the contents of all writes so far, in the form of [`content`](Self::content).
+    async fn writes(&self) -> Vec<Value>;
+
+    /// Returns what a card asks to write, from its prompt; none if it is not about a write.
+    fn content(&self, prompt: &Value) -> Option<Value>;
+
+    /// Returns words that lead to a card, some of them to two in a row.
+    fn requests(&self) -> Vec<String>;
+
+    /// Returns words that change what an open card asks about.
+    fn edits(&self) -> Vec<String> {
+        vec![]
+    }
+
+    /// Returns what a button sends to the generic endpoints.
+    fn button(&self, agrees: bool) -> Value {
+        agrees.into()
+    }
+
+    /// Returns the callers, at least one.
+    fn callers(&self) -> Vec<String> {
+        vec!["ann".into(), "bob".into()]
+    }
+
+    /// Returns true if a thread belongs to who began it, and nobody else may answer its cards.
+    fn separates_callers(&self) -> bool {
+        false
+    }
+
+    /// Returns requests that say these words at endpoints of the program's own.
+    fn own_words(&self, _: &ConsentWords) -> Vec<ConsentRequest> {
+        vec![]
+    }
+
+    /// Returns requests that answer a card at endpoints of the program's own.
+    fn own_answers(&self, _: &ConsentAnswer) -> Vec<ConsentRequest> {
+        vec![]
+    }
+
+    /// Returns the contents that the log records as agreed to beforehand, by a flag or a policy:
+    /// one for each write that they permit.
+    async fn standing(&self) -> Vec<Value> {
+        vec![]
+    }
+}
+
+const _: Option<&dyn ConsentWorld> = None;
+
+/// An HTTP request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConsentRequest {
+    /// The method.
+    pub method: &'static str,
+    /// The path.
+    pub path: String,
+    /// Headers beside `content-type`.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body.
+    pub body: Value,
+}
+
+impl ConsentRequest {
+    /// Returns a request that sends this body.
+    pub fn post(path: impl Into<String>, body: Value) -> Self {
+        Self::new("POST", path, body)
+    }
+
+    pub(super) fn new(method: &'static str, path: impl Into<String>, body: Value) -> Self {
+        let headers = vec![("accept", "text/event-stream".to_owned())];
+        Self {
+            method,
+            path: path.into(),
+            headers,
+            body,
+        }
+    }
+}
+
+/// An HTTP response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsentResponse {
+    /// The status.
+    pub status: u16,
+    /// The whole body.
+    pub body: String,
+}
+
+/// Words for a thread.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ConsentWords {
+    /// The thread.
+    pub thread: String,
+    /// The words.
+    pub text: String,
+    /// The id of the card that they are typed under.
+    pub card: Option<String>,
+    /// The client's own name for the request.
+    pub key: Option<String>,
+}
+
+/// A button of a card that is pressed.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ConsentAnswer {
+    /// The thread.
+    pub thread: String,
+    /// The id of the card.
+    pub id: String,
+    /// The digest that the card showed.
+    pub digest: Option<String>,
+    /// Whether the person agrees.
+    pub agrees: bool,
+}

@@ -1,0 +1,236 @@
+//! Consent: K35.
+use fugato_graph::{
+    Amendment, AnswerError, Answers, Attribution, BoxError, Context, END, Entering, Graph, Outcome,
+    RunErrorKind, machine::Fact,
+};
+use fugato_state::Question;
+use serde_json::json;
+
+use super::desk::{Desk, Page, finished, kind, line, parked, question, thread};
+use crate::log::{Failure, LogFactory, holds, same};
+
+/// Two approvals, one after the other, of what the page says.
+fn two_approvals() -> Result<Graph<Page>, Failure> {
+    let shown = |page: &Page| page.lines.clone();
+    Ok(Graph::<Page>::starting_at("first")
+        .approval("first", shown, |_, ok: bool| line(format!("first {ok}")))
+        .approval("second", shown, |_, ok: bool| line(format!("second {ok}")))
+        .edge("first", "second")
+        .edge("second", END)
+        .build()?)
+}
+
+/// A node that asks midway for approval of the newest line.
+fn asking_node() -> Result<Graph<Page>, Failure> {
+    let act = |cx: Context<Page>| async move {
+        let newest = cx.state().lines.last().cloned().unwrap_or_default();
+        let mut asked = Question::new::<bool>("agree", newest.as_str());
+        asked.digest = Some(newest.clone());
+        Ok::<_, BoxError>(match cx.consent::<bool>(&asked)? {
+            Some(ok) => Outcome::done([line(format!("{newest}: {ok}"))]),
+            None => Outcome::ask(asked),
+        })
+    };
+    Ok(Graph::<Page>::starting_at("act")
+        .node("act", act)
+        .edge("act", END)
+        .build()?)
+}
+
+/// A bare answer approves nothing, although only one question is open; its id alone does.
+pub async fn k35_an_approval_needs_its_id(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let runner = desk.runner(&two_approvals()?);
+    let asked = question(runner.start(&desk.thread, line("delete")).await)?;
+    let head = desk.head().await?;
+    let bare = kind(runner.resume(&desk.thread, Answers::only(true)?).await)?;
+    let id = asked.id.clone();
+    same(
+        "a bare answer",
+        bare,
+        RunErrorKind::Answer(AnswerError::Unbound { id }),
+    )?;
+    same("the head", desk.head().await?, head)?;
+    let next = question(
+        runner
+            .resume(&desk.thread, Answers::to(asked.id, true)?)
+            .await,
+    )?;
+    same("what is asked next", next.task.as_str(), "second#1")
+}
+
+/// The same question in another thread, or in a thread of the same name that was begun anew, has
+/// another id: an answer to one is none to the other.
+pub async fn k35_an_id_belongs_to_one_incarnation(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let runner = desk.runner(&two_approvals()?);
+    let other = thread("another");
+    let here = question(runner.start(&desk.thread, line("delete")).await)?;
+    let there = question(runner.start(&other, line("delete")).await)?;
+    holds(here.id != there.id, || format!("{} is used twice", here.id))?;
+    let late = kind(
+        runner
+            .resume(&other, Answers::to(here.id.clone(), true)?)
+            .await,
+    )?;
+    let (id, open) = (here.id, vec![there.id]);
+    same(
+        "an id of another thread",
+        late,
+        RunErrorKind::Answer(AnswerError::Unknown { id, open }),
+    )
+}
+
+/// An amendment that changes what an open approval asks about withdraws it, and asks anew.
+pub async fn k35_a_changed_value_is_asked_anew(factory: &dyn LogFactory) -> Result<(), Failure> {
+    changed(factory, two_approvals()?).await
+}
+
+/// The same where a node has asked midway.
+pub async fn k35_a_changed_value_of_a_node_is_asked_anew(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    changed(factory, asking_node()?).await
+}
+
+async fn changed(factory: &dyn LogFactory, graph: Graph<Page>) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let runner = desk.runner(&graph);
+    let shown = question(runner.start(&desk.thread, line("delete one")).await)?;
+    let amendment = Amendment::new([line("delete all")], "an operator", "a test");
+    let today = question(runner.amend(&desk.thread, amendment).await)?;
+    holds(today.id != shown.id, || format!("{} still waits", shown.id))?;
+    holds(
+        today.question.prompt.to_string().contains("delete all"),
+        || format!("an old card: {}", today.question.prompt),
+    )?;
+    let head = desk.head().await?;
+    let old = kind(
+        runner
+            .resume(&desk.thread, Answers::to(shown.id.clone(), true)?)
+            .await,
+    )?;
+    let unknown = RunErrorKind::Answer(AnswerError::Unknown {
+        id: shown.id,
+        open: vec![today.id.clone()],
+    });
+    same("an answer to the old card", old, unknown)?;
+    same("the head", desk.head().await?, head)?;
+    // Nobody is left without a way on.
+    match runner
+        .resume(&desk.thread, Answers::to(today.id, true)?)
+        .await
+    {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::from(error)),
+    }
+}
+
+/// A request with the same name gets what came of the first, whatever has opened since, and in
+/// another process too.
+pub async fn k35_a_repeat_approves_nothing_else(factory: &dyn LogFactory) -> Result<(), Failure> {
+    repeats(factory, two_approvals()?).await
+}
+
+/// The same where the questions are those of a subgraph: the thread remembers the names.
+pub async fn k35_a_repeat_inside_a_subgraph_approves_nothing_else(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let graph = Graph::<Page>::starting_at("inside")
+        .subgraph(
+            "inside",
+            &two_approvals()?,
+            |entering: Entering<'_, Page>| Ok::<_, BoxError>(entering.state().clone()),
+            |_, inside: &Page| inside.lines.last().map(line),
+        )
+        .edge("inside", END)
+        .build()?;
+    repeats(factory, graph).await
+}
+
+async fn repeats(factory: &dyn LogFactory, graph: Graph<Page>) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let runner = desk.runner(&graph);
+    let first = question(runner.start(&desk.thread, line("delete")).await)?;
+    let yes = |what: &str| {
+        let (sent, id) = (what.to_owned(), first.id.clone());
+        Ok::<_, Failure>(Answers::to(id, true)?.keyed("yes-1", &sent)?)
+    };
+    let second = question(runner.resume(&desk.thread, yes("yes")?).await)?;
+    let head = desk.head().await?;
+    for _ in 0..2 {
+        let again = question(runner.resume(&desk.thread, yes("yes")?).await)?;
+        same("what waits", &again.id, &second.id)?;
+        let only = Answers::to(first.id.clone(), ())?.repeating("yes-1", &"yes")?;
+        let open = parked(runner.resume(&desk.thread, only).await)?;
+        same("what waits", open.len(), 1)?;
+    }
+    let other = kind(runner.resume(&desk.thread, yes("no")?).await)?;
+    let key = "yes-1".to_owned();
+    same(
+        "another request",
+        other,
+        RunErrorKind::RequestChanged { key },
+    )?;
+    let never = Answers::to(second.id.clone(), true)?.repeating("yes-2", &"yes")?;
+    let never = kind(runner.resume(&desk.thread, never).await)?;
+    let open = vec![second.id.clone()];
+    same("a name nobody gave", never, RunErrorKind::Waiting { open })?;
+    same("the head", desk.head().await?, head)?;
+    desk.another_process();
+    let runner = desk.runner(&graph);
+    let again = question(runner.resume(&desk.thread, yes("yes")?).await)?;
+    same("what waits elsewhere", &again.id, &second.id)?;
+    let page = finished(
+        runner
+            .resume(&desk.thread, Answers::to(second.id, false)?)
+            .await,
+    )?;
+    let last = page.lines.last().map(String::as_str);
+    same("what was said", last, Some("second false"))?;
+    let page = finished(runner.resume(&desk.thread, yes("yes")?).await)?;
+    same(
+        "what was said then",
+        page.lines.last().map(String::as_str),
+        Some("second false"),
+    )
+}
+
+/// The record of an answer says who gave it, by which door, under which name and standing consent.
+pub async fn k35_an_answer_records_its_origin(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let runner = desk.runner(&two_approvals()?);
+    let asked = question(runner.start(&desk.thread, line("delete")).await)?;
+    let by = Attribution::new("anna", "terminal").standing("--yes");
+    let answers = Answers::to(asked.id.clone(), true)?.by(by).keyed("k", &1)?;
+    question(runner.resume(&desk.thread, answers).await)?;
+    let history = runner.history(&desk.thread, 1, 100).await?;
+    let known = history.into_iter().find_map(|entry| match entry.fact {
+        Fact::Answered { answers, by } => Some((answers, by)),
+        _ => None,
+    });
+    let (answers, by) = known.ok_or_else(|| Failure::new("no answer is in the log"))?;
+    same("what was answered", answers, vec![(asked.id, json!(true))])?;
+    let by = by.ok_or_else(|| Failure::new("the log does not say who answered"))?;
+    let told = (by.caller.as_str(), by.door.as_str(), by.standing.as_deref());
+    same("who answered", told, ("anna", "terminal", Some("--yes")))?;
+    same(
+        "under which name",
+        by.key.map(|key| key.key),
+        Some("k".to_owned()),
+    )
+}
+
+/// A node that is called again with an answer acts only if it still is about to do what was shown.
+pub async fn k35_a_node_acts_on_what_was_shown(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let desk = Desk::of(factory).await?;
+    let runner = desk.runner(&asking_node()?);
+    let asked = question(runner.start(&desk.thread, line("delete")).await)?;
+    let page = finished(
+        runner
+            .resume(&desk.thread, Answers::to(asked.id, true)?)
+            .await,
+    )?;
+    let last = page.lines.last().map(String::as_str);
+    same("what was done", last, Some("delete: true"))
+}

@@ -1,0 +1,326 @@
+use std::{collections::HashMap, sync::LazyLock};
+
+use serde::{Deserialize, Serialize};
+
+/// What a short utterance says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ShortAnswer {
+    /// 好的, "yes".
+    Yes,
+    /// 不要, "no".
+    No,
+    /// 继续, "continue": yes to what is asked, and another try of what is over.
+    Continue,
+    /// 取消, "cancel": what is asked or done is not wanted any more.
+    Cancel,
+    /// 再试一次, "try again".
+    Retry,
+    /// 重新开始, "start over".
+    StartOver,
+}
+
+/// The phrases that are known, each of them a whole utterance: "yes, but not on Friday" is none.
+///
+/// Case, punctuation, spaces and the width of letters do not matter, and neither does an emphatic
+/// repetition such as "no no".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Phrases {
+    known: HashMap<String, ShortAnswer>,
+}
+
+const KNOWN: &[(ShortAnswer, &[&str])] = &[
+    (
+        ShortAnswer::Yes,
+        &[
+            "y",
+            "yes",
+            "yes please",
+            "yeah",
+            "yep",
+            "yup",
+            "ok",
+            "okay",
+            "sure",
+            "fine",
+            "agreed",
+            "agree",
+            "accept",
+            "approve",
+            "approved",
+            "confirm",
+            "confirmed",
+            "submit",
+            "submit it",
+            "yes confirm",
+            "right",
+            "correct",
+            "do it",
+            "of course",
+            "sounds good",
+            "looks good",
+            "go for it",
+            "是",
+            "是的",
+            "是啊",
+            "对",
+            "对的",
+            "对啊",
+            "好",
+            "好的",
+            "好啊",
+            "好吧",
+            "好呀",
+            "行",
+            "行的",
+            "可以",
+            "可以的",
+            "同意",
+            "确认",
+            "确定",
+            "提交",
+            "批准",
+            "通过",
+            "確認",
+            "没问题",
+            "沒問題",
+            "没错",
+            "当然",
+            "當然",
+        ],
+    ),
+    (
+        ShortAnswer::No,
+        &[
+            "n",
+            "no",
+            "no thanks",
+            "no thank you",
+            "nope",
+            "nah",
+            "not now",
+            "do not",
+            "don't",
+            "reject",
+            "rejected",
+            "decline",
+            "disagree",
+            "wrong",
+            "否",
+            "不",
+            "不是",
+            "不是的",
+            "不对",
+            "不對",
+            "不要",
+            "不用",
+            "不用了",
+            "不行",
+            "不可以",
+            "不好",
+            "不同意",
+            "别",
+            "别了",
+            "拒绝",
+            "拒絕",
+            "不了",
+        ],
+    ),
+    (
+        ShortAnswer::Continue,
+        &[
+            "continue",
+            "go on",
+            "go ahead",
+            "keep going",
+            "proceed",
+            "carry on",
+            "继续",
+            "繼續",
+            "继续吧",
+            "请继续",
+            "接着来",
+            "往下走",
+        ],
+    ),
+    (
+        ShortAnswer::Cancel,
+        &[
+            "cancel",
+            "cancel it",
+            "cancel that",
+            "abort",
+            "stop",
+            "quit",
+            "never mind",
+            "nevermind",
+            "forget it",
+            "drop it",
+            "取消",
+            "取消吧",
+            "取消掉",
+            "算了",
+            "停",
+            "停止",
+            "停下",
+            "终止",
+            "中止",
+            "放弃",
+            "不做了",
+        ],
+    ),
+    (
+        ShortAnswer::Retry,
+        &[
+            "retry",
+            "again",
+            "try again",
+            "once more",
+            "one more time",
+            "try it again",
+            "please try again",
+            "再试",
+            "再试试",
+            "再试一次",
+            "再试一下",
+            "再來一次",
+            "再来一次",
+            "再来",
+            "重试",
+            "重試",
+        ],
+    ),
+    (
+        ShortAnswer::StartOver,
+        &[
+            "start over",
+            "start again",
+            "start from scratch",
+            "begin again",
+            "restart",
+            "reset",
+            "重新开始",
+            "重新開始",
+            "重新来",
+            "重新来过",
+            "从头开始",
+            "从头再来",
+            "重来",
+            "重置",
+        ],
+    ),
+];
+
+static DEFAULT: LazyLock<Phrases> = LazyLock::new(|| {
+    let none = Phrases {
+        known: HashMap::new(),
+    };
+    KNOWN.iter().fold(none, |phrases, (answer, words)| {
+        phrases.with(*answer, words.iter().copied())
+    })
+});
+
+impl Default for Phrases {
+    /// The phrases that are known in Chinese and English.
+    fn default() -> Self {
+        DEFAULT.clone()
+    }
+}
+
+impl ShortAnswer {
+    /// What a message says, if the whole of it is a phrase that is known in Chinese or English.
+    pub fn of(message: &str) -> Option<Self> {
+        DEFAULT.read(message)
+    }
+}
+
+impl Phrases {
+    /// Knows more phrases. One that was known already means this from now on; one without a letter
+    /// or a digit can never be read, and is left out.
+    #[must_use]
+    pub fn with<P: AsRef<str>>(
+        mut self,
+        answer: ShortAnswer,
+        phrases: impl IntoIterator<Item = P>,
+    ) -> Self {
+        let keys = phrases.into_iter().map(|phrase| key(phrase.as_ref()));
+        let keys = keys.filter(|key| !key.is_empty());
+        self.known.extend(keys.map(|key| (key, answer)));
+        self
+    }
+
+    /// What a message says, if the whole of it is a known phrase. Who asks back says none.
+    pub fn read(&self, message: &str) -> Option<ShortAnswer> {
+        if message.contains(['?', '？']) {
+            return None;
+        }
+        let key = key(message);
+        let known = |key: &str| self.known.get(key).copied();
+        known(&key).or_else(|| known(once(&key)?))
+    }
+
+    /// All phrases as they are compared, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, ShortAnswer)> {
+        let known = self.known.iter();
+        known.map(|(phrase, answer)| (phrase.as_str(), *answer))
+    }
+}
+
+/// What is left of an utterance when only its words count: letters and digits of one width and
+/// case, with one space between words of letters.
+fn key(text: &str) -> String {
+    let mut key = String::new();
+    let mut gap = false;
+    for c in text.chars().map(narrow) {
+        if matches!(c, '\'' | '’' | '‘') {
+            // "don't" is one word.
+            continue;
+        }
+        if !c.is_alphanumeric() {
+            gap = true;
+            continue;
+        }
+        // Chinese is written without spaces, so one within it says nothing.
+        let between_words = key
+            .chars()
+            .next_back()
+            .is_some_and(|last| last.is_ascii_alphanumeric() && c.is_ascii_alphanumeric());
+        if gap && between_words {
+            key.push(' ');
+        }
+        gap = false;
+        key.extend(c.to_lowercase());
+    }
+    key
+}
+
+/// The usual form of a letter of full width.
+fn narrow(c: char) -> char {
+    match c {
+        '\u{ff01}'..='\u{ff5e}' => {
+            char::from_u32(u32::from(c) - 0xfee0).expect("these are the ASCII letters, shifted")
+        }
+        '\u{3000}' => ' ',
+        c => c,
+    }
+}
+
+/// What is said several times over, once: "no no", 好的好的.
+fn once(key: &str) -> Option<&str> {
+    let ends = key.char_indices().map(|(at, _)| at).skip(1);
+    ends.filter_map(|end| key.get(..end))
+        .find(|part| is_repeated(key, part))
+}
+
+fn is_repeated(key: &str, part: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphanumeric();
+    let gap = if part.ends_with(is_letter) { " " } else { "" };
+    let mut rest = key.strip_prefix(part);
+    while let Some(more) = rest.filter(|rest| !rest.is_empty()) {
+        rest = more
+            .strip_prefix(gap)
+            .and_then(|more| more.strip_prefix(part));
+    }
+    rest.is_some()
+}

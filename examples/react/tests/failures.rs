@@ -1,0 +1,65 @@
+//! Models that are named and do not answer, tried through the binary: the person hears it at once.
+use fugato_testkit::{ModelServer, Program};
+
+/// How servers fail, and what is said of it in English and in Chinese.
+fn failures() -> Vec<(ModelServer, &'static str, &'static str)> {
+    let error = r#"{"error": {"message": "no", "type": "x"}}"#;
+    vec![
+        (
+            ModelServer::answering(401, error),
+            "refused the key (status 401",
+            "拒绝了密钥",
+        ),
+        (
+            ModelServer::answering(404, error),
+            "knows no such model or address",
+            "没有这个模型或地址",
+        ),
+        (
+            ModelServer::answering(500, error),
+            "cannot serve now",
+            "暂时不能服务",
+        ),
+        (
+            ModelServer::answering(429, error),
+            "asked too often",
+            "请求太频繁",
+        ),
+        (
+            ModelServer::answering(200, "<html>"),
+            "The model `mini` did not answer",
+            "模型`mini`没有回答",
+        ),
+        (
+            ModelServer::closed(),
+            "could not be reached",
+            "连不上服务器",
+        ),
+    ]
+}
+
+#[test]
+fn rct_8_a_named_model_that_fails_is_said_at_once_with_the_reason() {
+    let program = || Program::new(env!("CARGO_BIN_EXE_react"));
+    for (server, en, zh) in failures() {
+        let url = server.url();
+        let named = ["--base-url", &url, "--model", "mini", "say"];
+        let says = |words: &str| program().ok(&[&named[..], &[words]].concat());
+        let told = says("2 + 2");
+        assert!(
+            told.contains(en) && told.contains("I go on by rules."),
+            "{told}"
+        );
+        assert!(told.contains("2 + 2 = 4"), "{told}");
+        assert_eq!(told.matches("I go on by rules.").count(), 1, "{told}");
+        let told = says("讲个故事");
+        assert!(
+            told.contains(zh) && told.contains("我改按规则继续。"),
+            "{told}"
+        );
+        assert!(
+            told.contains("没能读懂") && !told.contains("没有模型时"),
+            "{told}"
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! Failures of a model in the words of the person: who did not answer, why, and who goes on.
+use std::error::Error;
+
+use fugato::{
+    agent::NoDecision,
+    llm::{ModelError, ModelErrorKind, Rejected, RejectedClass},
+};
+
+use crate::calendar::Lang;
+
+/// Who goes on where the model that was named did not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Instead<'a> {
+    /// Rules decide.
+    Rules,
+    /// The facts of a report do without a remark.
+    Facts,
+    /// Another model.
+    Model(&'a str),
+}
+
+/// Returns why the model of this name did not answer, and who goes on, as one sentence. What a
+/// server says in its own words is left to the log.
+pub(crate) fn sentence(
+    model: &str,
+    why: &(dyn Error + 'static),
+    instead: Instead<'_>,
+    lang: Lang,
+) -> String {
+    let why = match unusable(why) {
+        None => {
+            let reason = reason(why, lang);
+            lang.pick(
+                format!("did not answer ({reason})"),
+                format!("没有回答（{reason}）"),
+            )
+        }
+        Some(1) => lang.pick(
+            "gave an answer that cannot be used".into(),
+            "的回答无法使用".into(),
+        ),
+        Some(count) => lang.pick(
+            format!("gave {count} answers in a row that cannot be used"),
+            format!("连续 {count} 次回答都无法使用"),
+        ),
+    };
+    let instead = match instead {
+        Instead::Rules => lang.pick("I go on by rules alone".into(), "我只按规则继续".into()),
+        Instead::Facts => lang.pick("these are the facts alone".into(), "这里只有事实".into()),
+        Instead::Model(other) => lang.pick(
+            format!("the model {other} answers"),
+            format!("由模型 {other} 回答"),
+        ),
+    };
+    lang.pick(
+        format!("The model {model} {why}, so {instead}."),
+        format!("模型 {model} {why}，因此{instead}。"),
+    )
+}
+
+/// How many answers in a row were rejected, if that is why there is no decision.
+fn unusable(why: &(dyn Error + 'static)) -> Option<usize> {
+    if why.is::<Rejected>() {
+        return Some(1);
+    }
+    let undecided = why.downcast_ref::<NoDecision>()?;
+    let answered = undecided.unanswered.is_none();
+    answered.then_some(undecided.story.len())
+}
+
+/// Returns the failure in a few words, with the status of the server if it gave one.
+fn reason(why: &(dyn Error + 'static), lang: Lang) -> String {
+    let unanswered = why.downcast_ref::<NoDecision>();
+    let error = unanswered
+        .and_then(|undecided| undecided.unanswered.as_ref())
+        .or_else(|| why.downcast_ref::<ModelError>());
+    let Some(error) = error else {
+        return lang.pick("it failed", "模型出错").into();
+    };
+    let words = in_words(error.kind, lang);
+    match status(&error.context) {
+        Some(status) => lang.pick(
+            format!("status {status}: {words}"),
+            format!("状态码 {status}：{words}"),
+        ),
+        // What our own limits say names them; what a server says is for its operator.
+        None if limits(error.kind) && !error.context.is_empty() => {
+            lang.pick(format!("{words}: {}", error.context), words.into())
+        }
+        None => words.into(),
+    }
+}
+
+/// Whether a limit of this program ended the call.
+fn limits(kind: ModelErrorKind) -> bool {
+    use ModelErrorKind as Kind;
+    matches!(
+        kind,
+        Kind::TimedOut | Kind::AnswerTooLong | Kind::OutOfBudget | Kind::Skipped
+    )
+}
+
+/// The status of an answer, as it begins the context of an error.
+fn status(context: &str) -> Option<u16> {
+    let (_, after) = context.split_once("status ")?;
+    let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
+fn in_words(kind: ModelErrorKind, lang: Lang) -> &'static str {
+    let (en, zh) = match kind {
+        ModelErrorKind::Denied => ("the key is wrong or missing", "密钥错误或缺失"),
+        ModelErrorKind::NotFound => ("there is no such model or address", "没有这个模型或地址"),
+        ModelErrorKind::BadRequest => ("it does not accept the request", "不接受这个请求"),
+        ModelErrorKind::TooLong => ("the request is too long for it", "请求太长"),
+        ModelErrorKind::RateLimited => (
+            "it was asked too often or is not paid for",
+            "请求太频繁或额度不足",
+        ),
+        ModelErrorKind::Unavailable => ("its server cannot serve now", "服务器暂时不可用"),
+        ModelErrorKind::Unreachable => ("its server cannot be reached", "无法连接服务器"),
+        ModelErrorKind::TimedOut => ("it took too long", "等待超时"),
+        ModelErrorKind::CutOff => ("its answer broke off", "回答中断"),
+        ModelErrorKind::AnswerTooLong => ("its answer was too long", "回答太长"),
+        ModelErrorKind::OutOfBudget => ("its answers took too much together", "回答总量超限"),
+        ModelErrorKind::Skipped => ("it failed a short time ago", "刚才已经失败"),
+        ModelErrorKind::Malformed => ("its answer cannot be read", "回答无法读取"),
+        _ => ("it failed", "模型出错"),
+    };
+    lang.pick(en, zh)
+}
+
+/// Returns what was wrong with an answer, and that it is asked for once more.
+pub(crate) fn corrected(rejected: &Rejected, lang: Lang) -> String {
+    let (en, zh) = match rejected.class {
+        RejectedClass::Empty => ("its answer was empty", "回答是空的"),
+        RejectedClass::Truncated => ("its answer was cut off", "回答不完整"),
+        RejectedClass::Sense => (
+            "what it answered is not allowed here",
+            "回答的内容在这里不允许",
+        ),
+        _ => (
+            "its answer did not have the agreed form",
+            "回答不符合约定的格式",
+        ),
+    };
+    lang.pick(
+        format!("{en}; it is asked again"),
+        format!("{zh}，再问一次"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_model_status_and_reason_and_no_words_of_the_server() {
+        let error = ModelError::new(ModelErrorKind::Denied, "status 401: Incorrect key sk-1");
+        assert_eq!(
+            sentence("m", &error, Instead::Rules, Lang::En),
+            "The model m did not answer (status 401: the key is wrong or missing), so I go on by rules alone."
+        );
+        assert_eq!(
+            sentence("m", &error, Instead::Model("b"), Lang::Zh),
+            "模型 m 没有回答（状态码 401：密钥错误或缺失），因此由模型 b 回答。"
+        );
+        let gone = ModelError::new(ModelErrorKind::Unreachable, "");
+        let told = sentence("m", &gone, Instead::Facts, Lang::En);
+        assert!(told.contains("(its server cannot be reached)"), "{told}");
+    }
+}

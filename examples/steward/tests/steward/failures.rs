@@ -1,0 +1,45 @@
+//! Models that are named and do not answer, tried through the binary: the person hears it at once.
+use fugato_testkit::{ModelServer, Program};
+
+#[test]
+fn stw_11_a_named_model_that_fails_is_said_at_once_with_the_reason() {
+    let program = || Program::new(env!("CARGO_BIN_EXE_steward"));
+    let error = r#"{"error": {"message": "no"}}"#;
+    let failures = [
+        (
+            ModelServer::answering(401, error),
+            "refused the key",
+            "拒绝了密钥",
+        ),
+        (
+            ModelServer::answering(404, error),
+            "no such model",
+            "没有这个模型",
+        ),
+        (
+            ModelServer::closed(),
+            "could not be reached",
+            "连不上服务器",
+        ),
+    ];
+    for (server, en, zh) in failures {
+        let url = server.url();
+        let named = ["--base-url", &url, "--model", "mini", "say"];
+        let says = |words: &str| program().ok(&[&named[..], &[words]].concat());
+        let told = says("what is the weather like?");
+        assert!(
+            told.contains(en) && told.contains("I go on by rules."),
+            "{told}"
+        );
+        assert!(
+            told.contains("I could not read this request, and did nothing."),
+            "{told}"
+        );
+        let told = says("今天天气怎么样");
+        assert!(
+            told.contains(zh) && told.contains("我改按规则继续。"),
+            "{told}"
+        );
+        assert!(told.contains("这个请求没能读懂"), "{told}");
+    }
+}

@@ -1,0 +1,66 @@
+//! Everything that can be read of a thread.
+use std::collections::BTreeMap;
+
+use fugato::{
+    BoxError, Runner,
+    graph::Standing,
+    state::{Interrupt, State, ThreadId},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// What a thread shows.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Seen {
+    /// Where its log begins.
+    pub from: u64,
+    /// How it stands.
+    pub stands: String,
+    /// What it asks.
+    pub asked: Vec<Interrupt>,
+    /// The records.
+    pub log: Vec<Value>,
+    /// The state at each checkpoint.
+    pub states: BTreeMap<u64, Value>,
+}
+
+/// Reads a thread whose log begins at `from`.
+///
+/// # Errors
+/// What the store or the fold says.
+pub async fn seen<S: State>(
+    runner: &Runner<S>,
+    thread: &ThreadId,
+    from: u64,
+) -> Result<Seen, BoxError> {
+    let entries = runner.history(thread, from, 1000).await?;
+    let mut states = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| entry.is_checkpoint()) {
+        let state = runner.state_at(thread, entry.seq).await?;
+        states.insert(entry.seq, serde_json::to_value(&*state)?);
+    }
+    let log = entries.iter().map(|entry| {
+        json!({
+            "seq": entry.seq,
+            "at": entry.at,
+            "run": entry.run.to_string(),
+            "scope": entry.scope,
+            "fact": entry.fact,
+        })
+    });
+    let stands = match runner.standing(thread).await? {
+        Standing::New => "new",
+        Standing::Waiting(_) => "waiting",
+        Standing::Unfinished => "unfinished",
+        Standing::Failed { .. } => "failed",
+        Standing::Sleeping { .. } => "sleeping",
+        _ => "idle",
+    };
+    Ok(Seen {
+        from,
+        stands: stands.to_owned(),
+        asked: runner.interrupts(thread).await?,
+        log: log.collect(),
+        states,
+    })
+}
