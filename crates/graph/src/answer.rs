@@ -131,6 +131,17 @@ impl Answers {
         self.bare.is_none() && self.by_id.is_empty()
     }
 
+    /// The answers by the id of the question, whether they may be given or not.
+    pub(crate) fn values<'a>(
+        &'a self,
+        asked: &'a [Interrupt],
+    ) -> impl Iterator<Item = (&'a InterruptId, &'a Value)> {
+        let only = asked.first().filter(|_| asked.len() == 1);
+        let bare = only.zip(self.bare.as_ref());
+        let by_id = self.by_id.iter().map(|(id, answer, _)| (id, answer));
+        by_id.chain(bare.map(|(only, answer)| (&only.id, answer)))
+    }
+
     /// The answers as facts need them, if every one of them may be given now.
     pub(crate) fn check(
         self,

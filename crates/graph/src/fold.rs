@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use fugato_state::State;
+use fugato_state::{MigrateError, State};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -78,7 +78,7 @@ impl<S: State> Fold<S> {
     ) -> Result<(), RunError> {
         match fact {
             Fact::Created { state, .. } | Fact::Entered { state, .. } => {
-                self.state = Arc::new(S::migrate_state(from, serde_json::from_str(state.get())?)?);
+                self.state = Arc::new(read_state(state, from)?);
             }
             Fact::Started { updates, .. } => {
                 self.staged.clear();
@@ -129,11 +129,7 @@ impl<S: State> Fold<S> {
     /// Wakes a fold.
     pub(crate) fn wake(saved: &SavedFold) -> Result<Self, RunError> {
         let from = saved.version;
-        let state = if from == S::VERSION {
-            serde_json::from_str(saved.state.get())?
-        } else {
-            S::migrate_state(from, serde_json::from_str(saved.state.get())?)?
-        };
+        let state = read_state(&saved.state, from)?;
         let staged = saved.staged.iter().map(|updates| match updates {
             Some(updates) => read_updates::<S>(Some(updates), from).map(Some),
             None => Ok(None),
@@ -162,12 +158,26 @@ pub(crate) fn write_updates<U: Serialize>(updates: &[U]) -> Result<Option<Json>,
     Ok(Some(serde_json::value::to_raw_value(updates)?))
 }
 
+/// Reads a state that version `from` wrote. What this version wrote is read as it is, and not
+/// migrated.
+fn read_state<S: State>(state: &Json, from: u32) -> Result<S, RunError> {
+    if from == S::VERSION {
+        return Ok(serde_json::from_str(state.get()).map_err(|error| unreadable::<S>(error))?);
+    }
+    Ok(S::migrate_state(from, serde_json::from_str(state.get())?)?)
+}
+
+fn unreadable<S: State>(source: serde_json::Error) -> MigrateError {
+    let (from, to) = (S::VERSION, S::VERSION);
+    MigrateError { from, to, source }
+}
+
 fn read_updates<S: State>(updates: Option<&Json>, from: u32) -> Result<Vec<S::Update>, RunError> {
     let Some(updates) = updates else {
         return Ok(vec![]);
     };
     if from == S::VERSION {
-        return Ok(serde_json::from_str(updates.get())?);
+        return Ok(serde_json::from_str(updates.get()).map_err(|error| unreadable::<S>(error))?);
     }
     let mut migrated = vec![];
     for old in serde_json::from_str::<Vec<Value>>(updates.get())? {

@@ -159,6 +159,6 @@ pub(crate) trait Pause<S: State>: Send + Sync {
     fn answer(&self, state: &S, answer: &Value) -> Result<Vec<S::Update>, BoxError>;
     /// What an unanswered question changes; none if it is asked anew.
     fn expired(&self, state: &S) -> Option<Vec<S::Update>>;
-    /// The schema of the answer, which must not change while a question is open.
+    /// The schema of the answer.
     fn schema(&self) -> fugato_state::Schema;
 }

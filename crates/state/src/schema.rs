@@ -1,3 +1,5 @@
+mod normal;
+
 use std::{
     fmt,
     sync::{Arc, OnceLock},
@@ -55,6 +57,15 @@ impl Schema {
         let schema = Self::from(schema);
         schema.compiled()?;
         Ok(schema)
+    }
+
+    /// Returns true if both schemas say the same of a value: they differ at most in titles,
+    /// descriptions and other annotations, in the names of definitions, and in order.
+    ///
+    /// Two schemas that this calls different may still accept the same values.
+    pub fn is_equivalent(&self, other: &Self) -> bool {
+        let form = |schema: &Self| normal::form(&schema.0.schema);
+        self == other || form(self).is_some_and(|own| form(other) == Some(own))
     }
 
     /// The schema as JSON.

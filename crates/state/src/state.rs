@@ -44,7 +44,7 @@ pub trait State: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
 
 /// A state or update of another version could not be read.
 #[derive(Debug, thiserror::Error)]
-#[error("a value of state version {from} cannot be read as version {to}")]
+#[error("{}", unreadable(*from, *to))]
 pub struct MigrateError {
     /// The version that wrote the value.
     pub from: u32,
@@ -52,4 +52,15 @@ pub struct MigrateError {
     pub to: u32,
     /// What was wrong with the value.
     pub source: serde_json::Error,
+}
+
+fn unreadable(from: u32, to: u32) -> String {
+    if from != to {
+        return format!("a value of state version {from} cannot be read as version {to}");
+    }
+    format!(
+        "a value that a program with state version {from} wrote cannot be read by this one, which \
+         has the same version: a shape that changes needs a new `State::VERSION`, or a default for \
+         what it adds"
+    )
 }

@@ -151,7 +151,9 @@ scenarios! {
     change:
         k20_a_renamed_node_is_refused_or_followed
         k20_half_filled_joins_follow_a_rename
-        k20_a_changed_schema_is_refused
+        k20_an_answer_that_fits_both_schemas_is_taken
+        k20_an_answer_that_no_longer_fits_is_asked_anew
+        k20_a_shape_that_changed_without_a_version_is_named
         k20_other_changes_go_on_and_are_recorded
         k20_a_newer_state_migrates_behind_a_barrier
         k21_a_newer_state_inside_goes_on;

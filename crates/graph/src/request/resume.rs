@@ -12,8 +12,9 @@ use crate::{
     scope::{Sub, asker},
 };
 
-/// Answers questions, unless the same request did so before. An approval that nobody can give any
-/// more, because it asks about what is no longer so, is asked anew, and nothing else happens.
+/// Answers questions, unless the same request did so before. A question that nobody can answer any
+/// more, because it asks about what is no longer so or in a form that the program no longer reads,
+/// is asked anew, and nothing else happens.
 pub(super) fn resume<S: State>(
     driver: &mut Driver<S>,
     answers: Answers,
@@ -32,8 +33,11 @@ pub(super) fn resume<S: State>(
     if *driver.root.machine.phase() != Phase::Running {
         return Err(AnswerError::NothingAsked.into());
     }
-    let void = void_approvals(driver, false);
-    if answers.concern(&void) {
+    let mut void = void_approvals(driver, false);
+    let outgrown = outgrown(driver, &answers);
+    if answers.concern(&void) || !outgrown.is_empty() {
+        void.retain(|id| !outgrown.contains(id));
+        void.extend(outgrown);
         take_over(driver, under);
         withdraw(driver, void);
         return Ok(None);
@@ -90,6 +94,22 @@ fn checked<S: State>(driver: &mut Driver<S>, answers: &Answers) -> Result<ByScop
         }
     }
     Ok(by_scope)
+}
+
+/// The questions among those answered that an older program asked, and whose answers do not fit what
+/// this one asks.
+fn outgrown<S: State>(driver: &mut Driver<S>, answers: &Answers) -> Vec<InterruptId> {
+    let asked = interrupts(&driver.root);
+    let mut outgrown = vec![];
+    for (id, answer) in answers.values(&asked) {
+        let trail = asker(&driver.root, id).unwrap_or_default();
+        let root: &mut dyn Sub = &mut driver.root;
+        let scope = root.descend(&trail);
+        if scope.is_some_and(|scope| scope.is_outgrown(id, answer)) {
+            outgrown.push(id.clone());
+        }
+    }
+    outgrown
 }
 
 pub(super) fn withdraw<S: State>(driver: &mut Driver<S>, ids: Vec<InterruptId>) {

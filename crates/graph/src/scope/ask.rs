@@ -218,6 +218,23 @@ impl<S: State> Scope<S> {
         void
     }
 
+    /// Returns true if a pause asked this with a schema that means something else today, and the
+    /// answer does not fit both: nobody can answer the question as it stands.
+    pub(super) fn is_outgrown(&self, id: &InterruptId, answer: &Value) -> bool {
+        let asker = self.machine.asker(id);
+        let Some(pause) = asker.and_then(|position| self.pause_at(position)) else {
+            return false;
+        };
+        let asked = self.machine.interrupts().find(|asked| asked.id == *id);
+        let Some(asked) = asked.map(|asked| &asked.question.schema) else {
+            return false;
+        };
+        let today = pause.schema();
+        let fits = || asked.check(answer).is_ok() && today.check(answer).is_ok();
+        let is_read = || calm(|| pause.answer(&self.fold.state, answer)).is_ok();
+        !asked.is_equivalent(&today) && !(fits() && is_read())
+    }
+
     /// A pause uses an answer before it is accepted: what it cannot use is refused, not failed.
     pub(super) fn try_out(&self, id: &InterruptId, answer: &Value) -> Result<(), RunError> {
         let asker = self.machine.asker(id);

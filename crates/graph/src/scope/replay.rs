@@ -10,7 +10,7 @@ use crate::{
     engine::Engine,
     fold::{Fold, SavedFold, write_updates},
     graph::Work,
-    machine::{BadPath, Fact, Path, Phase, SavedMachine, TaskState, Unfit},
+    machine::{BadPath, Fact, Path, Phase, SavedMachine, Unfit},
     open::newer,
 };
 
@@ -157,12 +157,6 @@ impl<S: State> Scope<S> {
                 None => {
                     let node = &*self.names.name(task.path.node);
                     gone.push(format!("node {node:?}{}", self.inside()));
-                }
-                Some(Work::Pause(pause)) if task.state == TaskState::Asking => {
-                    let open = task.ask.iter().flat_map(|ask| &ask.open);
-                    let schema = pause.schema();
-                    let other = open.filter(|interrupt| interrupt.question.schema != schema);
-                    gone.extend(other.map(|other| format!("the answer schema of {}", other.id)));
                 }
                 Some(_) if self.lost.contains(&task.path) => {
                     let node = &*self.names.name(task.path.node);

@@ -37,6 +37,7 @@ pub(crate) trait Sub: Send {
     );
     /// An answer is tried out before it is accepted.
     fn try_out(&self, id: &InterruptId, answer: &Value) -> Result<(), RunError>;
+    fn is_outgrown(&self, id: &InterruptId, answer: &Value) -> bool;
     /// The open approvals of this scope that nobody can give.
     fn void_approvals(&self, amended: bool, engine: &Engine) -> Vec<InterruptId>;
     /// Finishes a task on somebody's word.
@@ -145,6 +146,10 @@ impl<S: State> Sub for Scope<S> {
 
     fn try_out(&self, id: &InterruptId, answer: &Value) -> Result<(), RunError> {
         Self::try_out(self, id, answer)
+    }
+
+    fn is_outgrown(&self, id: &InterruptId, answer: &Value) -> bool {
+        Self::is_outgrown(self, id, answer)
     }
 
     fn void_approvals(&self, amended: bool, engine: &Engine) -> Vec<InterruptId> {

@@ -1,9 +1,11 @@
 //! A program that changed: K20.
 use fugato_graph::{
-    Amendment, Answers, BoxError, Context, END, Entering, Graph, RunErrorKind, machine::Fact,
+    Amendment, AnswerError, Answers, BoxError, Context, END, Entering, Graph, RunErrorKind,
+    machine::Fact,
 };
-use fugato_state::{MigrateError, State};
-use serde::{Deserialize, Serialize};
+use fugato_state::{MigrateError, Schema, State};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{
@@ -126,39 +128,149 @@ pub async fn k20_half_filled_joins_follow_a_rename(
     same("what was said", page.lines, said)
 }
 
-/// An open question whose answer now has another schema is refused.
-pub async fn k20_a_changed_schema_is_refused(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
-    question(
-        desk.runner(&asking("ask", "meet", &[], false)?)
-            .start(&desk.thread, ())
-            .await,
-    )?;
-    let calls = Calls::default();
-    let changed = Graph::<Page>::starting_at("open")
-        .node("open", Says("open", calls.clone()))
-        .pause(
-            "ask",
-            |_| "how much?",
-            |_, much: u32| line(much.to_string()),
-        )
-        .node("a", Says("a", calls.clone()))
-        .node("b", Says("b", calls.clone()))
-        .node("meet", Says("meet", calls))
-        .edge("open", "ask")
-        .edge("open", "a")
-        .edge("open", "b")
-        .edge("a", END)
-        .join(["ask", "b"], "meet")
-        .edge("meet", END)
+/// The answer as the program that asked knew it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Choice {
+    yes: bool,
+}
+
+/// The same under another name, with words that explain it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Decision {
+    /// Whether the person wants it.
+    yes: bool,
+}
+
+/// One with more, which need not be said.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Considered {
+    yes: bool,
+    why: Option<String>,
+    #[serde(default)]
+    sure: bool,
+}
+
+/// One with more, which must be said.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Reasoned {
+    yes: bool,
+    why: String,
+}
+
+fn deciding<A>(said: impl Fn(A) -> String + Send + Sync + 'static) -> Result<Graph<Page>, Failure>
+where
+    A: JsonSchema + DeserializeOwned + 'static,
+{
+    let graph = Graph::<Page>::starting_at("ask")
+        .pause("ask", |_| "sure?", move |_, answer: A| line(said(answer)))
+        .edge("ask", END);
+    Ok(graph.build()?)
+}
+
+/// A question whose answer is now explained in other words, has another name, or may say more, is
+/// answered as before.
+pub async fn k20_an_answer_that_fits_both_schemas_is_taken(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let today = [
+        deciding(|decision: Decision| format!("decided {}", decision.yes))?,
+        deciding(|it: Considered| format!("considered {} {:?} {}", it.yes, it.why, it.sure))?,
+    ];
+    let expected = ["decided true", "considered true None false"];
+    for (today, expected) in today.iter().zip(expected) {
+        let mut desk = Desk::of(factory).await?;
+        let before = deciding(|choice: Choice| choice.yes.to_string())?;
+        let asked = question(desk.start(&before).await)?;
+        desk.another_process();
+        let answer = Answers::to(asked.id, Choice { yes: true })?;
+        let page = finished(desk.resume(today, answer).await)?;
+        same("what was said", page.lines, vec![expected.to_owned()])?;
+    }
+    Ok(())
+}
+
+/// An answer that does not fit both schemas changes nothing; the question is asked anew, under
+/// another id and as it is asked today, and an operator may finish it as ever.
+pub async fn k20_an_answer_that_no_longer_fits_is_asked_anew(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let today = deciding(|it: Reasoned| format!("{} because {}", it.yes, it.why))?;
+    for by_hand in [false, true] {
+        let mut desk = Desk::of(factory).await?;
+        let before = deciding(|choice: Choice| choice.yes.to_string())?;
+        let asked = question(desk.start(&before).await)?;
+        desk.another_process();
+        if by_hand {
+            let none: [Change; 0] = [];
+            let amendment = Amendment::new(none, "Ada", "no longer asked").finishing("ask#1");
+            let runner = desk.runner(&today);
+            let page = finished(runner.amend(&desk.thread, amendment).await)?;
+            same("what was said", page.lines, vec![])?;
+            continue;
+        }
+        let old = Answers::to(asked.id.clone(), Choice { yes: true })?;
+        let anew = question(desk.resume(&today, old.clone()).await)?;
+        holds(anew.id != asked.id, || format!("{} was asked again", anew.id))?;
+        same("what is asked", &anew.question.schema, &Schema::of::<Reasoned>())?;
+        let open = vec![anew.id.clone()];
+        let late = AnswerError::Unknown { id: asked.id, open };
+        let refused = kind(desk.resume(&today, old).await)?;
+        same("an answer to the old one", refused, RunErrorKind::Answer(late))?;
+        let yes = Reasoned {
+            yes: true,
+            why: "it rains".into(),
+        };
+        let page = finished(desk.resume(&today, Answers::to(anew.id, yes)?).await)?;
+        let said = vec!["true because it rains".to_owned()];
+        same("what was said", page.lines, said)?;
+    }
+    Ok(())
+}
+
+/// A state whose shape changed without a new version is refused with what is missing, and nothing
+/// changes.
+pub async fn k20_a_shape_that_changed_without_a_version_is_named(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let mut desk = Desk::of(factory).await?;
+    let before = Graph::<Old>::starting_at("ask")
+        .pause("ask", |_| "how many?", |_, n: u32| n)
+        .edge("ask", END)
         .build()?;
-    let refused = desk.resume(&changed, Answers::only(true)?).await;
-    let gone = vec!["the answer schema of ask#1~1".into()];
-    same(
-        "the list",
-        kind(refused)?,
-        RunErrorKind::GraphChanged { gone },
-    )
+    let after = Graph::<Unversioned>::starting_at("ask")
+        .pause("ask", |_| "how many?", |_, n: u32| n)
+        .edge("ask", END)
+        .build()?;
+    question(desk.runner(&before).start(&desk.thread, 1_u32).await)?;
+    desk.another_process();
+    let head = desk.head().await?;
+    let refused = desk.resume(&after, Answers::only(2)?).await;
+    let Err(refused) = refused else {
+        return Err(Failure::new("a state without its field was read"));
+    };
+    same("the error", &refused.kind, &RunErrorKind::Migrate)?;
+    let whole = whole(&refused);
+    for said in ["missing field `pears`", "needs a new `State::VERSION`"] {
+        holds(whole.contains(said), || format!("got {whole:?}"))?;
+    }
+    same("the head", desk.head().await?, head)?;
+    let old = finished(desk.resume(&before, Answers::only(2)?).await)?;
+    same("the old program goes on", old.apples, 3)
+}
+
+/// [`Old`] with a field more, under the same version.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Unversioned {
+    apples: u32,
+    pears: u32,
+}
+
+impl State for Unversioned {
+    type Update = u32;
+
+    fn apply(&mut self, apples: u32) {
+        self.apples += apples;
+    }
 }
 
 /// What the thread does not refer to may change: it goes on, and the log says that the graph did.
@@ -223,9 +335,6 @@ impl State for New {
             to: 2,
             source,
         };
-        if from == 2 {
-            return serde_json::from_value(old).map_err(error);
-        }
         let Old { apples } = serde_json::from_value(old).map_err(error)?;
         Ok(Self {
             fruits: vec![("apple".into(), apples)],
