@@ -1,119 +1,22 @@
-//! Which crate may depend on which.
+//! The layers of the crates, by cargo's own metadata and the table of `docs/architecture.md`.
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// A package and what it needs.
+use crate::markdown;
+
+/// A package and its dependencies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Package {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Whether it is a member of the workspace.
+    /// True for a member of the workspace.
     pub member: bool,
-    /// What it needs to be used.
+    /// The dependencies, without those of tests.
     pub needs: BTreeSet<String>,
-    /// What its tests need beside.
-    pub needs_for_tests: BTreeSet<String>,
 }
 
-/// The arrows between the crates: a crate may need these, and no other crate of ours.
-const ARROWS: [(&str, &[&str]); 27] = [
-    ("fugato-state", &[]),
-    ("fugato-store", &["state"]),
-    ("fugato-stream", &["state"]),
-    ("fugato-llm", &["state", "stream"]),
-    ("fugato-tool", &["state", "stream"]),
-    ("fugato-prompt", &["state", "stream"]),
-    ("fugato-memory", &["state", "store", "stream"]),
-    ("fugato-graph", &["state", "store", "stream"]),
-    (
-        "fugato-agent",
-        &[
-            "state", "stream", "llm", "tool", "prompt", "memory", "graph",
-        ],
-    ),
-    ("fugato-anthropic", &["state", "llm"]),
-    (
-        "fugato-axum",
-        &["state", "store", "stream", "graph", "words"],
-    ),
-    (
-        "fugato-cli",
-        &[
-            "state",
-            "store",
-            "stream",
-            "llm",
-            "graph",
-            "agent",
-            "anthropic",
-            "axum",
-            "mysql",
-            "openai",
-            "postgres",
-            "redis",
-            "sqlite",
-            "words",
-        ],
-    ),
-    (
-        "fugato-archive",
-        &["state", "store", "stream", "memory", "graph"],
-    ),
-    ("fugato-command", &["tool"]),
-    ("fugato-cron", &["state", "store", "tool", "graph"]),
-    ("fugato-file", &["tool"]),
-    ("fugato-form", &["words"]),
-    ("fugato-web", &["tool"]),
-    ("fugato-words", &[]),
-    ("fugato-mcp", &["state", "stream", "tool"]),
-    ("fugato-openai", &["state", "llm", "memory"]),
-    ("fugato-mysql", &["state", "store"]),
-    ("fugato-postgres", &["state", "store"]),
-    ("fugato-redis", &["state", "store"]),
-    ("fugato-sqlite", &["state", "store", "memory"]),
-    (
-        "fugato",
-        &[
-            "state",
-            "store",
-            "stream",
-            "llm",
-            "tool",
-            "prompt",
-            "memory",
-            "graph",
-            "agent",
-            "anthropic",
-            "archive",
-            "axum",
-            "cli",
-            "command",
-            "cron",
-            "mcp",
-            "openai",
-            "mysql",
-            "postgres",
-            "redis",
-            "sqlite",
-            "file",
-            "form",
-            "web",
-            "words",
-        ],
-    ),
-    (
-        "fugato-testkit",
-        &["state", "store", "stream", "llm", "tool", "prompt", "graph"],
-    ),
-];
-
-/// The crates that have no HTTP, TLS or database beneath them.
-const BASE: [&str; 9] = [
-    "state", "store", "stream", "llm", "tool", "prompt", "memory", "graph", "agent",
-];
-
-/// What speaks HTTP or TLS, or keeps a database.
+/// Packages that speak HTTP or TLS, or keep a database.
 const OUTSIDE: [&str; 16] = [
     "axum",
     "h2",
@@ -133,209 +36,143 @@ const OUTSIDE: [&str; 16] = [
     "tungstenite",
 ];
 
-/// What has a runtime: the state is plain data.
+/// Packages with a runtime: the state is plain data.
 const ASYNC: [&str; 3] = ["async-trait", "futures", "tokio"];
 
-const TESTKIT: &str = "fugato-testkit";
-
-/// Every arrow that is not permitted.
-pub fn complaints(packages: &[Package]) -> Vec<String> {
+/// Returns every dependency that the table `| layer | crates | … |` does not permit: a crate may
+/// need crates of the rows above its own. A row called `base` has no package of [`OUTSIDE`] below
+/// it; a row called `tests` is for tests alone.
+pub fn complaints(table: &str, packages: &[Package]) -> Vec<String> {
+    let rows = markdown::rows(table, &["layer", "crates"]);
+    let mut layers: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
+    for (at, row) in rows.iter().enumerate() {
+        let [layer, crates, ..] = row[..] else {
+            continue;
+        };
+        layers.extend(markdown::code(crates).map(|name| (name, (at, layer))));
+    }
     let mut wrong = vec![];
     for package in packages.iter().filter(|package| package.member) {
-        wrong.extend(arrows(package));
-        if package.needs.contains(TESTKIT) {
-            wrong.push(format!(
-                "{} needs {TESTKIT} outside of its tests",
-                package.name
-            ));
+        let name = &*package.name;
+        let needs = package
+            .needs
+            .iter()
+            .filter(|need| need.starts_with("fugato"));
+        let Some((own, layer)) = layers.get(name).copied() else {
+            // Programs may use everything; a crate has a layer.
+            if name.starts_with("fugato-") && name != "fugato-benches" {
+                wrong.push(format!("{name} has no layer"));
+            }
+            continue;
+        };
+        for need in needs {
+            match layers.get(&**need) {
+                Some((at, "tests")) if *at != own => {
+                    wrong.push(format!("{name} needs {need} outside of its tests"))
+                }
+                Some((at, _)) if *at < own => {}
+                _ => wrong.push(format!("{name} must not need {need}")),
+            }
         }
+        let kept_out: &[&str] = match (name, layer) {
+            ("fugato-state", _) => &ASYNC,
+            (_, layer) if layer.starts_with("base") => &OUTSIDE,
+            _ => &[],
+        };
+        let below = below(name, packages);
+        let found = kept_out.iter().filter(|outside| below.contains(**outside));
+        wrong.extend(found.map(|outside| format!("{name} has {outside} below it")));
     }
-    for name in BASE {
-        let crate_name = format!("fugato-{name}");
-        let below = below(&crate_name, packages);
-        let kept_out = OUTSIDE.iter().filter(|outside| below.contains(**outside));
-        wrong.extend(kept_out.map(|outside| format!("{crate_name} has {outside} beneath it")));
-    }
-    let plain = below("fugato-state", packages);
-    let kept_out = ASYNC.iter().filter(|name| plain.contains(**name));
-    wrong.extend(kept_out.map(|name| format!("fugato-state has {name} beneath it")));
     wrong
 }
 
-fn arrows(package: &Package) -> Vec<String> {
-    let ours = |name: &&String| name.starts_with("fugato");
-    let name = &package.name;
-    let Some((_, allowed)) = ARROWS.iter().find(|(own, _)| own == name) else {
-        // Programs may use everything; a crate must say what it may.
-        let is_crate = name.starts_with("fugato-") && name != "fugato-benches";
-        return is_crate
-            .then(|| format!("{name} has no place in the layers yet"))
-            .into_iter()
-            .collect();
-    };
-    let not_allowed = package.needs.iter().filter(ours).filter(|need| {
-        let short = need.strip_prefix("fugato-").unwrap_or(need);
-        *need != TESTKIT && !allowed.contains(&short)
-    });
-    not_allowed
-        .map(|need| format!("{name} must not need {need}"))
-        .collect()
-}
-
 fn below<'a>(name: &'a str, packages: &'a [Package]) -> BTreeSet<&'a str> {
-    let by_name: BTreeMap<&str, Vec<&Package>> =
-        packages.iter().fold(BTreeMap::new(), |mut map, package| {
-            map.entry(package.name.as_str()).or_default().push(package);
-            map
-        });
     let (mut seen, mut left) = (BTreeSet::new(), vec![name]);
     while let Some(name) = left.pop() {
-        for package in by_name.get(name).into_iter().flatten() {
-            let new = package
-                .needs
-                .iter()
-                .map(String::as_str)
-                .filter(|need| seen.insert(*need));
-            left.extend(new.collect::<Vec<_>>());
+        for package in packages.iter().filter(|package| package.name == name) {
+            let needs = package.needs.iter().map(String::as_str);
+            left.extend(needs.filter(|need| seen.insert(*need)));
         }
     }
     seen
 }
 
-/// Reads what `cargo metadata` prints; none if it has another shape.
+/// Reads the output of `cargo metadata`; none if it has another shape.
 pub fn packages(metadata: &Value) -> Option<Vec<Package>> {
     let names: BTreeMap<&str, &str> = metadata["packages"]
         .as_array()?
         .iter()
         .filter_map(|package| Some((package["id"].as_str()?, package["name"].as_str()?)))
         .collect();
-    let members: BTreeSet<&str> = metadata["workspace_members"]
-        .as_array()?
-        .iter()
-        .filter_map(Value::as_str)
-        .collect();
+    let members = metadata["workspace_members"].as_array()?;
     let nodes = metadata.pointer("/resolve/nodes")?.as_array()?;
-    nodes
-        .iter()
-        .map(|node| package(node, &names, &members))
-        .collect()
-}
-
-fn package(
-    node: &Value,
-    names: &BTreeMap<&str, &str>,
-    members: &BTreeSet<&str>,
-) -> Option<Package> {
-    let id = node["id"].as_str()?;
-    let mut package = Package {
-        name: (*names.get(id)?).to_owned(),
-        member: members.contains(id),
-        needs: BTreeSet::new(),
-        needs_for_tests: BTreeSet::new(),
-    };
-    for dependency in node["deps"].as_array()? {
-        let name = (*names.get(dependency["pkg"].as_str()?)?).to_owned();
-        for kind in dependency["dep_kinds"].as_array()? {
-            match kind["kind"].as_str() {
-                Some("dev") => package.needs_for_tests.insert(name.clone()),
-                _ => package.needs.insert(name.clone()),
-            };
+    let package = |node: &Value| {
+        let mut needs = BTreeSet::new();
+        for dependency in node["deps"].as_array()? {
+            let name = names.get(dependency["pkg"].as_str()?)?;
+            let kinds = dependency["dep_kinds"].as_array()?;
+            if kinds.iter().any(|kind| kind["kind"] != "dev") {
+                needs.insert((*name).to_owned());
+            }
         }
-    }
-    Some(package)
+        Some(Package {
+            name: (*names.get(node["id"].as_str()?)?).to_owned(),
+            member: members.contains(&node["id"]),
+            needs,
+        })
+    };
+    nodes.iter().map(package).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    const TABLE: &str = "| layer | crates | for |\n|---|---|---|\n| base: data | `fugato-state` | x |\n\
+        | base: parts | `fugato-store`, `fugato-graph` | x |\n| tests | `fugato-testkit` | x |\n\
+        | facade | `fugato` | x |\n";
 
     fn needs(name: &str, needs: &[&str]) -> Package {
         Package {
             name: name.to_owned(),
             member: name.starts_with("fugato"),
-            needs: needs.iter().map(|&need| need.to_owned()).collect(),
-            needs_for_tests: BTreeSet::new(),
+            needs: needs.iter().map(|need| (*need).to_owned()).collect(),
         }
     }
 
     #[test]
-    fn an_arrow_against_the_layers_is_found() {
-        let packages = [needs("fugato-graph", &["fugato-llm", "fugato-store"])];
-        assert_eq!(
-            complaints(&packages),
-            ["fugato-graph must not need fugato-llm"]
-        );
-    }
-
-    #[test]
-    fn a_crate_without_a_place_is_found() {
+    fn dependencies_against_the_layers_are_found() {
         let packages = [
+            needs("fugato-state", &["fugato-store"]),
+            needs("fugato-store", &["fugato-state", "fugato-graph"]),
+            needs("fugato", &["fugato-graph", "fugato-testkit"]),
             needs("fugato-new", &[]),
-            needs("fugato-benches", &["fugato-sqlite"]),
         ];
         assert_eq!(
-            complaints(&packages),
-            ["fugato-new has no place in the layers yet"]
+            complaints(TABLE, &packages),
+            [
+                "fugato-state must not need fugato-store",
+                "fugato-store must not need fugato-graph",
+                "fugato needs fugato-testkit outside of its tests",
+                "fugato-new has no layer",
+            ]
         );
     }
 
     #[test]
-    fn nothing_points_at_an_adapter_but_the_facade() {
+    fn packages_far_below_the_base_are_found() {
         let packages = [
-            needs("fugato-openai", &["fugato-sqlite"]),
-            needs("fugato", &["fugato-sqlite"]),
-        ];
-        assert_eq!(
-            complaints(&packages),
-            ["fugato-openai must not need fugato-sqlite"]
-        );
-    }
-
-    #[test]
-    fn a_testkit_outside_of_tests_is_found() {
-        let mut tested = needs("fugato-sqlite", &[]);
-        tested.needs_for_tests.insert(TESTKIT.to_owned());
-        let packages = [tested, needs("fugato-llm", &[TESTKIT])];
-        assert_eq!(
-            complaints(&packages),
-            ["fugato-llm needs fugato-testkit outside of its tests"]
-        );
-    }
-
-    #[test]
-    fn a_database_far_beneath_the_base_is_found() {
-        let packages = [
+            needs("fugato-state", &["b"]),
             needs("fugato-store", &["a"]),
-            needs("a", &["b"]),
-            needs("b", &["rusqlite"]),
+            needs("a", &["rusqlite"]),
+            needs("b", &["tokio"]),
         ];
         assert_eq!(
-            complaints(&packages),
-            ["fugato-store has rusqlite beneath it"]
+            complaints(TABLE, &packages),
+            [
+                "fugato-state has tokio below it",
+                "fugato-store has rusqlite below it",
+            ]
         );
-    }
-
-    #[test]
-    fn a_runtime_beneath_the_state_is_found() {
-        let packages = [needs("fugato-state", &["a"]), needs("a", &["tokio"])];
-        assert_eq!(complaints(&packages), ["fugato-state has tokio beneath it"]);
-    }
-
-    #[test]
-    fn what_cargo_prints_is_read() {
-        let metadata = json!({
-            "packages": [{ "id": "i1", "name": "fugato-llm" }, { "id": "i2", "name": "tokio" }],
-            "workspace_members": ["i1"],
-            "resolve": { "nodes": [{
-                "id": "i1",
-                "deps": [{ "pkg": "i2", "dep_kinds": [{ "kind": "dev" }, { "kind": null }] }],
-            }] },
-        });
-        let mut expected = needs("fugato-llm", &["tokio"]);
-        expected.needs_for_tests.insert("tokio".to_owned());
-        assert_eq!(packages(&metadata), Some(vec![expected]));
-        assert_eq!(packages(&json!({})), None);
     }
 }

@@ -24,23 +24,6 @@ pub fn rows<'a>(text: &'a str, head: &[&str]) -> Vec<Vec<&'a str>> {
     found
 }
 
-/// The cells below this head, of all tables that have it.
-pub fn columns<'a>(text: &'a str, head: &str) -> Vec<&'a str> {
-    let (mut found, mut at) = (vec![], None);
-    for line in text.lines() {
-        let Some(cells) = cells(line) else {
-            at = None;
-            continue;
-        };
-        match at.and_then(|at: usize| cells.get(at)) {
-            Some(cell) if !cell.starts_with("--") => found.push(*cell),
-            Some(_) => {}
-            None => at = cells.iter().position(|cell| *cell == head),
-        }
-    }
-    found
-}
-
 fn cells(line: &str) -> Option<Vec<&str>> {
     let inner = line.trim().strip_prefix('|')?.strip_suffix('|')?;
     Some(inner.split('|').map(str::trim).collect())
@@ -51,21 +34,40 @@ pub fn code(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// Files that a table "to understand | read" names and that `exists` does not know. A name counts
-/// from the folder of the file; one without a slash or an ending is no file.
-pub fn missing_to_read(file: &TextFile, exists: impl Fn(&str) -> bool) -> Vec<String> {
-    let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let mut missing = vec![];
-    for row in rows(&file.text, &["to understand", "read"]) {
+/// Returns the rows of tables "to understand | read" that name more than four files, a file that is
+/// not there, or an item that none of their files defines. A name counts from the folder of the
+/// page; `defines` says of a file whether it defines an item, none if there is no such file.
+pub fn unreadable(page: &TextFile, defines: impl Fn(&str, &str) -> Option<bool>) -> Vec<String> {
+    let mut wrong = vec![];
+    for row in rows(&page.text, &["to understand", "read"]) {
         let cell = row.get(1).copied().unwrap_or_default();
-        for name in code(cell).filter(|name| name.contains(['/', '.'])) {
-            let path = joined(folder, name);
-            if !exists(path.trim_end_matches('/')) {
-                missing.push(format!("{}: there is no {name}", file.path));
-            }
+        let (files, items): (Vec<&str>, Vec<&str>) =
+            code(cell).partition(|name| name.contains(['/', '.']));
+        let files: Vec<String> = files
+            .into_iter()
+            .map(|name| joined(folder(page), name))
+            .collect();
+        let place = format!(
+            "{}: {}",
+            page.path,
+            row.first().copied().unwrap_or_default()
+        );
+        if files.is_empty() || files.len() > 4 {
+            wrong.push(format!("{place}: {} files", files.len()));
         }
+        let missing = files.iter().filter(|path| defines(path, "").is_none());
+        wrong.extend(missing.map(|path| format!("{place}: there is no {path}")));
+        let unknown = items.into_iter().filter(|item| {
+            let mut files = files.iter();
+            !files.any(|path| defines(path, item) == Some(true))
+        });
+        wrong.extend(unknown.map(|item| format!("{place}: no file defines {item}")));
     }
-    missing
+    wrong
+}
+
+fn folder(page: &TextFile) -> &str {
+    page.path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 fn joined(folder: &str, name: &str) -> String {
@@ -82,7 +84,7 @@ fn joined(folder: &str, name: &str) -> String {
 
 /// Links to files that do not exist, given from the folder of the file.
 pub fn broken_links(file: &TextFile, exists: impl Fn(&str) -> bool) -> Vec<String> {
-    let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let folder = folder(file);
     let targets = file
         .text
         .split("](")
@@ -148,17 +150,22 @@ pub fn unknown_targets(command: &str, packages: &[&str], binaries: &[&str]) -> V
 mod tests {
     use super::*;
 
-    const TABLE: &str = "| to understand | read |\n|---|---|\n| a | `src/a.rs`, the module `b` |\n| c | `../x.md` |\n\n| d | `e.rs` |\n";
-
     #[test]
-    fn a_file_that_a_table_names_must_exist() {
-        let file = TextFile::new("crates/z/README.md", TABLE);
+    fn rows_that_cannot_be_read_are_found() {
+        let table = "| to understand | read |\n|---|---|\n| a | `src/a.rs`, `Item` |\n| b | `Item` |\n\
+            | c | `../x.md`, `src/a.rs`, `Other` |\n\n| d | `e.rs` |\n";
+        let page = TextFile::new("crates/z/README.md", table);
+        let defines =
+            |path: &str, item: &str| (path == "crates/z/src/a.rs").then(|| item == "Item");
         assert_eq!(
-            missing_to_read(&file, |path| path == "crates/z/src/a.rs"),
-            ["crates/z/README.md: there is no ../x.md"]
+            unreadable(&page, defines),
+            [
+                "crates/z/README.md: b: 0 files",
+                "crates/z/README.md: b: no file defines Item",
+                "crates/z/README.md: c: there is no crates/x.md",
+                "crates/z/README.md: c: no file defines Other",
+            ]
         );
-        let both = ["crates/z/src/a.rs", "crates/x.md"];
-        assert_eq!(missing_to_read(&file, |path| both.contains(&path)), [""; 0]);
     }
 
     #[test]
