@@ -1,4 +1,4 @@
-//! Small changes that are known to help, found by trying them: a model only chooses among them.
+//! A search for small changes that help: each is tried, and a model only chooses among them.
 mod effect;
 mod search;
 mod signal;
@@ -7,39 +7,41 @@ pub use effect::Effect;
 pub use search::{Advice, Candidate, Findings, Search};
 pub use signal::{Signal, Stagnation};
 
-/// What small changes can repair: a schedule, a plan, a layout.
+/// The space of small changes that a [`Search`] tries to repair: a schedule, a plan, a layout.
 ///
 /// A [`Search`] asks it for proposals, tries each of them, and keeps those that help.
 ///
 /// # Contract
-/// - **trying leaves no trace**: after [`simulate`](Self::simulate) everything is as before. A clone
-///   is the plain way; what can take a change back exactly does so where clones are dear.
-/// - **trying is the real thing**: what would be refused in earnest is refused here, so that no
-///   candidate is offered that cannot be had.
-/// - **the same question has the same answer**: nothing is random and nothing depends on the time,
-///   so that equal states have equal candidates in an equal order.
+/// - **trying leaves no trace**: after [`simulate`](Self::simulate) the terrain is as before.
+///   Trying on a clone is the simplest way; where a clone is expensive, apply the change and undo
+///   it exactly.
+/// - **trying is exact**: a proposal that the real change would refuse is refused here too, so
+///   every candidate can be carried out.
+/// - **deterministic**: nothing depends on randomness or time, so equal states have equal
+///   candidates in an equal order.
 pub trait Terrain {
-    /// Something that is wrong. Of two that are as bad, the lesser one goes first.
+    /// A problem to repair. Of two with the same rank and priority, the lesser one goes first.
     type Problem: Clone + Ord;
-    /// A change that could be tried. Of two that are worth as much, the lesser one goes first, and
-    /// equal ones are the same change.
+    /// A change that can be tried. Of two with the same rank, the lesser one goes first, and equal
+    /// ones are the same change.
     type Proposal: Clone + Ord;
-    /// What is seen when one looks: whatever effect and worth are judged by.
+    /// A measurement of the terrain, from which effect and score are computed.
     type Diagnosis;
 
-    /// How it stands.
+    /// Returns the diagnosis of the present state.
     fn diagnose(&self) -> Self::Diagnosis;
 
-    /// What is wrong and worth repairing; nothing if all is well.
+    /// Returns the problems that are worth repairing; empty if there are none.
     fn problems(&self, diagnosis: &Self::Diagnosis) -> Vec<Self::Problem>;
 
-    /// What could be tried against a problem, within bounds: every proposal is tried.
+    /// Returns the proposals against a problem. All of them are tried, so there must not be too
+    /// many.
     fn enumerate(&self, problem: &Self::Problem) -> Vec<Self::Proposal>;
 
-    /// How it would stand after a proposal; none if that is refused.
+    /// Returns the diagnosis after a proposal; none if the proposal is refused.
     fn simulate(&mut self, proposal: &Self::Proposal) -> Option<Self::Diagnosis>;
 
-    /// What a proposal is worth: what gets better, less what it costs. It is compared with
+    /// Returns the score of a proposal: its gain less its cost. It is compared with
     /// [`Search::least`], and ranks the candidates.
     fn score(
         &self,
@@ -48,34 +50,34 @@ pub trait Terrain {
         after: &Self::Diagnosis,
     ) -> f64;
 
-    /// Whether something beside the problems would be worse.
+    /// Returns true if anything other than the problems would be worse.
     fn is_worse(&self, before: &Self::Diagnosis, after: &Self::Diagnosis) -> bool;
 
-    /// How much a proposal is preferred among those of about the same worth. It ranks, and makes
-    /// nothing worth trying that is not.
+    /// Returns a bonus that is added to the score when candidates are ranked. It does not count
+    /// towards [`Search::least`].
     fn bias(&self, _proposal: &Self::Proposal) -> f64 {
         0.0
     }
 
-    /// How bad a problem is. Of two problems whose best candidates rank the same, the worse one is
-    /// repaired first.
+    /// Returns the priority of a problem. Of two problems whose best candidates rank the same, the
+    /// one with the higher priority is repaired first.
     fn priority(&self, _problem: &Self::Problem) -> f64 {
         0.0
     }
 
-    /// How much room there is for changes. It is asked when something is wrong.
+    /// Returns the room for changes. It is called only if there are problems.
     fn room(&self, _diagnosis: &Self::Diagnosis) -> Room {
         Room::Tight
     }
 }
 
-/// How much room there is for changes.
+/// The room for changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Room {
-    /// So much that a person may find a way where no candidate helps.
+    /// Enough that a person may find a way if no candidate helps.
     Loose,
-    /// Some.
+    /// Some room.
     Tight,
-    /// None: nothing needs to be tried.
+    /// No room: nothing is tried.
     Locked,
 }

@@ -1,4 +1,4 @@
-//! Making room in prompts: what older messages came to, in the place of them.
+//! Compaction of prompts: a summary takes the place of older messages.
 mod layers;
 mod statistics;
 
@@ -15,42 +15,41 @@ use fugato_stream::EventKind;
 pub use layers::{CompactLayers, Layered};
 pub use statistics::{CompactionStatistics, compactions};
 
-use crate::log_key;
-
 /// Messages of which the older ones may be summarised.
 #[derive(Debug, Clone)]
 pub struct Compacting<'a> {
-    /// What they are a part of; each part has a summary and a watermark of its own.
+    /// The name of the part that the messages belong to; each part has its own summary and
+    /// watermark.
     pub part: &'a str,
-    /// The messages, from the first one on. The originals stay.
+    /// The messages from the first one on. The originals are kept.
     pub history: &'a [Message],
-    /// What was summarised before.
+    /// The summary so far, with its watermark.
     pub done: &'a Compaction,
-    /// When, and how much.
+    /// The policy that says when compaction is due, and of how many messages.
     pub policy: CompactionPolicy,
-    /// What a person reads when it begins.
+    /// The status text when compaction begins.
     pub beginning: &'a str,
-    /// What a person reads when it is over.
+    /// The status text when compaction has ended.
     pub over: &'a str,
 }
 
 /// A state that has messages to be compacted, in a conversation or elsewhere.
 pub trait Compacts: State {
-    /// What may be compacted, one part after the other.
+    /// Returns the parts that may be compacted, in order.
     fn compacting(&self) -> Vec<Compacting<'_>>;
 
-    /// The change that keeps what a part was compacted to, for
+    /// Returns the update that stores the compaction of a part, for
     /// [`Compaction::apply`](fugato_memory::Compaction::apply).
     fn compacted(part: &str, update: CompactionUpdate) -> Self::Update;
 }
 
-/// What asks a model for summaries, or makes them by rule. It is a node by itself for a state that
-/// [`Compacts`], and can be asked by other nodes.
+/// A summariser of older messages, by a model or by rule. It is a node for a state that
+/// [`Compacts`], and other nodes can call it for one part.
 ///
 /// # Contract
 /// - **nothing is lost**: messages stay where they are; a summary is merged with the one before.
-/// - **a failure changes nothing**: neither an error of the model nor an unusable summary does more
-///   than leave everything as it is, and say so, unless a rule makes one instead.
+/// - **a failure changes nothing**: an error of the model or an unusable summary leaves the state
+///   as it is and is recorded, unless a rule makes a summary instead.
 /// - **one change**: the summary and the watermark are one update.
 #[derive(Clone)]
 pub struct Compact {
@@ -60,19 +59,19 @@ pub struct Compact {
     profile: Profile,
 }
 
-/// What came of compacting one part.
+/// The result of compacting one part.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Compacted {
-    /// The change; none if it failed.
+    /// The update; none if compaction failed.
     pub update: Option<CompactionUpdate>,
-    /// What it saved.
+    /// The statistics of the compaction, with the failure if there was one.
     pub statistics: CompactionStatistics,
 }
 
-/// How often a summary is asked for until it will do.
+/// The number of times that a model is asked for a usable summary.
 const TRIES: usize = 2;
-/// What a rule makes of messages of which none matters.
+/// The summary by rule if no message is important enough.
 const NOTHING: &str = "…";
 
 impl fmt::Debug for Compact {
@@ -86,18 +85,18 @@ impl fmt::Debug for Compact {
 }
 
 impl Compact {
-    /// Asks this model, for at most 4,000 tokens within two minutes each time.
+    /// Asks this model for at most 4,000 tokens, with a timeout of two minutes for each request.
     pub fn new(model: Arc<dyn ChatModel>) -> Self {
         Self::with(Some(Arc::new(Timeout::new(model))), None)
     }
 
-    /// Asks nobody: a summary consists of a line of each message that matters at least so much, by
+    /// Uses no model: the summary has a line of each message of at least this importance, by
     /// [`importance`](fugato_memory::importance).
     pub fn by_rule(least: f32) -> Self {
         Self::with(None, Some(least))
     }
 
-    /// Makes a summary by rule where the model makes none, as [`by_rule`](Self::by_rule) does.
+    /// Makes a summary by rule if the model gives none, as [`by_rule`](Self::by_rule) does.
     #[must_use]
     pub fn or_by_rule(mut self, least: f32) -> Self {
         self.least = Some(least);
@@ -119,21 +118,22 @@ impl Compact {
         }
     }
 
-    /// Asks in this manner.
+    /// Sets the profile of the requests.
     #[must_use]
     pub fn profile(mut self, profile: Profile) -> Self {
         self.profile = profile;
         self
     }
 
-    /// Counts tokens with this.
+    /// Sets the token counter.
     #[must_use]
     pub fn count(mut self, count: impl TokenCount + 'static) -> Self {
         self.count = Arc::new(count);
         self
     }
 
-    /// Compacts one part if that is due, and tells the reader; none if it is not.
+    /// Compacts one part if that is due, and emits a status before and after; none if it is not
+    /// due.
     pub async fn part<S: State>(&self, cx: &Context<S>, part: Compacting<'_>) -> Option<Compacted> {
         let tokens = |message: &Message| self.count.message(message);
         let request = part.policy.due(part.history, part.done, tokens)?;
@@ -153,7 +153,7 @@ impl Compact {
             statistics.tokens_after = self.count.text(summary);
         } else {
             let (task, part, error) = (cx.task(), part.part, &statistics.failure);
-            tracing::warn!(task, part, error, "{}", log_key::NOTHING_WAS_COMPACTED);
+            tracing::warn!(task, part, error, "compaction failed");
         }
         tell(cx, "context_compact_done", part.over);
         let update = made.map(|(update, _)| update);
@@ -185,7 +185,7 @@ impl Compact {
     }
 }
 
-/// A change, and the summary that it keeps.
+/// An update, and the summary that it stores.
 type Made = (CompactionUpdate, String);
 
 fn extracted(due: &SummaryRequest, least: f32, now: Millis) -> Result<Made, SummaryError> {
@@ -196,7 +196,7 @@ fn extracted(due: &SummaryRequest, least: f32, now: Millis) -> Result<Made, Summ
     Ok((due.check(&summary, now)?, summary))
 }
 
-/// What was made; else why not is in the statistics.
+/// Returns the update and summary; a failure is recorded in the statistics instead.
 fn kept<E: fmt::Display>(
     made: Result<Made, E>,
     statistics: &mut CompactionStatistics,

@@ -8,40 +8,40 @@ use fugato_state::{Message, State};
 use fugato_stream::EventKind;
 use serde_json::json;
 
-use crate::{ModelFailure, log_key};
+use crate::ModelFailure;
 
 pub use story::{NoDecision, Rejection, spoken};
 
-/// A state that keeps corrections: how many there were in a row, and the conversation they are in.
+/// A state that stores corrections: how many there were in a row, and the conversation they are in.
 pub trait Corrects: State {
-    /// How many answers in a row were rejected so far.
+    /// Returns the number of answers in a row that were rejected so far.
     fn corrections(&self) -> u32;
 
-    /// The conversation, oldest message first.
+    /// Returns the conversation, oldest message first.
     fn history(&self) -> &[Message];
 
-    /// Returns the words in which a reader is told of a rejected answer. The default repeats what
-    /// the model is told of it, in English.
+    /// Returns the text that the stream shows of a rejected answer. The default is the text of the
+    /// rejection, in English.
     fn correction_words(&self, rejected: &Rejected) -> String {
         rejected.to_string()
     }
 
-    /// Counts a correction, and adds the pair of messages to the conversation: the answer, and what
-    /// was wrong with it.
+    /// Returns the updates that count a correction and append the pair of messages to the
+    /// conversation: the answer, and the correction.
     fn corrected(pair: [Message; 2]) -> Vec<Self::Update>;
 }
 
-/// How a node takes the answers of a model: what cannot be used is corrected in the next round, and
-/// after too many corrections in a row there is no decision.
+/// The policy for unusable answers of a model: an unusable answer is corrected in the next round,
+/// and after too many corrections in a row there is no decision.
 ///
-/// This is [`decide`](fugato_llm::decide) with its rounds in the graph, where they are stored, shown
-/// and can be interrupted. The node asks once and returns what [`settle`](Self::settle) made of the
-/// answer; the wiring leads back to it while there are corrections.
+/// This is [`decide`](fugato_llm::decide) with its rounds in the graph, where they are stored,
+/// streamed and interruptible. The node asks once and returns the result of
+/// [`settle`](Self::settle); the edges lead back to the node while there are corrections.
 ///
 /// *Contract*
-/// - **one answer, one outcome**: an answer is a decision, or a correction, or the end.
-/// - **counted in the state**: a crash does not start the count anew.
-/// - **the whole story**: who gives up says every answer that was rejected, and why.
+/// - **one answer, one result**: an answer leads to a decision, a correction or a final failure.
+/// - **counted in the state**: a crash does not reset the count.
+/// - **the whole story**: [`NoDecision`] has every rejected answer, each with its reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Corrections {
     failures: u32,
@@ -53,26 +53,26 @@ impl Default for Corrections {
     }
 }
 
-/// What became of an answer.
+/// The result of settling an answer.
 #[derive(Debug)]
 pub enum Settled<T, U> {
     /// A decision.
     Decided(T),
-    /// The model is told what was wrong, and asked again in the next round.
+    /// The outcome that stores the correction; the model is asked again in the next round.
     Again(Outcome<U>),
-    /// There is none, and there will be none.
+    /// No decision: the model failed, or too many answers in a row were rejected.
     Undecided(NoDecision),
 }
 
 impl Corrections {
-    /// So many answers in a row may be rejected; at least one, 3 by default.
+    /// Sets how many rejected answers in a row end the decision; at least one, 3 by default.
     pub fn after(failures: u32) -> Self {
         Self {
             failures: failures.max(1),
         }
     }
 
-    /// Takes an answer. `read` makes a decision of it, or says why it cannot be used.
+    /// Settles an answer. `read` makes a decision of it, or returns the reason for its rejection.
     pub fn settle<S: Corrects, A, T>(
         self,
         cx: &Context<S>,
@@ -90,7 +90,7 @@ impl Corrections {
         }
     }
 
-    /// The same for a part of a state, whose corrections these are.
+    /// Settles an answer for a part of a state, with the count and the history of that part.
     pub(crate) fn take<S: State, A, T>(
         self,
         cx: &Context<S>,
@@ -102,7 +102,7 @@ impl Corrections {
         self.take_telling(cx, so_far, history, answer, read, Rejected::to_string)
     }
 
-    /// The same, with the words in which a reader is told of a correction.
+    /// Settles an answer, with the text that the stream shows of a correction.
     fn take_telling<S: State, A, T>(
         self,
         cx: &Context<S>,
@@ -124,9 +124,9 @@ impl Corrections {
         }
         let (task, raw) = (cx.task(), &rejected.raw);
         if matches!(rejected.class, RejectedClass::Sense | RejectedClass::Words) {
-            tracing::warn!(task, raw, %rejected, "{}", log_key::EXECUTE_DECISION_ILLEGAL);
+            tracing::warn!(task, raw, %rejected, "execute decision illegal");
         } else {
-            tracing::warn!(task, raw, %rejected, "{}", log_key::EXECUTE_DECISION_UNPARSABLE);
+            tracing::warn!(task, raw, %rejected, "execute decision unparsable");
         }
         cx.emit(EventKind::Correction {
             message: words(&rejected),
@@ -138,14 +138,14 @@ impl Corrections {
     }
 }
 
-/// What became of an answer, before it is a change of a state.
+/// The result of settling an answer, before it becomes an update.
 pub(crate) enum Taken<T> {
     Decided(T),
     Again(Box<[Message; 2]>),
     Undecided(NoDecision),
 }
 
-/// What happens where a model cannot be used.
+/// The policy for a model that cannot be used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnFailure {
     /// A rule decides, and the trace says so.
@@ -156,7 +156,7 @@ pub enum OnFailure {
 }
 
 impl OnFailure {
-    /// Lets a rule decide, or not at all. Either way the trace says why.
+    /// Returns Ok if a rule decides, after a warning and an event; else returns the error.
     pub fn fall_back<S: State>(
         self,
         cx: &Context<S>,
@@ -166,7 +166,7 @@ impl OnFailure {
         if self == Self::Error {
             return Err(why);
         }
-        tracing::warn!(task = cx.task(), why, "{}", log_key::DECIDED_BY_RULE);
+        tracing::warn!(task = cx.task(), why, "decided by rule");
         let data = json!({ "task": cx.task(), "why": why.to_string() });
         cx.emit(EventKind::Custom {
             name: ModelFailure::BY_RULE.into(),
@@ -175,8 +175,8 @@ impl OnFailure {
         Ok(())
     }
 
-    /// The same where it is known which model was named and what the person said: they are told in
-    /// plain words of their language that this model does not answer, and why.
+    /// Does the same as [`fall_back`](Self::fall_back), but if the error is a model's, announces in
+    /// the language of `said` that this model does not answer, and the reason.
     pub fn fall_back_from<S: State>(
         self,
         cx: &Context<S>,
@@ -191,7 +191,7 @@ impl OnFailure {
         let failure = match (of_model, why.downcast_ref::<NoDecision>()) {
             (Some(error), _) => ModelFailure::of(model, error),
             (_, Some(none)) => ModelFailure::of_no_decision(model, none),
-            // No model is to blame.
+            // The error is not a model's.
             _ => return self.fall_back(cx, why),
         };
         failure.announce(cx, said);

@@ -1,4 +1,4 @@
-//! Whether an agent does the same over and over, found in its history alone.
+//! Detection of repeated calls in the history of an agent.
 mod likeness;
 
 use fugato_state::ToolStatus;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 pub use likeness::Likeness;
 
-/// A tool was called, and this came out.
+/// A tool call with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolUse {
@@ -15,9 +15,9 @@ pub struct ToolUse {
     pub name: String,
     /// Its arguments.
     pub arguments: Value,
-    /// What the model read.
+    /// The result as the model reads it.
     pub result: String,
-    /// How it ended.
+    /// The status of the result.
     #[serde(default = "well")]
     pub status: ToolStatus,
 }
@@ -27,7 +27,7 @@ fn well() -> ToolStatus {
 }
 
 impl ToolUse {
-    /// A tool was called, and this came out.
+    /// Returns a tool call that ended well, with its result.
     pub fn new(name: impl Into<String>, arguments: Value, result: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -37,7 +37,7 @@ impl ToolUse {
         }
     }
 
-    /// Says how it ended: well, without this.
+    /// Sets the status; `Ok` without this.
     #[must_use]
     pub fn status(mut self, status: ToolStatus) -> Self {
         self.status = status;
@@ -45,19 +45,19 @@ impl ToolUse {
     }
 }
 
-/// The same calls came again, with the same results.
+/// A cycle: the same calls were repeated, with the same results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cycle {
-    /// After how many calls they came again: 1 for the same call, 2 for A-B-A-B.
+    /// The number of calls in one repetition: 1 for the same call, 2 for A-B-A-B.
     pub period: usize,
 }
 
-/// Finds calls that come again and again.
+/// A detector of repeated calls.
 ///
-/// It looks at the end of a history: the last calls repeat those before them, in names, arguments
-/// and results. Arguments and results are compared by [`Likeness`]. A call that is repeated because
-/// its result changes, such as asking how far something is, is no cycle.
+/// A cycle is found at the end of a history: the last calls repeat the calls before them, in names,
+/// statuses, arguments and results. Arguments and results are compared by [`Likeness`]. A call that
+/// is repeated because its result changes, such as polling a progress, is no cycle.
 ///
 /// ```
 /// use fugato_agent::{CycleDetector, ToolUse};
@@ -91,35 +91,36 @@ impl Default for CycleDetector {
 }
 
 impl CycleDetector {
-    /// How often the same calls must come, the first time included: twice by default, and at least.
+    /// Sets how often the same calls must occur, the first time included: 2 by default, and at
+    /// least.
     #[must_use]
     pub fn repeats(mut self, repeats: usize) -> Self {
         self.repeats = repeats.max(2);
         self
     }
 
-    /// The longest period that is looked for: 6 calls by default.
+    /// Sets the longest period to look for: 6 calls by default.
     #[must_use]
     pub fn longest(mut self, period: usize) -> Self {
         self.longest = period.max(1);
         self
     }
 
-    /// How much alike arguments must be: 0.9 by default.
+    /// Sets the likeness at which arguments count as the same: 0.9 by default.
     #[must_use]
     pub fn arguments(mut self, likeness: Likeness) -> Self {
         self.arguments = likeness;
         self
     }
 
-    /// How much alike results must be: 0.8 by default.
+    /// Sets the likeness at which results count as the same: 0.8 by default.
     #[must_use]
     pub fn results(mut self, likeness: Likeness) -> Self {
         self.results = likeness;
         self
     }
 
-    /// The shortest cycle at the end of a history.
+    /// Returns the shortest cycle at the end of a history.
     pub fn find(&self, history: &[ToolUse]) -> Option<Cycle> {
         let most = self.longest.min(history.len() / self.repeats);
         (1..=most)

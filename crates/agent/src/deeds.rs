@@ -1,4 +1,4 @@
-//! What is done in a request, whoever decides it: a plan, or the loop that takes over from it.
+//! The writes of a request, by a plan or by the loop that takes over from it.
 use std::{fmt, sync::Arc};
 
 use fugato_graph::digest;
@@ -14,40 +14,41 @@ use crate::{
     plan::{Step, StepKind, StepStatus, Work},
 };
 
-/// A state in which work is planned, and a loop of model and tools takes over where there is no plan.
+/// A state in which work is planned, with a loop of model and tools that takes over if there is no
+/// plan.
 pub trait TakesOver: Embeds<Work> + Embeds<React> {
-    /// The name of the request, unique in its thread.
+    /// Returns the name of the request, unique in its thread.
     fn request(&self) -> String;
 
-    /// What was written by requests before this one whose work did not end well: it is not done
-    /// again without the person being told.
+    /// Returns the writes of earlier requests whose work did not end well. A card that would repeat
+    /// one of them says so.
     fn done(&self) -> &[ToolUse];
 }
 
-/// The writes of a request: a person agrees to each, and what the plan has done is not done again by
-/// the loop that takes over.
+/// The writes of a request: a person confirms each of them, and the loop that takes over does not
+/// repeat the writes of the plan.
 ///
 /// *Contract*
-/// - **one name**: plan and loop name an action by its request, its tool, its arguments and how many
-///   that do the same came before it. The loop is given the receipt of what the plan has done.
-/// - **the same in other words is not done**: what the plan has done is refused to a loop that
-///   writes the arguments in another way.
-/// - **nothing is done again unseen**: the card of what was done before, by work that did not end
-///   well, says so.
+/// - **one key**: plan and loop key an action by its request, its tool, its arguments and the
+///   number of equal calls before it. So the loop gets the receipt of an action of the plan.
+/// - **other wording is refused**: an action of the plan that the loop writes with other arguments
+///   of the same meaning is blocked.
+/// - **no silent repetition**: the card of an action that earlier work has done, but that did not
+///   end well, says so.
 pub struct Deeds<S: State> {
     registry: Registry<S, S::Update>,
     shown: Arc<Shown<S>>,
     alike: Arc<Alike>,
 }
 
-/// How a refusal begins of what was done already: it is no action that came to nothing.
+/// The prefix of a refusal of a repeated action. A report does not count it as a failed action.
 pub(crate) const ALREADY: &str = "this was done already: ";
 
 type Shown<S> = dyn Fn(&S, &ToolCall) -> String + Send + Sync;
 type Alike = dyn Fn(&mut Value) + Send + Sync;
 
 impl<S: TakesOver> Deeds<S> {
-    /// The writes of these tools.
+    /// Returns the writes of these tools.
     pub fn new(registry: Registry<S, S::Update>) -> Self {
         Self {
             registry,
@@ -56,7 +57,7 @@ impl<S: TakesOver> Deeds<S> {
         }
     }
 
-    /// What the card of a call says: its arguments, unless this is said.
+    /// Sets the text of a card. By default it lists the arguments of the call.
     #[must_use]
     pub fn shown(
         mut self,
@@ -66,14 +67,14 @@ impl<S: TakesOver> Deeds<S> {
         self
     }
 
-    /// Writes arguments that mean the same in one way, such as `0.50` and `0.5`.
+    /// Sets a function that normalises arguments of the same meaning, such as `0.50` and `0.5`.
     #[must_use]
     pub fn alike(mut self, alike: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
         self.alike = Arc::new(alike);
         self
     }
 
-    /// The tools, for plan and loop.
+    /// Returns a toolbox with this gate and these keys, for plan and loop.
     pub fn toolbox(self) -> Toolbox<S> {
         let (registry, keys) = (self.registry.clone(), self.clone());
         Toolbox::new(registry)
@@ -81,14 +82,15 @@ impl<S: TakesOver> Deeds<S> {
             .keyed_by(move |state, call| keys.key(state, call))
     }
 
-    /// The name of an action in its thread.
+    /// Returns the key of an action in its thread.
     fn key(&self, state: &S, call: &ToolCall) -> String {
         let arguments = digest(self.normal(call).to_string().as_bytes());
         let n = before(state, call, |one| self.is_same(one, call));
         format!("{}/{}/{arguments}/{n}", state.request(), call.name)
     }
 
-    /// The step of the plan that has done what the loop wants now, if it was not wanted before.
+    /// Returns the completed step of the plan that the loop's call repeats, if the loop has not
+    /// repeated it before.
     fn done<'a>(&self, state: &'a S, call: &ToolCall) -> Option<&'a Step> {
         let work: &Work = state.part();
         work.planner_failure.as_ref()?;
@@ -98,7 +100,7 @@ impl<S: TakesOver> Deeds<S> {
         done.nth(before(state, call, is_same))
     }
 
-    /// What would be done, and that it was done before.
+    /// Returns the text of a card, with the earlier result if the action was done before.
     fn card(&self, state: &S, call: &ToolCall) -> String {
         let shown = (self.shown)(state, call);
         let same = |done: &&ToolUse| self.is_same(&call_of(done), call);
@@ -108,7 +110,7 @@ impl<S: TakesOver> Deeds<S> {
         }
     }
 
-    /// Whether two calls do the same.
+    /// Returns true if two calls do the same.
     fn is_same(&self, one: &ToolCall, other: &ToolCall) -> bool {
         let meant = |call: &ToolCall| {
             let mut arguments = self.normal(call);
@@ -122,7 +124,7 @@ impl<S: TakesOver> Deeds<S> {
         one.name == other.name && self.normal(one) == self.normal(other)
     }
 
-    /// The arguments of a call as the registry reads them.
+    /// Returns the arguments of a call as the registry normalises them.
     fn normal(&self, call: &ToolCall) -> Value {
         match self.registry.admit(call, &Visibility::new()) {
             Ok(admitted) => admitted.call().arguments.clone(),
@@ -137,7 +139,7 @@ impl<S: TakesOver> GatePolicy<S> for Deeds<S> {
             return Verdict::Allow;
         }
         match self.done(state, call.call) {
-            // It has the name of what was done, and is given its receipt.
+            // It has the same key, so it gets the stored receipt.
             Some(step) if self.is_written_as(&step.call(), call.call) => Verdict::Allow,
             Some(step) => Verdict::Block(format!("{ALREADY}{}", step.output_summary)),
             None => Verdict::NeedConfirm(ConfirmCard::new(
@@ -149,7 +151,7 @@ impl<S: TakesOver> GatePolicy<S> for Deeds<S> {
     }
 }
 
-/// The steps that have called a tool well.
+/// Returns the steps whose tool call was completed.
 fn completed(work: &Work) -> impl Iterator<Item = &Step> {
     let steps = work.steps.iter();
     steps.filter(|it| it.draft.kind == StepKind::Tool && it.status == StepStatus::Completed)
@@ -159,7 +161,8 @@ fn call_of(used: &ToolUse) -> ToolCall {
     ToolCall::new("", &used.name, used.arguments.clone())
 }
 
-/// How many such calls came before this one, by whoever decides now.
+/// Returns how many such calls came before this one, in the plan or in the loop, depending on which
+/// of them decides now.
 fn before<S: TakesOver>(state: &S, call: &ToolCall, is_such: impl Fn(&ToolCall) -> bool) -> usize {
     let (work, react): (&Work, &React) = (state.part(), state.part());
     if work.planner_failure.is_none() {
@@ -169,8 +172,8 @@ fn before<S: TakesOver>(state: &S, call: &ToolCall, is_such: impl Fn(&ToolCall) 
     react.run.uses.iter().map(call_of).filter(is_such).count()
 }
 
-/// What a request has written so far, first the plan and then the loop that took over: what a tool
-/// did that does more than read.
+/// Returns the completed calls of a request so far that do more than read, first those of the plan
+/// and then those of the loop that took over.
 pub fn written<S: TakesOver>(state: &S, is_read: impl Fn(&str) -> bool) -> Vec<ToolUse> {
     let (work, react): (&Work, &React) = (state.part(), state.part());
     let steps = completed(work).map(|step| {
@@ -179,7 +182,7 @@ pub fn written<S: TakesOver>(state: &S, is_read: impl Fn(&str) -> bool) -> Vec<T
     });
     let mut written: Vec<ToolUse> = steps.collect();
     for used in &react.run.uses {
-        // The loop is given the receipt of what the plan has done.
+        // The loop gets the receipts of the plan's writes: an equal result is not a new write.
         let is_new = written.iter().all(|one| one.result != used.result);
         if used.status == ToolStatus::Ok && is_new {
             written.push(used.clone());
@@ -189,7 +192,7 @@ pub fn written<S: TakesOver>(state: &S, is_read: impl Fn(&str) -> bool) -> Vec<T
     written
 }
 
-/// What the loop that takes over is told: what is asked for, and what was done already.
+/// Returns the message for the loop that takes over: the goal, and what was done already.
 pub fn handover<S: TakesOver>(state: &S) -> String {
     let work: &Work = state.part();
     let before = state.done().iter();

@@ -1,4 +1,4 @@
-//! An answer at once, before anything is planned.
+//! An immediate answer before planning.
 use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
@@ -10,10 +10,10 @@ use serde::Deserialize;
 
 use crate::{claims_action, show};
 
-/// A node before planning that answers small talk at once. The model is shown the message and what
-/// it is told of the person, and nothing else, so it knows no fact that could be old; on any doubt,
-/// error or delay nothing is answered, and whoever comes next has the word. So it is where an answer
-/// claims that something was done: nothing was.
+/// A node before planning that answers small talk immediately. The model gets only the message and
+/// the context of [`told`](Self::told), so it has no facts that could be out of date. On any doubt,
+/// error or timeout the node returns no updates and the next node goes on. The same holds for an
+/// answer that claims an action, as nothing was done.
 pub struct DirectReply<S: State> {
     model: Arc<dyn ChatModel>,
     who: String,
@@ -21,7 +21,7 @@ pub struct DirectReply<S: State> {
     profile: Profile,
 }
 
-/// What the node reads of a state, and what it makes of an answer.
+/// The functions that read the state and make an update of the answer.
 struct Parts<S: State> {
     message: Box<dyn Fn(&S) -> String + Send + Sync>,
     replied: Box<dyn Fn(String) -> S::Update + Send + Sync>,
@@ -48,8 +48,8 @@ enum Action {
 const LIMIT: Duration = Duration::from_secs(8);
 
 impl<S: State> DirectReply<S> {
-    /// Asks this model, within eight seconds, about this message, and makes a change of its answer.
-    /// `who` says to whom the model belongs.
+    /// Asks this model about this message, with a timeout of eight seconds, and makes an update of
+    /// the answer. `who` begins the system prompt and says whose assistant the model is.
     pub fn new(
         model: Arc<dyn ChatModel>,
         who: impl Into<String>,
@@ -72,21 +72,22 @@ impl<S: State> DirectReply<S> {
         }
     }
 
-    /// Asks only where this is so: where code sees nothing that would have to be looked up or done.
+    /// Asks only if `may` returns true, that is, if code finds nothing that has to be looked up or
+    /// done.
     #[must_use]
     pub fn only_if(mut self, may: impl Fn(&S) -> bool + Send + Sync + 'static) -> Self {
         self.parts.may = Box::new(may);
         self
     }
 
-    /// What the model is told beside the message, such as what the person prefers.
+    /// Sets the context that the model gets with the message, such as the person's preferences.
     #[must_use]
     pub fn told(mut self, told: impl Fn(&S) -> String + Send + Sync + 'static) -> Self {
         self.parts.told = Box::new(told);
         self
     }
 
-    /// How the model is asked.
+    /// Sets the profile of the request.
     #[must_use]
     pub fn profile(mut self, profile: Profile) -> Self {
         self.profile = profile;
@@ -127,7 +128,7 @@ impl<S: State> Node<S> for DirectReply<S> {
                 show(&cx, &answer);
                 Outcome::done([(self.parts.replied)(answer)])
             }
-            // What the model was asked, and why it did not answer, is for who records it.
+            // A recording node keeps what the model was asked and how it failed.
             _ => Outcome::done([]),
         })
     }

@@ -47,10 +47,10 @@ use fugato_state::State;
     note = "hold the part in a field, and implement `Embeds<{P}>`: where the part is, and which update carries its updates"
 )]
 pub trait Embeds<P: State>: State {
-    /// The part.
+    /// Returns the part.
     fn part(&self) -> &P;
 
-    /// A change of the part, as a change of the whole.
+    /// Wraps an update of the part as an update of the whole.
     fn embed(update: P::Update) -> Self::Update;
 }
 

@@ -1,4 +1,4 @@
-//! What happens instead, when something fails, and what must not.
+//! Fallbacks: the replacements for a node or graph that fails, and their limits.
 mod graph;
 
 use std::{fmt, sync::Arc};
@@ -12,32 +12,32 @@ use serde_json::json;
 
 pub use graph::{FallbackError, GraphFallback};
 
-/// A fall: what failed, and why something else was tried.
+/// A fall: the failure of one link, and the link that was tried instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Fall {
-    /// What failed: a name of the chain.
+    /// The name of the link that failed.
     pub from: String,
-    /// What was tried instead.
+    /// The name of the link that was tried instead.
     pub to: String,
-    /// Why, as one line.
+    /// The error with its causes, as one line.
     pub reason: String,
 }
 
 /// A node that tries others in order: when one fails, the next one takes its place in the same task.
 ///
-/// A node of the chain that performs an effect under a key under which one before it has performed
-/// it is given the receipt, and does not act again. So paths that may do the same must name it the
-/// same. A rule is a function of the state alone: it sees no receipt, so it is refused once the
-/// task has done something.
+/// A node of the chain that performs an effect under a key that an earlier node has used gets the
+/// receipt of that effect, and does not act again. So links that may do the same must use the same
+/// key. A rule is a function of the state alone: it sees no receipts, so it is refused once the
+/// task has performed an effect.
 ///
-/// Each fall is a durable note, and an update if [`record`](Self::record) makes one of it.
+/// Each fall is a durable note, and also an update if [`record`](Self::record) is set.
 ///
 /// *Contract*
-/// - **in order**: a node is tried when all before it have failed, and no more after one succeeds.
-/// - **receipts are inherited**: what one node did the next one does not do again.
+/// - **in order**: a node is tried if all before it have failed; after a success no other is tried.
+/// - **receipts are inherited**: an effect of one node is not repeated by the next one.
 /// - **no blind rule**: after a side effect a rule is refused, with [`Unseen`].
-/// - **asking is no failure**: a node that asks has not failed.
+/// - **asking is no failure**: a node that asks a question has not failed.
 pub struct FallbackChain<S: State> {
     links: Vec<(String, Link<S>)>,
     record: Option<Arc<Record<S>>>,
@@ -51,23 +51,23 @@ enum Link<S: State> {
 type Rule<S> = dyn Fn(&S, &[Fall]) -> Result<Vec<<S as State>::Update>, BoxError> + Send + Sync;
 pub(crate) type Record<S> = dyn Fn(&Fall) -> Vec<<S as State>::Update> + Send + Sync;
 
-/// What was tried before has acted on the world, and what would be tried next cannot see that: it
-/// might do it a second time, or decide as if it had not happened.
+/// A refused fallback: effects were performed that it cannot see, so it might repeat them, or
+/// decide as if they had not happened.
 #[derive(Debug, thiserror::Error)]
 #[error("{to:?} cannot take over: it does not see that these effects were performed: {}", .effects.join(", "))]
 #[non_exhaustive]
 pub struct Unseen {
-    /// What was refused.
+    /// The name of the refused fallback.
     pub to: String,
-    /// What was done, or may have been.
+    /// The keys of the effects that were performed, or may have been.
     pub effects: Vec<String>,
-    /// Why it was to take over.
+    /// The error that led to the fallback.
     #[source]
     pub why: BoxError,
 }
 
 impl<S: State> FallbackChain<S> {
-    /// A chain that begins with this node. The name is for traces.
+    /// Creates a chain that begins with this node. The name is for traces.
     pub fn new<M>(name: impl Into<String>, node: impl IntoNode<S, M>) -> Self {
         Self {
             links: vec![(name.into(), Link::Node(Arc::new(node.into_node())))],
@@ -75,7 +75,7 @@ impl<S: State> FallbackChain<S> {
         }
     }
 
-    /// Tries this node when all before have failed.
+    /// Appends a node that is tried when all before it have failed.
     #[must_use]
     pub fn or<M>(mut self, name: impl Into<String>, node: impl IntoNode<S, M>) -> Self {
         let link = Link::Node(Arc::new(node.into_node()));
@@ -83,7 +83,8 @@ impl<S: State> FallbackChain<S> {
         self
     }
 
-    /// Lets a function of the state decide when all before have failed. It is told why they did.
+    /// Appends a function that decides when all before it have failed. It gets the state and the
+    /// falls so far.
     #[must_use]
     pub fn or_rule<R, Shape>(
         mut self,
@@ -98,7 +99,7 @@ impl<S: State> FallbackChain<S> {
         self
     }
 
-    /// Records each fall in the state.
+    /// Sets a function that makes updates of each fall.
     #[must_use]
     pub fn record<R, Shape>(mut self, record: impl Fn(&Fall) -> R + Send + Sync + 'static) -> Self
     where
@@ -144,7 +145,7 @@ impl<S: State> FallbackChain<S> {
     }
 }
 
-/// What a link of the chain failed with, and whether the next one may be tried.
+/// The error of a link: `Next` lets the next link be tried, `Last` ends the chain.
 enum Failure {
     Next(BoxError),
     Last(BoxError),
@@ -168,8 +169,7 @@ impl<S: State> Node<S> for FallbackChain<S> {
                             from = fall.from,
                             to = fall.to,
                             reason = fall.reason,
-                            "{}",
-                            crate::log_key::FELL_BACK
+                            "fallback used"
                         );
                         falls.push(fall);
                     }
@@ -181,7 +181,7 @@ impl<S: State> Node<S> for FallbackChain<S> {
     }
 }
 
-/// A fall, with the whole chain of causes in its reason.
+/// Returns a fall with the whole chain of causes in its reason.
 pub(crate) fn fell(
     from: &str,
     to: &str,
@@ -200,7 +200,7 @@ pub(crate) fn fell(
     }
 }
 
-/// What the reader of the stream is told of a fall.
+/// Returns the durable note of a fall.
 fn fell_back(fall: &Fall) -> Note {
     Note(EventKind::Custom {
         name: "fell_back".into(),

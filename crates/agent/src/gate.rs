@@ -1,4 +1,4 @@
-//! One wanted call, through its gates.
+//! A node for one tool call with its gates.
 use std::fmt;
 
 use async_trait::async_trait;
@@ -8,11 +8,11 @@ use fugato_tool::Called;
 
 use crate::{Carried, Toolbox, toolbox::finished};
 
-/// A node that carries out the call that the state wants, if the gates let it.
+/// A node that carries out the call that the state wants, if the gates allow it.
 ///
-/// If a gate wants a person to agree, the node asks with the card, and the answer is tied to a
-/// digest of it. The gates judge again when the answer is there, so evidence that has run out in
-/// the meantime blocks the call. A call that is blocked or declined has a result that says so.
+/// If a gate needs a confirmation, the node asks with the card, and the answer is tied to a digest
+/// of it. The gates judge again after the answer, so evidence that has expired in the meantime
+/// blocks the call. A call that is blocked or declined has a result that says so.
 pub struct ConfirmGate<S: State> {
     toolbox: Toolbox<S>,
     wanted: Box<Wanted<S>>,
@@ -23,8 +23,8 @@ type Wanted<S> = dyn Fn(&S) -> Option<ToolCall> + Send + Sync;
 type Settle<S> = dyn Fn(&Called<<S as State>::Update>) -> Vec<<S as State>::Update> + Send + Sync;
 
 impl<S: State> ConfirmGate<S> {
-    /// A gate for the call that `wanted` finds. `settled` says what its result changes, beside what
-    /// the tool asks for.
+    /// Creates a node for the call that `wanted` returns. `settled` makes updates of its result, in
+    /// addition to the updates of the tool.
     pub fn new<R, Shape>(
         toolbox: Toolbox<S>,
         wanted: impl Fn(&S) -> Option<ToolCall> + Send + Sync + 'static,

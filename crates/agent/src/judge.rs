@@ -1,4 +1,4 @@
-//! Questions that a model answers by calling a function, and that rules answer where it does not.
+//! Judgements by a model through a function call, with rules as a fallback.
 mod inquiry;
 mod thinking;
 
@@ -13,29 +13,29 @@ use crate::{ModelFailure, notice::announce_backup};
 pub use inquiry::Inquiry;
 pub use thinking::{Thinking, Thought};
 
-/// A question that a model can answer, and that rules can.
+/// A question that either a model or rules can answer.
 ///
-/// A model only understands: what it says is read into a verdict by code, which refuses what cannot
-/// be, and rules say the same kind of thing without one.
+/// The model's function call is read into a verdict by code, which rejects invalid arguments. The
+/// rules return the same kind of verdict without a model.
 ///
 /// # Contract
-/// - `rules` needs no model and no network, and always has a verdict.
-/// - `read` refuses with what is allowed: the model is told, and asked again.
-/// - All three depend on nothing but the situation and what the judge is made of.
+/// - `rules` needs no model and no network, and always returns a verdict.
+/// - `read` rejects with a reason that says what is allowed: the model gets it, and is asked again.
+/// - All three depend only on the situation and the fields of the judge.
 pub trait Judge: Send + Sync + 'static {
-    /// What is judged.
+    /// The input of a judgement.
     type Situation: Plain;
-    /// What is decided.
+    /// The decision.
     type Verdict: Plain;
 
-    /// What a model is asked, and the function that it calls to answer. Traces call the question
-    /// what the metadata of the request call `stage`.
+    /// Returns the request to a model, and the function that it calls to answer. Traces name the
+    /// question by the `stage` in the request's metadata.
     fn question(&self, situation: &Self::Situation) -> (ChatRequest, ToolSchema);
 
-    /// What the arguments of the function mean, or why that cannot be.
+    /// Reads the arguments of the function call into a verdict, or rejects them.
     fn read(&self, at: &Self::Situation, arguments: &Value) -> Result<Self::Verdict, Wrong>;
 
-    /// What the rules say.
+    /// Returns the verdict of the rules.
     fn rules(&self, situation: &Self::Situation) -> Self::Verdict;
 }
 
@@ -44,19 +44,19 @@ pub trait Plain: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {}
 
 impl<T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static> Plain for T {}
 
-/// What a model has said wrongly.
+/// An error in the arguments of a model's function call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 #[non_exhaustive]
 pub struct Wrong {
-    /// Where, as a JSON pointer into the arguments.
+    /// The place of the error, as a JSON pointer into the arguments.
     pub path: String,
-    /// What is wrong, and what is allowed.
+    /// The error, and what is allowed.
     pub why: String,
 }
 
 impl Wrong {
-    /// Something is wrong at a place of the arguments.
+    /// Returns an error at a place of the arguments.
     pub fn at(path: impl Into<String>, why: impl Into<String>) -> Self {
         let (path, why) = (path.into(), why.into());
         Self { path, why }
@@ -69,24 +69,24 @@ impl From<serde_json::Error> for Wrong {
     }
 }
 
-/// How something was decided.
+/// The record of a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Judgement {
-    /// Who decided.
+    /// The source of the decision.
     pub source: Source,
-    /// What models were asked.
+    /// The calls of models, in order.
     pub traces: Vec<CallTrace>,
-    /// Why no model decided that should have.
+    /// The reason why rules decided instead of a model; none otherwise.
     pub fallback_reason: Option<String>,
 }
 
-/// Who decided.
+/// The source of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Source {
-    /// A model, by the function call that it was asked for.
+    /// A model, by the requested function call.
     LlmFunctionCall,
     /// A model that wrote its call in another form than the protocol's.
     LlmTextCall,
@@ -95,7 +95,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Who decided in one word, as it is stored.
+    /// Returns the source as one word, in its stored form.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::LlmFunctionCall => "llm_function_call",
@@ -114,7 +114,7 @@ impl Judgement {
         }
     }
 
-    /// A rule decides in the place of a model.
+    /// Returns the record of a rule that decides instead of a model.
     fn instead(traces: Vec<CallTrace>, why: impl Into<String>) -> Self {
         Self {
             source: Source::Rule,
@@ -123,8 +123,8 @@ impl Judgement {
         }
     }
 
-    /// Tells the reader of a run at once that another than the named model decides, and why, in the
-    /// language of what the person said. Where no model was named there is nothing to tell.
+    /// Announces on the stream at once that a backup model or a rule decides instead of the named
+    /// model, and why, in the language of `said`. Does nothing if no model was called.
     pub fn announce<S: State>(&self, cx: &Context<S>, said: &str) {
         let Some(last) = self.traces.last() else {
             return;
@@ -141,7 +141,7 @@ impl Judgement {
         failure.announce(cx, said);
     }
 
-    /// A rule decides where no model has to be asked.
+    /// Returns the record of a rule that decides because no model is needed.
     pub fn by_rule() -> Self {
         Self {
             source: Source::Rule,

@@ -10,7 +10,6 @@ mod embed;
 mod fallback;
 mod gate;
 pub mod judge;
-mod log_key;
 mod notice;
 mod person;
 pub mod plan;

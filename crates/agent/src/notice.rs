@@ -1,4 +1,4 @@
-//! Notices that another than the named model goes on: said at once, in plain words, with the reason.
+//! Notices that a backup model or rules replace the named model, in plain words with the reason.
 use std::borrow::Cow;
 
 use fugato_graph::Context;
@@ -8,13 +8,13 @@ use fugato_stream::EventKind;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{NoDecision, log_key, wording::is_chinese};
+use crate::{NoDecision, wording::is_chinese};
 
-/// The failure of the models that were named, because of which something else goes on.
+/// The failure of the named models, after which a backup or rules go on.
 ///
 /// *Contract*
 /// - **plain**: [`by_rules`](Self::by_rules) is a sentence for a person, with the reason in words.
-/// - **no secrets**: it says nothing that the error of the model does not say.
+/// - **no secrets**: it contains nothing that is not in the error of the model.
 ///
 /// ```
 /// use fugato_agent::ModelFailure;
@@ -30,26 +30,26 @@ use crate::{NoDecision, log_key, wording::is_chinese};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ModelFailure {
-    /// The names of the models that were asked, each once.
+    /// The names of the models that were asked, each of them once.
     pub models: Vec<String>,
-    /// The kind of the last failure; none where the answers came and could not be used.
+    /// The kind of the last failure; none if the answers could not be used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<ModelErrorKind>,
-    /// What the server said, in short; empty if nothing is known.
+    /// The server's message, shortened; empty if there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
 }
 
-/// The most characters of what a server said that are passed on.
+/// The maximum number of characters of a server's message.
 const MOST: usize = 160;
 
 impl ModelFailure {
-    /// The event by which a reader hears that rules go on.
+    /// The name of the event that rules go on.
     pub const BY_RULE: &str = "decided_by_rule";
-    /// The event by which a reader hears that a backup answers.
+    /// The name of the event that a backup answers.
     pub const BY_BACKUP: &str = "answered_by_backup";
 
-    /// The failure of a model by this error. The attempts in the error name the models.
+    /// Returns the failure of a model with this error. The attempts in the error name the models.
     pub fn of(model: &str, error: &ModelError) -> Self {
         Self {
             models: names(&error.attempts, model),
@@ -58,7 +58,7 @@ impl ModelFailure {
         }
     }
 
-    /// The failure of a model that did not decide.
+    /// Returns the failure of a model that made no decision.
     pub fn of_no_decision(model: &str, why: &NoDecision) -> Self {
         match &why.unanswered {
             Some(error) => Self::of(model, error),
@@ -66,7 +66,7 @@ impl ModelFailure {
         }
     }
 
-    /// The failure of a model whose answers could not be used.
+    /// Returns the failure of a model whose answers could not be used.
     pub fn unusable(model: &str) -> Self {
         Self {
             models: vec![model.to_owned()],
@@ -75,13 +75,13 @@ impl ModelFailure {
         }
     }
 
-    /// The failure of the models that made these attempts; none if none of them failed.
+    /// Returns the failure of the models that made these attempts; none if none of them failed.
     pub(crate) fn of_attempts(attempts: &[Attempt]) -> Option<Self> {
         let last = attempts.iter().rev().find_map(|it| it.failure.as_ref())?;
         Some(Self {
             models: names(attempts, ""),
             kind: Some(last.kind),
-            // What comes first are the words of the kind.
+            // The text before the colon describes the kind.
             detail: last
                 .message
                 .split_once(": ")
@@ -89,7 +89,7 @@ impl ModelFailure {
         })
     }
 
-    /// That rules go on, and why, in the language of these words.
+    /// Returns the failure as a sentence, and one that rules go on, in the language of `said`.
     pub fn by_rules(&self, said: &str) -> String {
         let failed = self.sentence(said);
         if is_chinese(said) {
@@ -99,7 +99,7 @@ impl ModelFailure {
         }
     }
 
-    /// Which models did not answer, and why, in the language of these words.
+    /// Returns the failure as a sentence with the models and the reason, in the language of `said`.
     pub fn sentence(&self, said: &str) -> String {
         let chinese = is_chinese(said);
         let names: Vec<_> = self.models.iter().map(|name| format!("`{name}`")).collect();
@@ -168,10 +168,10 @@ impl ModelFailure {
         }
     }
 
-    /// Tells the reader of a run at once that rules go on, in the language of what was said.
+    /// Announces on the stream at once that rules go on, in the language of `said`.
     pub fn announce<S: State>(&self, cx: &Context<S>, said: &str) {
         let (task, why) = (cx.task(), self.sentence(""));
-        tracing::warn!(task, why, "{}", log_key::DECIDED_BY_RULE);
+        tracing::warn!(task, why, "decided by rule");
         let text = self.by_rules(said);
         cx.emit(EventKind::Custom {
             name: Self::BY_RULE.into(),
@@ -182,7 +182,8 @@ impl ModelFailure {
     }
 }
 
-/// Tells the reader of a run which model answers, where it is not the one that was named.
+/// Announces on the stream that a backup model answers, if the last attempt was by another model
+/// than the first and succeeded.
 pub(crate) fn announce_backup<S: State>(cx: &Context<S>, attempts: &[Attempt], said: &str) {
     let (Some(first), Some(last)) = (attempts.first(), attempts.last()) else {
         return;
@@ -206,7 +207,7 @@ pub(crate) fn announce_backup<S: State>(cx: &Context<S>, attempts: &[Attempt], s
     });
 }
 
-/// The name of a model and of its backups that were asked, each once.
+/// Returns the names of the models that were asked, each of them once; else `model`.
 fn names(attempts: &[Attempt], model: &str) -> Vec<String> {
     let mut names: Vec<String> = vec![];
     for attempt in attempts {
@@ -220,7 +221,7 @@ fn names(attempts: &[Attempt], model: &str) -> Vec<String> {
     names
 }
 
-/// The beginning of a text, on one line.
+/// Returns the beginning of a text, on one line.
 fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= MOST {

@@ -1,4 +1,5 @@
-//! What belongs to a person and not to one session: recalled when a run begins, stored when it ends.
+//! The layers of memory that belong to a person and not to a session: recalled when a run begins,
+//! and stored when it ends.
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
@@ -9,17 +10,17 @@ use serde_json::json;
 
 use crate::Embeds;
 
-/// The name under which it is told to the readers of a thread that nothing was recalled or stored.
+/// The name of the event that a person's data could not be recalled or stored.
 pub const PERSON_UNKNOWN: &str = "user_store";
 
 type Whose<S> = dyn Fn(&S) -> String + Send + Sync;
 
-/// A node that takes a copy of what is stored of a person. Where it cannot be read, the last copy
-/// counts.
+/// A node that copies a person's stored data into the state. If the data cannot be read, the last
+/// copy is kept.
 pub struct RecallPerson<S>(People<S>);
 
-/// A node that stores what has changed of a person. What cannot be stored stays, and is stored next
-/// time.
+/// A node that stores the changes of a person's data. If they cannot be stored, they stay in the
+/// state and are stored next time.
 pub struct SavePerson<S>(People<S>);
 
 struct People<S> {
@@ -28,7 +29,7 @@ struct People<S> {
 }
 
 impl<S> RecallPerson<S> {
-    /// Recalls from here the person whom the state names.
+    /// Creates a node that recalls from these layers; `whose` returns the name of the person.
     pub fn new(layers: PersonLayers, whose: impl Fn(&S) -> String + Send + Sync + 'static) -> Self {
         let whose = Arc::new(whose);
         Self(People { layers, whose })
@@ -36,7 +37,7 @@ impl<S> RecallPerson<S> {
 }
 
 impl<S> SavePerson<S> {
-    /// Stores here what has changed of the person whom the state names.
+    /// Creates a node that stores in these layers; `whose` returns the name of the person.
     pub fn new(layers: PersonLayers, whose: impl Fn(&S) -> String + Send + Sync + 'static) -> Self {
         let whose = Arc::new(whose);
         Self(People { layers, whose })

@@ -1,8 +1,8 @@
-//! Planned work: who plans, what a step is, and the graph that carries the steps out.
+//! Planned work: the planner, the steps, and the graph that carries the steps out.
 //!
-//! A [`PlannedWork`] asks a planner, carries out one step after the other, and asks again when its
-//! [`Executor`] says so. What a person is asked is a pause; what a tool does goes through its gates
-//! and its effect. A step is saved when it begins and when it ends.
+//! A [`PlannedWork`] asks a planner, carries out one step after the other, and asks again if its
+//! [`Executor`] requires it. A question to a person is an interrupt; a tool call goes through its
+//! gates and its effect. A step is saved when it begins and when it ends.
 mod decide;
 mod document;
 mod executor;
@@ -36,15 +36,15 @@ const BEGIN: &str = "begin_step";
 const PERFORM: &str = "step";
 const ASK: &str = "ask_user";
 
-/// The most steps of one run.
+/// The maximum number of steps of one run.
 const MOST_ITERATIONS: u32 = 12;
-/// How old a look may be. Who takes it over later than that, after a crash, as a retry or in a copy
-/// of the thread, looks again.
+/// The maximum age of a look. After a crash, in a retry or in a copy of the thread it may be older,
+/// and is then repeated.
 const STILL_NEW: Millis = 5_000;
-/// What is asked where the planner left the question out.
+/// The question if the planner gives none.
 const QUESTION: &str = "I need more to go on. What should I know?";
 
-/// Work that is planned and then done.
+/// A graph that plans work and then carries it out.
 ///
 /// ```text
 /// planner → begin_step → step ─┐
@@ -52,25 +52,25 @@ const QUESTION: &str = "I need more to go on. What should I know?";
 ///    └─────────────────────────┘
 /// ```
 ///
-/// With [`looking`](PlannedWork::looking), `look` comes before `planner`, and before each step that
-/// thinks or answers.
+/// With [`looking`](PlannedWork::looking), `look` runs before `planner`, and before each step that
+/// reasons or responds.
 ///
 /// *Contract*
-/// - **checked transitions**: the status of the work changes as
-///   [`ExecutionStatus::may_become`] allows, and in no other way.
-/// - **what ended is kept**: a new plan replaces only the steps that have not begun.
+/// - **checked transitions**: the status of the work changes only as
+///   [`ExecutionStatus::may_become`] allows.
+/// - **finished steps are kept**: a new plan replaces only the steps that have not begun.
 /// - **consent is enforced**: a step that needs it, by its own mark or by a gate, waits for it.
-/// - **reports are receipts**: an answer begins with the [`Report`](crate::Report) of what was
-///   written and what was not; words of a model that claim more are left out.
-/// - **an honest end**: after 12 steps the work fails and says so. Where there is no plan, the
-///   thread goes where [`on_planner_failure`](Self::on_planner_failure) says, with the reason.
+/// - **reports are receipts**: an answer begins with the [`Report`](crate::Report) of the writes
+///   that were done and of those that were not; a model's words that claim more are left out.
+/// - **an honest end**: after 12 steps the work fails with an error. If there is no plan, the
+///   thread goes to the node of [`on_planner_failure`](Self::on_planner_failure), with the reason.
 pub struct PlannedWork<S: Embeds<Work>> {
     parts: Parts<S>,
     look: Option<Arc<dyn Node<S>>>,
     fallback: Option<String>,
 }
 
-/// What the nodes share.
+/// The parts that the nodes share.
 struct Parts<S: Embeds<Work>> {
     model: Option<Arc<dyn ChatModel>>,
     rules: Option<Arc<dyn PlanRules<S>>>,
@@ -86,7 +86,7 @@ struct Parts<S: Embeds<Work>> {
 }
 
 impl<S: Embeds<Work>> PlannedWork<S> {
-    /// Work that this model plans, in the manner of this executor, with these tools.
+    /// Creates work that this model plans, with this executor and these tools.
     pub fn new(
         model: impl ChatModel + 'static,
         executor: impl Executor + 'static,
@@ -96,7 +96,7 @@ impl<S: Embeds<Work>> PlannedWork<S> {
         Self::with(Some(model), Arc::new(executor), toolbox)
     }
 
-    /// Work that rules plan, think and answer for: no model is asked.
+    /// Creates work that rules plan, reason and answer for: no model is asked.
     pub fn by_rules(
         rules: impl PlanRules<S> + 'static,
         executor: impl Executor + 'static,
@@ -138,18 +138,18 @@ impl<S: Embeds<Work>> PlannedWork<S> {
         }
     }
 
-    /// What decides and speaks where the model cannot be asked, and where it need not be.
+    /// Sets the rules that decide and answer if the model fails, or if they know better.
     #[must_use]
     pub fn rules(mut self, rules: impl PlanRules<S> + 'static) -> Self {
         self.parts.rules = Some(Arc::new(rules));
         self
     }
 
-    /// Runs a node before the planner is asked, and before each step that thinks or answers, also
-    /// after a person was waited for: what it brings up to date, they see. A look that is older
-    /// than five seconds by then, such as after a crash, is taken again. Where a tool of a step to
-    /// come is another by now, the plan is dropped, and the planner asked again. Whoever begins the
-    /// work leads to `look`.
+    /// Runs a node before the planner is asked, and before each step that reasons or responds, also
+    /// after a wait for a person, so that these steps use its updates. A look that is older than
+    /// five seconds by then, such as after a crash, is repeated. If a tool of a pending step has
+    /// changed since, the plan is dropped and the planner is asked again. The edge that begins the
+    /// work must lead to `look`.
     #[must_use]
     pub fn looking<M>(mut self, node: impl IntoNode<S, M>) -> Self {
         self.look = Some(Arc::new(node.into_node()));
@@ -157,23 +157,23 @@ impl<S: Embeds<Work>> PlannedWork<S> {
         self
     }
 
-    /// What planner, thinker and answerer are told of the state around the work: preferences, the
-    /// summary of the task, the recent conversation.
+    /// Sets the context that planning, reasoning and answering get from the state around the work:
+    /// preferences, the summary of the task, the recent conversation.
     #[must_use]
     pub fn context(mut self, context: impl Fn(&S) -> String + Send + Sync + 'static) -> Self {
         self.parts.context = Box::new(context);
         self
     }
 
-    /// How often in a row the planner's answer may be unusable.
+    /// Sets how many unusable answers of the planner in a row end the planning.
     #[must_use]
     pub fn corrections(mut self, corrections: Corrections) -> Self {
         self.parts.corrections = corrections;
         self
     }
 
-    /// How the model is asked to plan, to look at a plan again, to think, and to answer. The time
-    /// for each holds whatever the model makes of it, and retries and backups share it.
+    /// Sets the profiles of the requests to plan, to replan, to reason and to answer. The timeout
+    /// of each is for the whole request, and retries and backups share it.
     #[must_use]
     pub fn profiles(mut self, [plan, replan, think, answer]: [Profile; 4]) -> Self {
         self.parts.planning = plan;
@@ -183,15 +183,15 @@ impl<S: Embeds<Work>> PlannedWork<S> {
         self
     }
 
-    /// Where the thread goes when there is no plan: the end, without this. What stands there finds
-    /// the reason in [`Work::planner_failure`].
+    /// Sets the node that the thread goes to if there is no plan; by default the end. That node
+    /// finds the reason in [`Work::planner_failure`].
     #[must_use]
     pub fn on_planner_failure(mut self, node: impl Into<String>) -> Self {
         self.fallback = Some(node.into());
         self
     }
 
-    /// The work as a graph of its own, which puts out the answer.
+    /// Builds the work as a graph of its own, with the answer as its output.
     pub fn build(self) -> Result<Graph<S>, BuildError>
     where
         S: Default,
@@ -201,13 +201,13 @@ impl<S: Embeds<Work>> PlannedWork<S> {
         self.add_to(graph, END).build()
     }
 
-    /// Where the work begins: `look`, if something is looked at, and else `planner`.
+    /// Returns the first node of the work: `look` if there is one, else `planner`.
     fn beginning(&self) -> &'static str {
         if self.look.is_some() { LOOK } else { DECIDE }
     }
 
-    /// Adds the work to a graph: whoever leads to `planner` (or `look`) begins it, and after its
-    /// end comes `next`.
+    /// Adds the work to a graph: an edge to `planner` (or `look`) begins it, and its end leads to
+    /// `next`.
     pub fn add_to(self, graph: GraphBuilder<S>, next: &str) -> GraphBuilder<S> {
         let again = self.beginning();
         let parts = Arc::new(self.parts);
@@ -219,7 +219,7 @@ impl<S: Embeds<Work>> PlannedWork<S> {
             let after = after.clone();
             move |state: &S| match state.part().status() {
                 ExecutionStatus::Completed | ExecutionStatus::Failed => after.clone(),
-                // The look that it rests on was too old.
+                // The look of this step was too old.
                 _ if state.part().running().is_some() => again.to_owned(),
                 _ if executor.asks(state.part()).is_some() => again.to_owned(),
                 _ => BEGIN.to_owned(),
@@ -275,7 +275,7 @@ impl<S: Embeds<Work>> PlannedWork<S> {
     }
 }
 
-/// What is looked at before somebody plans or speaks.
+/// The node that looks before planning, reasoning and answering.
 struct Look<S: Embeds<Work>>(Arc<dyn Node<S>>, Toolbox<S>);
 
 #[async_trait]
@@ -291,7 +291,7 @@ impl<S: Embeds<Work>> Node<S> for Look<S> {
             .then_some(WorkUpdate::Planned { goal, steps });
         let tooled = (work.tools != tools).then_some(WorkUpdate::Tooled(tools));
         let mut outcome = self.0.run(cx.clone()).await?;
-        // However long it took, it is new now.
+        // The look is new now, even if the node took long.
         let looked = WorkUpdate::Looked { at: cx.now() };
         if let Outcome::Done { updates, .. } = &mut outcome {
             let own = [looked].into_iter().chain(tooled).chain(dropped);
@@ -301,7 +301,7 @@ impl<S: Embeds<Work>> Node<S> for Look<S> {
     }
 }
 
-/// The tool of a step to come that is another than the plan was made for, if there is one.
+/// Returns the name of the first tool of a pending step that has changed since the plan was made.
 fn invalid(work: &Work, tools: &BTreeMap<String, String>) -> Option<String> {
     let is_known = !work.tools.is_empty();
     let to_come = work
@@ -315,20 +315,20 @@ fn invalid(work: &Work, tools: &BTreeMap<String, String>) -> Option<String> {
 }
 
 impl<S: Embeds<Work>> Parts<S> {
-    /// Whether somebody plans or speaks who was kept from it since the last look.
+    /// Returns true if the work looks, and the last look is too old.
     fn is_late(&self, cx: &Context<S>) -> bool {
         let looked = cx.state().part().looked.unwrap_or_default();
         self.looks && cx.now().saturating_sub(looked) > STILL_NEW
     }
 }
 
-/// Whether the step that has begun calls a tool.
+/// Returns true if the running step calls a tool.
 fn is_tool(work: &Work) -> bool {
     let running = work.running();
     running.is_some_and(|step| step.draft.kind == StepKind::Tool)
 }
 
-/// Says which step is next, and saves that it begins. Nothing of it is done yet.
+/// The node that chooses the next step and saves that it begins. It carries out nothing.
 struct Begin<S: Embeds<Work>>(Arc<Parts<S>>);
 
 #[async_trait]
@@ -390,9 +390,9 @@ fn custom(name: &str, data: serde_json::Value) -> EventKind {
     EventKind::Custom { name, data }
 }
 
-/// Asks the person, and takes the answer for what was missing.
+/// The node that asks the person, and stores the answer.
 struct Ask {
-    /// Whether what was known before need not hold any more.
+    /// True if earlier refusals expire with the answer.
     expires: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is looked up anew before anybody plans: live facts, declared as data.
+//! Live facts that are looked up before planning, declared as data.
 mod declared;
 mod tools;
 
@@ -14,12 +14,10 @@ use serde_json::Value;
 pub use declared::{FactError, LiveFacts};
 pub use tools::ToolFacts;
 
-use crate::log_key;
-
-/// Where live facts come from. Looking changes nothing, so it may be done again.
+/// A source of live facts. A lookup has no side effects, so it may be repeated.
 #[async_trait]
 pub trait FactSource: Send + Sync {
-    /// What holds now of a kind that was declared.
+    /// Returns the present value of a declared kind of fact.
     async fn fetch(&self, kind: &str) -> Result<Value, BoxError>;
 }
 
@@ -28,30 +26,30 @@ const _: () = {
     object_safe(None);
 };
 
-/// A state that a [`Preflight`] brings up to date.
+/// A state whose facts a [`Preflight`] keeps up to date.
 pub trait Informed: State {
-    /// What the request is about: names of tools or of intents, as they were declared.
+    /// Returns the subjects of the request: declared names of tools or intents.
     fn about(&self) -> Vec<String>;
 
-    /// What was seen, by kind.
+    /// Returns the snapshots of facts, by kind.
     fn snapshots(&self) -> &BTreeMap<String, Snapshot>;
 
-    /// This was seen; an older look of its kind is replaced.
+    /// Returns the update that stores a snapshot, in place of an older one of its kind.
     fn seen(kind: String, snapshot: Snapshot) -> Self::Update;
 
-    /// What was seen of this kind is not known to hold any more.
+    /// Returns the update that removes the snapshot of a kind, as it may no longer be true.
     fn unseen(kind: String) -> Self::Update;
 }
 
-/// A node that goes before planning: it looks up what the request needs and what is too old, all at
-/// once.
+/// A node before planning that looks up at once all facts that the request needs and that are
+/// missing or too old.
 ///
 /// # Contract
-/// - **what is declared is fetched**: every kind that anything in the request needs is looked up,
-///   unless a look at it is young enough.
-/// - **nothing old is left**: whatever the state holds of a declared kind afterwards is young
-///   enough. What is too old and is not needed, or cannot be looked up, is taken out of it.
-/// - **a failure does not stop the run**: the kind is missing then, and the note says why.
+/// - **declared needs are fetched**: every kind that a subject of the request needs is looked up,
+///   unless its snapshot is new enough.
+/// - **no old facts**: every snapshot of a declared kind in the state is new enough afterwards. A
+///   snapshot that is too old is removed if it is not needed or cannot be looked up.
+/// - **a failure does not stop the run**: the kind is missing then, and a note has the error.
 pub struct Preflight {
     facts: LiveFacts,
     source: Arc<dyn FactSource>,
@@ -65,17 +63,17 @@ impl fmt::Debug for Preflight {
     }
 }
 
-/// The name under which a look that failed is told to the readers of a thread.
+/// The name of the event that a lookup failed.
 pub const FACT_UNKNOWN: &str = "fact_unknown";
 
 impl Preflight {
-    /// Looks up these facts here.
+    /// Creates a node that looks up these facts from a source.
     pub fn new(facts: LiveFacts, source: impl FactSource + 'static) -> Self {
         let source = Arc::new(source);
         Self { facts, source }
     }
 
-    /// Declared kinds of which the state holds something that is too old.
+    /// Returns the declared kinds whose snapshots in the state are too old.
     fn old<S: Informed>(&self, state: &S, now: Millis) -> Vec<String> {
         let snapshots = state.snapshots().iter();
         let old = snapshots.filter(|(kind, snapshot)| self.facts.is_old(kind, snapshot.at, now));
@@ -96,16 +94,10 @@ impl<S: Informed> Node<S> for Preflight {
         let (mut updates, mut notes) = (vec![], vec![]);
         for (kind, found) in due.into_iter().zip(found) {
             match found {
-                // It held at some time after this one: a fact is never taken for younger than it is.
+                // The value is from after `now`, so a fact never counts as newer than it is.
                 Ok(value) => updates.push(S::seen(kind, Snapshot { value, at: now })),
                 Err(error) => {
-                    tracing::warn!(
-                        task = cx.task(),
-                        kind,
-                        error,
-                        "{}",
-                        log_key::A_FACT_IS_NOT_KNOWN
-                    );
+                    tracing::warn!(task = cx.task(), kind, error, "fact lookup failed");
                     let data = serde_json::json!({ "kind": kind, "why": error.to_string() });
                     let name = FACT_UNKNOWN.to_owned();
                     notes.push(fugato_stream::EventKind::Custom { name, data });

@@ -1,5 +1,5 @@
-//! The loop of model and tools: one model call a node, one round of tools a node, and the loop
-//! between them in the graph.
+//! The loop of model and tools: a node for one model call, a node for one round of tools, and the
+//! edges between them.
 mod act;
 mod entry;
 mod finish;
@@ -36,7 +36,7 @@ pub(crate) const AGENT: &str = "agent";
 pub(crate) const TOOLS: &str = "tools";
 pub(crate) const FINALIZE: &str = "finalize";
 
-/// How long an answer may take, unless a profile says otherwise.
+/// The default timeout of an answer.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A `ReAct` agent: `init_state`, then `agent` and `tools` in turns, then `finalize`.
@@ -46,14 +46,14 @@ const PATIENCE: Duration = Duration::from_secs(180);
 ///                                   └→ finalize
 /// ```
 ///
-/// `agent` asks the model once. `tools` carries out what it called, and nothing else. The model
-/// answers without tools once there were as many rounds as there may be; calls that come again and
-/// again with the same results end the run, and so do answers that say nothing. Each end has a
-/// reply. Where something was written, or was to be and was not, the reply begins with the
-/// [`Report`](crate::Report) of it.
+/// `agent` asks the model once. `tools` carries out the calls of that answer, and nothing else.
+/// After the maximum number of rounds the model answers without tools. Repeated calls with the same
+/// results end the run, and so do repeated empty answers. Every end has a reply. If something was
+/// written, or was to be written and was not, the reply begins with the [`Report`](crate::Report)
+/// of it.
 ///
-/// The crate's README shows one. [`build`](Self::build) makes a whole graph of it, and
-/// [`add_to`](Self::add_to) a part of a larger one.
+/// The crate's README has an example. [`build`](Self::build) makes a graph of the loop, and
+/// [`add_to`](Self::add_to) adds it to a larger one.
 pub struct ReactLoop<S: Embeds<React> = React> {
     model: Option<Arc<dyn ChatModel>>,
     rules: Option<Arc<dyn ReactRules>>,
@@ -64,7 +64,7 @@ pub struct ReactLoop<S: Embeds<React> = React> {
 
 type Words = dyn Fn(&str) -> StopWords + Send + Sync;
 
-/// In which manner the loop asks and stops.
+/// The options of the loop.
 struct Manner<S> {
     system: Box<dyn Fn(&S) -> String + Send + Sync>,
     style: DecisionStyle,
@@ -79,14 +79,14 @@ struct Manner<S> {
 }
 
 impl<S: Embeds<React>> ReactLoop<S> {
-    /// A loop of this model and these tools, of at most 8 rounds of tools a run. The model has
-    /// three minutes for each answer, which retries and backups share.
+    /// Creates a loop of this model and these tools, with at most 8 rounds of tools in a run. The
+    /// timeout of each answer is three minutes, which retries and backups share.
     pub fn new(model: impl ChatModel + 'static, toolbox: Toolbox<S>) -> Self {
         let model = Watched::new(Timeout::new(model));
         Self::with(Some(Arc::new(model)), toolbox)
     }
 
-    /// A loop of these rules and tools: no model is asked.
+    /// Creates a loop of these rules and tools: no model is asked.
     pub fn by_rules(rules: impl ReactRules + 'static, toolbox: Toolbox<S>) -> Self {
         Self::with(None, toolbox).rules(rules)
     }
@@ -115,105 +115,105 @@ impl<S: Embeds<React>> ReactLoop<S> {
         }
     }
 
-    /// What goes on for the rest of a run in which the model does not answer, or not usably. The
-    /// person is told at once, with the reason. Rules are no model: no call of one is counted.
+    /// Sets the rules for the rest of a run in which the model gives no usable answer. The failure
+    /// is announced at once, with the reason. Rules do not count as calls of a model.
     #[must_use]
     pub fn rules(mut self, rules: impl ReactRules + 'static) -> Self {
         self.rules = Some(Arc::new(rules));
         self
     }
 
-    /// Shows no words and makes no report: whoever comes after the loop reads its
-    /// [`ReactRun::final_reply`], and says what came of it.
+    /// Streams no words and makes no report: the node after the loop reads its
+    /// [`ReactRun::final_reply`], and is responsible for the reply.
     #[must_use]
     pub fn silent(mut self) -> Self {
         self.manner.speaks = false;
         self
     }
 
-    /// What the model is told before everything else.
+    /// Sets the system prompt.
     #[must_use]
     pub fn system(self, text: impl Into<String>) -> Self {
         let text = text.into();
         self.system_of(move |_| text.clone())
     }
 
-    /// The same, made of the state.
+    /// Sets a system prompt that is made from the state.
     #[must_use]
     pub fn system_of(mut self, text: impl Fn(&S) -> String + Send + Sync + 'static) -> Self {
         self.manner.system = Box::new(text);
         self
     }
 
-    /// How the model says what it calls: by the protocol's tool calls, by default. The other styles
-    /// are for models that have none: the tools are told in the prompt.
+    /// Sets the form of the model's calls: the protocol's tool calls by default. The other styles
+    /// are for models without tool calls, and describe the tools in the prompt.
     #[must_use]
     pub fn style(mut self, style: DecisionStyle) -> Self {
         self.manner.style = style;
         self
     }
 
-    /// How the model is asked. The time for an answer holds whatever the model makes of it.
+    /// Sets the profile of the requests. Its timeout is for the whole answer.
     #[must_use]
     pub fn profile(mut self, profile: Profile) -> Self {
         self.manner.profile = profile;
         self
     }
 
-    /// How many rounds of tools a run may have: 8 by default. Then the model is asked once more,
-    /// without tools.
+    /// Sets the maximum number of rounds of tools in a run: 8 by default. After them the model is
+    /// asked once more, without tools.
     #[must_use]
     pub fn max_steps(mut self, steps: u32) -> Self {
         self.manner.max_steps = steps;
         self
     }
 
-    /// How often in a row an answer may be unusable.
+    /// Sets how many unusable answers in a row end the run.
     #[must_use]
     pub fn corrections(mut self, corrections: Corrections) -> Self {
         self.manner.corrections = corrections;
         self
     }
 
-    /// What counts as a loop.
+    /// Sets the detector of repeated calls.
     #[must_use]
     pub fn detector(mut self, detector: CycleDetector) -> Self {
         self.manner.detector = detector;
         self
     }
 
-    /// Asks the model once more, without tools, when it was found in a loop. Without this, the run
-    /// ends at once with an explanation.
+    /// Asks the model once more, without tools, after a loop was detected. Without this option the
+    /// run ends at once with an explanation.
     #[must_use]
     pub fn answer_after_loop(mut self) -> Self {
         self.manner.answers_after_loop = true;
         self
     }
 
-    /// Ends the run with an explanation, too, when the model fails or takes too long. Without this
-    /// the run fails, and a retry asks the model again.
+    /// Ends the run with an explanation if the model fails or times out. Without this option the
+    /// run fails, and a retry asks the model again.
     #[must_use]
     pub fn explain_silence(mut self) -> Self {
         self.manner.explains_silence = true;
         self
     }
 
-    /// What the person is told when a run stops and the model has said nothing, by what they said
-    /// last: [`StopWords::of`] unless this is said.
+    /// Sets the explanation of a run that stops without words of the model. The function gets the
+    /// person's last message; the default is [`StopWords::of`].
     #[must_use]
     pub fn words(mut self, words: impl Fn(&str) -> StopWords + Send + Sync + 'static) -> Self {
         self.manner.words = Box::new(words);
         self
     }
 
-    /// What looks for something to remember when a run begins. Its failure does not stop the run.
+    /// Sets a node that stores notes when a run begins. Its failure does not stop the run.
     #[must_use]
     pub fn memory_trigger<M>(mut self, node: impl IntoNode<S, M>) -> Self {
         self.memory = Some(Arc::new(node.into_node()));
         self
     }
 
-    /// The loop as a graph of its own, which puts out a [`ReactReply`].
+    /// Builds the loop as a graph of its own, with a [`ReactReply`] as its output.
     pub fn build(self) -> Result<Graph<S>, BuildError>
     where
         S: Default,
@@ -222,8 +222,7 @@ impl<S: Embeds<React>> ReactLoop<S> {
         self.add_to(graph, END).build()
     }
 
-    /// Adds the loop to a graph: whoever leads to `init_state` begins it, and after `finalize`
-    /// comes `next`.
+    /// Adds the loop to a graph: an edge to `init_state` begins it, and `finalize` leads to `next`.
     pub fn add_to(self, graph: GraphBuilder<S>, next: &str) -> GraphBuilder<S> {
         let manner = Arc::new(self.manner);
         let think = think::Think {
@@ -255,7 +254,7 @@ impl<S: Embeds<React>> ReactLoop<S> {
     }
 }
 
-/// A stop comes first, then what is to be corrected, then calls.
+/// Returns the node after `agent`: a stop comes first, then a correction, then calls.
 fn after_agent(react: &React) -> &'static str {
     if react.run.stop_reason.is_some() {
         return FINALIZE;
@@ -271,7 +270,7 @@ fn after_agent(react: &React) -> &'static str {
     }
 }
 
-/// A node whose failure is noticed, and changes nothing.
+/// A node whose failure is logged and changes nothing.
 struct Harmless<S: Embeds<React>>(Arc<dyn Node<S>>);
 
 #[async_trait]
@@ -280,7 +279,7 @@ impl<S: Embeds<React>> Node<S> for Harmless<S> {
         let task = cx.task();
         let outcome = self.0.run(cx).await;
         Ok(outcome.unwrap_or_else(|error| {
-            tracing::warn!(task, %error, "{}", crate::log_key::THE_RUN_GOES_ON_WITHOUT_IT);
+            tracing::warn!(task, %error, "optional node failed");
             Outcome::done([])
         }))
     }

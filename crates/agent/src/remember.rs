@@ -1,4 +1,4 @@
-//! What a person explicitly wants to be remembered, and what a day leaves.
+//! Notes that a person explicitly asks to remember, and the log of a day.
 mod day;
 mod recall;
 
@@ -14,16 +14,15 @@ use serde_json::json;
 pub use day::log_once;
 pub use recall::{Recall, RecallArgs};
 
-use crate::log_key;
-
-/// The name under which the readers of a thread are told that something is remembered, or why not.
+/// The name of the event that a note was stored, or could not be stored.
 pub const REMEMBERED: &str = "remembered";
 
-/// What a message asks to be remembered: 请记住……, "remember that …"; none if it asks for nothing of
-/// the kind. The instruction begins the message, or one of its sentences, and a question is none.
+/// Returns the note that a message asks to remember: 请记住……, "remember that …"; none if there is
+/// none. The instruction must begin the message or one of its sentences, and a question does not
+/// count.
 pub fn to_remember(message: &str) -> Option<&str> {
     let ends = |c: char| matches!(c, '.' | '!' | '。' | '！' | '\n');
-    // "3.5" is no end of a sentence.
+    // The point in "3.5" does not end a sentence.
     let begins = message
         .char_indices()
         .filter(|(_, c)| ends(*c))
@@ -38,7 +37,7 @@ pub fn to_remember(message: &str) -> Option<&str> {
         .find_map(wish)
 }
 
-/// What comes before what is to be remembered, with how polite one may be.
+/// The phrases before a note, with their polite forms.
 const OPENINGS: [&str; 24] = [
     "please remember that ",
     "please remember this:",
@@ -66,7 +65,7 @@ const OPENINGS: [&str; 24] = [
     "别忘了",
 ];
 
-/// Words that stay: they belong to what is remembered.
+/// The end of a phrase that belongs to the note.
 const KEPT: &str = "my ";
 
 fn wish(sentence: &str) -> Option<&str> {
@@ -86,22 +85,22 @@ fn wish(sentence: &str) -> Option<&str> {
     let rest = sentence.get(opening.len() - kept..)?;
     let is_gap = |c: char| c.is_whitespace() || matches!(c, ':' | '：' | ',' | '，');
     let wish = rest.trim_start_matches(is_gap).trim_end();
-    // 记住了: it is the person who remembers.
+    // In 记住了 it is the person who remembers.
     let told = !matches!(wish, "" | "了" | "了。" | "了！");
     told.then_some(wish)
 }
 
-/// A node that stores what the person explicitly wants to be remembered.
+/// A node that stores a note that the person explicitly asks to remember.
 ///
-/// It changes nothing in the state, and a memory that fails does not stop the run: what came of it
-/// is a note of the task and a line of the log.
+/// It makes no update, and a failure of the memory does not stop the run: the result is a note of
+/// the task, and a failure is also logged.
 pub struct MemoryTrigger<F> {
     memory: Arc<dyn LongTermMemory>,
     message: F,
 }
 
 impl<F> MemoryTrigger<F> {
-    /// Stores here what the message asks for that `message` finds in the state.
+    /// Creates a node that stores notes in this memory; `message` returns the message to search.
     pub fn new(memory: Arc<dyn LongTermMemory>, message: F) -> Self {
         Self { memory, message }
     }
@@ -131,7 +130,7 @@ where
             Ok(()) => json!({ "note": wish }),
             Err(error) => {
                 let why = chain(&error);
-                tracing::warn!(task = cx.task(), why, "{}", log_key::NOTHING_WAS_REMEMBERED);
+                tracing::warn!(task = cx.task(), why, "memory could not be stored");
                 json!({ "note": wish, "failure": why })
             }
         };

@@ -1,4 +1,4 @@
-//! The words that end a run, asked of a model and checked before they count.
+//! The final words of a run, requested from a model and checked.
 use fugato_graph::Context;
 use fugato_llm::{ChatModel, ChatRequest, ModelError, ModelErrorKind};
 use fugato_state::State;
@@ -10,11 +10,12 @@ use crate::{
     wording::{for_people, marked},
 };
 
-/// Asks a model for the reply of a run, and returns what the person reads.
+/// Asks a model for the reply of a run, and returns the text for the person.
 ///
-/// The words stream as they come where nothing was written and nothing was to be; else they wait
-/// for the lines of the report. An answer that is for programs is corrected once, and then counts as
-/// malformed. One that reached the limit of tokens is marked. `said` is what the person said.
+/// The words are streamed if the report is empty; otherwise they wait for the lines of the report.
+/// An answer that is not meant for people is corrected once, and a second one is an error of the
+/// kind `Malformed`. An answer that reached the limit of tokens is marked. `said` is the person's
+/// message.
 pub async fn ask_reply<S: State>(
     cx: &Context<S>,
     model: &dyn ChatModel,

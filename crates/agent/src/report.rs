@@ -1,4 +1,5 @@
-//! Reports that are made of receipts: what was done and what was not, whatever a model says of it.
+//! Reports from receipts: the actions that were done and those that were not, independent of a
+//! model's words.
 use fugato_state::ToolStatus;
 
 use crate::{
@@ -9,17 +10,17 @@ use crate::{
     wording::{claims_action, is_chinese},
 };
 
-/// The writes of a run: those that have a receipt, and those that were wanted and came to nothing.
+/// The writes of a run: those with a receipt, and those that were requested but not done.
 ///
-/// A model may word what a person reads; what was done is said by this, from the log.
+/// A model may word the reply, but the actions are reported from the log.
 ///
 /// *Contract*
-/// - **receipts first**: where something was written, or was to be and was not, lines of code say so
-///   before any word of a model.
-/// - **no claim without a receipt**: words that claim an action in a run that wrote nothing, or
-///   beside one that came to nothing, are left out of [`reply`](Self::reply). Other words beside
-///   one that came to nothing are marked as those of the model.
-/// - **answers stay**: words that claim nothing in a run that wrote nothing are the reply.
+/// - **receipts first**: if something was written, or was to be written and was not, lines made by
+///   code say so before any words of a model.
+/// - **no claim without a receipt**: words that claim an action are left out of
+///   [`reply`](Self::reply) in a run that wrote nothing, or in which a write was not done. Other
+///   words after a write that was not done are marked as the model's.
+/// - **answers are kept**: words that claim nothing in a run that wrote nothing are the reply.
 ///
 /// ```
 /// use fugato_agent::{Report, ToolUse};
@@ -45,26 +46,26 @@ pub struct Report {
     remembered: bool,
 }
 
-/// A write, and what is known of it.
+/// A write with its receipt or its error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
     tool: String,
     text: String,
 }
 
-/// The most characters of a receipt that are said.
+/// The maximum number of characters of a receipt.
 const MOST: usize = 300;
 
 impl Report {
-    /// The report of these calls of tools that write, oldest first. A call that failed is left out
-    /// if the same tool did what it should later: it was mended.
+    /// Creates the report of these calls of tools that write, oldest first. A failed call is left
+    /// out if a later call of the same tool succeeded.
     pub fn of<'a>(writes: impl IntoIterator<Item = &'a ToolUse>) -> Self {
         let writes = writes.into_iter();
         let writes = writes.map(|used| (used.name.as_str(), used.status, used.result.as_str()));
         Self::made(&writes.collect::<Vec<_>>())
     }
 
-    /// The report of the steps of planned work that call a tool that writes.
+    /// Creates the report of the steps of planned work that call a tool that writes.
     pub fn of_work(work: &Work, is_write: impl Fn(&str) -> bool) -> Self {
         let steps = work
             .steps
@@ -106,24 +107,24 @@ impl Report {
         report
     }
 
-    /// Says that something was remembered without a tool, so that words which say so are no claim.
+    /// Sets that a note was stored without a tool, so words that claim it are accepted.
     #[must_use]
     pub fn remembered(mut self, remembered: bool) -> Self {
         self.remembered = remembered;
         self
     }
 
-    /// Returns whether nothing was written, and nothing was to be.
+    /// Returns true if nothing was written, and nothing was to be written.
     pub fn is_empty(&self) -> bool {
         self.done.is_empty() && self.undone.is_empty()
     }
 
-    /// Returns whether something was written.
+    /// Returns true if something was written.
     pub fn has_written(&self) -> bool {
         !self.done.is_empty()
     }
 
-    /// What was done and what was not, a line each, in the language of what the person said.
+    /// Returns a line for each write, done or not, in the language of `said`.
     pub fn lines(&self, said: &str) -> String {
         let chinese = is_chinese(said);
         let (done, undone) = if chinese {
@@ -143,7 +144,7 @@ impl Report {
         done.chain(undone).collect::<Vec<_>>().join("\n")
     }
 
-    /// The line that nothing was written, in the language of what the person said.
+    /// Returns the line that nothing was written, in the language of `said`.
     pub fn nothing(said: &str) -> &'static str {
         if is_chinese(said) {
             "这次没有写入或更改任何东西。"
@@ -152,7 +153,7 @@ impl Report {
         }
     }
 
-    /// What the person reads, of these words of a model that they have not seen yet.
+    /// Returns the reply for words of a model that were not streamed.
     pub fn reply(&self, words: &str, said: &str) -> String {
         let words = words.trim();
         if self.is_empty() {
@@ -163,7 +164,7 @@ impl Report {
         if words.is_empty() || (!self.undone.is_empty() && claims_action(words)) {
             return lines;
         }
-        // Beside something that was not done, other words may say that it was.
+        // If a write was not done, the other words may claim that it was.
         let mark = match (self.undone.is_empty(), is_chinese(said)) {
             (true, _) => "",
             (false, false) => "The model's words, which no receipt confirms: ",
@@ -172,15 +173,15 @@ impl Report {
         format!("{lines}\n\n{mark}{words}")
     }
 
-    /// What is added to words of a model that the person has seen already: the line that nothing
-    /// was written, where they claim an action and there was none.
+    /// Returns the addition to words of a model that were streamed: the line that nothing was
+    /// written, if they claim an action and nothing was written.
     pub fn remark(&self, words: &str, said: &str) -> Option<&'static str> {
         let claimed = self.is_empty() && !self.remembered && claims_action(words);
         claimed.then(|| Self::nothing(said))
     }
 }
 
-/// Why something was not done, for a person.
+/// Returns the reason why a write was not done, for a person.
 fn why(text: &str, chinese: bool) -> &str {
     match (text, chinese) {
         (DECLINED, false) => "you did not agree",
@@ -191,7 +192,7 @@ fn why(text: &str, chinese: bool) -> &str {
     }
 }
 
-/// The beginning of a text, on one line.
+/// Returns the beginning of a text, on one line.
 fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= MOST {

@@ -1,4 +1,4 @@
-//! Actions in an order that the program has fixed: nothing that a model or a client says adds one.
+//! Actions in an order that the program fixes: neither a model nor a client can add one.
 mod state;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
@@ -17,31 +17,30 @@ pub use state::{ActionDone, ActionEnd, ActionRequest, Actions, ActionsUpdate};
 const PLAN: &str = "action_plan";
 const ACT: &str = "action_execute";
 
-/// Guarded sequences of actions: for each action that may be requested, the tools that carry it out,
-/// in order.
+/// Guarded sequences of actions: for each allowed action, the tools that carry it out, in order.
 ///
-/// Each tool is a step of its own, through its gates: what a gate wants confirmed waits for a
-/// person, and what needs evidence of a check is blocked without it. What does not end well ends
-/// the sequence, so nothing after it is done. A tool gets those arguments of the request that its
-/// schema names.
+/// Each tool is a step of its own, with its gates: a call that a gate wants confirmed waits for a
+/// person, and a call that needs evidence of a check is blocked without it. A step that does not
+/// end well ends the sequence, so no later step begins. A tool gets the arguments of the request
+/// that its schema names.
 ///
-/// Actions are named in the whole thread by the request's own id and the tool: a request that comes
-/// again, in another run or from another path, finds their receipts. The same id with other
-/// arguments is an error. To replay the end of a request as well, start its run with
+/// The keys of actions are valid in the whole thread, and consist of the request's id and the tool:
+/// a repeated request, in another run or on another path, gets their receipts. The same id with
+/// other arguments is an error. To replay the end of a request as well, start its run with
 /// [`start_keyed`](fugato_graph::Runner::start_keyed).
 ///
 /// *Contract*
 /// - **whitelist**: an action without a sequence is rejected, and no tool is called.
-/// - **nothing before consent**: an action that needs consent has done nothing while it waits.
-/// - **stop at the first**: after a step that did not end well no other begins.
-/// - **once**: a step that must not be done twice is not, wherever the process dies.
+/// - **nothing before consent**: an action that needs consent has no effect while it waits.
+/// - **stop at the first**: after a step that did not end well no other step begins.
+/// - **once**: a step that must not be repeated is not repeated after a crash.
 pub struct GuardedSequences<S: Embeds<Actions>> {
     toolbox: Toolbox<S>,
     sequences: BTreeMap<String, Vec<String>>,
 }
 
 impl<S: Embeds<Actions>> GuardedSequences<S> {
-    /// No sequences yet, over these tools.
+    /// Creates an empty set of sequences over these tools.
     pub fn new(toolbox: Toolbox<S>) -> Self {
         let key = |state: &S, call: &ToolCall| {
             let request = state.part().request.as_ref();
@@ -54,7 +53,7 @@ impl<S: Embeds<Actions>> GuardedSequences<S> {
         }
     }
 
-    /// An action, and the tools that carry it out.
+    /// Adds an action with the tools that carry it out.
     #[must_use]
     pub fn action<T: Into<String>>(
         mut self,
@@ -66,7 +65,7 @@ impl<S: Embeds<Actions>> GuardedSequences<S> {
         self
     }
 
-    /// The sequences as a graph of their own, which puts out the [`ActionEnd`].
+    /// Builds the sequences as a graph of their own, with the [`ActionEnd`] as its output.
     pub fn build(self) -> Result<Graph<S>, BuildError>
     where
         S: Default,
@@ -75,8 +74,8 @@ impl<S: Embeds<Actions>> GuardedSequences<S> {
         self.add_to(graph, END).build()
     }
 
-    /// Adds the sequences to a graph: whoever leads to `action_plan` begins one, and after its end
-    /// comes `next`.
+    /// Adds the sequences to a graph: an edge to `action_plan` begins one, and its end leads to
+    /// `next`.
     pub fn add_to(self, graph: GraphBuilder<S>, next: &str) -> GraphBuilder<S> {
         let sequences = Arc::new(self);
         let (after, next) = (next.to_owned(), next.to_owned());
@@ -95,9 +94,9 @@ impl<S: Embeds<Actions>> GuardedSequences<S> {
             .branch(ACT, [ACT.to_owned(), next], goes_on)
     }
 
-    /// The two nodes that carry a request out, for a wiring of one's own: the first looks its
-    /// sequence up and does nothing, the second makes one step of it. Where the second stands,
-    /// whoever leads to it can put another node before a step, such as a pause.
+    /// Returns the two nodes that carry out a request, for a graph that wires them itself: the
+    /// first looks the sequence up and carries out nothing, the second carries out one step. Such a
+    /// graph can put another node before each step, such as a pause.
     pub fn into_nodes(self) -> (impl Node<S>, impl Node<S>) {
         let sequences = Arc::new(self);
         (Plan(Arc::clone(&sequences)), Act(sequences))
@@ -124,7 +123,7 @@ impl<S: Embeds<Actions>> GuardedSequences<S> {
     }
 }
 
-/// Those of the arguments that a tool knows.
+/// Returns the arguments that are in a tool's schema.
 fn named(arguments: &Value, names: Option<&Value>) -> Value {
     let (Some(arguments), Some(names)) = (arguments.as_object(), names) else {
         return Value::Object(Map::new());
@@ -135,7 +134,7 @@ fn named(arguments: &Value, names: Option<&Value>) -> Value {
     Value::Object(known.map(|(k, v)| (k.clone(), v.clone())).collect())
 }
 
-/// Looks the sequence up. Nothing is done.
+/// The node that looks the sequence up. It carries out nothing.
 struct Plan<S: Embeds<Actions>>(Arc<GuardedSequences<S>>);
 
 #[async_trait]
@@ -148,7 +147,7 @@ impl<S: Embeds<Actions>> Node<S> for Plan<S> {
     }
 }
 
-/// Carries out the next step, and nothing else.
+/// The node that carries out the next step.
 struct Act<S: Embeds<Actions>>(Arc<GuardedSequences<S>>);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! What a model says, shown as it comes.
+//! Streaming of a model's answer.
 use std::{
     collections::{HashMap, HashSet},
     sync::{
@@ -22,19 +22,19 @@ use crate::{
     wording::{cut_mark, is_chinese, marked, may_be_contract},
 };
 
-/// What of an answer is shown while it comes.
+/// The parts of an answer that are streamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Shown {
     /// Text and reasoning.
     #[default]
     All,
-    /// Reasoning alone: the text is not for people.
+    /// Only the reasoning: the text is not for people.
     Reasoning,
 }
 
-/// Asks a model, and shows the answer as it comes. What it costs counts against the run's budgets.
-/// Calls of tools are for their caller to show.
+/// Asks a model, and streams the answer as it comes. Its cost counts towards the run's budgets.
+/// Calls of tools are not streamed.
 pub async fn ask<S: State>(
     cx: &Context<S>,
     model: &dyn ChatModel,
@@ -45,23 +45,23 @@ pub async fn ask<S: State>(
     Ok(heard.response)
 }
 
-/// What is looked after while an answer comes.
+/// The options for streaming an answer.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Guarded {
-    /// The ids of calls, whose arguments are shown as they come if there are any.
+    /// The ids that are taken; if given, the arguments of calls are streamed under fresh ids.
     pub(crate) ids: Option<CallIds>,
-    /// Whether text that may be for programs is held back until it is whole.
+    /// True if text that may be for programs is held back until it is complete.
     pub(crate) contracts: bool,
 }
 
-/// An answer, and whether its text was shown as it came.
+/// An answer with a flag that is true if its text was streamed.
 #[derive(Debug)]
 pub(crate) struct Overheard {
     pub(crate) response: ChatResponse,
     pub(crate) is_shown: bool,
 }
 
-/// The same, and shows the arguments of calls as they come, if there are ids for them.
+/// Does the same as [`ask`], with options.
 pub(crate) async fn overhear<S: State>(
     cx: &Context<S>,
     model: &dyn ChatModel,
@@ -94,14 +94,14 @@ pub(crate) async fn overhear<S: State>(
     Ok(Overheard { response, is_shown })
 }
 
-/// Shows a text that did not stream.
+/// Streams a complete text as one block.
 pub fn show<S: State>(cx: &Context<S>, text: &str) {
     if !text.trim().is_empty() {
         Speech::new(cx).text(text);
     }
 }
 
-/// A model that is overheard.
+/// A model whose answer is streamed while it comes.
 struct Heard<'a, S> {
     cx: &'a Context<S>,
     model: &'a dyn ChatModel,
@@ -139,8 +139,8 @@ impl<S: State> ChatModel for Heard<'_, S> {
     }
 }
 
-/// The text of one answer on its way to the person: passed on as it comes, but for text that may be
-/// for programs, which is held.
+/// The text of one answer: it is streamed as it comes, but text that may be for programs is held
+/// back.
 struct Passage {
     text: String,
     passes: bool,
@@ -169,7 +169,7 @@ impl Passage {
         }
     }
 
-    /// The model reached its limit: what was passed on is marked.
+    /// Marks streamed text after the model has reached its limit.
     fn cut<S: State>(&self, speech: &mut Speech<S>) {
         if self.passes && !self.text.trim().is_empty() {
             speech.text(cut_mark(is_chinese(&self.text)));
@@ -177,13 +177,13 @@ impl Passage {
     }
 }
 
-/// The ids of calls in a conversation: servers and models use ids again, and a result must have
-/// one call.
+/// The ids of the calls in a conversation. Servers and models repeat ids, but a result must belong
+/// to one call.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CallIds(HashSet<String>);
 
 impl CallIds {
-    /// The id itself if it is free, or else with the first number that makes it another.
+    /// Returns the id if it is free, or else the id with the first number that makes it unique.
     pub(crate) fn fresh(&mut self, id: &str) -> String {
         let mut fresh = id.to_owned();
         let mut n = 2_u32;
@@ -202,18 +202,18 @@ impl FromIterator<String> for CallIds {
     }
 }
 
-/// The calls of one answer, while the model writes them.
+/// The calls of one answer, while they come.
 struct Dictation {
     ids: CallIds,
     calls: HashMap<usize, Written>,
 }
 
-/// A call so far.
+/// The part of a call that has come so far.
 #[derive(Default)]
 struct Written {
     id: String,
     name: String,
-    /// The id and the name as they are shown.
+    /// The id and the name that are streamed.
     shown: Option<[Text; 2]>,
 }
 
@@ -225,7 +225,7 @@ impl Dictation {
         }
     }
 
-    /// Shows more of a call. A name may come in pieces, and is whole once arguments come.
+    /// Streams more of a call. A name may come in pieces, and is complete once arguments come.
     fn piece<S: State>(&mut self, piece: &ToolCallDelta, speech: &mut Speech<S>) {
         let call = self.calls.entry(piece.index).or_default();
         if let Some(id) = piece.id.as_ref().filter(|id| !id.is_empty()) {
@@ -245,8 +245,8 @@ impl Dictation {
     }
 }
 
-/// The blocks of one answer as they are shown: reasoning, then text. They are closed when it is
-/// dropped, also where the answer breaks off.
+/// The stream blocks of one answer: reasoning, then text. They are closed on drop, also after an
+/// answer that broke off.
 #[derive(Debug)]
 pub struct Speech<S: State> {
     cx: Context<S>,
@@ -257,9 +257,9 @@ pub struct Speech<S: State> {
 }
 
 impl<S: State> Speech<S> {
-    /// An answer of which nothing is shown yet.
+    /// Returns the blocks of an answer of which nothing was streamed yet.
     pub fn new(cx: &Context<S>) -> Self {
-        // A task may show several answers, and may be begun again: no two share a block.
+        // A task may stream several answers and may be repeated, so each answer has its own blocks.
         static SHOWN: AtomicU64 = AtomicU64::new(0);
         let n = SHOWN.fetch_add(1, Ordering::Relaxed);
         let answer = format!("{}/{}.{n}", cx.task(), std::process::id());
@@ -272,7 +272,7 @@ impl<S: State> Speech<S> {
         }
     }
 
-    /// Shows more text.
+    /// Streams more text.
     pub fn text(&mut self, text: &str) {
         self.stop_thinking();
         let block = self.block.clone();
@@ -285,7 +285,7 @@ impl<S: State> Speech<S> {
         self.cx.emit(EventKind::TextDelta { block, text });
     }
 
-    /// Shows more reasoning.
+    /// Streams more reasoning.
     pub fn reasoning(&mut self, text: &str) {
         let block = self.thought.clone();
         if !self.thinking {
@@ -297,7 +297,7 @@ impl<S: State> Speech<S> {
         self.cx.emit(EventKind::ReasoningDelta { block, text });
     }
 
-    /// Shows more of the arguments of a call.
+    /// Streams more of the arguments of a call.
     fn call(&mut self, call: &Text, name: &Text, arguments: &str) {
         self.stop_thinking();
         self.cx.emit(EventKind::ToolCallDelta {

@@ -1,4 +1,4 @@
-//! The tools of an agent, and how their calls are carried out.
+//! The tools of an agent, and the execution of their calls.
 mod receipt;
 
 use std::{
@@ -19,18 +19,18 @@ use serde_json::Value;
 
 use receipt::Receipt;
 
-/// The tools of an agent, and under which conditions their calls are carried out.
+/// The tools of an agent, with the conditions for their calls.
 ///
-/// A round of calls is judged on the state at the start of the step: is the tool visible, do the
-/// arguments fit, what do the gates say. What a gate wants confirmed is asked of a person before
-/// anything of the round is done. Then the calls run as a [`Round`] runs them, each through an
-/// effect of its tool's class.
+/// A round of calls is judged on the state at the start of the step: visibility of the tool,
+/// validity of the arguments, and verdicts of the gates. Calls that a gate wants confirmed are put
+/// to a person before any call of the round runs. Then the calls run as a [`Round`] runs them, each
+/// in an effect of its tool's class.
 ///
 /// *Contract*
 /// - **paired**: every call has exactly one result, in the order of the calls.
-/// - **no guess**: a call that was carried out is not carried out again, whatever died in between.
-/// - **no hole**: what is refused, blocked, declined, late or broken is a result, too.
-/// - **in order**: a write sees what the writes before it in the same round have changed.
+/// - **no guess**: a call that was carried out is not carried out again after a crash.
+/// - **no hole**: a call that is refused, blocked, declined, late or broken has a result, too.
+/// - **in order**: a write sees the updates of the earlier writes in the same round.
 pub struct Toolbox<S: State> {
     registry: Registry<S, S::Update>,
     gates: Arc<GateChain<S>>,
@@ -44,24 +44,24 @@ type Confirm<S> = dyn Fn(&S, &ToolCall) -> bool + Send + Sync;
 type Visible<S> = dyn Fn(&S) -> Visibility + Send + Sync;
 type Key<S> = dyn Fn(&S, &ToolCall) -> String + Send + Sync;
 
-/// How far the calls of a round came.
+/// The progress of a round of calls.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Carried<U> {
-    /// Nothing was done yet: a person has to agree to these first. The node returns them as what
-    /// it asks, and is called again with the answers.
+    /// Nothing was done yet: a person has to confirm these calls first. The node returns the
+    /// questions as its outcome, and is called again with the answers.
     Asks(Vec<Question>),
     /// Every call has its result, in the order of the calls.
     Done(Vec<Called<U>>),
 }
 
-/// How long an action may take whose tool sets no limit.
+/// The default timeout of an action.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// A tool's own limit strikes first: it knows what late means.
+/// The grace period after a tool's own timeout, which comes first and has the better error.
 const GRACE: Duration = Duration::from_secs(1);
 
 impl<S: State> Toolbox<S> {
-    /// These tools, without gates.
+    /// Creates a toolbox of these tools, without gates.
     pub fn new(registry: Registry<S, S::Update>) -> Self {
         Self {
             registry,
@@ -73,21 +73,22 @@ impl<S: State> Toolbox<S> {
         }
     }
 
-    /// What has to be asked before a call is carried out.
+    /// Sets the gates of the calls.
     #[must_use]
     pub fn gates(mut self, gates: GateChain<S>) -> Self {
         self.gates = Arc::new(gates);
         self
     }
 
-    /// Where it says which tools are visible. Without it, those that belong to no domain are.
+    /// Sets the visibility by the state. Without it, the tools that belong to no domain are
+    /// visible.
     #[must_use]
     pub fn visible(mut self, visible: impl Fn(&S) -> Visibility + Send + Sync + 'static) -> Self {
         self.visible = Some(Arc::new(visible));
         self
     }
 
-    /// Like [`visible`](Self::visible), if nobody said so before.
+    /// Does the same as [`visible`](Self::visible), unless that was set before.
     #[must_use]
     pub(crate) fn or_visible(
         mut self,
@@ -97,11 +98,11 @@ impl<S: State> Toolbox<S> {
         self
     }
 
-    /// What an action is called in the whole thread. Whoever performs an action of this name later,
-    /// in another task, another graph or another run, is given its receipt. Without it, an action
-    /// belongs to its call, and only attempts of one task share it.
+    /// Sets the key of an action in the whole thread. A later action with the same key, in another
+    /// task, graph or run, gets the stored receipt. Without it, an action belongs to its call, and
+    /// only the attempts of one task share it.
     ///
-    /// The same name with other arguments is an error.
+    /// The same key with other arguments is an error.
     #[must_use]
     pub fn keyed_by(
         mut self,
@@ -111,7 +112,8 @@ impl<S: State> Toolbox<S> {
         self
     }
 
-    /// Has a person agree to the calls that this names, beside those that the gates name.
+    /// Requires confirmation of the calls for which this function returns true, in addition to the
+    /// gates.
     #[must_use]
     pub fn confirm_if(
         mut self,
@@ -121,13 +123,14 @@ impl<S: State> Toolbox<S> {
         self
     }
 
-    /// What tools that read bring holds for the moment only, so it must not be found again later.
+    /// Marks the results of reads as valid only at the moment, so they must not be used later.
     ///
-    /// Planned work that is [looking](crate::plan::PlannedWork::looking) keeps what was looked at up
-    /// to date, so its steps and observations say no more than that it was looked up; and why a step
-    /// was refused is left out of them once a person was waited for. In a loop of model and tools,
-    /// what was read is left out of the conversation once something was to be written: a person may
-    /// have been waited for, and the world is another. Events tell what was read then.
+    /// Planned work that is [looking](crate::plan::PlannedWork::looking) keeps these facts up to
+    /// date, so its steps and observations only say that a look was taken; and the reasons of
+    /// refused steps are removed after a wait for a person. In a loop of model and tools, the
+    /// results of reads are removed from the conversation once something was to be written: there
+    /// may have been a wait for a person, and the facts may have changed. Events keep the results
+    /// of that time.
     #[must_use]
     pub fn live_reads(mut self) -> Self {
         self.live = true;
@@ -138,17 +141,17 @@ impl<S: State> Toolbox<S> {
         self.live
     }
 
-    /// The registry.
+    /// Returns the registry.
     pub fn registry(&self) -> &Registry<S, S::Update> {
         &self.registry
     }
 
-    /// What a model server is told about the tools that are visible now.
+    /// Returns the schemas of the visible tools, for a model server.
     pub fn schemas(&self, state: &S) -> Vec<ToolSchema> {
         self.registry.schemas(&self.visibility(state))
     }
 
-    /// What is visible now: a digest of what a model server is told of each tool, by name.
+    /// Returns a digest of the schema of each visible tool, by name.
     pub fn fingerprints(&self, state: &S) -> BTreeMap<String, String> {
         let of = |schema: ToolSchema| {
             let told = serde_json::to_vec(&schema).unwrap_or_default();
@@ -157,12 +160,13 @@ impl<S: State> Toolbox<S> {
         self.schemas(state).into_iter().map(of).collect()
     }
 
-    /// The same as text, for a prompt.
+    /// Returns the visible tools as text, for a prompt.
     pub fn catalogue(&self, state: &S, detail: Detail) -> String {
         self.registry.catalogue(&self.visibility(state), detail)
     }
 
-    /// The call as the tool knows it, if it may be called now: the one to store and to show.
+    /// Returns the call with its canonical name and arguments, for storage and display; a call that
+    /// is not allowed now is returned unchanged.
     pub fn canonical(&self, call: ToolCall, state: &S) -> ToolCall {
         match self.registry.admit(&call, &self.visibility(state)) {
             Ok(admitted) => admitted.call().clone(),
@@ -170,7 +174,7 @@ impl<S: State> Toolbox<S> {
         }
     }
 
-    /// The calls as they are judged on this state, before anything is asked or done.
+    /// Returns the calls as judged on this state, before anything is asked or done.
     pub fn round(&self, calls: &[ToolCall], state: &S) -> Round<S, S::Update> {
         let round = self.registry.round(calls, &self.visibility(state));
         let round = round.judged(&*self.gates, state);
@@ -180,7 +184,7 @@ impl<S: State> Toolbox<S> {
         }
     }
 
-    /// What a tool does to its state; none if there is no such tool, or it is not visible.
+    /// Returns the access of a tool; none if there is no such tool, or it is not visible.
     pub fn access(&self, tool: &str, state: &S) -> Option<Access> {
         let visibility = self.visibility(state);
         let mut visible = self.registry.visible(&visibility);
@@ -189,16 +193,17 @@ impl<S: State> Toolbox<S> {
             .map(|spec| spec.access)
     }
 
-    /// Returns whether there is a tool now that writes.
+    /// Returns true if a tool that writes is visible.
     pub(crate) fn can_write(&self, state: &S) -> bool {
         let visibility = self.visibility(state);
         let mut visible = self.registry.visible(&visibility);
         visible.any(|spec| spec.access == Access::Write)
     }
 
-    /// Carries out the calls of a round, or says what has to be asked before.
+    /// Carries out the calls of a round, or returns the questions that come first.
     ///
-    /// The node's own task is the address of what is done: called again, it finds the receipts.
+    /// Effects are keyed within the node's own task: a repeated call of this method gets the
+    /// receipts.
     pub async fn carry_out(
         &self,
         cx: &Context<S>,
@@ -221,13 +226,13 @@ impl<S: State> Toolbox<S> {
         }
         let sight = Sight::of(cx);
         let done = round.run(|admitted| self.act(cx, &sight, admitted)).await?;
-        // What was settled without being carried out begins and ends for the reader, too.
+        // Calls that were settled without an effect begin and end in the stream, too.
         let settled = done.iter().filter(|called| !sight.began(&called.call.id));
         settled.for_each(|called| began(cx, &called.call, String::new()));
         Ok(Carried::Done(done))
     }
 
-    /// Carries one call out, as often as the class of its tool allows.
+    /// Carries out one call, as often as the class of its tool allows.
     async fn act(
         &self,
         cx: &Context<S>,
@@ -248,7 +253,7 @@ impl<S: State> Toolbox<S> {
             }
             None => call.id.clone(),
         };
-        // What is done has the name and the arguments of the call; its id only says who asked.
+        // An effect is identified by the name and the arguments of the call, not by its id.
         let input = (call.name, call.arguments);
         let visibility = self.visibility(&state);
         let action = move |key: String| async move {
@@ -259,7 +264,7 @@ impl<S: State> Toolbox<S> {
         };
         let result = match cx.effect(key, effect, &input, action).await {
             Ok(receipt) => ToolResult::from(receipt),
-            // A result would be kept, and this is none.
+            // A result would be stored, and this call has none.
             Err(EffectError::Failed { source, .. }) if is_unsettled(&source) => return Err(source),
             Err(EffectError::Failed { source, .. }) => {
                 ToolFailure::failed(source.to_string()).into()
@@ -276,7 +281,7 @@ impl<S: State> Toolbox<S> {
     }
 }
 
-/// A gate that asks for consent where the state says so.
+/// Returns a gate that requires confirmation by a function of the state.
 fn asks<S>(confirm: &Confirm<S>) -> impl GatePolicy<S> {
     move |gated: &GatedCall<'_>, state: &S| {
         if !confirm(state, gated.call) {
@@ -286,7 +291,7 @@ fn asks<S>(confirm: &Confirm<S>) -> impl GatePolicy<S> {
     }
 }
 
-/// What the next call of a round sees, and which calls there were.
+/// The state that the next call of a round gets, and the ids of the calls that have begun.
 struct Sight<S>(Mutex<(Arc<S>, HashSet<String>)>);
 
 impl<S: State> Sight<S> {
@@ -332,7 +337,7 @@ fn began<S: State>(cx: &Context<S>, call: &ToolCall, preview: String) {
     });
 }
 
-/// What the reader of the stream is told of a call that was answered.
+/// Returns the event of a finished call, as a note.
 pub fn finished<U>(called: &Called<U>) -> Note {
     Note(EventKind::ToolFinished {
         call: called.call.id.clone(),
@@ -343,7 +348,7 @@ pub fn finished<U>(called: &Called<U>) -> Note {
     })
 }
 
-/// Whether calling again under the same key finds out what became of a call.
+/// Returns true if a repeated call with the same key can find out the result.
 fn is_unsettled(error: &BoxError) -> bool {
     let doubt = error.downcast_ref::<InDoubt>();
     doubt.is_some_and(|doubt| doubt.failure.unsettled)
@@ -352,8 +357,8 @@ fn is_unsettled(error: &BoxError) -> bool {
 /// The result of a call that a person did not agree to.
 pub(crate) const DECLINED: &str = "the person does not agree; do not try it again without asking";
 
-/// Whether the person agreed to what this card shows. What would come of the call may have changed
-/// since, and is asked anew then; but not of what was done already, or may have been.
+/// Returns the person's answer to this card. If the card has changed since the answer, the person
+/// is asked again, unless the call was carried out already, or may have been.
 async fn agreed<S: State>(
     cx: &Context<S>,
     question: &Question,
@@ -373,7 +378,7 @@ fn question_key(call: &str) -> String {
     format!("confirm/{call}")
 }
 
-/// What the person agrees to has a digest: an answer that approves something else is refused.
+/// Returns the question for a card, with a digest: an answer to another card is refused.
 fn question(card: &ConfirmCard) -> Result<Question, serde_json::Error> {
     let prompt = serde_json::to_value(card)?;
     let shown = digest(prompt.to_string().as_bytes());

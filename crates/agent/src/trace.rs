@@ -1,4 +1,4 @@
-//! What models were asked while a node ran, kept in the log of the thread.
+//! The calls of models while a node runs, stored in the log of the thread.
 mod call;
 mod recorded;
 mod watched;
@@ -27,6 +27,7 @@ impl Calls {
 }
 
 tokio::task_local! {
-    /// Whose calls these are: a model is asked deep within a node, and serves many at once.
+    /// The calls of the present attempt: a model is called deep within a node, and serves many at
+    /// once.
     static CALLS: Calls;
 }

@@ -1,14 +1,14 @@
-//! The words of a model, read by code before a person reads them: claims, contracts, cuts.
+//! Checks of a model's words before a person reads them: claims, contracts, cuts.
 use fugato_llm::{ChatRequest, ChatResponse, FinishReason, Rejected};
 use fugato_state::Role;
 
-/// Returns whether a text is Chinese: as soon as one character of it is.
+/// Returns true if a text has a Chinese character.
 pub(crate) fn is_chinese(text: &str) -> bool {
     let han = |c: char| matches!(c, '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{323af}');
     text.chars().any(han)
 }
 
-/// The mark of an answer that reached the limit of tokens.
+/// Returns the mark of an answer that reached the limit of tokens.
 pub(crate) fn cut_mark(chinese: bool) -> &'static str {
     if chinese {
         " [被截断：模型达到了长度上限]"
@@ -17,7 +17,7 @@ pub(crate) fn cut_mark(chinese: bool) -> &'static str {
     }
 }
 
-/// Returns the text of an answer, with a mark where the model reached the limit of tokens.
+/// Returns the text of an answer, with a mark if the model reached the limit of tokens.
 ///
 /// ```
 /// use fugato_agent::marked;
@@ -38,27 +38,27 @@ pub fn marked(response: &ChatResponse) -> String {
     }
 }
 
-/// Returns whether an answer reached the limit of tokens.
+/// Returns true if an answer reached the limit of tokens.
 pub(crate) fn is_cut(response: &ChatResponse) -> bool {
     response.finish == Some(FinishReason::Length)
 }
 
-/// Refuses words that are for programs: a fragment of a contract, or the prompt said back.
+/// Rejects words that are meant for programs: a fragment of a contract, or an echo of the prompt.
 pub(crate) fn for_people(text: &str, request: &ChatRequest) -> Result<(), Rejected> {
     if is_contract(text) {
         return Err(Rejected::words(text, "it is JSON for a program"));
     }
     if is_echo(text, request) {
-        // What is said back may be old by the next question, so it is not told again.
+        // An echo may be out of date at the next request, so it is not repeated.
         return Err(Rejected::words(ECHO, "it says the prompt back"));
     }
     Ok(())
 }
 
-/// What stands for a prompt that was said back.
+/// The text that replaces an echo of the prompt.
 const ECHO: &str = "(the prompt, said back)";
 
-/// The keys of the contracts that models are asked to keep, and of calls in other forms.
+/// The keys in the contracts of models, and in calls of other forms.
 const KEYS: [&str; 13] = [
     "speak",
     "steps",
@@ -75,7 +75,7 @@ const KEYS: [&str; 13] = [
     "params",
 ];
 
-/// Returns whether a text begins as an object of a contract does, whole or cut.
+/// Returns true if a text begins like an object of a contract, complete or cut.
 fn is_contract(text: &str) -> bool {
     let text = text.trim_start();
     if text.starts_with("<tool_call") || text.starts_with("[TOOL_CALLS]") {
@@ -90,13 +90,13 @@ fn is_contract(text: &str) -> bool {
         return false;
     };
     let Some((key, after)) = rest.split_once('"') else {
-        // It was cut within its first key.
+        // The text was cut within its first key.
         return KEYS.iter().any(|key| key.starts_with(rest));
     };
     KEYS.contains(&key) && after.trim_start().starts_with(':')
 }
 
-/// Whether words that are still coming may turn out to be for programs.
+/// Returns true if words that are still coming may turn out to be for programs.
 pub(crate) fn may_be_contract(text: &str) -> bool {
     let text = text.trim_start();
     text.is_empty()
@@ -105,10 +105,10 @@ pub(crate) fn may_be_contract(text: &str) -> bool {
         || text.starts_with("```json")
 }
 
-/// The least characters of a line by which a prompt is known again.
+/// The minimum number of characters of a line that identifies a prompt.
 const TELLING: usize = 40;
 
-/// Returns whether a text holds a line that only the prompt has: an instruction, or a heading.
+/// Returns true if a text has a line that only the prompt has: an instruction, or a heading.
 fn is_echo(text: &str, request: &ChatRequest) -> bool {
     let lines = text.lines().map(str::trim);
     let mut said = lines.filter(|line| line.starts_with("# ") || line.chars().count() >= TELLING);
@@ -117,7 +117,7 @@ fn is_echo(text: &str, request: &ChatRequest) -> bool {
             let mut told = message.content.lines().map(str::trim);
             match message.role {
                 Role::System => told.any(|told| told == line),
-                // What a person or a tool said may be quoted; headings are ours.
+                // Words of a person or a tool may be quoted; headings are from the program.
                 Role::User if line.starts_with("# ") => {
                     message.content.starts_with("# ") && told.any(|told| told == line)
                 }
@@ -127,7 +127,7 @@ fn is_echo(text: &str, request: &ChatRequest) -> bool {
     })
 }
 
-/// What is done by those who only look: no claim of an action.
+/// Verbs that claim no action, as they only look.
 const LOOKING: [&str; 26] = [
     "looked",
     "checked",
@@ -157,7 +157,7 @@ const LOOKING: [&str; 26] = [
     "opened",
 ];
 
-/// What is done by those who act, where it does not end in "ed".
+/// Verbs that claim an action and do not end in "ed".
 const ACTING: [&str; 16] = [
     "bought",
     "sold",
@@ -177,7 +177,7 @@ const ACTING: [&str; 16] = [
     "cut",
 ];
 
-/// What something is after an action.
+/// States of a thing after an action.
 const RESULTS: [&str; 52] = [
     "filled",
     "executed",
@@ -233,14 +233,14 @@ const RESULTS: [&str; 52] = [
     "kept",
 ];
 
-/// What makes a sentence about an action no claim: it may come, or it did not.
+/// Words that make a sentence no claim: the action may come, or did not.
 const OPEN: [&str; 20] = [
     "will", "would", "can", "could", "should", "may", "might", "must", "to", "not", "never", "if",
     "when", "once", "until", "unless", "nothing", "cannot", "no", "what",
 ];
 
-/// Returns whether words claim that an action was done: in the first person, or of a thing that is
-/// otherwise now. It errs towards a claim, as what follows from one is a true line more.
+/// Returns true if words claim that an action was done: in the first person, or as the new state of
+/// a thing. In doubt it returns true, as the consequence is only an additional true line.
 ///
 /// ```
 /// use fugato_agent::claims_action;
@@ -287,7 +287,7 @@ fn claims(sentence: &str) -> bool {
     })
 }
 
-/// Whether these words after "I" say that something was done.
+/// Returns true if the words after "I" claim an action.
 fn acts(after: &[&str]) -> bool {
     follows(after, |word| {
         let regular = word.len() > 4 && word.ends_with("ed") && !LOOKING.contains(&word);
@@ -295,7 +295,7 @@ fn acts(after: &[&str]) -> bool {
     })
 }
 
-/// Whether such a word comes next, but for words that say when or how.
+/// Returns true if such a word comes next, after adverbs and auxiliary verbs.
 fn follows(after: &[&str], is_such: impl Fn(&str) -> bool) -> bool {
     const BETWEEN: [&str; 11] = [
         "have",
@@ -317,7 +317,7 @@ fn follows(after: &[&str], is_such: impl Fn(&str) -> bool) -> bool {
     next.next().is_some_and(is_such)
 }
 
-/// What an action has come to, in Chinese.
+/// Phrases that claim an action in Chinese.
 const DONE: [&str; 26] = [
     "已",
     "完成了",

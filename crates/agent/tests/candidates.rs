@@ -14,7 +14,7 @@ struct Boxes {
     room: Room,
 }
 
-/// A weight goes from one box to another.
+/// The move of a weight from one box to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Carry {
     from: usize,
@@ -66,7 +66,7 @@ impl Terrain for Boxes {
             let to = 0..self.weights.len();
             to.map(move |to| Carry { from, place, to })
         });
-        // Each twice: the search must not offer anything twice.
+        // Each proposal comes twice: the search must not offer anything twice.
         all.clone().chain(all).collect()
     }
 
@@ -115,7 +115,7 @@ fn sch_107_what_helps_is_kept_and_ranked() {
     let findings = search(&mut boxes);
     assert_eq!(findings.problem, Some(0));
     assert_eq!(findings.advice, Advice::Change);
-    // Nothing may go to the last box, and the shorter way is the better one.
+    // The last box would become too heavy, and a shorter distance is better.
     assert_eq!(
         carries(&findings),
         [
@@ -163,7 +163,7 @@ fn sch_108_only_the_best_are_kept_and_each_is_worth_something() {
     assert_eq!(dear.advice, Advice::Forced);
 }
 
-/// Both boxes are repaired by carrying 6 away, over the same way; the second one is worse.
+/// Both boxes are repaired by moving 6 over the same distance; the second one is worse.
 #[test]
 fn sch_108_among_equals_the_worse_problem_goes_first_and_then_the_earlier() {
     struct Even(Boxes);
@@ -230,7 +230,7 @@ fn sch_109_what_cannot_be_repaired_is_forced_unless_there_is_room() {
     }
 }
 
-/// Where there is no room nothing is tried, even if it would help.
+/// Without room nothing is tried, even if it would help.
 #[test]
 fn sch_105_a_locked_terrain_is_not_searched() {
     let mut locked = Boxes {
@@ -266,7 +266,7 @@ fn sch_110_equal_signals_in_a_row_are_counted() {
         .map(|(problems, ratio)| standing.observe(signal(problems, ratio)))
         .to_vec();
     assert_eq!(seen, [0, 1, 2, 0, 0]);
-    // Nothing known is no sign of standing still.
+    // An empty signal is no sign of stagnation.
     assert_eq!(Stagnation::default().observe(Signal::new()), 0);
 }
 

@@ -1,4 +1,4 @@
-//! Older messages give way to a summary, or everything stays as it is.
+//! A summary takes the place of older messages, or everything stays as it is.
 use std::sync::Arc;
 
 use fugato_agent::compact::{
@@ -43,7 +43,8 @@ impl State for Talk {
     }
 }
 
-/// Above forty tokens all turns but the last are summarised, and all steps but the last two.
+/// Returns the policies: above forty tokens all turns but the last are summarised, and all steps
+/// but the last two.
 fn policies() -> &'static [CompactionPolicy; 2] {
     static POLICIES: std::sync::LazyLock<[CompactionPolicy; 2]> = std::sync::LazyLock::new(|| {
         let when = || {
@@ -172,7 +173,7 @@ async fn sch_116_a_failure_leaves_everything_as_it_is() {
     let broken = Reply::error(ModelError::new(ModelErrorKind::Unavailable, "closed"));
     for model in [
         Scripted::new([broken]),
-        // Too long, and empty when it is asked again.
+        // The first summary is too long, and the second one empty.
         Scripted::new([Reply::text(long("word ")), Reply::text("")]),
     ] {
         let said = turns(3);
@@ -222,7 +223,7 @@ async fn trn_4_a_rule_makes_a_summary_where_no_model_does() {
     }
 }
 
-/// The model is told what was wrong with its summary.
+/// The model gets the reason why its summary was rejected.
 #[tokio::test]
 async fn sch_116_an_unusable_summary_is_asked_for_once_more() {
     let model = Scripted::new([Reply::text(long("word ")), Reply::text("Short.")]);
@@ -342,7 +343,7 @@ async fn pln_23_older_turns_move_into_what_is_known_of_the_task() {
     let after = layers(&model, 16).await;
     assert_eq!(after.task.goal, "sell the house");
     assert_eq!(after.history.turns().len(), 6);
-    // The recent ones are not summarised.
+    // The recent turns are not summarised.
     let told = model.requests().remove(0).messages.remove(1).content;
     assert_eq!(
         told.matches("person: ").count() + told.matches("agent: ").count(),

@@ -1,4 +1,4 @@
-//! Crashes at every point, and stores that fail whenever they are asked.
+//! Crashes at every point, and stores that fail on each request.
 use async_trait::async_trait;
 use fugato_agent::{React, ReactLoop, ReactUpdate, Toolbox};
 use fugato_graph::{BoxError, Graph};
@@ -22,7 +22,7 @@ struct Number {
     n: u32,
 }
 
-/// A model that goes by what it reads alone, so that every process gets the same answers.
+/// A model whose answers depend only on the request, so every process gets the same ones.
 struct Reader(fn(usize) -> Reply);
 
 #[async_trait]
@@ -50,7 +50,7 @@ fn plays(results: usize) -> Reply {
     }
 }
 
-/// A tool that does something to the world.
+/// A tool with a side effect.
 struct Does(ToolSpec, World);
 
 #[async_trait]
@@ -99,7 +99,7 @@ async fn rct_w3_k24_no_write_of_a_loop_is_done_twice_wherever_it_dies() -> Teste
                 .starts_with("confirm/")
                 .then(|| true.into())
         })
-        // What a person says of an action in doubt is in other words than the tool's.
+        // An operator's result of an action in doubt has other words than the tool's.
         .compare(|state| {
             json!([
                 state.run.tools_used,

@@ -1,4 +1,4 @@
-//! A loop that takes over does nothing again that the plan has done, and a person agrees to each write.
+//! The loop that takes over repeats no action of the plan, and a person confirms each write.
 use std::sync::Arc;
 
 use fugato_agent::{
@@ -77,7 +77,7 @@ struct Much {
     much: String,
 }
 
-/// A tool that says under which key it buys.
+/// Returns a tool whose result has the key under which it buys.
 fn toolbox() -> Result<Toolbox<Desk>, BoxError> {
     let buy = ToolSpec::write("buy", "Buys.").effect(EffectClass::Keyed);
     let registry = Registry::<Desk, Change>::builder()
@@ -123,7 +123,7 @@ fn goal() -> Change {
     Change::Work(WorkUpdate::Requested { goal })
 }
 
-/// Agrees to everything: what the cards said, and what came of it.
+/// Confirms everything. Returns the texts of the cards, and the end.
 async fn agreed(
     runner: &Runner<Desk>,
     input: Vec<Change>,
@@ -149,7 +149,7 @@ async fn pln_w9_the_loop_inherits_the_receipts_of_the_plan() -> Tested {
         Reply::text(r#"{"action":"continue"}"#),
     ];
     let replies = replies.into_iter().chain(garbage());
-    // Both once more, one of them written in another way, and then another one.
+    // Both actions are repeated, one of them in another form, and then there is a new one.
     let again = [
         calls("a", "5"),
         calls("b", "05"),

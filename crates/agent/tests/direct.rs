@@ -1,4 +1,4 @@
-//! A model answers at once, or leaves the word to whoever comes next.
+//! A model answers at once, or leaves the message to the next node.
 use std::{sync::Arc, time::Duration};
 
 use fugato_agent::{DirectReply, React, ReactUpdate};
@@ -9,7 +9,7 @@ use fugato_store::MemoryLog;
 use fugato_testkit::{Reply, Scripted};
 use serde_json::json;
 
-/// What is answered, and how often the model was asked.
+/// Returns the answer, and the number of requests to the model.
 async fn answered(reply: Reply, message: &str) -> Result<(String, usize), BoxError> {
     let model = Scripted::new([reply]);
     let said = |state: &React| {

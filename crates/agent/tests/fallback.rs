@@ -1,4 +1,4 @@
-//! What happens instead, when something fails, and what must not.
+//! Fallbacks of nodes and graphs, and their limits.
 use std::sync::{
     Arc,
     atomic::{AtomicU32, Ordering},
@@ -38,7 +38,7 @@ fn fell(fall: &Fall) -> Say {
     Say(format!("{} → {}: {}", fall.from, fall.to, fall.reason))
 }
 
-/// Pays, and counts how often it really did.
+/// Pays, and counts the actual payments.
 async fn pay(cx: &Context<Lines>, count: &Count, shared: bool) -> Result<String, BoxError> {
     let (count, mut effect) = (count.clone(), Effect::once());
     if shared {

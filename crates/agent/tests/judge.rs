@@ -1,4 +1,4 @@
-//! Judges: a model decides by calling a function, or else rules do, in and outside of graphs.
+//! Judges: a model decides by a function call, or else rules decide, inside and outside of graphs.
 use std::sync::Arc;
 
 use fugato_agent::{
@@ -15,7 +15,7 @@ use fugato_testkit::{Reply, Scripted};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// How many seats are wanted.
+/// The number of seats.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Seats(u32);
 
@@ -148,7 +148,7 @@ async fn in_a_graph_the_log_tells_who_was_asked_and_who_decided() -> Result<(), 
 
     let (state, asked) = run(Scripted::new(["I do not know"]), "5").await?;
     assert_eq!((&state.value, asked), (&Some(Seats(5)), 1));
-    // The rules do not hide why they had to decide.
+    // The record of the rules' decision has the reason.
     let why = state.how.as_ref().map(|how| rule(1, how).is_some());
     assert_eq!(why, Some(true));
     let told = state.tells(|_| "how".to_owned(), |seats| seats.0.to_string());

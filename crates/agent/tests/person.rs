@@ -1,4 +1,4 @@
-//! What belongs to a person is recalled and stored, and what cannot be stored stays.
+//! Data of a person is recalled and stored, and changes that cannot be stored are kept.
 use std::sync::Arc;
 
 use fugato_agent::{RecallPerson, SavePerson};
@@ -47,7 +47,7 @@ async fn pln_3_pln_w3_what_one_session_learns_the_next_one_recalls() -> Tested {
 #[tokio::test]
 async fn what_cannot_be_stored_stays_and_the_run_goes_on() -> Tested {
     let layers = PersonLayers::new(Arc::new(MemoryDocs::default()));
-    // No document can bear this name.
+    // This name is not valid for a document.
     let runner = runner(&layers, "a\nb")?;
     let thread = ThreadId::new("t")?;
     let ended = runner.start(&thread, learnt("trades by day")).await?;

@@ -1,4 +1,4 @@
-//! Planned work, in both manners.
+//! Planned work, with both executors.
 use std::{
     sync::{
         Arc,
@@ -90,7 +90,7 @@ fn statuses(work: &Work) -> Vec<(&str, StepStatus)> {
     steps.map(|step| (step.id.as_str(), step.status)).collect()
 }
 
-/// An answer to the only card that is open.
+/// Returns an answer to the only open card.
 fn agree<S>(asked: &Ended<S>, agrees: bool) -> Result<Answers, BoxError> {
     let [card] = asked.interrupts() else {
         return Err("one card should be open".into());
@@ -392,7 +392,7 @@ async fn pln_14_the_work_ends_after_twelve_steps() -> Tested {
     Ok(())
 }
 
-/// Rules that know one plan, and what to say.
+/// Rules with one plan and its answer.
 struct Known;
 
 impl PlanRules<Work> for Known {
@@ -420,7 +420,7 @@ async fn rules_plan_and_speak_without_a_model_and_where_it_cannot_be_reached() -
             (ExecutionStatus::Completed, output)
         );
     }
-    // Where a model took too long, nobody speaks for it.
+    // After a timeout of the model no rule answers.
     let late = Scripted::new([ModelError::new(ModelErrorKind::TimedOut, "36 s")]);
     let work = PlannedWork::new(late, PlanThenReplan::default(), toolbox()?).rules(Known);
     let ended = runner(work)?.start(&thread(), goal()).await?;
@@ -442,7 +442,7 @@ async fn somebody_looks_before_each_plan_and_each_answer() -> Tested {
     Ok(())
 }
 
-/// A look that takes long is new all the same.
+/// The age of a look counts from its end, so a long look is new.
 #[tokio::test(start_paused = true)]
 async fn pln_w4_however_long_a_look_takes_it_is_taken_once() -> Tested {
     let looks = Arc::new(AtomicU32::new(0));
@@ -463,13 +463,13 @@ async fn pln_w4_however_long_a_look_takes_it_is_taken_once() -> Tested {
         .start(&thread(), goal())
         .await?;
     assert_eq!(ended.state().answer, "Well.");
-    // Before the plan, and before the answer.
+    // One look is before the plan, and one before the answer.
     assert_eq!(looks.load(Ordering::Relaxed), 2);
     Ok(())
 }
 
-/// A price, a thing that nobody sells, and a question in between: what was read and refused before
-/// the answer is in front of nobody after it, and the price not even before.
+/// The work reads a price, gets a refusal and asks a question. After the answer neither the result
+/// of the read nor the refusal is in a prompt; the price is not even in one before it.
 #[tokio::test]
 async fn pln_21_what_was_read_and_refused_is_not_found_again() -> Tested {
     let fail = json!({ "type": "tool", "tool_name": "fail" });

@@ -1,4 +1,4 @@
-//! Live facts are declared as data, and what is declared is looked up.
+//! Live facts are declared as data, and the declared facts are looked up.
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
@@ -21,7 +21,7 @@ use tokio::time::Instant;
 
 const KINDS: [&str; 3] = ["configs", "exchanges", "traders"];
 
-/// What a planner saw: the snapshots of the state in front of it.
+/// The snapshots that the planner saw in the state, one map for each turn.
 type Seen = Arc<Mutex<Vec<BTreeMap<String, Value>>>>;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ impl Informed for Trader {
     }
 }
 
-/// The facts, and what was asked for.
+/// The facts, and the kinds that were looked up.
 type Facts = (BTreeMap<String, u32>, Vec<String>);
 
 /// A world whose facts are numbers; a kind that is missing cannot be looked up.
@@ -102,7 +102,7 @@ impl FactSource for World {
     }
 }
 
-/// Configurations may be a minute old, exchanges and traders are always looked up.
+/// Configurations may be a minute old; exchanges and traders are always looked up.
 fn declared() -> LiveFacts {
     LiveFacts::new()
         .fact("configs", Duration::from_secs(60))
@@ -152,7 +152,7 @@ impl Desk {
         }
     }
 
-    /// What the planner saw in this turn, and what was looked up for it.
+    /// Returns the snapshots that the planner saw in this turn, and the kinds that were looked up.
     async fn turn(&self, about: &str) -> (BTreeMap<String, Value>, Vec<String>) {
         let asked = Change::Asked(vec![about.to_owned()]);
         self.runner
@@ -169,7 +169,7 @@ impl Desk {
     }
 }
 
-/// The list of what is to be looked up is never empty where something is declared.
+/// Every kind that the request needs is looked up.
 #[tokio::test(start_paused = true)]
 async fn pln_w11_what_is_declared_is_fetched() {
     let desk = Desk::new();
@@ -186,12 +186,12 @@ async fn pln_w4_only_what_is_needed_and_old_is_looked_up() {
     desk.world.all(1);
     assert_eq!(desk.turn("create_trader").await.1.len(), 3);
     tokio::time::advance(Duration::from_secs(60)).await;
-    // The configurations are young enough, and the others may have changed.
+    // The configurations are new enough, and the others may have changed.
     let (seen, looked) = desk.turn("create_trader").await;
     assert_eq!(looked, ["exchanges", "traders"]);
     assert_eq!(seen.len(), 3);
     tokio::time::advance(Duration::from_millis(1)).await;
-    // What is too old and not needed is not shown.
+    // A snapshot that is too old and not needed is removed.
     let (seen, looked) = desk.turn("chat").await;
     assert_eq!((seen, looked), (BTreeMap::new(), vec![]));
 }
@@ -237,8 +237,8 @@ fn pln_w11_a_declaration_that_cannot_be_meant_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Facts change between turns, and some cannot be looked up: whatever the planner sees of a
-    /// kind is what holds, or was seen within the age that is declared.
+    /// Facts change between turns, and some cannot be looked up: a snapshot that the planner sees
+    /// is true now, or was so within the declared age.
     #[test]
     fn pln_21_no_stale_fact_is_in_front_of_the_planner(
         turns in prop::collection::vec(

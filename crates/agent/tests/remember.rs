@@ -1,4 +1,4 @@
-//! What a person explicitly wants to be remembered is kept, and nothing else.
+//! A note that a person explicitly asks to remember is stored, and nothing else.
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -67,7 +67,7 @@ fn rct_4_what_only_sounds_like_it_is_left_alone() {
     }
 }
 
-/// What the readers of the thread are told, and the state at the end.
+/// Returns the data of the events, and the state at the end.
 async fn run(memory: Arc<dyn LongTermMemory>, message: &str) -> (Vec<Value>, Said) {
     let trigger = MemoryTrigger::new(memory, |said: &Said| Some(said.0.clone()));
     let graph = Graph::<Said>::starting_at("memory_trigger")
@@ -107,7 +107,7 @@ async fn rct_4_it_is_kept_in_a_notebook_and_not_in_the_state() {
             Said(message.into())
         )
     );
-    // Once more changes nothing.
+    // A repetition changes nothing.
     run(memory, message).await;
     let files = notebook.files().expect("it can be read");
     let text: Vec<_> = files.iter().map(|file| file.text.as_str()).collect();
@@ -136,14 +136,14 @@ async fn rct_4_a_failure_does_not_stop_the_run_and_is_traced() {
     assert_eq!(told, [Value::Null; 0]);
 }
 
-/// However it is spaced, a line is found again by whoever comes after a crash.
+/// A line is recognised after a crash in spite of different spaces.
 #[tokio::test]
 async fn trn_11_k24_no_crash_logs_a_day_twice() -> Result<(), BoxError> {
     let folder = std::env::temp_dir().join(format!("fugato-day-{}", std::process::id()));
     let notebook = Notebook::new(&folder);
     let day = notebook.clone();
     let report = CrashSim::new(move |_| {
-        // What the case before has left.
+        // The files of the previous case.
         for file in day.files()? {
             assert_eq!(file.text, "# 2026-11-22\n\n- green tea at noon\n");
             std::fs::remove_file(folder.join(file.path))?;

@@ -169,7 +169,7 @@ fn lunch() -> Value {
     json!({ "amount": 7, "reason": "lunch" })
 }
 
-/// An answer to the only card that is open.
+/// Returns an answer to the only open card.
 fn agree(asked: &Ended<Desk>, agrees: bool) -> Result<Answers, BoxError> {
     let [card] = asked.interrupts() else {
         return Err("one card should be open".into());
@@ -205,7 +205,7 @@ async fn stw_24_an_action_waits_for_consent_and_then_is_done_once() -> Tested {
         (vec![7], 1)
     );
 
-    // The same request again, in another run: the receipt is found, and nothing is submitted.
+    // The same request again, in another run: it gets the receipt, and nothing is submitted.
     let again = runner
         .start(&thread(), request("r1", "submit", lunch()))
         .await?;
@@ -311,7 +311,7 @@ async fn stw_t10_k24_a_submission_is_made_once_wherever_it_dies() -> Tested {
                 .starts_with("confirm/")
                 .then(|| true.into())
         })
-        // What a person says of an action in doubt asks for no change of the state.
+        // An operator's result of an action in doubt makes no update.
         .compare(|desk| json!(desk.actions.end))
         .random(16)
         .run()
@@ -320,7 +320,7 @@ async fn stw_t10_k24_a_submission_is_made_once_wherever_it_dies() -> Tested {
     Ok(())
 }
 
-/// A tool that loses its answer so often, under a key that the other side recognises.
+/// A tool that loses its result until the count is 1, under a key that the other side recognises.
 struct Loses(AtomicU32);
 
 #[async_trait]
@@ -349,7 +349,7 @@ async fn a_call_that_is_not_settled_has_no_result_and_is_tried_again() -> Tested
     let sequences = GuardedSequences::new(Toolbox::new(registry.build()?));
     let sequences = sequences.action("submit", ["submit_application"]);
     let (plan, step) = sequences.into_nodes();
-    // The two nodes in a wiring of one's own.
+    // The two nodes, wired by a graph.
     let graph = Graph::<Desk>::starting_at("plan")
         .node("plan", plan)
         .node("step", step)

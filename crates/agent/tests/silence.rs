@@ -1,4 +1,4 @@
-//! Models that say nothing, too late or too much: each run of the loop comes to an end, in time.
+//! Models that say nothing, too late or too much: each run of the loop ends in time.
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -46,7 +46,7 @@ fn call(name: &str, n: usize) -> Reply {
     Reply::tool_calls([ToolCall::new(format!("c{n}"), name, json!({}))])
 }
 
-/// A word a minute, for longer than anybody waits.
+/// A word a minute, for longer than the timeout.
 fn drips() -> Reply {
     Reply::deltas((0..60).map(|_| ChatDelta::text("word "))).paced(Duration::from_secs(60))
 }
@@ -81,7 +81,7 @@ async fn rct_8_silence_is_explained_to_the_person_in_their_language() -> Tested 
         ("Go.", down(), en("the model did not answer"), "unanswered"),
         ("走吧", down(), zh("模型没有回答"), "unanswered"),
     ] {
-        // Also where it may not call tools any more.
+        // The same holds if no more tools may be called.
         for steps in [8, 1] {
             let model = Scripted::new([call("look", 1), reply.clone(), Reply::text("Next.")]);
             let assistant = assistant(&model, |it| it.explain_silence().max_steps(steps))?;
@@ -133,7 +133,7 @@ async fn rct_8_an_answer_without_words_is_corrected_and_no_reply_is_empty() -> T
 #[tokio::test]
 async fn what_is_endless_is_cut_off_and_fits_into_the_log() -> Tested {
     let much = || "much ".repeat(14_000);
-    // Seventy thousand bytes each: three of them are an answer, four are none.
+    // Each answer has seventy thousand bytes: three of them fit the limit, four do not.
     let three = Reply::deltas((0..3).map(|_| ChatDelta::text(much())));
     let model = Scripted::new([three]);
     let told = assistant(&model, |it| it)?

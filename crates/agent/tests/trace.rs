@@ -109,7 +109,7 @@ async fn l16_the_words_of_a_call_are_kept_as_far_as_one_wants() {
     assert_eq!(call.answer, "\n→ look {\"at\":3}");
 }
 
-/// A task that failed has no notes, so its error tells whom it had asked.
+/// A failed task has no notes, so its error names the models that it called.
 #[tokio::test(start_paused = true)]
 async fn a_failed_task_tells_whom_it_had_asked() {
     let main = Scripted::new([busy()]).named("main");

@@ -1,4 +1,4 @@
-//! The body of an answer, as deltas.
+//! The reader of the body of an answer.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use reqwest::{Response, header::CONTENT_TYPE};
 
 use crate::{EventDecoder, MalformedEvent, failure};
 
-/// Reads a successful response to its end. Dropping the stream closes the connection.
+/// Returns the deltas of a successful response. Dropping the stream closes the connection.
 pub(crate) fn deltas(response: Response, key: Option<ApiKey>) -> DeltaStream {
     let kind = response.headers().get(CONTENT_TYPE).cloned();
     let kind = kind.as_ref().and_then(|kind| kind.to_str().ok());

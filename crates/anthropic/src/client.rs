@@ -16,7 +16,7 @@ const PATH: &str = "/messages";
 /// A model behind a server that speaks the messages protocol.
 ///
 /// # Notes
-/// - Nothing is tried again here; wrap it in [`Retry`](fugato_llm::Retry) and its like.
+/// - The client does not retry; wrap it in [`Retry`](fugato_llm::Retry) and other decorators.
 /// - [`ChatRequest::timeout`] limits the whole exchange.
 ///
 /// # Cancellation safety
@@ -33,18 +33,18 @@ pub struct Anthropic {
     pub(crate) extra: Map<String, Value>,
 }
 
-/// How a model thinks that is asked to.
+/// The mode of thinking for requests with [`Thinking::On`](fugato_llm::Thinking::On).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ThinkingMode {
-    /// With at most so many tokens, on top of those of the answer; at least 1,024.
+    /// Thinking with at most so many tokens, in addition to those of the answer; at least 1,024.
     Budget(u32),
-    /// As much as it sees fit, for models that can judge it.
+    /// Thinking of a length that the model chooses, for models that support it.
     Adaptive,
 }
 
 impl Anthropic {
-    /// The model of this name at `https://api.anthropic.com`.
+    /// Creates a client of the model with this name at `https://api.anthropic.com`.
     pub fn new(model: impl Into<String>) -> Self {
         Self {
             http: Client::new(),
@@ -58,51 +58,53 @@ impl Anthropic {
         }
     }
 
-    /// Another server; a base without a path gets `/v1`.
+    /// Sets another server; a base without a path gets `/v1`.
     #[must_use]
     pub fn base_url(mut self, base_url: &str) -> Self {
         self.url = endpoint(base_url, PATH);
         self
     }
 
-    /// What to authenticate with.
+    /// Sets the key with which the client authenticates.
     #[must_use]
     pub fn key(mut self, key: ApiKey) -> Self {
         self.key = Some(key);
         self
     }
 
-    /// The HTTP client to use in place of a new one: for proxies, own certificates and the like.
+    /// Sets the HTTP client, for proxies, own certificates and the like.
     #[must_use]
     pub fn http(mut self, client: Client) -> Self {
         self.http = client;
         self
     }
 
-    /// The longest answer where a request does not limit it, in tokens; 4,096 by default.
+    /// Sets the longest answer for requests without a limit, in tokens; 4,096 by default.
     #[must_use]
     pub fn max_tokens(mut self, tokens: u32) -> Self {
         self.max_tokens = tokens;
         self
     }
 
-    /// How it thinks when a request wants that; a budget of 4,096 tokens by default.
+    /// Sets the mode of thinking; a budget of 4,096 tokens by default.
     #[must_use]
     pub fn thinking_mode(mut self, mode: ThinkingMode) -> Self {
         self.thinking = mode;
         self
     }
 
-    /// Whether the server holds answers to a schema; off by default, as not every model can.
+    /// Sets whether the server enforces schemas of answers; off by default, because not every model
+    /// supports it.
     ///
-    /// Without it a [`Contract`](fugato_llm::Contract) tells the schema in words.
+    /// Without it the schema of a [`Contract`](fugato_llm::Contract) has to be described in the
+    /// prompt.
     #[must_use]
     pub fn structured(mut self, supported: bool) -> Self {
         self.structured = supported;
         self
     }
 
-    /// A field that this server wants in the body of every request.
+    /// Adds a field to the body of every request.
     #[must_use]
     pub fn extra(mut self, field: impl Into<String>, value: impl Into<Value>) -> Self {
         self.extra.insert(field.into(), value.into());
@@ -144,7 +146,7 @@ impl ChatModel for Anthropic {
             target: "fugato.anthropic",
             model = self.model,
             status = response.status().as_u16(),
-            "{}", crate::log_key::MODEL_RESPONSE
+            "model_response"
         );
         if response.status().is_success() {
             Ok(answer::deltas(response, self.key.clone()))

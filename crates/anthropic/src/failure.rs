@@ -1,4 +1,4 @@
-//! Failures of a server in words that hold for every server.
+//! Conversion of the errors of a server to [`ModelError`].
 
 use std::time::SystemTime;
 
@@ -6,12 +6,12 @@ use fugato_llm::{ApiKey, ModelError, ModelErrorKind, RetryAdvice, retry_after};
 use reqwest::Response;
 use serde_json::Value;
 
-/// As much of a server's own words as is kept.
+/// The number of characters that are kept of a server's message.
 const MESSAGE_CHARS: usize = 500;
-/// As much of the body of a failure as is read.
+/// The number of bytes that are read of the body of a failure.
 const BODY_BYTES: usize = 16 << 10;
 
-/// A request that did not get through.
+/// Returns the error of a request without a response.
 pub(crate) fn of_request(error: reqwest::Error) -> ModelError {
     let kind = if error.is_timeout() {
         ModelErrorKind::TimedOut
@@ -24,7 +24,7 @@ pub(crate) fn of_request(error: reqwest::Error) -> ModelError {
     ModelError::new(kind, "").caused_by(error.without_url())
 }
 
-/// An answer that broke off.
+/// Returns the error of an answer that broke off.
 pub(crate) fn of_body(error: reqwest::Error) -> ModelError {
     let kind = if error.is_timeout() {
         ModelErrorKind::TimedOut
@@ -34,7 +34,7 @@ pub(crate) fn of_body(error: reqwest::Error) -> ModelError {
     ModelError::new(kind, "").caused_by(error.without_url())
 }
 
-/// An answer with a status that says no.
+/// Returns the error of a response with a failure status.
 pub(crate) async fn of_status(mut response: Response, key: Option<&ApiKey>) -> ModelError {
     let status = response.status().as_u16();
     let header = |name: &str| response.headers().get(name)?.to_str().ok();
@@ -60,7 +60,7 @@ pub(crate) async fn of_status(mut response: Response, key: Option<&ApiKey>) -> M
     }
 }
 
-/// An error that a server put into the stream of an answer.
+/// Returns the error that a server put into the stream of an answer.
 pub(crate) fn of_event(error: &Value, key: Option<&ApiKey>) -> ModelError {
     let (name, message) = said(error);
     classify(None, &name, &message, key)
@@ -73,7 +73,7 @@ fn said(error: &Value) -> (String, String) {
 }
 
 fn classify(status: Option<u16>, name: &str, message: &str, key: Option<&ApiKey>) -> ModelError {
-    // The key may be cut by the limit, so it is looked for first.
+    // The key is replaced before the text is cut, which could divide it.
     let message = key.map_or_else(|| message.to_owned(), |key| key.scrub(message));
     let short: String = message.trim().chars().take(MESSAGE_CHARS).collect();
     let context = match (status, short.is_empty()) {
@@ -84,7 +84,8 @@ fn classify(status: Option<u16>, name: &str, message: &str, key: Option<&ApiKey>
     ModelError::new(kind(status, name, &message), context)
 }
 
-/// The name tells more than the status, and in a stream there is no status.
+/// Returns the kind of an error. The name is more precise than the status, which a stream does not
+/// have.
 fn kind(status: Option<u16>, name: &str, message: &str) -> ModelErrorKind {
     match (name, status) {
         ("invalid_request_error" | "", Some(400)) | ("invalid_request_error", None)

@@ -3,7 +3,6 @@
 mod answer;
 mod client;
 mod failure;
-mod log_key;
 mod wire;
 
 pub use client::{Anthropic, ThinkingMode};

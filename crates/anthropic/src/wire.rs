@@ -4,5 +4,5 @@ mod request;
 pub use event::{EventDecoder, MalformedEvent};
 pub(crate) use request::body;
 
-/// Under which name the blocks of this protocol are kept with a message.
+/// The name under which the blocks of this protocol are kept with a message.
 const PROTOCOL: &str = "anthropic";

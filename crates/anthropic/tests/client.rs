@@ -1,6 +1,6 @@
 //! The client against a real HTTP server on loopback.
 
-// The same small server as the other client of a model server is tested with.
+// The small server of the tests of the OpenAI client.
 #[path = "../../openai/tests/server/mod.rs"]
 mod server;
 
@@ -27,7 +27,7 @@ fn client(server: &Server) -> Anthropic {
     client.key(ApiKey::new(SECRET))
 }
 
-/// An event as servers send it, with its name.
+/// Returns an event as servers send it, with its name.
 fn event(data: &Value) -> String {
     let name = data["type"].as_str().unwrap_or_default();
     format!("event: {name}\ndata: {data}\n\n")
@@ -143,7 +143,7 @@ async fn signed_thoughts_go_back_with_the_message_that_called_a_tool() {
     let call = ToolCall::new("toolu_1", "move", json!({ "day": 4 }));
     assert_eq!(first.tool_calls, [call]);
 
-    // A message that was stored in between still has them.
+    // A message that was stored in between still has the blocks.
     let stored = serde_json::to_string(&first).unwrap();
     let restored: Message = serde_json::from_str(&stored).unwrap();
     assert_eq!(restored, first);

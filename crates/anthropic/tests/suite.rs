@@ -1,6 +1,6 @@
-//! The contract of a model, kept over HTTP.
+//! The contract of `ChatModel`, tested over HTTP.
 
-// The same small server as the other client of a model server is tested with.
+// The small server of the tests of the OpenAI client.
 #[path = "../../openai/tests/server/spoken.rs"]
 mod spoken;
 

@@ -21,62 +21,61 @@ use tokio::{
 use crate::{
     Watching,
     folder::{Folder, Whole},
-    log_key,
 };
 
-/// How soon it looks again at a thread that was not at rest.
+/// The pause before it returns to a thread whose run was still live.
 const SOON: Duration = Duration::from_millis(200);
-/// How soon it tries again to write what could not be written, such as where the disk is full.
+/// The pause before it retries a failed write, for example on a full disk.
 const LATER: Duration = Duration::from_secs(5);
-/// How often a file is written anew that somebody else writes at the same time.
+/// The most attempts to write a file that another process writes at the same time.
 const TRIES: usize = 3;
-/// How long it waits for others who write archives of the same folder.
+/// The time to wait for another process that writes archives of the same folder.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often it asks whether they have ended.
+/// The pause between two attempts to lock the folder.
 const MOMENT: Duration = Duration::from_millis(10);
 
 /// The archives of all threads. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Archives {
     folder: Folder,
-    /// Up to where each archive is surely whole, as long as its file has this many bytes: others
-    /// may write and delete it, too.
+    /// The position up to which each archive is valid, as long as its file has this many bytes:
+    /// other processes may write and delete it, too.
     whole: Arc<tokio::sync::Mutex<HashMap<ThreadId, Whole>>>,
     due: Arc<Mutex<BTreeSet<ThreadId>>>,
     changed: Arc<Notify>,
 }
 
-/// What keeps archives from being up to date.
+/// The reason why archives are not up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Behind {
-    /// Nothing.
+    /// All archives are up to date.
     None,
-    /// A run that goes on.
+    /// A run is still live.
     Live,
-    /// What could not be written.
+    /// A write failed.
     Failed,
 }
 
-/// An archive could not be brought up to date.
+/// A failure to bring an archive up to date.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArchiveBehind {
-    /// Its file.
+    /// The file cannot be read or written.
     #[error("the file of the archive cannot be read or written")]
     File(#[from] io::Error),
-    /// An event.
+    /// An event cannot be written.
     #[error("an event cannot be written to the archive")]
     Event(#[from] ArchiveError),
-    /// Somebody else writes it.
+    /// Another process writes the archive at the same time.
     #[error("somebody else writes the archive at the same time")]
     Contended,
-    /// The store.
+    /// The log cannot be read.
     #[error("the log cannot be read")]
     Store(#[from] StoreError),
 }
 
 impl Archives {
-    /// The archives in a folder, which is made with the first.
+    /// Creates the archives in a folder, which is created with the first of them.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: Folder(folder.into()),
@@ -86,17 +85,17 @@ impl Archives {
         }
     }
 
-    /// A store that tells these archives of every thread that is written.
+    /// Wraps a store, so that these archives follow every thread that is written.
     pub fn watching<T>(&self, store: T) -> Watching<T> {
         Watching::new(store, self.clone())
     }
 
-    /// The file of a thread.
+    /// Returns the path of the archive of a thread.
     pub fn path(&self, thread: &ThreadId) -> PathBuf {
         self.folder.path(thread)
     }
 
-    /// What the archive of a thread holds.
+    /// Reads the archive of a thread.
     pub fn read(&self, thread: &ThreadId) -> Result<Archive, ArchiveError> {
         Archive::read(BufReader::new(File::open(self.path(thread))?))
     }
@@ -119,19 +118,19 @@ impl Archives {
         }
     }
 
-    /// Something was written to a thread: its archive is to follow.
+    /// Marks a thread as written, so that its archive will be brought up to date.
     pub fn follow(&self, thread: &ThreadId) {
         self.due().insert(thread.clone());
         self.changed.notify_one();
     }
 
-    /// Follows until `stop` is ready. Archives that a process before has left behind are brought up
-    /// to date first.
+    /// Follows the marked threads until `stop` is ready. Archives that an earlier process left
+    /// behind are brought up to date first.
     pub async fn run_until<S: State>(&self, runner: &Runner<S>, stop: impl Future<Output = ()>) {
         tokio::pin!(stop);
         let begun = async {
             if let Err(error) = self.bring_up_all(runner).await {
-                tracing::warn!(%error, "{}", log_key::AN_ARCHIVE_IS_BEHIND);
+                tracing::warn!(%error, "archive is behind");
             }
         };
         tokio::select! {
@@ -151,12 +150,11 @@ impl Archives {
                 () = next => {}
             }
         }
-        // What has just come to rest is not left to the next process.
+        // Runs that have just ended are not left to the next process.
         self.bring_up_due(runner).await;
     }
 
-    /// Writes what happened in a thread and is not in its archive. Returns how many events that
-    /// were.
+    /// Writes the events of a thread that are missing in its archive, and returns their number.
     pub async fn bring_up<S: State>(
         &self,
         runner: &Runner<S>,
@@ -169,7 +167,7 @@ impl Archives {
         let head = runner.log().head(thread).await?;
         let base = head.map_or(0, |head| head.base);
         for _ in 0..TRIES {
-            // What fails on the way leaves nothing that is trusted.
+            // If a later step fails, the cached position is not used again.
             let whole = match known.remove(thread) {
                 Some(whole) if self.folder.bytes(thread)? == Some(whole.bytes) => whole,
                 _ => self.folder.whole(thread, base)?,
@@ -187,7 +185,7 @@ impl Archives {
             }
             let lines = writer.into_inner();
             if lines.is_empty() {
-                // Nothing is cut off for which the log has nothing to put in its place.
+                // Lines are only cut off if the log has events to replace them.
                 known.extend((whole.seq > 0).then(|| (thread.clone(), whole)));
                 return Ok(0);
             }
@@ -210,8 +208,8 @@ impl Archives {
         }
     }
 
-    /// The same for all threads of the store, if it can list them. One that cannot be written keeps
-    /// no other from being written.
+    /// Brings the archives of all threads up to date, if the store can list them. A failure of one
+    /// does not stop the others.
     pub async fn bring_up_all<S: State>(&self, runner: &Runner<S>) -> Result<(), ArchiveBehind> {
         let Some(admin) = runner.admin() else {
             return Ok(());
@@ -223,7 +221,8 @@ impl Archives {
         Ok(())
     }
 
-    /// The same for those that are to follow and are at rest. False if some are not.
+    /// Brings the archives of marked threads without a live run up to date. Returns false if some
+    /// are not.
     pub async fn bring_up_due<S: State>(&self, runner: &Runner<S>) -> bool {
         self.bring_up_all_due(runner).await == Behind::None
     }
@@ -237,12 +236,12 @@ impl Archives {
         behind
     }
 
-    /// Brings up a thread if it is at rest; else, and if that fails, it is due again.
+    /// Brings up a thread without a live run; otherwise, or if that fails, it is marked again.
     async fn try_to_bring_up<S: State>(&self, runner: &Runner<S>, thread: ThreadId) -> Behind {
         let behind = if runner.is_live(&thread) {
             Behind::Live
         } else if let Err(error) = self.bring_up(runner, &thread).await {
-            tracing::warn!(%thread, %error, "{}", log_key::AN_ARCHIVE_IS_BEHIND);
+            tracing::warn!(%thread, %error, "archive is behind");
             Behind::Failed
         } else {
             Behind::None

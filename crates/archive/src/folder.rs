@@ -9,22 +9,23 @@ use std::{
 use fugato_state::{Seq, ThreadId};
 use serde_json::Value;
 
-/// Where an archive is whole, and how long it is up to there, in bytes.
+/// The valid part of an archive: its last position, and its length in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Whole {
     pub(crate) seq: Seq,
     pub(crate) bytes: u64,
 }
 
-/// What most file systems take, less what stands behind it.
+/// The greatest length of a file name on most file systems, less the suffix.
 const LONGEST_NAME: usize = 240;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    /// The file of a thread. What is no plain letter is written as `%` and two digits, and a name
-    /// that is then too long for one file lies in folders of its beginning, which end in `+`.
+    /// Returns the path of the archive of a thread. Bytes other than ASCII letters, digits, `-` and
+    /// `_` are written as `%` and two hexadecimal digits. A name that is then too long for one file
+    /// is split into folders, which end in `+`.
     pub(crate) fn path(&self, thread: &ThreadId) -> PathBuf {
         let mut path = self.0.clone();
         let mut name = String::new();
@@ -43,8 +44,9 @@ impl Folder {
         path.join(format!("{name}.jsonl"))
     }
 
-    /// Keeps other processes from writing archives of this folder for as long as it is held; none
-    /// if one of them does. Where files cannot be locked, what two have written is mended.
+    /// Locks the folder against other processes that write its archives; `None` if another one
+    /// holds the lock. On file systems without locks, the next write repairs a file that two
+    /// processes wrote.
     pub(crate) fn lock(&self) -> io::Result<Option<File>> {
         fs::create_dir_all(&self.0)?;
         let file = OpenOptions::new()
@@ -54,7 +56,7 @@ impl Folder {
         #[cfg(unix)]
         {
             use rustix::{fs::FlockOperation, io::Errno};
-            // Other errors are those of file systems that cannot.
+            // Other errors are those of file systems without locks.
             let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
             if locked == Err(Errno::WOULDBLOCK) {
                 return Ok(None);
@@ -63,7 +65,7 @@ impl Folder {
         Ok(Some(file))
     }
 
-    /// How long the file of a thread is; none if there is no file.
+    /// Returns the length of the file of a thread in bytes; `None` if there is no file.
     pub(crate) fn bytes(&self, thread: &ThreadId) -> io::Result<Option<u64>> {
         match fs::metadata(self.path(thread)) {
             Ok(found) => Ok(Some(found.len())),
@@ -72,16 +74,17 @@ impl Folder {
         }
     }
 
-    /// Up to where a file can be trusted: not its last position, of which whoever died may have
-    /// left out events or half of a line, and not what two who wrote at once left behind it. Up to
-    /// `base` the log knows nothing that could be put in its place.
+    /// Returns the part of a file that can be trusted. Its last position is excluded, because a
+    /// process that died may have left out events or half of a line there, and so is everything
+    /// after a place where two processes wrote at once. Up to `base` everything is kept, because
+    /// the log cannot replace it.
     pub(crate) fn whole(&self, thread: &ThreadId, base: Seq) -> io::Result<Whole> {
         let file = match File::open(self.path(thread)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Whole::default()),
             Err(error) => return Err(error),
         };
-        // Where the last position begins, and the one before it.
+        // The beginning of the last position, and the position before it.
         let (mut last, mut before): (Option<Whole>, Seq) = (None, 0);
         let (mut at, mut line) = (0, vec![]);
         let mut reader = BufReader::new(file);
@@ -105,7 +108,7 @@ impl Folder {
         })
     }
 
-    /// Writes lines behind what is whole. What else stands there is cut off.
+    /// Writes lines after the valid part of a file, and cuts off everything else.
     pub(crate) fn write(&self, thread: &ThreadId, whole: Whole, lines: &[u8]) -> io::Result<()> {
         let path = self.path(thread);
         if let Some(folder) = path.parent() {
@@ -119,7 +122,7 @@ impl Folder {
     }
 }
 
-/// The position of the event on a line that was written to its end.
+/// Returns the position of the event on a complete line.
 fn position(line: &[u8]) -> Option<Seq> {
     if line.last() != Some(&b'\n') {
         return None;
@@ -188,9 +191,9 @@ mod tests {
             whole(&[line(1), line(3), line(4), line(4)[..9].into()]),
             (3, 2)
         );
-        // Of a line without its end it is not known whether more was to come.
+        // A line without its end may be incomplete.
         assert_eq!(whole(&[line(1), line(2), line(3).trim().into()]), (1, 1));
-        // Two wrote the same.
+        // Two processes wrote the same events.
         assert_eq!(
             whole(&[line(1), line(2), line(3), line(2), line(3)]),
             (2, 2)
@@ -199,7 +202,7 @@ mod tests {
             whole(&[line(1), line(2), "no JSON\n".into(), line(3)]),
             (1, 1)
         );
-        // What was compacted away in the log is only here.
+        // Events that were compacted away in the log are only here.
         let two = line(1).len() as u64 * 2;
         for (base, seq, bytes) in [(1, 1, two / 2), (2, 2, two), (7, 2, two)] {
             let kept = folder.whole(&thread, base).unwrap();

@@ -2,7 +2,6 @@
 
 mod archives;
 mod folder;
-mod log_key;
 mod watching;
 
 pub use archives::{ArchiveBehind, Archives};

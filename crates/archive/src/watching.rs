@@ -7,7 +7,7 @@ use fugato_store::{
 
 use crate::Archives;
 
-/// A store that tells archives of every thread that is written.
+/// A store whose archives follow every thread that is written.
 #[derive(Debug, Clone)]
 pub struct Watching<T> {
     inner: T,
@@ -25,7 +25,7 @@ impl<T> Watching<T> {
 impl<T: ThreadLog> ThreadLog for Watching<T> {
     async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
         let appended = self.inner.append(thread, commit).await;
-        // Also after an error: what was not acknowledged may have been written.
+        // Also after an error: the commit may have been written without an acknowledgement.
         self.archives.follow(thread);
         appended
     }

@@ -1,4 +1,4 @@
-//! Archives follow their threads, whoever writes them.
+//! Tests that archives follow their threads, in one process and in several.
 use std::{path::Path, sync::Arc, time::Duration};
 
 use fugato_archive::{ArchiveBehind, Archives};
@@ -64,7 +64,7 @@ impl Process {
     }
 }
 
-/// Somebody is slow to hear: what was read at the barrier arrives late.
+/// A slow reader: the result of its read at the barrier arrives late.
 #[derive(Default)]
 struct Slow {
     read: Notify,
@@ -98,7 +98,7 @@ async fn trn_11_who_writes_what_is_old_by_now_undoes_nothing() -> Result<(), Box
     let runner = Runner::on_log(graph()?, Arc::new(log));
     let thread = quick.thread.clone();
     let late = tokio::spawn(async move { archives.bring_up(&runner, &thread).await });
-    // It has read all that there is, and more comes before it writes that.
+    // It has read all events, and more are appended before it writes them.
     slow.read.notified().await;
     quick.say("and more").await?;
     let bring_up = quick.archives.bring_up(&quick.runner, &quick.thread);
@@ -138,7 +138,7 @@ async fn trn_11_a_copy_of_a_thread_is_archived_and_one_is_copied_and_deleted()
         .start(&copy, vec!["and more".to_owned()])
         .await?;
     assert!(process.archives.bring_up_due(&process.runner).await);
-    // The log of a copy begins where the other one was.
+    // The log of a copy begins at the position where the original was.
     let begun = process.runner.events(&copy, seq);
     let begun: Vec<Event> = begun
         .filter(|event| std::future::ready(event.seq.is_some()))

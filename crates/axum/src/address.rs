@@ -1,4 +1,4 @@
-//! Which thread is meant: clients name threads within their tenant.
+//! The address of a thread: clients name threads within their tenant.
 use std::{
     hash::{BuildHasher as _, Hasher as _, RandomState},
     time::{SystemTime, UNIX_EPOCH},
@@ -16,9 +16,9 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(crate) struct Address {
     pub(crate) caller: Caller,
-    /// The thread as the client knows it.
+    /// The thread's name for the client.
     pub(crate) name: ThreadId,
-    /// The thread as the store knows it.
+    /// The thread's id in the store.
     pub(crate) thread: ThreadId,
 }
 
@@ -43,11 +43,11 @@ impl Address {
         }
     }
 
-    /// A thread that nobody has named: names that begin later sort later.
+    /// A thread with a generated name; names that are generated later sort later.
     pub(crate) fn fresh(caller: &Caller) -> Served<Self> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let millis = since.unwrap_or_default().as_millis();
-        // Each has keys of its own, so the hash of nothing is a random number.
+        // Each `RandomState` has its own keys, so the hash of nothing is a random number.
         let random = RandomState::new().build_hasher().finish();
         Self::new(caller, &format!("{millis:012x}-{random:016x}"))
     }
@@ -61,7 +61,8 @@ impl Address {
     }
 }
 
-/// How the names of a tenant's threads begin in the store.
+/// Returns the prefix of the names of a tenant's threads in the store: the tenant and a slash, or
+///  nothing for the default tenant.
 pub(crate) fn prefix(tenant: &Tenant) -> String {
     if *tenant == Tenant::default() {
         String::new()

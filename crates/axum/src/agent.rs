@@ -7,7 +7,56 @@ use serde_json::{Map, Value};
 
 use crate::{Caller, Item};
 
-/// An agent as the endpoints need it: a runner, and how words become an input.
+/// An agent that endpoints can serve: a runner, the input that words become, and access rules.
+///
+/// [`AgentRoutes`](crate::AgentRoutes) makes the endpoints of all protocols from it, and
+/// [`say`](crate::say) calls it in the same process. By default everyone of a tenant may use its
+/// threads, and a thread that waits for an answer refuses words.
+///
+/// # Example
+/// Notes that only their owner sees. The crate's own page has an agent with its graph and routes.
+///
+/// ```
+/// use fugato_axum::{Access, Agent, Caller, Said, Unusable, belongs};
+/// use fugato_graph::Runner;
+/// use fugato_state::{State, ThreadId};
+///
+/// #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
+/// struct Note { owner: String, text: String }
+///
+/// impl State for Note {
+///     type Update = Self;
+///     fn apply(&mut self, new: Self) { *self = new; }
+/// }
+///
+/// struct Notes(Runner<Note>);
+///
+/// #[async_trait::async_trait]
+/// impl Agent for Notes {
+///     type State = Note;
+///     fn name(&self) -> &str { "notes" }
+///     fn runner(&self) -> &Runner<Note> { &self.0 }
+///     async fn allows(&self, who: &Caller, thread: &ThreadId, _: Access) -> Result<(), Unusable> {
+///         belongs(&self.0, thread, |note| note.owner == who.name()).await
+///     }
+///     async fn input(&self, said: Said) -> Result<Vec<Note>, Unusable> {
+///         let said = said.in_words()?;
+///         Ok(vec![Note { owner: said.caller.name().to_owned(), text: said.text }])
+///     }
+/// }
+/// ```
+///
+/// Wrong is an effect in `input`:
+///
+/// ```text
+/// async fn input(&self, said: Said) -> Result<Vec<Ordered>, Unusable> {
+///     Ok(vec![Ordered { order: self.shop.place(&said.text).await? }])
+/// }
+/// ```
+///
+/// A busy thread refuses the run after the order was placed, and a client that repeats the request,
+/// even with its `Idempotency-Key`, orders again. A node of the graph places the order instead, as
+/// an effect that the log records.
 ///
 /// # Contract
 /// - `runner` is the same each time.
@@ -15,6 +64,20 @@ use crate::{Caller, Item};
 /// - `input` and `answer` do nothing to the outside world: whether the run begins is not yet known.
 /// - What `answer` refuses leaves the thread as it is, whatever else was answered with it.
 /// - What cannot be used is an [`Unusable`], whose message says what is allowed.
+///
+/// # Errors
+/// An [`Unusable`] refuses the request: 422 with its message and code, or 403 `forbidden`; over a
+/// WebSocket an `error` message. The source that [`Unusable::because`] adds goes to the log only.
+///
+/// # Cancellation
+/// The hooks run in the future of the request, so a client that disconnects drops them at any
+/// `.await`; no run has begun then. With [`Heard::Instead`] a disconnect after the cancellation of
+/// the open question can prevent the new run. A run that has begun goes on without its client.
+///
+/// # Cost
+/// `allows` runs for every request, every thread of a listed page and every run that a WebSocket
+/// shows, so it should cost at most one read of the state, as [`belongs`] does. `title` runs for
+/// each listed thread, and `tells` for each record with changes when a conversation is opened.
 #[async_trait]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an agent that can be served",
@@ -24,15 +87,15 @@ pub trait Agent: Send + Sync + 'static {
     /// The state of its graph.
     type State: State;
 
-    /// The name under which clients find it, such as the model of OpenAI's protocol.
+    /// Returns the name under which clients find the agent, such as the model in OpenAI's protocol.
     fn name(&self) -> &str;
 
-    /// What runs its threads.
+    /// Returns the runner of its threads.
     fn runner(&self) -> &Runner<Self::State>;
 
-    /// Whether somebody may read a thread of their tenant, or change it. Everyone of the tenant may,
-    /// unless the agent refuses with [`Unusable::forbidden`]: whose it is, the state of the thread
-    /// knows, or its name. A thread that does not exist yet is asked about too.
+    /// Checks if a caller may read or change a thread of their tenant. By default everyone of the
+    /// tenant may. An agent refuses with [`Unusable::forbidden`], from the owner in the thread's
+    /// state or in its name. A thread that does not exist yet is checked too.
     async fn allows(
         &self,
         _caller: &Caller,
@@ -42,26 +105,25 @@ pub trait Agent: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The input of a run, from what a person says.
+    /// Returns the input of a run for a person's words.
     async fn input(&self, said: Said) -> Result<Vec<<Self::State as State>::Update>, Unusable>;
 
-    /// What words are to a thread: a request, unless said otherwise, which a thread that waits for
-    /// an answer refuses. Who talks to people lets them answer in words, or turn to something else. A request with a key of its own is
-    /// always a request.
+    /// Interprets words: by default they are a request, which a thread that waits for an answer
+    /// refuses. An agent for conversations lets people answer in words, or ask for something else.
+    /// A request with a key of its own is always a request, and is not passed to this method.
     ///
-    /// A yes or a no to an approval does not come here: the doors read it, with the evidence that it
-    /// needs. An answer that is returned here for an approval is not given.
+    /// A yes or a no to an approval does not come here: the endpoints read it, with the evidence
+    /// that it needs. An answer that is returned here for an approval is not given.
     async fn hear(&self, _thread: &ThreadId, _said: &Said) -> Result<Heard, Unusable> {
         Ok(Heard::Request)
     }
 
-    /// The value that answers an open question of a thread. Protocols have approvals and rejections
-    /// beside values; unless said otherwise these are `true` and `false`. Who does not want to answer
-    /// says `null`, or `false` where the question does not allow that.
+    /// Returns the value that answers an open question of a thread. Protocols have approvals and
+    /// rejections in addition to values; by default these are `true` and `false`. A person who
+    /// declines to answer gives `null`, or `false` where the question does not allow `null`.
     ///
-    /// Whoever may change the thread may answer, unless the agent refuses with
-    /// [`Unusable::forbidden`]. Every door asks here, and hands the thread nothing that was not asked
-    /// about.
+    /// Every caller who may change the thread may answer, unless the agent refuses with
+    /// [`Unusable::forbidden`]. Every endpoint calls this for each new answer of a client.
     async fn answer(
         &self,
         _thread: &ThreadId,
@@ -77,38 +139,39 @@ pub trait Agent: Send + Sync + 'static {
         Ok(answered.reply.into_value())
     }
 
-    /// What a thread is called in a list.
+    /// Returns the title of a thread in a list; none by default.
     fn title(&self, _state: &Self::State) -> Option<String> {
         None
     }
 
-    /// What the changes of one record show when the conversation is opened again. Questions with
-    /// their answers, cards and the ends of tools are in the log; what was said only changes know.
-    /// An agent whose changes do not tell is asked for the [`timeline`](Self::timeline) of its state.
+    /// Returns the items of one record's changes, for a conversation that is opened again.
+    /// Questions with their answers, cards and the ends of tools come from the log; only the
+    /// changes hold the words. If an empty slice gives none, which is the default, the endpoints
+    /// show the [`timeline`](Self::timeline) of the state instead.
     fn tells(&self, _changes: &[<Self::State as State>::Update]) -> Option<Vec<Item>> {
         None
     }
 
-    /// The same for a whole state, oldest first: what was said before the log of the thread begins,
-    /// in a copy of another thread or in one that was compacted; or everything, where changes do not
-    /// tell.
+    /// Returns the items of a whole state, oldest first: those from before the log of the thread
+    /// begins, in a copy of another thread or in one that was compacted; or all of them, if
+    /// [`tells`](Self::tells) gives none.
     fn timeline(&self, _state: &Self::State) -> Vec<Item> {
         vec![]
     }
 }
 
-/// What is to be done with a thread.
+/// The kinds of access to a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Access {
-    /// To see that it is there, what was said in it, its log, and copies of it.
+    /// To see that it exists, to read its conversation and its log, and to copy it.
     Read,
     /// To say something in it, to answer, to stop a run, to try one again, to remove it.
     Write,
 }
 
-/// Refuses what is asked for a thread whose state is not the caller's: [`Agent::allows`] for agents
-/// whose state says whose it is. A thread that does not exist yet is anybody's.
+/// Refuses a thread whose state belongs to another caller: an [`Agent::allows`] for agents that
+/// keep the owner in the state. A thread that does not exist yet is open to everyone.
 pub async fn belongs<S: State>(
     runner: &Runner<S>,
     thread: &ThreadId,
@@ -125,42 +188,42 @@ pub async fn belongs<S: State>(
     }
 }
 
-/// What words are to a thread.
+/// The meanings of words in a thread.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Heard {
     /// A request.
     Request,
-    /// The answer to what the thread waits for.
+    /// The answers to open questions.
     Answer(Answers),
-    /// A request in the place of what the thread waits for, which is cancelled.
+    /// A request that replaces the open questions: their run is cancelled.
     Instead,
-    /// A question about the thread: it is told this, and goes on waiting.
+    /// A question about the thread: the person gets this text, and the thread goes on waiting.
     Told(String),
 }
 
-/// What a person says to an agent, by whatever protocol.
+/// A person's words to an agent, by whatever protocol.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Said {
     /// The words: the text of the last message.
     pub text: String,
-    /// The conversation as the client tells it, in the form of its protocol; empty where a client
-    /// does not tell it. The thread knows better.
+    /// The conversation as the client sends it, in the form of its protocol; empty if it sends
+    /// none. The thread's own state is the authority.
     pub messages: Vec<Value>,
-    /// What the client sends beside it.
+    /// The further fields of the request.
     pub extra: Map<String, Value>,
-    /// Who says it.
+    /// The caller.
     pub caller: Caller,
     /// The id of the card under which the words were typed, as the client displays it. It is the
     /// evidence by which short words agree to a card; without it they need the card's code.
     pub card: Option<InterruptId>,
-    /// The protocol or program by which it comes, for the record.
+    /// The protocol or program of the request, for the log.
     pub door: &'static str,
 }
 
 impl Said {
-    /// These words and nothing else.
+    /// Creates a request of these words and nothing else.
     pub fn new(caller: Caller, text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -172,14 +235,14 @@ impl Said {
         }
     }
 
-    /// Says under which card the words were typed.
+    /// Sets the card under which the words were typed.
     #[must_use]
     pub fn card(mut self, card: Option<InterruptId>) -> Self {
         self.card = card;
         self
     }
 
-    /// Refuses what has no words.
+    /// Refuses a request without words.
     pub fn in_words(self) -> Result<Self, Unusable> {
         if self.text.trim().is_empty() {
             return Err(Unusable::new("say what you want: the message has no text"));
@@ -187,8 +250,9 @@ impl Said {
         Ok(self)
     }
 
-    /// What the client sends beside the words; `allowed` says to people what that may be. What a type
-    /// does not name is left out: clients of other protocols have fields of their own.
+    /// Parses the further fields of the request; `allowed` describes them in the error message.
+    /// Fields that `T` does not name are ignored, unless `T` refuses them: clients of other
+    /// protocols have fields of their own.
     pub fn beside<T: DeserializeOwned>(&self, allowed: &str) -> Result<T, Unusable> {
         serde_json::from_value(Value::Object(self.extra.clone())).map_err(|error| {
             Unusable::new(format!(
@@ -198,8 +262,7 @@ impl Said {
     }
 }
 
-/// What was said cannot be used. The message goes to the client: it names what is wrong, and what
-/// is allowed.
+/// A refused request. The message goes to the client: it names what is wrong, and what is allowed.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Unusable {
@@ -210,7 +273,7 @@ pub struct Unusable {
 }
 
 impl Unusable {
-    /// Says why.
+    /// Creates a refusal with this message: 422 with the code `unusable`.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -220,7 +283,7 @@ impl Unusable {
         }
     }
 
-    /// Says that it is not for this caller to say it, and who may: 403 with the code `forbidden`.
+    /// Creates a refusal of this caller, whose message says who may: 403 with the code `forbidden`.
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self {
             code: "forbidden",
@@ -229,7 +292,7 @@ impl Unusable {
         }
     }
 
-    /// Says so to programs by a stable word; `unusable` unless this is said.
+    /// Sets the stable code for programs; `unusable` by default.
     #[must_use]
     pub fn code(mut self, code: &'static str) -> Self {
         self.code = code;

@@ -18,7 +18,7 @@ use crate::{
     relay, said,
 };
 
-/// The fields that the SDK itself sends, or that are answers.
+/// The request's fields that the SDK itself sends, or that are answers.
 const OWN: [&str; 7] = [
     "card",
     "id",
@@ -54,7 +54,7 @@ pub(crate) async fn chat(
     Ok(relay::respond(&office, (&to, permit), events, encoder))
 }
 
-/// `GET /api/chat/{id}/stream`: the run that is under way, from its beginning.
+/// `GET /api/chat/{id}/stream`: the current run, from its beginning.
 pub(crate) async fn again(
     State(office): State<Arc<Office>>,
     Path(name): Path<String>,

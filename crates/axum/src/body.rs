@@ -1,4 +1,4 @@
-//! What clients send, within limits.
+//! Bodies and queries of requests, within limits.
 use std::{convert::Infallible, sync::Arc};
 
 use axum::{
@@ -47,7 +47,7 @@ impl FromRequest<Arc<Office>> for Sent {
     }
 }
 
-/// What is sent to paths beside the agent's own is read within the same limits.
+/// Reads the bodies of requests to the program's own paths within the same limits.
 pub(crate) async fn bounded(
     State(office): State<Arc<Office>>,
     request: Request,
@@ -101,7 +101,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/json")
 }
 
-/// What the query says.
+/// The parsed query of a request; one that does not parse is refused as `invalid_request`.
 pub(crate) struct Asked<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequestParts<Arc<Office>> for Asked<T> {
@@ -115,7 +115,7 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<Office>> for Asked<T> {
     }
 }
 
-/// The guard has found out who it is, or the request would not be here.
+/// The guard has authenticated the caller and stored it in the request's extensions.
 impl FromRequestParts<Arc<Office>> for Caller {
     type Rejection = Infallible;
 

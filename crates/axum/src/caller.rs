@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::{ApiError, address::Address};
 
-/// Says who sends a request.
+/// The hook that identifies the caller of each request.
 ///
 /// A function of the request's head is one:
 ///
@@ -29,7 +29,7 @@ use crate::{ApiError, address::Address};
 /// - What belongs to one tenant does not exist for another.
 #[async_trait]
 pub trait Authenticate: Send + Sync {
-    /// Who sends the request, or why nobody is let in.
+    /// Returns the caller, or the reason why the request is refused.
     async fn caller(&self, request: &Parts) -> Result<Caller, Denied>;
 }
 
@@ -43,7 +43,7 @@ where
     }
 }
 
-/// Lets everybody in, to everything that is in the store: for a program on one's own machine.
+/// Lets every caller in, to every thread of the store: for a program on one's own machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Everyone;
 
@@ -54,53 +54,53 @@ impl Authenticate for Everyone {
     }
 }
 
-/// Who sends a request.
+/// The caller of a request: a tenant, and a user if one is known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Caller {
-    /// To whom threads belong.
+    /// The tenant to which threads belong.
     pub tenant: Tenant,
-    /// Who it is, for the log: who cancelled a run.
+    /// The user's name, as the log records it, for example in a cancellation.
     pub user: Option<String>,
 }
 
 impl Caller {
-    /// Somebody of this tenant.
+    /// A caller of this tenant without a user.
     pub fn new(tenant: Tenant) -> Self {
         Self { tenant, user: None }
     }
 
-    /// Says who it is.
+    /// Sets the user.
     #[must_use]
     pub fn user(mut self, user: impl Into<String>) -> Self {
         self.user = Some(user.into());
         self
     }
 
-    /// The name under which what is theirs is kept beside threads: `tenant/user`, or the one of both
-    /// that is said. A user of one tenant is nobody in another. None where nobody says who it is.
+    /// Returns the key for the caller's own data outside threads: `tenant/user`, or the one of the
+    /// two that is set; none if neither is. The same user name in two tenants is two accounts.
     pub fn account(&self) -> Option<String> {
         let tenant = Some(self.tenant.as_str()).filter(|tenant| !tenant.is_empty());
         let parts: Vec<&str> = tenant.into_iter().chain(self.user.as_deref()).collect();
         (!parts.is_empty()).then(|| parts.join("/"))
     }
 
-    /// The thread that a client of theirs calls by this name, as the runner knows it.
+    /// Returns the runner's id of the thread that this caller's clients know by `name`.
     pub fn thread(&self, name: &str) -> Result<ThreadId, ApiError> {
         Ok(Address::new(self, name)?.thread)
     }
 
-    /// Returns what the log calls them: the user, else the tenant, else everyone.
+    /// Returns the name that the log records: the user, else the tenant, else `everyone`.
     pub fn name(&self) -> &str {
         let tenant = Some(self.tenant.as_str()).filter(|tenant| !tenant.is_empty());
         self.user.as_deref().or(tenant).unwrap_or("everyone")
     }
 }
 
-/// To whom threads belong: 1 to 64 bytes without control characters and slashes.
+/// The owner of threads: 1 to 64 bytes without control characters and slashes.
 ///
-/// The store knows the threads of a tenant by its name, a slash, and their own. The default is no
-/// tenant: whoever is let in as that sees every thread of the store, under its whole name.
+/// In the store, a thread is named by its tenant, a slash, and its own name. The default is no
+/// tenant: its callers see every thread of the store, under its whole name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Tenant(String);
 
@@ -126,7 +126,7 @@ impl Tenant {
     }
 }
 
-/// A tenant cannot bear this name.
+/// The error for a tenant name that is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("tenant {name:?} is not allowed: 1 to 64 bytes without control characters and slashes are")]
 pub struct InvalidTenant {
@@ -134,7 +134,7 @@ pub struct InvalidTenant {
     pub name: String,
 }
 
-/// Nobody is let in. The message goes to the client.
+/// A refused request. The message goes to the client.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct Denied {
@@ -143,7 +143,7 @@ pub struct Denied {
 }
 
 impl Denied {
-    /// Who sends the request is not known.
+    /// The caller is unknown: 401 `unauthorized`.
     pub fn unauthorized(message: impl Into<String>) -> Self {
         Self {
             known: false,
@@ -151,7 +151,7 @@ impl Denied {
         }
     }
 
-    /// Who sends the request is known, and not allowed in.
+    /// The caller is known, and not allowed in: 403 `forbidden`.
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self {
             known: true,

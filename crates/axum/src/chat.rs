@@ -1,4 +1,4 @@
-//! The page for conversations, which any agent can serve.
+//! The chat page, which any agent can serve.
 use crate::{Asset, Page};
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
@@ -14,9 +14,9 @@ impl Page {
     /// A page for conversations: the talk as it happens with its questions, a list of
     /// conversations, and the agent at work, in English and Chinese.
     ///
-    /// An agent adds panels and a look of its own by `/agent.js` and `/agent.css`, which are empty
-    /// here; `page/agent.js` of this crate's folder says what is expected of them. No file is
-    /// fetched from anywhere else.
+    /// An agent adds panels and styles of its own by `/agent.js` and `/agent.css`, which are empty
+    /// here; `page/agent.js` of this crate's folder documents their form. No file is fetched from
+    /// another server.
     ///
     /// ```
     /// use fugato_axum::{Asset, Page};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::error::{ApiError, Served, closing};
 
-/// What a run said until it came to rest.
+/// The text, usage and open questions of a run that came to rest.
 #[derive(Debug, Default)]
 pub(crate) struct Completion {
     text: Vec<Piece>,
@@ -32,7 +32,7 @@ impl Completion {
         while let Some(event) = events.next().await {
             whole.take(event)?;
         }
-        // Another process goes on with it.
+        // Without an end of the run, another process continues it.
         if whole.rested {
             Ok(whole)
         } else {
@@ -51,7 +51,7 @@ impl Completion {
                 by,
                 text: text.as_str().to_owned(),
             }),
-            // What a failed attempt said is void.
+            // The text of a failed attempt is void.
             EventKind::NodeFailed { .. } => {
                 for pieces in [&mut self.text, &mut self.reasoning] {
                     pieces.retain(|piece| piece.by != by);
@@ -83,7 +83,8 @@ impl Completion {
         Ok(())
     }
 
-    /// What was said, and what waits for an answer: a plain client shows nothing else.
+    /// Returns the text of the run, followed by the cards of open questions: a plain client shows
+    ///  nothing else.
     fn content(&self) -> String {
         let asked = self.asked.iter();
         let asked = asked.filter(|asked| !CardText::of(asked).is_said());

@@ -1,4 +1,4 @@
-//! Connections: whoever is slow with a request, or takes no answer, is cut off.
+//! Connections: a client that sends its request too slowly or reads nothing is disconnected.
 use std::{
     io::{self, IoSlice},
     pin::{Pin, pin},
@@ -21,7 +21,7 @@ use tokio::{
 
 use crate::Limits;
 
-/// How long nothing is accepted after the system could not: it may have no more files to open.
+/// The pause after a failed accept: the process may be out of file descriptors.
 const BREATH: Duration = Duration::from_millis(200);
 
 /// Accepts connections until `stop` is ready, and then waits for those that are open.
@@ -45,7 +45,7 @@ pub(crate) async fn accept(
             Ok((stream, _)) => stream,
             Err(error) if is_of_the_client(&error) => continue,
             Err(error) => {
-                tracing::error!(%error, "{}", crate::log_key::NO_CONNECTION_IS_ACCEPTED);
+                tracing::error!(%error, "connection could not be accepted");
                 tokio::time::sleep(BREATH).await;
                 continue;
             }
@@ -61,13 +61,13 @@ pub(crate) async fn accept(
             let ended = tokio::select! {
                 ended = connection.as_mut() => ended,
                 _ = ending.changed() => {
-                    // What was asked is answered, and nothing more is.
+                    // The current request is still answered; no further request is read.
                     connection.as_mut().graceful_shutdown();
                     connection.await
                 }
             };
             if let Err(error) = ended {
-                tracing::debug!(%error, "{}", crate::log_key::A_CONNECTION_BROKE);
+                tracing::debug!(%error, "connection broken");
             }
             drop(ending);
         });
@@ -86,7 +86,7 @@ fn is_of_the_client(error: &io::Error) -> bool {
     )
 }
 
-/// A connection that fails when nothing of what is written has been taken for so long.
+/// A connection that fails when a write makes no progress for `limit`.
 struct Patient<T> {
     stream: T,
     limit: Duration,
@@ -177,7 +177,7 @@ mod tests {
             let error = written.write_all(b"and more").await;
             Ok::<_, io::Error>((error, began.elapsed()))
         });
-        // Each piece is taken before its time is over, and all of them together after it.
+        // Each piece is read before the limit, and all of them together after it.
         let mut taken = [0; 4];
         for _ in 0..2 {
             tokio::time::advance(Duration::from_secs(8)).await;

@@ -1,32 +1,32 @@
-//! Words under a card: they agree to it only with evidence, in the request itself, of what was
-//! shown. What was sent last is not what was seen when the words were typed, so nothing is
-//! remembered here.
+//! Words under a card: they agree to it only with evidence, in the request itself, of the card that
+//! was shown. The card that was sent last is not proof of the card that was seen when the words
+//! were typed, so nothing is remembered here.
 use fugato_state::Interrupt;
 use fugato_words::{Phrases, ShortAnswer};
 use serde_json::Value;
 
 use crate::{Said, said};
 
-/// What words say about the approvals that are open.
+/// The decision that words make about the open approvals.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Consent {
-    /// They agree to this card, or decline it.
+    /// They agree to this card if true, or decline it.
     Given(Box<Interrupt>, bool),
-    /// They would, and nothing says which card is meant: it is shown, and waits.
+    /// They decide, but no evidence names the card: the cards are shown again, and wait.
     Unbound,
-    /// They would, and the card that they name is not open.
+    /// They decide, and the card that they name is not open.
     Closed {
         /// The id of the card, or its code.
         card: String,
-        /// Whether they agree.
+        /// True if the words agree, false if they decline.
         agrees: bool,
     },
-    /// They are for the agent.
+    /// They are no decision: the agent gets them.
     None,
 }
 
-/// Whether words may be about a card at all, so that it is worth a look at what is open.
+/// Returns true if the words may decide a card, so that the open questions must be read.
 pub(crate) fn may_concern_a_card(said: &Said) -> bool {
     said.card.is_some() && decision(&said.text).is_some() || {
         let (rest, _) = without_code(&said.text);
@@ -34,10 +34,10 @@ pub(crate) fn may_concern_a_card(said: &Said) -> bool {
     }
 }
 
-/// Reads words that may decide one of these questions, for a door of one's own.
+/// Reads words that may decide one of these questions, for an endpoint of one's own.
 ///
-/// The evidence is the id of the card in [`Said::card`], the card's code among the words, or the code
-/// in the last message of the assistant that the request repeats.
+/// The evidence is the id of the card in [`Said::card`], the card's code among the words, or the
+/// code in the assistant's last message, if the client sends the conversation along.
 pub fn consent(said: &Said, open: &[Interrupt]) -> Consent {
     let (rest, code) = without_code(&said.text);
     let Some(decision) = decision(&rest) else {
@@ -49,7 +49,7 @@ pub fn consent(said: &Said, open: &[Interrupt]) -> Consent {
         agrees,
     };
     let Decision::Clear(agrees) = decision else {
-        // It answers questions, and approves nothing.
+        // "Continue" can answer a question, but approves nothing.
         return match approvals().next() {
             Some(_) => Consent::Unbound,
             None => Consent::None,
@@ -85,7 +85,7 @@ pub fn consent(said: &Said, open: &[Interrupt]) -> Consent {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Decision {
-    /// Yes, or no.
+    /// Yes if true, or no.
     Clear(bool),
     /// "Continue", which is neither.
     Vague,
@@ -100,7 +100,7 @@ fn decision(words: &str) -> Option<Decision> {
     }
 }
 
-/// The words without the code of a card, and the code as cards show it.
+/// Returns the words without the code of a card, and the code in upper case, as cards show it.
 fn without_code(words: &str) -> (String, Option<String>) {
     let is_sign = |c: char| !c.is_ascii_alphanumeric();
     let found = words.split(is_sign).find(|word| is_code(word));
@@ -110,7 +110,7 @@ fn without_code(words: &str) -> (String, Option<String>) {
     }
 }
 
-/// Letter, digit, letter, digit.
+/// Returns true for a code: letter, digit, letter, digit.
 fn is_code(word: &str) -> bool {
     let kinds = word.bytes().map(|byte| byte.is_ascii_digit());
     word.is_ascii() && kinds.eq([false, true, false, true])
@@ -121,8 +121,8 @@ fn has_word(text: &str, word: &str) -> bool {
     text.split(is_sign).any(|part| part == word)
 }
 
-/// The newest message of the assistant in the conversation as the client repeats it, if nothing but
-/// the person's words comes after it.
+/// Returns the assistant's last message in the conversation that the client sends along, if only
+/// the person's own message comes after it.
 fn last_of_the_assistant(messages: &[Value]) -> Option<String> {
     let role = |message: &Value| {
         message
@@ -218,11 +218,11 @@ mod tests {
             consent(&shown(&text), &open),
             Consent::Given(Box::new(one.clone()), true)
         );
-        // Which of the two was meant, nobody can tell.
+        // The evidence names two cards, so it names none.
         let both = format!("{} {}", one.id.code(), two.id.code());
         assert_eq!(consent(&shown(&both), &open), Consent::Unbound);
         assert_eq!(consent(&shown("Delete all?"), &open), Consent::Unbound);
-        // A card that was answered since is not the one that waits now.
+        // A card that has been answered is not the one that waits now.
         assert_eq!(consent(&shown(&text), &[two]), Consent::Unbound);
     }
 

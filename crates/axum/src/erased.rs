@@ -24,7 +24,7 @@ use crate::{
     timeline::{Timeline, Told},
 };
 
-/// How many records are read at a time.
+/// The number of records in one read.
 const AT_ONCE: usize = 1000;
 
 /// A run that was asked for.
@@ -33,15 +33,15 @@ pub(crate) struct Begun {
     pub(crate) end: BoxFuture<'static, Result<Rest, RunError>>,
 }
 
-/// Answers that a client sends.
+/// The answers of one request.
 pub(crate) struct Answering {
-    /// The client's own name for the request.
+    /// The client's own key of the request.
     pub(crate) key: Option<String>,
     pub(crate) door: &'static str,
     pub(crate) answers: Vec<Answered>,
 }
 
-/// How a run came to rest.
+/// The ways in which a run comes to rest.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Rest {
     Finished(Option<Value>),
@@ -200,7 +200,7 @@ impl<A: Agent> DynAgent for Erased<A> {
             from = last.seq + 1;
             entries.extend(read.into_iter().filter(|entry| entry.seq <= head.seq));
         }
-        // Changes of an older version are no longer understood; the state that came of them is.
+        // Changes of an older version are no longer understood; the state that they produced is.
         let taken_over = |entry: &HistoryEntry| matches!(entry.fact, Fact::Migrated { .. });
         if let Some(last) = entries.iter().rposition(taken_over) {
             base = entries.get(last).map_or(base, |entry| entry.seq);
@@ -245,7 +245,7 @@ impl<A: Agent> DynAgent for Erased<A> {
 }
 
 impl<A: Agent> Erased<A> {
-    /// What the changes of a record show.
+    /// Returns the items of the changes of a record; none if they do not parse.
     fn told(&self, changes: &str) -> Vec<Item> {
         let changes: Result<Vec<<A::State as State>::Update>, _> = serde_json::from_str(changes);
         self.0
@@ -254,7 +254,7 @@ impl<A: Agent> Erased<A> {
     }
 }
 
-/// What a client sends as an answer, as far as it decides whether two requests are the same.
+/// Returns the parts of an answer that decide if two requests are the same.
 fn sent(answered: &Answered) -> Value {
     let Answered {
         id,
@@ -280,7 +280,7 @@ fn begun<S: State>(run: Run<S>) -> Begun {
     Begun { events, end }
 }
 
-/// A thread that stays as it is.
+/// Returns a run that changes nothing and is at rest.
 fn resting(rest: Rest) -> Begun {
     Begun {
         events: stream::empty().boxed(),

@@ -1,4 +1,4 @@
-//! What a client is told that cannot be served: `{"error": {"type", "message"}}`.
+//! Error responses: `{"error": {"type", "message"}}`.
 use std::time::Duration;
 
 use axum::{
@@ -15,14 +15,14 @@ use serde_json::{Map, Value, json};
 
 use crate::{Denied, Unsaid, Unusable};
 
-/// A request that cannot be served, and why: for handlers of one's own beside the agent, which
-/// answer as the agent's endpoints do.
+/// An error response, with a status and a body as the agent's own endpoints send it. Handlers of
+/// one's own return it too.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiError {
     pub(crate) status: StatusCode,
     /// A stable word for programs.
     pub(crate) kind: &'static str,
-    /// The same for people, and what is allowed.
+    /// The message for people: what is wrong, and what is allowed.
     pub(crate) message: String,
     more: Map<String, Value>,
     retry_after: Option<Duration>,
@@ -51,20 +51,20 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
-    /// Says when to come again.
+    /// Sets the `Retry-After` header.
     pub(crate) fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
         self
     }
 
-    /// Tells this beside the type and the message.
+    /// Adds a field to the body, after the type and the message.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.more.insert(key.to_owned(), value.into());
         self
     }
 
-    /// What the client is told: `{"error": {"type", "message", …}}`.
+    /// Returns the body: `{"error": {"type", "message", …}}`.
     pub fn body(&self) -> Value {
         let mut error = json!({ "type": self.kind, "message": self.message });
         if let Some(error) = error.as_object_mut() {
@@ -73,9 +73,9 @@ impl ApiError {
         json!({ "error": error })
     }
 
-    /// What went wrong here is told to the operator, not to the client.
+    /// Logs an internal error for the operator; the client gets only the fact.
     fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
-        tracing::error!(error = %chain(error), "{}", crate::log_key::A_REQUEST_FAILED);
+        tracing::error!(error = %chain(error), "request failed");
         let message = "the server failed; its log says why";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
     }
@@ -85,7 +85,7 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.body())).into_response();
         if let Some(wait) = self.retry_after {
-            // Whole seconds, and not too early.
+            // Whole seconds, rounded up.
             let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
             let headers = response.headers_mut();
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
@@ -132,7 +132,8 @@ impl From<RunError> for ApiError {
     }
 }
 
-/// For handlers of one's own: 422 `invalid_request` where the body does not fit what is expected.
+/// For handlers of one's own: 422 `invalid_request` if the body does not fit the expected type, 400
+/// `invalid_request` if it is not JSON, 415 `not_json` for another media type.
 impl From<JsonRejection> for ApiError {
     fn from(error: JsonRejection) -> Self {
         let kind = match error {
@@ -162,7 +163,7 @@ impl From<Denied> for ApiError {
 
 impl From<Unusable> for ApiError {
     fn from(unusable: Unusable) -> Self {
-        tracing::debug!(error = %chain(&unusable), "{}", crate::log_key::A_REQUEST_CANNOT_BE_USED);
+        tracing::debug!(error = %chain(&unusable), "request rejected");
         let status = if unusable.forbidden {
             StatusCode::FORBIDDEN
         } else {
@@ -181,7 +182,7 @@ impl From<Unsaid> for ApiError {
     }
 }
 
-/// For handlers of one's own, beside the agent: 422 with the message, or 403.
+/// For handlers of one's own: 422 with the message, or 403.
 impl IntoResponse for Unusable {
     fn into_response(self) -> Response {
         ApiError::from(self).into_response()
@@ -194,7 +195,7 @@ impl From<ResumeError> for ApiError {
     }
 }
 
-/// The server ends, and takes nothing new.
+/// Returns the 503 of a server that shuts down and accepts no run.
 pub(crate) fn closing() -> ApiError {
     let message = "the server is about to end; the thread goes on elsewhere";
     let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "closing", message);
@@ -246,7 +247,7 @@ fn store_error(kind: &StoreErrorKind, error: &RunError) -> ApiError {
             ApiError::new(StatusCode::CONFLICT, "conflict", message)
         }
         StoreErrorKind::Unavailable | StoreErrorKind::Full => {
-            tracing::error!(error = %chain(error), "{}", crate::log_key::THE_STORE_IS_NOT_THERE);
+            tracing::error!(error = %chain(error), "store is unavailable");
             let message = match kind {
                 StoreErrorKind::Full => "the store has no room left; nothing of this was stored",
                 _ => "the store does not answer",
@@ -270,8 +271,8 @@ fn names(open: &[InterruptId]) -> Value {
     open.iter().map(InterruptId::as_str).collect()
 }
 
-/// An error with its causes, in one line. The name of the thread is left out: the client knows it
-/// by another.
+/// Formats an error with its causes in one line, without the name of the thread: the client knows
+/// it by another name.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let first = error.downcast_ref::<RunError>();
     let mut text = first.map_or_else(|| error.to_string(), |run| run.kind.to_string());

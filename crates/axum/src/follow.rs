@@ -1,4 +1,4 @@
-//! The events of a thread for a reader who stays, whichever process runs it.
+//! The events of a thread for a reader that stays connected, whichever process runs it.
 use std::{sync::Arc, time::Duration};
 
 use fugato_graph::Events;
@@ -12,10 +12,10 @@ use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::{address::Address, office::Office};
 
-/// How often the log is asked whether another process wrote it.
+/// The interval at which the log is checked for records of another process.
 const ELSEWHERE: Duration = Duration::from_secs(3);
 
-/// Every event of a thread after a position, until the server ends.
+/// Returns every event of a thread after a position, until the server shuts down.
 pub(crate) fn follow(office: &Arc<Office>, to: &Address, after: Seq) -> BoxStream<'static, Event> {
     let mut tick = tokio::time::interval_at(Instant::now() + ELSEWHERE, ELSEWHERE);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -35,7 +35,7 @@ struct Follower {
     events: Events,
     /// The last position that was shown.
     cursor: Seq,
-    /// The last position that the log was seen to have.
+    /// The last head of the log that was seen.
     head: Seq,
     tick: Interval,
     office: Arc<Office>,
@@ -57,7 +57,8 @@ impl Follower {
         }
     }
 
-    /// Reads again what a run of another process wrote. One of this process tells by itself.
+    /// Reads again if another process has written the log. A run of this process sends its events
+    /// itself.
     async fn look(&mut self) {
         let agent = &self.office.agent;
         if agent.is_live(&self.to.thread) {
@@ -70,7 +71,7 @@ impl Follower {
             }
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(%error, "{}", crate::log_key::THE_HEAD_OF_A_THREAD_CANNOT_BE_READ);
+                tracing::warn!(%error, "head of a thread cannot be read");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Who is let in.
+//! Access control: authentication, origins and host names.
 use std::sync::Arc;
 
 use axum::{
@@ -11,16 +11,16 @@ use tower_http::cors::CorsLayer;
 
 use crate::{Authenticate, error::ApiError, health::Metrics};
 
-/// Who is let in, and from where.
+/// The rules by which requests are admitted.
 pub(crate) struct Guard {
     pub(crate) who: Arc<dyn Authenticate>,
-    /// Origins of pages that may use the agent, beside that of the server itself.
+    /// The origins whose pages may use the agent, in addition to the server's own.
     pub(crate) origins: Vec<String>,
-    /// Under which names the server may be called; empty for any.
+    /// The host names under which the server may be addressed; empty for any.
     pub(crate) hosts: Vec<String>,
 }
 
-/// Lets a request in that comes from where it may, and from somebody who is known.
+/// Admits a request of an allowed origin whose caller is authenticated.
 pub(crate) async fn known(
     State(guard): State<Arc<Guard>>,
     request: Request,
@@ -37,8 +37,8 @@ pub(crate) async fn known(
     Ok(next.run(Request::from_parts(parts, body)).await)
 }
 
-/// Lets a request in that calls the server by a name it has: a page of elsewhere can make its own
-/// name mean this machine.
+/// Admits a request that names this server in its `Host` header: a foreign page can make its own
+/// name resolve to this machine.
 pub(crate) async fn called(
     State(guard): State<Arc<Guard>>,
     request: Request,
@@ -73,8 +73,8 @@ impl Guard {
         ))
     }
 
-    /// What changes something comes from a page of this server, from a page that is let in, or from
-    /// no page at all.
+    /// Checks the origin of a request that changes something or opens a socket: the server's own,
+    /// an allowed one, or none at all.
     fn origin(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let Some(origin) = headers.get(header::ORIGIN) else {
             return Ok(());
@@ -90,7 +90,7 @@ impl Guard {
         Err(ApiError::new(StatusCode::FORBIDDEN, "origin", message))
     }
 
-    /// What browsers are told about pages of elsewhere; nothing if none is let in.
+    /// Returns the CORS rules for foreign pages; none if no foreign origin is allowed.
     pub(crate) fn cors(&self) -> Option<CorsLayer> {
         let origins: Vec<HeaderValue> = self
             .origins
@@ -119,7 +119,7 @@ fn text(headers: &HeaderMap, name: header::HeaderName) -> &str {
     value.unwrap_or_default()
 }
 
-/// The name of a host; one of digits and colons stands in brackets.
+/// Returns the host name without its port. An IPv6 address keeps its brackets.
 fn without_port(host: &str) -> &str {
     let after = host.rfind(']').unwrap_or(0);
     match host.get(after..).and_then(|rest| rest.find(':')) {

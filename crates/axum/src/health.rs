@@ -1,4 +1,4 @@
-//! How the server is, for machines.
+//! Health and metrics for monitoring.
 use std::{
     fmt::Write as _,
     sync::{
@@ -63,7 +63,7 @@ impl Metrics {
         self.events.fetch_add(events as u64, Ordering::Relaxed);
     }
 
-    /// Counts a stream as open until this is dropped.
+    /// Counts a stream as open until the returned guard is dropped.
     pub(crate) fn stream(self: &Arc<Self>) -> OpenStream {
         self.streams.fetch_add(1, Ordering::Relaxed);
         OpenStream(self.clone())
@@ -125,7 +125,7 @@ impl Metrics {
     }
 }
 
-/// A stream that is open.
+/// The guard of an open stream.
 #[derive(Debug)]
 pub(crate) struct OpenStream(Arc<Metrics>);
 
@@ -135,13 +135,13 @@ impl Drop for OpenStream {
     }
 }
 
-/// Whether requests are taken and the store answers.
+/// `GET /health`: 200 `ok`, or 503 with `closing` or `store_unavailable`.
 pub(crate) async fn health(State(office): State<Arc<Office>>) -> Served {
     let nobody = ThreadId::new("health").expect("a short word is a name");
     let store = office.agent.log().head(&nobody).await;
     let (status, word) = match store {
         Err(error) => {
-            tracing::error!(%error, "{}", crate::log_key::THE_STORE_IS_NOT_HEALTHY);
+            tracing::error!(%error, "store is unhealthy");
             (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable")
         }
         Ok(_) if office.is_closing() => (StatusCode::SERVICE_UNAVAILABLE, "closing"),

@@ -1,4 +1,4 @@
-//! Looking into a thread: what happened, and the state at any position.
+//! Inspection of a thread: its records, and its state at any position.
 use std::sync::Arc;
 
 use axum::{
@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use crate::{Access, Caller, body::Asked, error::Served, office::Office};
 
-/// How many records are read unless the client asks for fewer.
+/// The number of records in a page of history, unless the client sets a limit.
 const READ: usize = 100;
-/// How many are read at most.
+/// The largest number of records in a page of history.
 const MOST: usize = 1000;
 
 #[derive(Deserialize)]
@@ -22,7 +22,7 @@ pub(crate) struct Window {
     limit: Option<usize>,
 }
 
-/// `GET /threads/{id}/history?from=seq&limit=n`: the records, and from where to read on.
+/// `GET /threads/{id}/history?from=seq&limit=n`: the records, and the position of the next page.
 pub(crate) async fn history(
     State(office): State<Arc<Office>>,
     Path(name): Path<String>,
@@ -32,7 +32,7 @@ pub(crate) async fn history(
     let to = office.find(&caller, &name, Access::Read).await?;
     let head = office.must_exist(&to).await?;
     let limit = window.limit.unwrap_or(READ).clamp(1, MOST);
-    // What was compacted away cannot be read; a client that names no position wants what is there.
+    // Compacted records cannot be read; without a position, the first that is left is meant.
     let base = office.agent.log().head(&to.thread).await?;
     let base = base.map_or(0, |head| head.base);
     let from = window.from.unwrap_or(base + 1).max(1);

@@ -18,7 +18,6 @@ mod health;
 mod inspect;
 mod limits;
 mod load;
-mod log_key;
 mod named;
 mod native;
 mod office;

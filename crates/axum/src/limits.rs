@@ -1,25 +1,26 @@
 use std::time::Duration;
 
-/// How much is taken of clients.
+/// The limits of requests, connections and load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
     /// The largest body of a request, and message of a WebSocket, in bytes: 1 MiB by default.
     pub body: usize,
-    /// How long a body may take to come: 10 s by default.
+    /// The time limit for receiving a body: 10 s by default.
     pub body_timeout: Duration,
-    /// How long the head of a request may take to come, and a connection may lie idle between two
-    /// requests: 75 s by default, longer than proxies keep one for the next request.
-    /// [`serve`](crate::serve) cuts the connection then.
+    /// The time limit for receiving the head of a request, and for an idle connection between two
+    /// requests: 75 s by default, longer than proxies keep a connection for the next request.
+    /// [`serve`](crate::serve) closes the connection then.
     pub head_timeout: Duration,
-    /// How long a client may take nothing of an answer: 60 s by default. [`serve`](crate::serve)
-    /// cuts the connection then; a reader of events comes back to where it was.
+    /// The time limit for a client that reads nothing of a response: 60 s by default.
+    /// [`serve`](crate::serve) closes the connection then; a reader of events can reconnect and
+    /// continue.
     pub reader_timeout: Duration,
-    /// How many runs a tenant may begin or go on with in a minute: as many as it likes, by default.
+    /// The number of runs that a tenant may begin or resume per minute: unlimited by default.
     pub runs_per_minute: Option<usize>,
-    /// How many runs of a tenant may be under way: as many as it likes, by default.
+    /// The number of concurrent runs of a tenant: unlimited by default.
     pub concurrent_runs: Option<usize>,
-    /// How many streams and sockets of a tenant may be open: 1,000 by default.
+    /// The number of open streams and sockets of a tenant: 1,000 by default.
     pub streams: usize,
 }
 
@@ -38,50 +39,50 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The largest body of a request, in bytes.
+    /// Sets the largest body of a request, and message of a WebSocket, in bytes.
     #[must_use]
     pub fn body(mut self, bytes: usize) -> Self {
         self.body = bytes;
         self
     }
 
-    /// How long a body may take to come.
+    /// Sets the time limit for receiving a body.
     #[must_use]
     pub fn body_timeout(mut self, timeout: Duration) -> Self {
         self.body_timeout = timeout;
         self
     }
 
-    /// How long the head of a request may take to come, and a connection may lie idle between two
-    /// requests.
+    /// Sets the time limit for receiving the head of a request, and for an idle connection between
+    /// two requests.
     #[must_use]
     pub fn head_timeout(mut self, timeout: Duration) -> Self {
         self.head_timeout = timeout;
         self
     }
 
-    /// How long a client may take nothing of an answer.
+    /// Sets the time limit for a client that reads nothing of a response.
     #[must_use]
     pub fn reader_timeout(mut self, timeout: Duration) -> Self {
         self.reader_timeout = timeout;
         self
     }
 
-    /// How many runs a tenant may begin or go on with in a minute.
+    /// Sets the number of runs that a tenant may begin or resume per minute.
     #[must_use]
     pub fn runs_per_minute(mut self, runs: usize) -> Self {
         self.runs_per_minute = Some(runs);
         self
     }
 
-    /// How many runs of a tenant may be under way.
+    /// Sets the number of concurrent runs of a tenant.
     #[must_use]
     pub fn concurrent_runs(mut self, runs: usize) -> Self {
         self.concurrent_runs = Some(runs);
         self
     }
 
-    /// How many streams and sockets of a tenant may be open.
+    /// Sets the number of open streams and sockets of a tenant.
     #[must_use]
     pub fn streams(mut self, streams: usize) -> Self {
         self.streams = streams;

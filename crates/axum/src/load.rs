@@ -1,4 +1,4 @@
-//! What each tenant has under way.
+//! The load of each tenant.
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -23,11 +23,11 @@ pub(crate) struct Loads {
 struct Load {
     runs: usize,
     streams: usize,
-    /// When the runs of the last minute began.
+    /// The times at which the runs of the last minute began.
     begun: VecDeque<Instant>,
 }
 
-/// A place that is taken until this is dropped.
+/// A permit for a run or a stream, given back on drop.
 #[derive(Debug)]
 pub(crate) struct Permit {
     loads: Arc<Loads>,
@@ -44,7 +44,7 @@ enum Place {
 const MINUTE: Duration = Duration::from_secs(60);
 
 impl Loads {
-    /// A place for a run.
+    /// Takes a permit for a run, or refuses at a limit.
     pub(crate) fn run(self: &Arc<Self>, tenant: &Tenant, limits: &Limits) -> Served<Permit> {
         let mut tenants = self.lock();
         let load = tenants.entry(tenant.clone()).or_default();
@@ -67,7 +67,7 @@ impl Loads {
         Ok(self.permit(tenant, Place::Run))
     }
 
-    /// A place for a stream or a socket.
+    /// Takes a permit for a stream or a socket, or refuses at the limit.
     pub(crate) fn stream(self: &Arc<Self>, tenant: &Tenant, limits: &Limits) -> Served<Permit> {
         let mut tenants = self.lock();
         let load = tenants.entry(tenant.clone()).or_default();

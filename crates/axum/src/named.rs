@@ -55,7 +55,7 @@ pub(crate) struct Back {
     after: Option<Seq>,
 }
 
-/// `GET /sse/{vocabulary}?thread=name&after=seq`: what a browser missed, and what still comes.
+/// `GET /sse/{vocabulary}?thread=name&after=seq`: the missed events, then those of the current run.
 pub(crate) async fn again(
     State(office): State<Arc<Office>>,
     Path(vocabulary): Path<String>,

@@ -1,4 +1,4 @@
-//! Runs of a thread: begun, answered, stopped and watched.
+//! Runs of a thread: start, answers, cancellation and events.
 use std::sync::Arc;
 
 use axum::{
@@ -66,7 +66,7 @@ pub(crate) async fn resume(
     run(&office, &to, &headers, wish(key, "threads", answers)?).await
 }
 
-/// Answering nothing is no answer.
+/// Returns the request; no answers at all are refused.
 fn wish(key: Option<String>, door: &'static str, answers: Vec<Answered>) -> Served<Wish> {
     if answers.is_empty() {
         let message = "\"answers\" must have at least one answer, under the id of its question";
@@ -75,7 +75,7 @@ fn wish(key: Option<String>, door: &'static str, answers: Vec<Answered>) -> Serv
     Ok(Wish::Resume(Answering { key, door, answers }))
 }
 
-/// `POST /threads/{id}/recover`: goes on with a run that was left unfinished.
+/// `POST /threads/{id}/recover`: continues a run that was left unfinished.
 pub(crate) async fn recover(
     State(office): State<Arc<Office>>,
     Path(name): Path<String>,
@@ -86,7 +86,7 @@ pub(crate) async fn recover(
     again(&office, (&caller, &name), &headers, Wish::Recover).await
 }
 
-/// `POST /threads/{id}/retry`: tries again what failed, and nothing else.
+/// `POST /threads/{id}/retry`: retries the failed tasks, and nothing else.
 pub(crate) async fn retry(
     State(office): State<Arc<Office>>,
     Path(name): Path<String>,
@@ -97,7 +97,7 @@ pub(crate) async fn retry(
     again(&office, (&caller, &name), &headers, Wish::Retry).await
 }
 
-/// Goes on with a thread that is there.
+/// Continues a thread that exists.
 async fn again(
     office: &Arc<Office>,
     (caller, name): (&Caller, &str),
@@ -151,7 +151,7 @@ pub(crate) async fn events(
     Ok(relay::respond(&office, (&to, permit), events, full()))
 }
 
-/// The position up to which a browser that comes back has seen everything.
+/// Returns the position up to which a reconnecting browser has seen everything.
 pub(crate) fn seen(headers: &HeaderMap) -> Served<Option<Seq>> {
     match said::header(headers, "last-event-id")? {
         Some(id) => Ok(Resume::last_event_id(id)?.after),
@@ -159,12 +159,13 @@ pub(crate) fn seen(headers: &HeaderMap) -> Served<Option<Seq>> {
     }
 }
 
-/// Events as the page gets them: everything is told.
+/// Returns the encoder of the page: the full fidelity.
 fn full() -> NamedSseEncoder {
     NamedSseEncoder::new(Vocabulary::REACT).fidelity(Fidelity::Full)
 }
 
-/// A run is asked for: it is told at once that it began, or with all its events as a stream.
+/// Begins a run, and answers 202 at once, or with all its events as a stream if the client accepts
+/// one.
 async fn run(office: &Arc<Office>, to: &Address, headers: &HeaderMap, wish: Wish) -> Served {
     let accepted = said::header(headers, header::ACCEPT.as_str())?.unwrap_or_default();
     let permit = accepted

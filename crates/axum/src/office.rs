@@ -1,4 +1,4 @@
-//! What all endpoints share: the agent, what is under way, and what is taken of whom.
+//! The shared state of all endpoints: the agent, its current runs, and the limits of callers.
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -32,26 +32,26 @@ pub(crate) struct Office {
     closing: watch::Sender<Door>,
 }
 
-/// Whether requests are taken.
+/// The stages of the server's shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Door {
     Open,
-    /// No run begins any more.
+    /// No run begins any more; those under way come to rest.
     Closing,
     /// Streams end too.
     Closed,
 }
 
-/// The requests of this process that a thread works on.
+/// The requests of this process for one thread that are under way.
 struct UnderWay {
-    /// Who sent the first of them.
+    /// The caller of the first of them.
     by: Caller,
     requests: usize,
     /// The head of the log when the first of them came.
     after: Seq,
 }
 
-/// What is wanted of a thread.
+/// A request to a thread.
 pub(crate) enum Wish {
     Start {
         key: Option<String>,
@@ -63,14 +63,15 @@ pub(crate) enum Wish {
 }
 
 impl Wish {
-    /// Whether it comes by a door at which people talk, and are told what waits in place of an error.
+    /// Returns true for a request over a chat protocol: its client gets the open cards in place of
+    /// a `waiting` error.
     fn is_chat(&self) -> bool {
         let doors = ["openai", "ag-ui", "ai-sdk"];
         matches!(self, Self::Start { said, .. } if doors.contains(&said.door))
     }
 }
 
-/// A request that was admitted: the events of its run, which ends with them.
+/// A request that was admitted: the run's id, and its events, which end with the run.
 pub(crate) struct Running {
     pub(crate) run: RunId,
     pub(crate) events: BoxStream<'static, Event>,
@@ -88,7 +89,7 @@ impl Office {
         }
     }
 
-    /// Begins a run, or goes on with one. It goes on when nobody reads it.
+    /// Begins or resumes a run. It continues if its reader disconnects.
     pub(crate) async fn begin(self: &Arc<Self>, to: &Address, wish: Wish) -> Served<Running> {
         if self.is_closing() {
             return Err(closing());
@@ -110,7 +111,7 @@ impl Office {
             let end = end.await;
             metrics.ended(&end);
             drop((permit, working));
-            // Whoever asked may have gone.
+            // The request's future may have been dropped.
             drop(tell.send(end));
         });
         let shown = to.clone();
@@ -122,7 +123,7 @@ impl Office {
                     .map(move |event| shown.show(event))
                     .boxed(),
             }),
-            // It was refused, or carried out before.
+            // The request was refused, or is a repeat of one that was carried out.
             _ => match told.await {
                 Ok(Ok(rest)) => self.known(to, rest).await,
                 Ok(Err(error)) if is_chat && matches!(error.kind, RunErrorKind::Waiting { .. }) => {
@@ -147,7 +148,8 @@ impl Office {
         }
     }
 
-    /// What is told to who repeats a request.
+    /// Returns the thread's current state as the events of a run that came to rest: the result that
+    /// a repeated request gets.
     async fn known(&self, to: &Address, rest: Rest) -> Served<Running> {
         let head = self.agent.log().head(&to.thread).await?;
         let head = head.map_or(0, |head| head.seq);
@@ -175,15 +177,15 @@ impl Office {
         Ok(Running { run, events })
     }
 
-    /// The thread that a client names, if they may do this with it.
+    /// Returns the address of the thread that a client names, or refuses without this access.
     pub(crate) async fn find(&self, who: &Caller, name: &str, access: Access) -> Served<Address> {
         let to = Address::new(who, name)?;
         self.allows(&to, access).await?;
         Ok(to)
     }
 
-    /// Whether who asks may do this with a thread. The agent knows whose a thread is from what is
-    /// stored of it; before that, it is theirs who began.
+    /// Refuses a caller without this access to a thread. The agent decides from the stored state;
+    /// until the first record is stored, the thread belongs to the caller whose request began it.
     pub(crate) async fn allows(&self, to: &Address, access: Access) -> Served<()> {
         let began = self.under_way().get(&to.thread).map(|it| it.by.clone());
         if began.is_some_and(|by| by != to.caller)
@@ -194,13 +196,14 @@ impl Office {
         self.agent.allows(&to.caller, &to.thread, access).await
     }
 
-    /// Cancels the run of a thread in the name of who asks for it.
+    /// Cancels the run of a thread in the name of the caller.
     pub(crate) async fn cancel(&self, to: &Address, why: &str) -> Served<()> {
         self.allows(to, Access::Write).await?;
         Ok(self.agent.cancel(&to.thread, to.caller.name(), why).await?)
     }
 
-    /// The events of the run that is under way here, from its beginning; none if none is.
+    /// Returns the events of the run that is under way in this process, from its beginning; none if
+    /// there is no such run.
     pub(crate) fn again(&self, to: &Address) -> Option<BoxStream<'static, Event>> {
         let after = self.under_way().get(&to.thread)?.after;
         let shown = to.clone();
@@ -208,7 +211,8 @@ impl Office {
         Some(events.map(move |event| shown.show(event)).boxed())
     }
 
-    /// Whether a thread is there, if only as a run that has stored nothing yet.
+    /// Returns the head of a thread's log, or 0 for a run that has stored nothing yet; an unknown
+    /// thread is 404 `not_found`.
     pub(crate) async fn must_exist(&self, to: &Address) -> Served<Seq> {
         match self.agent.log().head(&to.thread).await? {
             Some(head) => Ok(head.seq),
@@ -221,7 +225,7 @@ impl Office {
         self.under_way().contains_key(&to.thread)
     }
 
-    /// A place for somebody who reads a stream.
+    /// Takes a stream permit of the caller's tenant, or refuses at the limit.
     pub(crate) fn reader(&self, caller: &Caller) -> Served<Permit> {
         self.loads.stream(&caller.tenant, &self.limits)
     }
@@ -230,11 +234,11 @@ impl Office {
         *self.closing.borrow() > Door::Open
     }
 
-    /// Waits until streams are to end.
+    /// Waits until streams must end.
     pub(crate) fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut closing = self.closing.subscribe();
         async move {
-            // An office that is gone is closed.
+            // A dropped office counts as closed.
             drop(closing.wait_for(|door| *door == Door::Closed).await);
         }
     }
@@ -247,8 +251,8 @@ impl Office {
         }
     }
 
-    /// Takes no more runs, leaves those under way to others after their step, and ends streams.
-    /// Returns how many runs took longer than this.
+    /// Accepts no more runs, hands the current ones over after their step, and ends streams.
+    /// Returns the number of runs whose step took longer than `grace`.
     pub(crate) async fn close(&self, grace: Duration) -> usize {
         self.closing.send_replace(Door::Closing);
         let left = self.agent.hand_over(grace).await;
@@ -278,10 +282,10 @@ impl Office {
     }
 }
 
-/// The run of a request that was refused.
+/// The run id in the events of a refused request.
 const REFUSED: RunId = RunId(0);
 
-/// A request that a thread works on, until this is dropped.
+/// The guard of a request that a thread works on.
 struct Working {
     office: Arc<Office>,
     thread: ThreadId,
@@ -299,7 +303,7 @@ impl Drop for Working {
     }
 }
 
-/// How a run ended, for counting.
+/// Returns the label of a run's end in the metrics.
 pub(crate) fn ending(end: &Result<Rest, RunError>) -> &'static str {
     use fugato_graph::RunErrorKind as Kind;
     match end {

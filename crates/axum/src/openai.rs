@@ -26,7 +26,7 @@ use crate::{
     relay, said,
 };
 
-/// The fields of the extension that are the server's own.
+/// The extension's fields that are the server's own.
 const OWN: [&str; 4] = ["card", "conversation_id", "resume", "confirm_action"];
 
 /// `POST /v1/chat/completions`.
@@ -78,7 +78,7 @@ pub(crate) async fn complete(
     Ok(relay::respond(&office, (&to, permit), events, encoder))
 }
 
-/// `GET /v1/models`: one, the agent.
+/// `GET /v1/models`: one model, the agent.
 pub(crate) async fn models(State(office): State<Arc<Office>>) -> Json<Value> {
     let model = json!({
         "id": office.agent.name(),
@@ -89,7 +89,7 @@ pub(crate) async fn models(State(office): State<Arc<Office>>) -> Json<Value> {
     Json(json!({ "object": "list", "data": [model] }))
 }
 
-/// A run that is begun, answered, or shown again from where the client lost it.
+/// Begins or answers a run, or reads it again from the position where the client lost it.
 pub(crate) async fn go_on(
     office: &Arc<Office>,
     to: &Address,
@@ -111,7 +111,7 @@ pub(crate) async fn go_on(
     let run = last
         .first()
         .map_or(fugato_state::RunId(1), |entry| entry.run);
-    // The log has its questions, and not that it waits: only a run that is under way tells that.
+    // The log has the questions, but only a run that is under way sends that it is parked.
     let parked = match office.agent.standing(&to.thread).await? {
         Standing::Waiting(interrupts) if !office.agent.is_live(&to.thread) => Some(Event {
             thread: to.thread.clone(),
@@ -138,7 +138,7 @@ fn extension(request: &Value) -> Served<Map<String, Value>> {
     said::object(request, name)
 }
 
-/// Seconds since the Unix epoch.
+/// Returns the seconds since the Unix epoch.
 fn seconds() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     i64::try_from(since.unwrap_or_default().as_secs()).unwrap_or(i64::MAX)

@@ -1,4 +1,4 @@
-//! Files of a page, from memory.
+//! Files of a page, served from memory.
 use std::{
     collections::BTreeMap,
     fmt,
@@ -13,7 +13,7 @@ use axum::{
     routing::get,
 };
 
-/// A page that is served beside the agent: a few files, in the program itself.
+/// A page that is served with the agent: a few files, embedded in the program.
 ///
 /// ```
 /// use fugato_axum::{Asset, Page};
@@ -28,7 +28,7 @@ pub struct Page {
     policy: Option<String>,
 }
 
-/// What a page may do unless said otherwise: use what comes from its own server.
+/// The default `Content-Security-Policy`: only resources of the page's own server.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
@@ -43,7 +43,7 @@ pub struct Asset {
 }
 
 impl Page {
-    /// No files.
+    /// A page without files.
     pub fn new() -> Self {
         Self::default()
     }
@@ -55,8 +55,8 @@ impl Page {
         self
     }
 
-    /// Says in a `Content-Security-Policy` what the page may do, in place of the default: use what
-    /// comes from its own server, and nothing else.
+    /// Replaces the page's `Content-Security-Policy`. The default allows only resources of the
+    /// page's own server.
     #[must_use]
     pub fn policy(mut self, policy: impl Into<String>) -> Self {
         self.policy = Some(policy.into());
@@ -89,7 +89,7 @@ impl Asset {
         }
     }
 
-    /// Adds the same compressed by gzip, for clients that read that.
+    /// Adds a gzip-compressed copy, for clients that accept it.
     #[must_use]
     pub fn gzip(mut self, bytes: &'static [u8]) -> Self {
         self.gzip = Some(Bytes::from_static(bytes));
@@ -135,7 +135,7 @@ impl Asset {
     }
 }
 
-/// Whether gzip is among the encodings that a client names, and not only to be refused.
+/// Returns true if the `Accept-Encoding` header accepts gzip with a weight above 0.
 fn takes_gzip(encodings: &str) -> bool {
     encodings.split(',').any(|encoding| {
         let (name, weight) = encoding.split_once(';').unwrap_or((encoding, ""));

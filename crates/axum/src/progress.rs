@@ -1,4 +1,4 @@
-//! What happens on the way to an answer, and the answer.
+//! Events while a request is computed, and then its answer.
 use std::convert::Infallible;
 
 use axum::{
@@ -19,11 +19,11 @@ use crate::{
     relay::{beat, streamed},
 };
 
-/// For an endpoint of one's own: events as they happen until there is an answer, and then the
-/// answer, as server-sent events. The last one is `result` with the answer, or `error` with what
-/// [`ApiError::body`] tells. Which events are worth telling is for the caller to say.
+/// Streams events until the answer is ready, and then the answer, as server-sent events: for an
+/// endpoint of one's own. The last one is `result` with the answer, or `error` with the body of
+/// [`ApiError::body`]. The caller filters the events that clients should see.
 ///
-/// A client that goes away drops the answer's future, and leaves a run running.
+/// A client that disconnects drops the answer's future; a run that it waits for goes on.
 ///
 /// ```
 /// use axum::body::to_bytes;
@@ -64,13 +64,13 @@ struct Going {
     beat: Interval,
 }
 
-/// The next piece of the body, and how it goes on; not at all after the answer.
+/// Returns the next piece of the body and the state after it; the state is none after the answer.
 async fn next(going: Option<Going>) -> Option<(Result<Bytes, Infallible>, Option<Going>)> {
     let mut going = going?;
     let mut frames = Frames::new();
     while frames.is_empty() {
         tokio::select! {
-            // What has happened is told before what came of it.
+            // Events that have happened are sent before the answer.
             biased;
             Some(event) = going.events.next() => going.encoder.encode(&event, &mut frames),
             answer = &mut going.answer => return Some((Ok(last(&answer)), None)),

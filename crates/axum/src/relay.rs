@@ -1,4 +1,4 @@
-//! From events to the body of a response.
+//! Encoding of events into the body of a response.
 use std::{convert::Infallible, future::ready, sync::Arc, time::Duration};
 
 use axum::{
@@ -21,14 +21,14 @@ use crate::{
     office::Office,
 };
 
-/// How long a connection may be silent.
+/// The longest silence of a connection before a keep-alive frame.
 pub(crate) const BEAT: Duration = Duration::from_secs(15);
-/// How many events are encoded before they are sent.
+/// The number of ready events that are encoded into one piece of the body.
 const AT_ONCE: usize = 64;
-/// Where a client finds the name of its conversation.
+/// The response header with the name of the conversation.
 const CONVERSATION: HeaderName = HeaderName::from_static("x-conversation-id");
 
-/// The events of a thread as they come, for one reader.
+/// Returns a response that streams the events of a thread to one reader.
 pub(crate) fn respond(
     office: &Office,
     (to, permit): (&Address, Permit),
@@ -55,25 +55,25 @@ pub(crate) fn respond(
     response
 }
 
-/// A body that is sent as it comes.
+/// Returns a response that is sent piece by piece, without buffering by proxies.
 pub(crate) fn streamed(body: Body, kind: &'static str) -> Response {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // Some proxies keep what should stream unless they are told.
+    // Some proxies buffer a stream without this header.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
 
-/// Tells the client the name of its conversation, if it can be told in a header.
+/// Sets the header with the conversation's name, unless a header cannot hold it.
 pub(crate) fn name(response: &mut Response, to: &Address) {
     if let Ok(name) = HeaderValue::from_str(to.name.as_str()) {
         response.headers_mut().insert(CONVERSATION, name);
     }
 }
 
-/// What keeps a quiet connection open.
+/// Returns the timer of keep-alive frames.
 pub(crate) fn beat() -> Interval {
     let mut beat = tokio::time::interval_at(Instant::now() + BEAT, BEAT);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -91,7 +91,7 @@ struct Relay {
 }
 
 impl Relay {
-    /// The next piece of the body.
+    /// Returns the next piece of the body.
     async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
         self.frames.clear();
         while self.frames.is_empty() && !self.ended {
@@ -122,7 +122,8 @@ impl Relay {
     }
 }
 
-/// A run that says nothing and has a text as its output says that: clients of chats look for words.
+/// Adds a text block for a run that streamed no text and has a text as its output: chat clients
+/// display only text blocks.
 pub(crate) fn spoken(
     events: impl Stream<Item = Event> + Send + 'static,
 ) -> BoxStream<'static, Event> {

@@ -30,7 +30,7 @@ pub struct AgentRoutes<A> {
 }
 
 impl<A: Agent> AgentRoutes<A> {
-    /// The endpoints of this agent, open to everyone who reaches the server.
+    /// Creates the endpoints of this agent, open to everyone who reaches the server.
     pub fn new(agent: A) -> Self {
         Self {
             agent,
@@ -45,71 +45,71 @@ impl<A: Agent> AgentRoutes<A> {
         }
     }
 
-    /// Asks who sends each request.
+    /// Sets the hook that identifies callers.
     #[must_use]
     pub fn authenticate(mut self, who: impl Authenticate + 'static) -> Self {
         self.who = Arc::new(who);
         self
     }
 
-    /// How much is taken of clients.
+    /// Sets the limits of requests, connections and load.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Pages of these origins, such as `https://app.example`, may use the agent too. None may by
-    /// default but the server's own.
+    /// Allows pages of these origins, such as `https://app.example`, to use the agent. By default
+    /// only the server's own pages may.
     #[must_use]
     pub fn origins<T: Into<String>>(mut self, origins: impl IntoIterator<Item = T>) -> Self {
         self.origins = origins.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The names under which the server may be called, without ports. Any by default; a server on
-    /// one's own machine should name `localhost`, or a page of elsewhere can make its own name mean
-    /// this machine.
+    /// Sets the host names under which the server may be addressed, without ports. Any by default;
+    /// a server on one's own machine should set `localhost`, or a foreign page can make its own
+    /// name resolve to this machine.
     #[must_use]
     pub fn hosts<T: Into<String>>(mut self, hosts: impl IntoIterator<Item = T>) -> Self {
         self.hosts = hosts.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Serves a page beside the endpoints. It is shown to everyone.
+    /// Serves a page with the endpoints. It needs no authentication.
     #[must_use]
     pub fn page(mut self, page: Page) -> Self {
         self.page = Some(page);
         self
     }
 
-    /// Serves these paths too. Whoever asks for them has been asked who they are: a handler finds
-    /// the [`Caller`](crate::Caller) among the extensions of the request. What is sent to them keeps
-    /// to the [`Limits`] of bodies, and an [`Unusable`](crate::Unusable) is answered like those of
-    /// the agent.
+    /// Serves these paths too, behind the same authentication: a handler finds the
+    /// [`Caller`](crate::Caller) among the extensions of the request. Their bodies keep to the
+    /// [`Limits`], and an [`Unusable`](crate::Unusable) is answered like those of the agent.
     #[must_use]
     pub fn beside(mut self, paths: Router) -> Self {
         self.beside = self.beside.merge(paths);
         self
     }
 
-    /// How long steps may take when the server is to end: 30 s by default.
+    /// Sets the time limit for steps that are under way at shutdown: 30 s by default.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// Lets [`serve`](crate::serve) also go on with whatever threads of the store can: those that a
-    /// crash or the end of another process left, and those whose time has come.
+    /// Lets [`serve`](crate::serve) also continue every runnable thread of the store: those that a
+    /// crash or the shutdown of another process left, and those whose wake-up time has come.
     #[must_use]
     pub fn recovers(mut self) -> Self {
         self.recovers = true;
         self
     }
 
-    /// The endpoints as a router, for a server of one's own. Its runs are left to others when the
-    /// process ends; [`serve`](crate::serve) does so between two steps.
+    /// Returns the endpoints as a router, for a server of one's own. At the end of the process its
+    /// runs are interrupted as by a crash; [`serve`](crate::serve) hands them over between two
+    /// steps.
     pub fn router(self) -> Router {
         self.open().0
     }
@@ -121,7 +121,7 @@ impl<A: Agent> AgentRoutes<A> {
             origins: self.origins,
             hosts: self.hosts,
         });
-        // What a handler of its own is given was read whole, and is no longer than it may be.
+        // A handler of the program gets a body that is complete and within the limit.
         let bounded = from_fn_with_state(office.clone(), body::bounded);
         let beside = self
             .beside
@@ -149,7 +149,7 @@ impl<A: Agent> AgentRoutes<A> {
     }
 }
 
-/// Protocols that clients speak already.
+/// Returns the endpoints of client protocols.
 fn protocols() -> Router<Arc<Office>> {
     Router::new()
         .route("/v1/chat/completions", post(openai::complete))
@@ -161,7 +161,7 @@ fn protocols() -> Router<Arc<Office>> {
         .route("/ws/chat", get(socket::open))
 }
 
-/// What the page uses.
+/// Returns the endpoints that the page uses.
 fn api() -> Router<Arc<Office>> {
     Router::new()
         .route("/graph", get(inspect::graph))

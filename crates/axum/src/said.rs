@@ -1,4 +1,4 @@
-//! What a request says, in whatever form its protocol has for it.
+//! Parsing of requests in the forms of their protocols.
 use axum::http::HeaderMap;
 use fugato_state::InterruptId;
 use serde_json::{Map, Value};
@@ -8,12 +8,12 @@ use crate::{
     error::{ApiError, Served},
 };
 
-/// Why a run is cancelled by a client that says no more.
+/// The reason of a cancellation by a client that gives none.
 pub(crate) const NO_REASON: &str = "the client said so";
 
 impl Said {
-    /// Under the card that the client says the words were typed under, in the field `card` of an
-    /// object beside them.
+    /// Sets the card under which the words were typed, from the field `card` of the object that
+    /// comes with them.
     pub(crate) fn under(mut self, beside: Option<&Value>) -> Self {
         let card = beside.and_then(|beside| beside.get("card")?.as_str());
         self.card = card.map(InterruptId::from);
@@ -26,7 +26,8 @@ impl Said {
         self
     }
 
-    /// From a request that tells the whole conversation in `messages`.
+    /// Reads a request that carries the whole conversation in `messages`: its last message is the
+    /// text.
     pub(crate) fn last_of(caller: &Caller, request: &Value, extra: Map<String, Value>) -> Self {
         let messages = request.get("messages").and_then(Value::as_array);
         let messages = messages.cloned().unwrap_or_default();
@@ -39,7 +40,7 @@ impl Said {
     }
 }
 
-/// The words of one message: its content, or the texts among its parts.
+/// Returns the words of one message: its content, or the texts among its parts.
 pub(crate) fn words(message: &Value) -> String {
     let content = message.get("content").filter(|it| !it.is_null());
     let content = content.or_else(|| message.get("parts"));
@@ -53,7 +54,7 @@ pub(crate) fn words(message: &Value) -> String {
     }
 }
 
-/// The fields of an object that are not among these.
+/// Returns the fields of an object that are not among `known`.
 pub(crate) fn others(request: &Value, known: &[&str]) -> Map<String, Value> {
     let fields = request.as_object().into_iter().flatten();
     let others = fields.filter(|(name, _)| !known.contains(&name.as_str()));
@@ -62,7 +63,7 @@ pub(crate) fn others(request: &Value, known: &[&str]) -> Map<String, Value> {
         .collect()
 }
 
-/// An object that may be left out.
+/// Returns a field that must be an object; empty if it is missing.
 pub(crate) fn object(request: &Value, name: &str) -> Served<Map<String, Value>> {
     match request.get(name) {
         None | Some(Value::Null) => Ok(Map::new()),
@@ -71,7 +72,7 @@ pub(crate) fn object(request: &Value, name: &str) -> Served<Map<String, Value>> 
     }
 }
 
-/// A text that may be left out.
+/// Returns a field that must be a text; none if it is missing.
 pub(crate) fn text<'a>(request: &'a Value, name: &str) -> Served<Option<&'a str>> {
     match request.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -80,13 +81,13 @@ pub(crate) fn text<'a>(request: &'a Value, name: &str) -> Served<Option<&'a str>
     }
 }
 
-/// A header that may be left out.
+/// Returns a header that must be visible ASCII; none if it is missing.
 pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Served<Option<&'a str>> {
     let value = headers.get(name).map(|value| value.to_str()).transpose();
     value.map_err(|_| ApiError::bad(format!("the header {name} must be visible ASCII")))
 }
 
-/// The client's own name for a request, under which it is carried out once.
+/// Returns the client's own key of a request, under which it is carried out once.
 pub(crate) fn request_key(headers: &HeaderMap) -> Served<Option<String>> {
     let key = header(headers, "idempotency-key")?;
     match key {

@@ -5,17 +5,17 @@ use tokio::net::TcpListener;
 
 use crate::{Agent, AgentRoutes, connection::accept};
 
-/// How long connections may take to end when everything else has.
+/// The time limit for open connections after everything else has ended.
 const LAST: Duration = Duration::from_secs(5);
 
-/// Serves an agent until `stop` is ready, and then ends in peace.
+/// Serves an agent until `stop` is ready, and then shuts down in order.
 ///
-/// No run begins any more, and requests are told to come again; every run that is under way stops
-/// after its step and is left to others, with the store knowing so; then streams end, and clients
-/// that come back find the thread where they left it. A step that takes longer than
+/// No run begins any more, and new requests get 503 with `Retry-After`; every run that is under way
+/// stops after its step and is handed over, which the store records; then streams end, and a client
+/// that reconnects finds the thread where it was. A step that takes longer than
 /// [`AgentRoutes::grace`] is given up, and begins again where the thread goes on.
 ///
-/// Returns how many runs were given up so.
+/// Returns the number of runs that were given up so.
 pub async fn serve<A: Agent>(
     listener: TcpListener,
     routes: AgentRoutes<A>,
@@ -33,14 +33,14 @@ pub async fn serve<A: Agent>(
         async move {
             stop.await;
             let left = office.close(grace).await;
-            // Nobody waits for it if the server has failed.
+            // The receiver is gone if the server has failed.
             let _ = closed.send(left);
         }
     };
     let server = accept(listener, app, &office.limits, closing);
     let mut server = std::pin::pin!(server);
     let left = tokio::select! {
-        // It ends in peace only after the office has closed.
+        // The server ends after the office has closed, so the count is there.
         () = &mut server => ended.await.unwrap_or(0),
         left = &mut ended => {
             // A client that reads nothing must not keep the process.

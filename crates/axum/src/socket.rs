@@ -83,7 +83,7 @@ struct Talk {
     encoder: EnvelopeEncoder,
     frames: Frames,
     beat: Interval,
-    /// Of which run the last event was.
+    /// The run of the last event.
     run: Option<RunId>,
     office: Arc<Office>,
     to: Address,
@@ -125,7 +125,8 @@ impl Talk {
         Ok(())
     }
 
-    /// Shows an event. Where there was no thread, somebody else may have begun theirs.
+    /// Encodes an event. The first event of a run checks the access: on a new thread, another
+    /// caller may have begun the conversation.
     async fn show(&mut self, event: Event) -> Served<()> {
         if self.run.replace(event.run) != Some(event.run) {
             self.office.allows(&self.to, Access::Read).await?;
@@ -154,7 +155,7 @@ impl Talk {
         self.encoder.message("error", &data, &mut self.frames);
     }
 
-    /// One message of the client.
+    /// Handles one message of the client.
     async fn take(&mut self, text: &str) -> Served<()> {
         let message: Value = serde_json::from_str(text)
             .map_err(|error| ApiError::bad(format!("the message is not JSON: {error}")))?;
@@ -190,13 +191,13 @@ impl Talk {
         self.begin(Wish::Start { key: None, said }).await
     }
 
-    /// Its events come over the stream that is open already.
+    /// Begins a run; its events come over the stream that is open already.
     async fn begin(&mut self, wish: Wish) -> Served<()> {
         self.office.begin(&self.to, wish).await?;
         Ok(())
     }
 
-    /// Everything after a position again.
+    /// Replays everything after a position.
     fn resume(&mut self, message: &Value) -> Served<()> {
         let after = Resume::envelope(message)?.after;
         let after =
@@ -207,7 +208,7 @@ impl Talk {
     }
 }
 
-/// Milliseconds since the Unix epoch.
+/// Returns the milliseconds since the Unix epoch.
 fn now() -> Millis {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     Millis::try_from(since.unwrap_or_default().as_millis()).unwrap_or(Millis::MAX)

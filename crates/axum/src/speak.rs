@@ -1,4 +1,4 @@
-//! Saying something to an agent, as each door does.
+//! Words to an agent, as each endpoint hands them on.
 use fugato_graph::{
     AnswerError, Answers, Attribution, Ended, Run, RunError, RunErrorKind, Runner, Standing,
 };
@@ -11,30 +11,30 @@ use crate::{
     consent::{self, Consent},
 };
 
-/// Why a run is cancelled whose question nobody answers.
+/// The reason of a cancellation by a request in the place of the open question.
 const INSTEAD: &str = "something else was asked for";
 
-/// What comes of words.
+/// The outcome of words.
 #[derive(Debug)]
 pub enum Spoken<S: State> {
     /// A run begins, or goes on with an answer.
     Run(Run<S>),
-    /// Nothing happens, and whoever spoke is told this.
+    /// Nothing happens, and the speaker gets this text.
     Told(String),
-    /// Nothing happens, and this is how the thread stands: the words repeat what was carried out, or
-    /// they agree to nothing, because nothing says which card they are about or because nobody has
-    /// seen what waits.
+    /// Nothing happens, and this is the thread's current state: the words repeat a request that was
+    /// carried out, or they agree to nothing, because no evidence names the card or because the
+    /// open questions were not shown yet.
     Unchanged(Ended<S>),
 }
 
-/// Words to which nothing comes.
+/// The error for words without an effect.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unsaid {
     /// The agent cannot use them.
     #[error(transparent)]
     Unusable(#[from] Unusable),
-    /// The thread cannot be looked at, or what was begun before fails.
+    /// The thread cannot be read, or the run that a crash left fails.
     #[error(transparent)]
     Run(#[from] RunError),
 }
@@ -52,7 +52,7 @@ impl From<serde_json::Error> for Unsaid {
 }
 
 /// Says something to a thread in this process: the words are a request, answer what waits, or take
-/// its place, as the agent [hears](Agent::hear) them. What a crash has left comes first.
+/// its place, as the agent [hears](Agent::hear) them. A run that a crash left is recovered first.
 ///
 /// A yes or a no to an approval needs evidence of the card that was shown: its id in
 /// [`Said::card`], or its code among the words.
@@ -72,7 +72,7 @@ pub async fn say<A: Agent>(
     speak(agent, thread, None, said).await
 }
 
-/// The same where nothing is left; a key is the client's own name for a request.
+/// Does the same without the recovery; `key` is the client's own key of the request.
 pub(crate) async fn speak<A: Agent>(
     agent: &A,
     thread: &ThreadId,
@@ -86,7 +86,7 @@ pub(crate) async fn speak<A: Agent>(
         return Ok(spoken);
     }
     let heard = match &key {
-        // It may repeat a request that asks its question by now: it is that one, and no answer.
+        // A repeated request may find its own question open: it is still a request, and no answer.
         Some(_) => Heard::Request,
         None => agent.hear(thread, &said).await?,
     };
@@ -96,7 +96,7 @@ pub(crate) async fn speak<A: Agent>(
         Heard::Answer(answers) => return heard_as_answer(agent, thread, &said, answers).await,
         Heard::Told(text) => return Ok(Spoken::Told(text)),
     };
-    // What cannot be used takes the place of nothing.
+    // Words that cannot be used cancel nothing.
     let input = agent.input(said).await?;
     if let Some(by) = instead {
         runner.cancel(thread, by, INSTEAD).await?;
@@ -107,8 +107,8 @@ pub(crate) async fn speak<A: Agent>(
     }))
 }
 
-/// Lets words decide an approval that is open, if they do: a yes or a no, with evidence of the card
-/// that was shown. None where they are for the agent.
+/// Lets words decide an open approval: a yes or a no, with evidence of the card that was shown.
+/// Returns none if the words are for the agent.
 pub async fn decide<A: Agent>(
     agent: &A,
     thread: &ThreadId,
@@ -120,7 +120,7 @@ pub async fn decide<A: Agent>(
     decided(agent, thread, None, said).await
 }
 
-/// What comes of words that decide an approval; none where they are for the agent.
+/// Lets words decide an open approval; none if the words are for the agent.
 async fn decided<A: Agent>(
     agent: &A,
     thread: &ThreadId,
@@ -160,7 +160,7 @@ async fn decided<A: Agent>(
     Ok(Some(spoken))
 }
 
-/// What an agent took for an answer is given to questions, and never to an approval.
+/// Resumes with the agent's answers. They answer questions, and never an approval.
 async fn heard_as_answer<A: Agent>(
     agent: &A,
     thread: &ThreadId,
@@ -178,7 +178,7 @@ async fn heard_as_answer<A: Agent>(
     Ok(Spoken::Run(runner.resume(thread, answers)))
 }
 
-/// The thread goes on waiting, and whoever spoke is shown what for.
+/// Returns the thread's state with its open questions, without a change.
 async fn unchanged<S: State>(
     runner: &Runner<S>,
     thread: &ThreadId,
@@ -190,10 +190,11 @@ async fn unchanged<S: State>(
     })
 }
 
-/// The name of a request, and what was sent under it.
+/// The key of a request, and the body that was sent under it.
 pub(crate) type Named = (String, Value);
 
-/// The client's own name for words that decide a card; else one that is made of what was shown.
+/// Returns the client's own key for words that decide a card; else a key that is made of the card
+/// and the decision.
 fn named(key: Option<&String>, said: &Said, card: &str, agrees: bool) -> Named {
     match key {
         Some(key) => (key.clone(), json!([said.text, said.card])),
@@ -201,21 +202,21 @@ fn named(key: Option<&String>, said: &Said, card: &str, agrees: bool) -> Named {
     }
 }
 
-/// A name for answers, made of what was shown and what is answered.
+/// Returns a key for answers that is made of the answered ids and the answers.
 pub(crate) fn shown(sent: Value) -> Named {
     let key = fugato_graph::digest(sent.to_string().as_bytes());
     (format!("shown/{key}"), sent)
 }
 
-/// Answers as a door hands them on.
+/// The answers of one request.
 pub(crate) struct Given {
-    /// The request, so that a repeat gets what came of the first.
+    /// The request, so that a repeat gets the result of the first.
     pub(crate) named: Option<Named>,
     pub(crate) by: Attribution,
     pub(crate) answers: Vec<Answered>,
 }
 
-/// Answers questions, of which these are open.
+/// Resumes a thread with answers to some of its `open` questions.
 pub(crate) async fn answer<A: Agent>(
     agent: &A,
     thread: &ThreadId,
@@ -229,7 +230,7 @@ pub(crate) async fn answer<A: Agent>(
         Some(id) => open.iter().any(|asked| asked.id == *id),
         None => true,
     };
-    // What is open no longer was perhaps answered by this very request.
+    // A question that is no longer open was perhaps answered by this very request.
     let repeats = named.is_some() && !answers.iter().all(is_open);
     for answered in answers {
         if repeats {
@@ -241,7 +242,7 @@ pub(crate) async fn answer<A: Agent>(
         let is_named = answered.id.is_some();
         let value = agent.answer(thread, caller, asked, answered).await?;
         if !is_named && asked.question.digest.is_some() {
-            // Who names no card agrees to none.
+            // An approval needs the id of its card.
             return Err(AnswerError::Unbound { id }.into());
         }
         judged = match digest {
@@ -259,8 +260,8 @@ pub(crate) async fn answer<A: Agent>(
     Ok(runner.resume(thread, judged))
 }
 
-/// The question that is answered. What is not open now is refused here: it could be asked before the thread is, and then nobody would have said who may
-/// answer it.
+/// Returns the question that is answered. A question that is not open now is refused here: it could
+/// be raised before the run resumes, and then the agent would not have checked who may answer it.
 fn asked<'a>(open: &'a [Interrupt], answered: &Answered) -> Result<&'a Interrupt, AnswerError> {
     let ids = || open.iter().map(|asked| asked.id.clone()).collect();
     match (&answered.id, open) {
@@ -277,7 +278,7 @@ fn asked<'a>(open: &'a [Interrupt], answered: &Answered) -> Result<&'a Interrupt
     }
 }
 
-/// What came of words that decided a card which is not open any more; none if they never did.
+/// Returns the result of the same words that decided a closed card before; none if they never did.
 async fn repeated<S: State>(
     runner: &Runner<S>,
     thread: &ThreadId,

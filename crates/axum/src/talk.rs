@@ -1,12 +1,12 @@
-//! What a page shows of a conversation that is kept as messages.
+//! Title and timeline of a conversation that is kept as messages.
 use fugato_state::{Message, Role};
 
 use crate::Item;
 
-/// How long a title is, in characters.
+/// The longest title, in characters.
 const LONGEST: usize = 40;
 
-/// A title for a conversation: the first line that the person said, cut short.
+/// Returns a title for a conversation: the first line of the person's first message, cut short.
 pub fn title<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Option<String> {
     let mut asked = messages.into_iter();
     let first = asked.find(|message| message.role == Role::User)?;
@@ -18,8 +18,8 @@ pub fn title<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Option<Stri
     Some(title)
 }
 
-/// The items of a page's [timeline](crate::Agent::timeline): what was said, which tools were
-/// called, and what came out.
+/// Returns the items of a page's [timeline](crate::Agent::timeline): messages, calls of tools, and
+/// their results.
 ///
 /// ```
 /// use fugato_axum::{Item, timeline, title};

@@ -1,4 +1,4 @@
-//! Threads as a whole.
+//! Threads as a whole: list, view, removal and fork.
 use std::sync::Arc;
 
 use axum::{
@@ -23,11 +23,11 @@ use crate::{
     timeline::Told,
 };
 
-/// How many threads are listed unless the client asks for fewer.
+/// The number of threads in a page of the list, unless the client sets a limit.
 const LISTED: usize = 50;
-/// How many are listed at most.
+/// The largest number of threads in a page of the list.
 const MOST: usize = 200;
-/// How often a thread is read again that changes while it is read.
+/// The number of times that a thread is read again which changes while it is read.
 const AGAIN: usize = 4;
 
 #[derive(Deserialize)]
@@ -36,8 +36,8 @@ pub(crate) struct Page {
     limit: Option<usize>,
 }
 
-/// `GET /threads?after=name&limit=n`: those that the caller may read, and after which name there are
-/// more to be looked at.
+/// `GET /threads?after=name&limit=n`: the threads that the caller may read, and the name after
+/// which the next page begins.
 pub(crate) async fn list(
     State(office): State<Arc<Office>>,
     Asked(page): Asked<Page>,
@@ -64,11 +64,11 @@ pub(crate) async fn list(
     Ok(Json(json!({ "threads": threads, "next": next })))
 }
 
-/// A thread that cannot be read is listed all the same, so that it can be removed.
+/// Returns the list entry of a thread. One that cannot be read has no title, so that it can still
+/// be removed.
 async fn line(office: &Office, summary: &ThreadSummary, name: &str) -> Value {
     let title = office.agent.title(&summary.thread, summary.head).await;
-    let title = title
-        .inspect_err(|error| tracing::warn!(%error, "{}", crate::log_key::A_THREAD_CANNOT_BE_READ));
+    let title = title.inspect_err(|error| tracing::warn!(%error, "thread cannot be read"));
     let status = status(&summary.status, office.agent.is_live(&summary.thread));
     json!({
         "thread": name,
@@ -78,8 +78,8 @@ async fn line(office: &Office, summary: &ThreadSummary, name: &str) -> Value {
     })
 }
 
-/// How a thread is listed. A run of this process says that nothing waits for somebody to go on with
-/// it, and no more: it may have come to rest just now.
+/// Returns the status word of a listed thread. A live run of this process makes a runnable or
+/// sleeping thread `running`, and nothing else: it may have come to rest just now.
 fn status(stored: &Status, live: bool) -> &'static str {
     match stored {
         Status::Runnable | Status::Sleeping { .. } if live => "running",
@@ -90,7 +90,7 @@ fn status(stored: &Status, live: bool) -> &'static str {
     }
 }
 
-/// `GET /threads/{id}`: everything that a page needs to show it, up to the position `head`.
+/// `GET /threads/{id}`: all data that a page needs to show it, up to the position `head`.
 pub(crate) async fn show(
     State(office): State<Arc<Office>>,
     Path(name): Path<String>,
@@ -99,7 +99,7 @@ pub(crate) async fn show(
     let to = office.find(&caller, &name, Access::Read).await?;
     let mut told = told(&office, &to).await?;
     let mut shown = standing(&office, &to.thread).await?;
-    // What happens meanwhile would be in one of the two, and not in the other.
+    // A record that is written meanwhile would be in one of the two, and not in the other.
     for _ in 0..AGAIN {
         if office.must_exist(&to).await? == told.head {
             break;
@@ -125,7 +125,8 @@ pub(crate) struct Since {
     after: Option<u64>,
 }
 
-/// `GET /threads/{id}/timeline?after=seq`: what the conversation shows, up to the position `head`.
+/// `GET /threads/{id}/timeline?after=seq`: the items of the conversation, up to the position
+/// `head`.
 pub(crate) async fn timeline(
     State(office): State<Arc<Office>>,
     Path(name): Path<String>,
@@ -140,7 +141,7 @@ pub(crate) async fn timeline(
     ))
 }
 
-/// The items of a thread, and up to where they were read.
+/// The items of a thread, and the position up to which they were read.
 struct Timeline {
     head: Seq,
     items: Vec<Told>,
@@ -148,7 +149,7 @@ struct Timeline {
 
 async fn told(office: &Office, to: &Address) -> Served<Timeline> {
     let Some(head) = office.agent.log().head(&to.thread).await? else {
-        // It may have stored nothing yet.
+        // The run may have stored nothing yet.
         let head = office.must_exist(to).await?;
         let items = vec![];
         return Ok(Timeline { head, items });
@@ -158,13 +159,13 @@ async fn told(office: &Office, to: &Address) -> Served<Timeline> {
     Ok(Timeline { head, items })
 }
 
-/// How the thread stands, and what it asks.
+/// Returns the thread's status with its open questions.
 async fn standing(office: &Office, thread: &ThreadId) -> Served<Value> {
     let standing = office.agent.standing(thread).await?;
     Ok(shown(standing, office.agent.is_live(thread)))
 }
 
-/// What is told of a thread; see [`status`] for what a run of this process says.
+/// Formats the status of a thread; see [`status`] for the effect of a live run.
 fn shown(standing: Standing, live: bool) -> Value {
     match standing {
         Standing::Unfinished | Standing::Sleeping { .. } if live => {
@@ -178,7 +179,7 @@ fn shown(standing: Standing, live: bool) -> Value {
             json!({ "status": "failed", "error": error, "interrupts": [] })
         }
         Standing::Unfinished => json!({ "status": "unfinished", "interrupts": [] }),
-        // It has stored nothing yet.
+        // The run has stored nothing yet.
         Standing::New => json!({ "status": "running", "interrupts": [] }),
         _ => json!({ "status": "idle", "interrupts": [] }),
     }

@@ -1,4 +1,4 @@
-//! What a conversation shows of itself when it is opened again, from its log.
+//! The items that a conversation shows when it is opened again, read from its log.
 use std::collections::HashMap;
 
 use fugato_graph::{HistoryEntry, machine::Fact};
@@ -7,7 +7,7 @@ use fugato_stream::EventKind;
 use serde::Serialize;
 use serde_json::Value;
 
-/// One thing that a conversation shows.
+/// One item that a conversation shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -21,7 +21,7 @@ pub enum Item {
     AssistantText {
         /// The words.
         text: String,
-        /// What the model thought before, where it is kept with the words.
+        /// The model's reasoning before the words, where it is kept with them.
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning_content: Option<String>,
     },
@@ -34,14 +34,14 @@ pub enum Item {
         /// The arguments.
         arguments: Value,
     },
-    /// The call came to this. What is not known is left out.
+    /// The result of a call. Unknown fields are left out.
     ToolResult {
         /// The id of the call.
         call: String,
         /// The tool.
         #[serde(skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// How it ended.
+        /// The status of the result.
         #[serde(skip_serializing_if = "Option::is_none")]
         status: Option<ToolStatus>,
         /// A short line for people.
@@ -53,46 +53,46 @@ pub enum Item {
     },
     /// The person was asked.
     ConfirmRequest(Confirm),
-    /// The work is done; what came of it is asked for when somebody looks.
+    /// The work is done; its result is fetched when the item is opened.
     ScheduleCompleted {
         /// The content of the card.
         data: Value,
     },
     /// Something to show as a unit.
     BusinessCard {
-        /// What it is.
+        /// The name of the card.
         card: String,
         /// Its content.
         data: Value,
     },
-    /// What a model thought, apart from what it said.
+    /// The model's reasoning, apart from its words.
     ThinkingSummary {
         /// The fields of the card of this name: `text` and `seconds`.
         #[serde(flatten)]
         data: Value,
     },
-    /// What an agent tells of its work in words of its own, such as a plan.
+    /// A custom event of the agent, such as a plan.
     Note {
-        /// What it is.
+        /// The name of the event.
         name: String,
         /// Its content.
         data: Value,
     },
-    /// What came of something, in a line.
+    /// An outcome, in a line.
     Status {
         /// A stable code.
         code: String,
         /// The same for people.
         summary: String,
     },
-    /// A model's answer was not usable, and it was told why.
+    /// A model's answer was not usable; the model got this correction.
     Correction {
-        /// What was wrong, and what is allowed.
+        /// The error, and what is allowed.
         message: String,
     },
 }
 
-/// Notes that have an item of their own already, or are only for who looks into a run.
+/// The custom events that have an item of their own already, or concern only an inspector.
 const QUIET: [&str; 6] = [
     "context_compaction",
     "final",
@@ -102,21 +102,21 @@ const QUIET: [&str; 6] = [
     "user_input",
 ];
 
-/// A question, and what became of it.
+/// A question with its state and answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Confirm {
     /// The question.
     #[serde(flatten)]
     pub asked: Interrupt,
-    /// What became of it.
+    /// The state of the question.
     pub state: Asked,
     /// The answer, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
 }
 
-/// What became of a question.
+/// The states of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -125,15 +125,15 @@ pub enum Asked {
     Open,
     /// It was answered.
     Answered,
-    /// Nobody answered in time.
+    /// It expired without an answer.
     Expired,
     /// The run ended without an answer.
     Withdrawn,
 }
 
 impl Item {
-    /// What a message of a conversation shows: words, and calls of tools with their results. What
-    /// the program tells the model shows nothing.
+    /// Returns the items of one message: words, and calls of tools with their results. System
+    /// messages have none.
     pub fn of(message: &Message) -> Vec<Self> {
         let text = message.content.clone();
         match message.role {
@@ -163,7 +163,7 @@ impl Item {
         }
     }
 
-    /// What a durable message of a task shows.
+    /// Returns the item of a durable message of a task.
     fn noted(note: &EventKind) -> Option<Self> {
         Some(match note {
             EventKind::ToolCallProposed {
@@ -212,25 +212,25 @@ impl Item {
     }
 }
 
-/// An item, and where it stands.
+/// An item with its positions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Told {
-    /// From 1; greater than that of every item before it.
+    /// The item's number from 1, in the order of the items.
     pub(crate) seq: u64,
-    /// The position in the log that says so.
+    /// The position of its record in the log.
     pub(crate) at: Seq,
     #[serde(flatten)]
     pub(crate) item: Item,
 }
 
-/// The items of a log, as it is read.
+/// The items of a log, built while the log is read.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
     told: Vec<Told>,
     calls: HashMap<String, usize>,
     results: HashMap<String, usize>,
     open: HashMap<InterruptId, usize>,
-    /// The words of answers that a change may tell again.
+    /// The words of answers, which the changes of a later record may repeat.
     words: Vec<String>,
 }
 
@@ -239,10 +239,10 @@ impl Timeline {
         self.told
     }
 
-    /// One record. `tells` says what its changes show.
+    /// Adds the items of one record. `tells` returns the items of its changes.
     pub(crate) fn read(&mut self, entry: &HistoryEntry, tells: impl FnOnce(&str) -> Vec<Item>) {
         let at = entry.seq;
-        // What a subgraph changes is its own state.
+        // The changes of a subgraph concern its own state.
         let tells = |updates: &Option<Box<serde_json::value::RawValue>>| match updates {
             Some(updates) if entry.scope.is_empty() => tells(updates.get()),
             _ => vec![],
@@ -269,7 +269,7 @@ impl Timeline {
                     self.closes(id, Asked::Answered, Some(answer));
                     let words = answer.as_str().or_else(|| answer.get("text")?.as_str());
                     if let Some(text) = words.filter(|text| !text.trim().is_empty()) {
-                        // Each was said, also one that is the same as one before.
+                        // Each answer is an item, even if it equals an earlier one.
                         let text = text.to_owned();
                         self.push(at, Item::UserText { text: text.clone() });
                         self.words.push(text);
@@ -340,7 +340,7 @@ impl Timeline {
     }
 }
 
-/// Where the item of this call is already.
+/// Returns the place of the item of this call; none for a new call, whose place is stored.
 fn known(places: &mut HashMap<String, usize>, call: &str, place: usize) -> Option<usize> {
     let known = places.get(call).copied();
     places.entry(call.to_owned()).or_insert(place);
@@ -357,7 +357,7 @@ impl Item {
         })
     }
 
-    /// Adds what another item of the same call knows.
+    /// Fills missing fields from another item of the same call.
     fn complete(&mut self, other: Self) {
         if let (
             Self::ToolResult {
@@ -442,7 +442,7 @@ mod tests {
         let mut timeline = Timeline::default();
         read(&mut timeline, 1, answered("a", "later"), &[]);
         read(&mut timeline, 2, answered("b", "later"), &[]);
-        // The state tells both of them once more.
+        // The state repeats both of them.
         read(&mut timeline, 3, amended, &["later", "later", "now"]);
         let items = timeline.into_items().into_iter();
         let told: Vec<_> = items

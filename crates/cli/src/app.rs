@@ -14,7 +14,7 @@ use crate::{
     threads, trace,
 };
 
-/// A program: its name, what it was told, and what is its own.
+/// An agent program: its name, its flags, and its own parts.
 #[derive(Clone)]
 pub struct App {
     name: String,
@@ -25,12 +25,12 @@ pub struct App {
     belongings: Arc<dyn Belongings>,
 }
 
-/// What shells expect of a program that was interrupted.
+/// The exit code that shells expect of a program that was interrupted by Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
 impl App {
-    /// A program of this name. What belongs to a thread is a folder of its name, and the page that
-    /// it serves is [`Page::chat`], unless said otherwise.
+    /// Creates a program of this name. By default a thread owns the folder of its name, and the
+    /// served page is [`Page::chat`].
     pub fn new(name: impl Into<String>, flags: Flags) -> Self {
         let name = name.into();
         let belongings = Arc::new(Folders::among(flags.folder(&name)));
@@ -44,22 +44,22 @@ impl App {
         }
     }
 
-    /// The page that is served.
+    /// Sets the page that is served.
     #[must_use]
     pub fn page(mut self, page: Page) -> Self {
         self.page = page;
         self
     }
 
-    /// A flag of the program's own that leads to the same thread again: it is told where a line is
-    /// shown that can be repeated.
+    /// Adds a flag of the program's own to the command lines that are shown for going on with a
+    /// thread.
     #[must_use]
     pub fn also(mut self, flag: &str, value: &str) -> Self {
         self.also.extend([" ", flag, " '", value, "'"]);
         self
     }
 
-    /// What a tool does, in English and Chinese; none to show its name.
+    /// Sets the descriptions of tools, in English and Chinese; none to show a tool's name.
     #[must_use]
     pub fn tool_words(
         mut self,
@@ -69,7 +69,7 @@ impl App {
         self
     }
 
-    /// What belongs to a thread beside its log.
+    /// Sets the owner of the files and rows that belong to threads, in the place of [`Folders`].
     #[must_use]
     pub fn belongings(mut self, belongings: impl Belongings + 'static) -> Self {
         self.belongings = Arc::new(belongings);
@@ -77,7 +77,7 @@ impl App {
     }
 
     /// Carries out a command, [`Command::Chat`] if none is given, with the agent that `build` wires
-    /// to what the flags name. What goes wrong is told with its cause.
+    /// to the opened store and model. Errors are printed with their causes.
     pub async fn run<W: Wired>(
         self,
         command: Option<Command>,
@@ -89,14 +89,14 @@ impl App {
             Command::Say(_) => " say",
             _ => "",
         };
-        // A server ends in peace instead: it lets go of its threads first.
+        // A server shuts down in order instead: it hands its threads over first.
         let at_once = !matches!(command, Command::Serve { .. });
         let work = async |screen: &mut Screen| self.carry_out(command, build, screen).await;
         self.to_its_end(rest, at_once, work).await
     }
 
-    /// Carries out a command of the program's own in the same manner: interrupted, it says how to
-    /// go on, and what goes wrong is told with its cause.
+    /// Carries out a command of the program's own in the same manner: Ctrl-C prints the command
+    /// line that goes on, and errors are printed with their causes.
     pub async fn job(
         &self,
         work: impl AsyncFnOnce(&mut Screen) -> Result<(), BoxError>,
@@ -122,7 +122,7 @@ impl App {
             done = work(&mut screen) => Some(done),
             Ok(()) = tokio::signal::ctrl_c(), if at_once => None,
         };
-        // What was done was done, whether or not anybody hears of it.
+        // The work is done, even if its last spans cannot be sent.
         if let Err(error) = watched.end() {
             self.screen().error(&error);
         }
@@ -135,8 +135,8 @@ impl App {
         }
     }
 
-    /// What happened so far is stored, so there is nothing to save. The process ends here and now: a
-    /// thread that waits for a line of the terminal would hold it back.
+    /// Ends the process at once, since everything so far is stored: a thread that waits for a line
+    /// of the terminal would hold a normal exit back.
     fn interrupted(&self, rest: &str) -> ! {
         self.screen().interrupted(&self.again(rest));
         std::process::exit(INTERRUPTED)
@@ -226,7 +226,7 @@ impl App {
         }
     }
 
-    /// Opens what the flags name, for a thread that goes on or begins.
+    /// Opens the store and the model that the flags name, for a thread that goes on or begins.
     pub async fn open(&self) -> Result<Opened, BoxError> {
         let (address, folder) = self.places();
         let store = store::open(&address, &folder, true).await?;
@@ -234,7 +234,7 @@ impl App {
         self.opened(store, false)
     }
 
-    /// Opens what the flags name, to look at what is there.
+    /// Opens the store that the flags name, only to read. There must be one.
     pub async fn open_to_read(&self) -> Result<Opened, BoxError> {
         let Some(store) = self.stored().await? else {
             let (name, folder) = (&self.name, self.flags.folder(&self.name));
@@ -279,7 +279,7 @@ impl App {
         Ok(ThreadId::new(self.flags.thread.clone())?)
     }
 
-    /// Speaks the language that was asked for, that of these words, or that of the thread.
+    /// Sets the language: the flag's, that of `words`, or that of the thread.
     async fn speak_as_before<A: fugato_axum::Agent>(
         &self,
         agent: &A,
@@ -297,8 +297,8 @@ impl App {
         Ok(())
     }
 
-    /// The command line that goes on with the thread: the program, the flags that lead there, and
-    /// this.
+    /// Returns the command line that goes on with the thread: the program, the flags that lead
+    /// there, and `rest`.
     pub fn again(&self, rest: &str) -> String {
         let flags = self.flags.again(&self.flags.thread);
         format!("{}{flags}{}{rest}", self.name, self.also)

@@ -1,4 +1,4 @@
-//! A thread that is only looked at.
+//! Read-only access to a thread.
 use fugato_axum::Agent;
 use fugato_graph::{BoxError, Runner};
 use fugato_state::ThreadId;
@@ -6,10 +6,10 @@ use fugato_store::{ThreadFilter, ThreadStore};
 
 use crate::{Lang, Told};
 
-/// How many threads a message names.
+/// The number of threads that an error message lists.
 const NAMED: usize = 10;
 
-/// A thread of an agent, to be looked at.
+/// A thread of an agent, to be read.
 pub(crate) struct Archive<'a, A> {
     pub(crate) agent: &'a A,
     pub(crate) thread: ThreadId,
@@ -20,7 +20,7 @@ impl<A: Agent> Archive<'_, A> {
         self.agent.runner()
     }
 
-    /// The language in which the person began the thread.
+    /// Returns the language in which the person began the thread.
     pub(crate) async fn lang(&self) -> Result<Lang, BoxError> {
         let state = self.runner().state(&self.thread).await?;
         let title = state.and_then(|state| self.agent.title(&state));

@@ -1,4 +1,4 @@
-//! What belongs to a thread beside its log.
+//! The files and rows of a thread outside its log.
 use std::{
     io,
     path::{Path, PathBuf},
@@ -10,30 +10,30 @@ use fugato_state::ThreadId;
 
 use crate::told::Tell as _;
 
-/// What belongs to a thread beside its log: files, rows, whatever the program keeps for it.
+/// The files and rows of a thread outside its log: whatever the program keeps for it.
 ///
 /// # Contract
 /// - What is not there is no error: there is nothing to export, to copy or to delete.
 /// - Each of them can be repeated after it was interrupted.
 #[async_trait]
 pub trait Belongings: Send + Sync {
-    /// Whether there is anything that is of this thread and nobody else's. A thread without a log
-    /// is deleted only then.
+    /// Returns true if anything belongs to this thread and to no other. A thread without a log is
+    /// deleted only then.
     async fn exist(&self, thread: &ThreadId) -> Result<bool, BoxError>;
 
-    /// Writes it into a folder, for the person to take along.
+    /// Writes the belongings into a folder, as the person's copy.
     async fn export(&self, thread: &ThreadId, folder: &Path) -> Result<(), BoxError>;
 
-    /// Gives a new thread a copy of what another has. Its log was copied before.
+    /// Copies the belongings of one thread to a new one. The log was copied before.
     async fn copy(&self, from: &ThreadId, to: &ThreadId) -> Result<(), BoxError>;
 
-    /// Deletes it.
+    /// Deletes the belongings.
     async fn delete(&self, thread: &ThreadId) -> Result<(), BoxError>;
 }
 
 const _: Option<&dyn Belongings> = None;
 
-/// A folder for each thread, in one folder.
+/// Belongings that are one folder for each thread, in a common folder.
 #[derive(Debug, Clone)]
 pub struct Folders {
     folder: PathBuf,
@@ -41,7 +41,7 @@ pub struct Folders {
 }
 
 impl Folders {
-    /// The folders in this one, which holds nothing else.
+    /// Creates belongings in a folder that holds nothing else.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         let folder = folder.into();
         Self {
@@ -50,8 +50,8 @@ impl Folders {
         }
     }
 
-    /// The folders in this one, which holds others, too: only the log of a thread tells which are
-    /// whose, so that without one none is a thread's.
+    /// Creates belongings in a folder that holds other things, too: only the log of a thread shows
+    /// that the folder of its name is the thread's.
     pub(crate) fn among(folder: impl Into<PathBuf>) -> Self {
         Self {
             shared: true,
@@ -59,7 +59,7 @@ impl Folders {
         }
     }
 
-    /// The folder of a thread.
+    /// Returns the folder of a thread.
     pub fn of(&self, thread: &ThreadId) -> PathBuf {
         self.folder.join(thread.as_str())
     }

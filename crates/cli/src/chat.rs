@@ -1,4 +1,4 @@
-//! Talking in the terminal.
+//! Conversation in the terminal.
 use fugato_axum::Agent;
 use fugato_graph::{BoxError, Ended, Standing};
 use fugato_state::Interrupt;
@@ -7,7 +7,7 @@ use serde_json::Map;
 use crate::{Screen, Talk, Told, drive::insist, reply};
 
 impl<A: Agent> Talk<'_, A> {
-    /// Talks until the person has nothing more to say.
+    /// Talks until the person enters an empty line or ends the input.
     pub async fn chat(&self, screen: &mut Screen) -> Result<(), BoxError> {
         let hello = screen.lang.pick(
             "Say what you want; an empty line or Ctrl-D ends. Everything is stored.",
@@ -34,7 +34,7 @@ impl<A: Agent> Talk<'_, A> {
             open = match self.turn(&open, said, screen).await {
                 Ok(ended) => interrupts(&ended),
                 Err(error) => {
-                    // A refused answer has changed nothing: what was open still is.
+                    // A refused answer has changed nothing: the open questions still are.
                     screen.error(&*error);
                     self.taken_up(screen).await?
                 }
@@ -52,7 +52,7 @@ impl<A: Agent> Talk<'_, A> {
             let start = async || self.start(said.clone(), Map::new()).await;
             return insist(screen, start).await;
         };
-        // What comes from a pipe was not typed under the card, so it names the card by its code.
+        // A line from a pipe was not typed under the card, so it must name the card by its code.
         let card = screen.is_interactive().then_some(asked);
         if let Some(ended) = self.heard(&said, open, card, screen).await? {
             return Ok(ended);
@@ -70,7 +70,7 @@ impl<A: Agent> Talk<'_, A> {
         .await
     }
 
-    /// What is open when the thread is taken up.
+    /// Returns the open questions of the thread, after the recovery of a run that a crash left.
     async fn taken_up(&self, screen: &mut Screen) -> Result<Vec<Interrupt>, BoxError> {
         let runner = self.agent.runner();
         Ok(match runner.standing(&self.thread).await? {

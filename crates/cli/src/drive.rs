@@ -9,17 +9,17 @@ use serde_json::Value;
 
 use crate::Screen;
 
-/// How often a thread that another process holds is tried again, and how long to wait for it:
-/// longer than the lease of a process that died.
+/// The number of attempts on a thread that another process holds, and the pause between two:
+/// together longer than the lease of a process that died.
 const TRIES: u32 = 24;
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Waits for another process that holds the thread.
+/// A bounded wait for another process that holds the thread.
 #[derive(Debug, Default)]
 pub(crate) struct Patience(u32);
 
 impl Patience {
-    /// Waits a little; false when it took too long. That somebody holds it is told once.
+    /// Waits for one pause; returns false after the last attempt. The first wait prints the holder.
     pub(crate) async fn wait(&mut self, error: &RunError, screen: &mut Screen) -> bool {
         self.0 += 1;
         if self.0 > TRIES {
@@ -37,7 +37,7 @@ impl Patience {
     }
 }
 
-/// Shows a run as it goes. One that says nothing is shown by the words that it puts out.
+/// Shows a run as it goes. A run that streams no text is shown by its output, if that is a text.
 pub(crate) async fn follow<S: State>(
     screen: &mut Screen,
     mut run: Run<S>,
@@ -62,7 +62,7 @@ pub(crate) async fn follow<S: State>(
     Ok(ended)
 }
 
-/// The same, and a thread that another process has just left is waited for.
+/// Does the same, and waits for a thread that another process has just left.
 pub(crate) async fn insist<S: State>(
     screen: &mut Screen,
     mut start: impl AsyncFnMut() -> Result<Run<S>, BoxError>,
@@ -80,7 +80,7 @@ pub(crate) async fn insist<S: State>(
     }
 }
 
-/// Whether another process was faster: how the thread stands has to be looked at anew.
+/// Returns true if another process was faster, so that the thread's status must be read again.
 pub(crate) fn is_overtaken(error: &RunError) -> bool {
     matches!(
         error.kind,

@@ -110,13 +110,13 @@ pub enum Provider {
 }
 
 impl Flags {
-    /// Where a program of this name keeps what it stores.
+    /// Returns the folder in which a program of this name keeps its data.
     pub fn folder(&self, program: &str) -> PathBuf {
         let default = || PathBuf::from(format!("{program}-data"));
         self.dir.clone().unwrap_or_else(default)
     }
 
-    /// The flags that lead to a thread again, for a line that a person can repeat.
+    /// Returns the flags that lead to a thread again, for a line that a person can repeat.
     pub(crate) fn again(&self, thread: &str) -> String {
         let mut line = String::new();
         let mut flag = |name: &str, value: &str| {
@@ -145,7 +145,7 @@ impl Flags {
         line
     }
 
-    /// The address of the log.
+    /// Returns the address of the log.
     pub(crate) fn log(&self, folder: &Path) -> String {
         let default = || folder.join("threads.db").display().to_string();
         self.store.clone().unwrap_or_else(default)

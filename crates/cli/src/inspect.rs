@@ -1,4 +1,4 @@
-//! Reading the log: what happened, how things stood, and going on from there.
+//! Inspection of the log: history, states, open cards and forks.
 use fugato_axum::Agent;
 use fugato_graph::{BoxError, Graph, HistoryEntry, machine::Fact};
 use fugato_state::{State, ThreadId};
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::{Format, Screen, archive::Archive, told::Tell as _};
 
-/// How many records are read at once.
+/// The number of records that are read at once.
 pub(crate) const PAGE: usize = 500;
 
 pub(crate) async fn history<A: Agent>(
@@ -36,7 +36,7 @@ pub(crate) async fn history<A: Agent>(
     }
 }
 
-/// A record in one line.
+/// Formats a record in one line.
 fn what(entry: &HistoryEntry) -> String {
     match &entry.fact {
         Fact::Created { .. } => "the conversation began".into(),
@@ -91,7 +91,7 @@ pub(crate) async fn show<A: Agent>(
     Ok(())
 }
 
-/// The cards that wait for an answer, whole.
+/// Shows the open cards in full.
 pub(crate) async fn cards<A: Agent>(
     archive: &Archive<'_, A>,
     screen: &mut Screen,

@@ -9,15 +9,16 @@ use fugato_openai::OpenAi;
 
 use crate::{Flags, Provider, Told};
 
-/// The longest pause that a server may ask for; what asks for more is not waited for.
+/// The longest pause that a server may ask for; after a longer one the call fails at once.
 const MAX_PAUSE: Duration = Duration::from_secs(10);
-/// How long a server that fails is left alone: at first, and at most.
+/// The pauses of a circuit breaker after failures: the first, and the longest.
 const LEFT_ALONE: [Duration; 2] = [Duration::from_secs(30), Duration::from_secs(5 * 60)];
-/// How many failures in a row are too many.
+/// The number of failures in a row that open a circuit breaker.
 const FAILURES: u32 = 3;
 
-/// A model at a server: what is asked of it is fitted and limited, and it is left alone while it
-/// fails. Each model has a breaker of its own, so that what one refuses goes to the next.
+/// A model at a server: its requests are cut to the context, its answers are limited, and a breaker
+/// pauses it while it fails. Each model has its own breaker, so that the next one gets the refused
+/// requests.
 type Guarded = ContextWindow<CircuitBreaker<SizeLimit<Timeout<Arc<dyn ChatModel>>>>>;
 
 /// A server, and the model to ask there.
@@ -28,8 +29,8 @@ struct Server<'a> {
     key_env: Option<&'a str>,
 }
 
-/// The model that the flags name, with a backup behind it if they name one; none if they name
-/// none.
+/// Opens the model that the flags name, with the backup if they name one; returns none without a
+/// model.
 pub(crate) fn open(flags: &Flags) -> Result<Option<Arc<dyn ChatModel>>, Told> {
     let main = Server {
         provider: flags.provider,
@@ -61,7 +62,7 @@ pub(crate) fn open(flags: &Flags) -> Result<Option<Arc<dyn ChatModel>>, Told> {
     Ok(Some(Arc::new(limited)))
 }
 
-/// How long and how much is waited for.
+/// The time limits and the context size that the flags set.
 #[derive(Clone, Copy)]
 struct Times {
     silence: Duration,
@@ -81,7 +82,7 @@ impl Times {
     fn hold(self, model: Arc<dyn ChatModel>) -> Guarded {
         let timed = Timeout::new(model).idle(self.silence).total(self.answer);
         let [first, most] = LEFT_ALONE;
-        // Two silences in a row are enough, and so is one answer that comes to no end.
+        // Two silences in a row are enough, and so is one answer without an end.
         let guarded = CircuitBreaker::new(SizeLimit::new(timed))
             .failures(FAILURES)
             .lost(self.answer.min(self.silence.saturating_mul(3) / 2))
@@ -130,7 +131,8 @@ impl Server<'_> {
         }
     }
 
-    /// A server of one's own may need no key; one that is named must be there.
+    /// Returns the key of the server. One's own server may need none; a variable that is named must
+    /// be set.
     fn key(&self, default: &str, server: &str) -> Result<Option<ApiKey>, Told> {
         let key = ApiKey::from_env(self.key_env.unwrap_or(default));
         match (key, self.key_env) {

@@ -1,14 +1,14 @@
-//! What happens inside, for an operator who watches.
+//! Traces of the process for an operator.
 use tracing_subscriber::{
     Layer, Registry, filter::Targets, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _,
 };
 
 use crate::{Flags, Told, told::Tell as _};
 
-/// One who watches.
+/// A layer that receives traces.
 type Watcher = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// What is to be done when nothing happens any more.
+/// The guard of active tracing, to be ended with the process.
 #[derive(Debug, Default)]
 #[must_use]
 pub(crate) struct Watched {
@@ -17,7 +17,7 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Sends what was not sent yet.
+    /// Sends the spans that are left.
     #[cfg_attr(
         not(feature = "otlp"),
         expect(
@@ -35,9 +35,9 @@ impl Watched {
     }
 }
 
-/// Writes to standard error what the flags ask for, for as long as the process lives, and sends
-/// spans where they say. A server has nobody before it who is told what goes wrong, so it writes
-/// that without being asked.
+/// Writes the lines that the flags ask for to standard error, as long as the process lives, and
+/// sends spans to the collector that they name. A server has no person in front of it who reads its
+/// errors, so it writes warnings by default.
 pub(crate) fn begin(program: &str, flags: &Flags, serves: bool) -> Result<Watched, Told> {
     let mut watchers: Vec<Watcher> = vec![];
     if let Some(filter) = wanted(flags.trace.as_deref(), serves) {

@@ -7,44 +7,45 @@ use fugato_store::{DocStore, ThreadStore};
 
 use crate::{Folders, Lang};
 
-/// How long a thread is held by a process that died without letting go of it.
+/// The duration of a lease: a thread stays held for so long after its process died.
 const LEASE: Duration = Duration::from_secs(3);
 
-/// What the flags name, opened: an agent is wired to it.
+/// The opened store and model, with the flags that an agent needs.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Opened {
     /// The log of all threads.
     pub store: Arc<dyn ThreadStore>,
-    /// Documents that outlive threads: beside the log, or in the folder where the log's server
-    /// keeps none.
+    /// Documents that outlive threads: in the database of the log, or in the folder if the log's
+    /// server keeps none.
     pub docs: Arc<dyn DocStore>,
     /// The model, with its retries and its backup; without one, rules decide.
     pub model: Option<Arc<dyn ChatModel>>,
-    /// The folder in which the program keeps what it stores.
+    /// The folder in which the program keeps its data.
     pub dir: PathBuf,
-    /// The thread that the command is about.
+    /// The thread of the command.
     pub thread: ThreadId,
-    /// The language that was asked for.
+    /// The language that the flags set.
     pub lang: Option<Lang>,
-    /// Whether the command only reads what is stored: no run begins.
+    /// True if the command only reads the store: no run begins.
     pub reads: bool,
     pub(crate) program: String,
 }
 
 impl Opened {
-    /// What runs the threads of a graph, with [`options`](Self::options).
+    /// Creates the runner of a graph, with [`options`](Self::options).
     pub fn runner<S: State>(&self, graph: Graph<S>) -> Runner<S> {
         Runner::new(graph, Arc::new(self.store.clone())).options(self.options())
     }
 
-    /// Options of a program at a terminal: who waits for a process that died waits for seconds.
+    /// Returns the options of a program at a terminal: a short lease, so that a thread of a process
+    /// that died is free after seconds.
     pub fn options(&self) -> RunnerOptions {
         let owner = format!("{} process {}", self.program, std::process::id());
         RunnerOptions::default().lease(LEASE).owner(owner)
     }
 
-    /// The folder of the thread.
+    /// Returns the folder of the thread.
     pub fn folder(&self) -> PathBuf {
         Folders::new(&self.dir).of(&self.thread)
     }

@@ -1,4 +1,4 @@
-//! Spans on their way to whatever collects them, over HTTP.
+//! Export of spans to a collector, over HTTP.
 use fugato_graph::BoxError;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _};
@@ -7,15 +7,15 @@ use tracing_subscriber::{Layer, Registry, filter::filter_fn};
 
 use crate::Told;
 
-/// The variable that names the collector to every program that sends spans.
+/// The variable that names the collector for every program that sends spans.
 pub(crate) const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
-/// Where the spans of a process go.
+/// The exporter of the process's spans.
 #[derive(Debug)]
 pub(crate) struct Spans(SdkTracerProvider);
 
 impl Spans {
-    /// Sends spans in the name of a program to the collector at this address.
+    /// Creates an exporter to the collector at this address, with the program as the service.
     pub(crate) fn to(url: &str, program: &str) -> Result<Self, Told> {
         if !(url.starts_with("http://") || url.starts_with("https://")) {
             return Err(Told::new(format!(
@@ -42,8 +42,8 @@ impl Spans {
         Ok(Self(provider.build()))
     }
 
-    /// What makes spans of ours: neither the lines within, which tell words that may be private, nor
-    /// those of the libraries that send them.
+    /// Returns the layer that exports fugato's own spans: no log lines, which may hold private
+    /// words, and no spans of the libraries that send them.
     pub(crate) fn layer(&self) -> Box<dyn Layer<Registry> + Send + Sync> {
         let ours = filter_fn(|meta| meta.is_span() && meta.target().starts_with("fugato"));
         let tracer = self.0.tracer("fugato");
@@ -51,7 +51,7 @@ impl Spans {
         spans.with_filter(ours).boxed()
     }
 
-    /// Sends what was not sent yet.
+    /// Sends the spans that are left, and closes the exporter.
     pub(crate) fn end(&self) -> Result<(), Told> {
         let sent = self.0.shutdown();
         sent.map_err(|error| Told::new("the last spans could not be sent").because(error))

@@ -1,4 +1,4 @@
-//! What a person means who types something under a card. The page of `fugato-axum` offers the same
+//! Interpretation of words that are typed under a card. The page of `fugato-axum` offers the same
 //! choices as buttons.
 use fugato_state::Interrupt;
 use fugato_stream::{Answered, Reply};
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use crate::Lang;
 
-/// How a card is answered. It follows from the schema of the answer, and from what the prompt says.
+/// The forms of an answer. The form follows from the schema of the answer and from the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// One of several options.
     Choice,
     /// Yes or no, and nothing else.
     Flag,
-    /// Yes, no, or why not.
+    /// Yes, no, or the reason for a no.
     Consent,
     /// Words, in the field `text` of an object.
     Text,
@@ -49,7 +49,7 @@ impl Form {
     }
 }
 
-/// The options of a card, as they are numbered.
+/// Returns the options of a card, in the order of their numbers.
 pub(crate) fn options(asked: &Interrupt) -> Vec<Choice> {
     let prompt = asked.question.prompt.get("options");
     let options = prompt.or_else(|| asked.question.schema.as_value().get("enum"));
@@ -67,7 +67,7 @@ pub(crate) fn options(asked: &Interrupt) -> Vec<Choice> {
         .collect()
 }
 
-/// What was typed, as an answer; none if it is not clear what it means.
+/// Reads the typed words as an answer; none if they do not fit the form.
 pub(crate) fn read(asked: &Interrupt, said: &str) -> Option<Answered> {
     let (mut reason, agrees) = (None, Phrases::default().consent(said));
     let reply = match Form::of(asked) {
@@ -96,18 +96,18 @@ fn is_cancelled(said: &str) -> bool {
     Phrases::default().read(said) == Some(ShortAnswer::Cancel)
 }
 
-/// An answer that is given as a value.
+/// Creates an answer from a value.
 pub(crate) fn value(asked: &Interrupt, value: Value) -> Answered {
     answered(asked, Reply::Value(value), None)
 }
 
-/// Consent, if the card asks for that.
+/// Creates an approval, if the card asks for one.
 pub(crate) fn agreed(asked: &Interrupt) -> Option<Answered> {
     let agrees = matches!(Form::of(asked), Form::Flag | Form::Consent);
     agrees.then(|| answered(asked, Reply::Approve, None))
 }
 
-/// The person was shown the card, so the answer bears its digest.
+/// Creates an answer with the card's digest: the person was shown the card.
 fn answered(asked: &Interrupt, reply: Reply, reason: Option<String>) -> Answered {
     let mut answered = Answered::to(asked.id.clone(), reply);
     answered.reason = reason;
@@ -115,7 +115,7 @@ fn answered(asked: &Interrupt, reply: Reply, reason: Option<String>) -> Answered
     answered
 }
 
-/// What to type, in a few words.
+/// Returns the input prompt of a card.
 pub(crate) fn prompt(asked: &Interrupt, lang: Lang) -> &'static str {
     match Form::of(asked) {
         Form::Choice => lang.pick("a number or a name: ", "[编号或名称] "),
@@ -125,7 +125,7 @@ pub(crate) fn prompt(asked: &Interrupt, lang: Lang) -> &'static str {
     }
 }
 
-/// An answer for `--answer`.
+/// Returns an example of an answer for `--answer`.
 pub(crate) fn example(asked: &Interrupt) -> String {
     match Form::of(asked) {
         Form::Choice => {

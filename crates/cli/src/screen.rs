@@ -1,5 +1,4 @@
-//! What a person sees: everything that a command says goes through here, and what is not its own is
-//! escaped here.
+//! The terminal: the output of every command goes through here, and foreign text is escaped here.
 mod frame;
 
 use std::{
@@ -15,26 +14,26 @@ use serde_json::Value;
 
 use crate::{Lang, reply};
 
-/// The terminal, or what stands in its place.
+/// The terminal, or its replacement in a test.
 pub struct Screen {
-    /// The language that the person is spoken to.
+    /// The language of the output.
     pub lang: Lang,
     tools: Arc<ToolWords>,
     styled: bool,
-    /// The command line that shows a card whole.
+    /// The command line that shows a card in full.
     whole: String,
-    /// A model speaks in pieces, and its text is escaped as one.
+    /// A model's text comes in pieces, and is escaped as one.
     escaper: Escaper,
     out: Box<dyn Write + Send>,
     err: Box<dyn Write + Send>,
-    /// The last word on who decides in the place of a model, and the run in which it was said.
+    /// The last notice that another than the model decides, with its run.
     noticed: Option<(u64, String)>,
 }
 
-/// What a tool does, in words of both languages; none to show its name.
+/// Returns the description of a tool in both languages; none to show its name.
 pub(crate) type ToolWords = dyn Fn(&str) -> Option<(&'static str, &'static str)> + Send + Sync;
 
-/// The events by which an agent says that another than the named model goes on.
+/// The events by which an agent reports that another than the named model goes on.
 const NOTICES: [&str; 2] = ["decided_by_rule", "answered_by_backup"];
 
 const DIM: &str = "\u{1b}[2m";
@@ -55,33 +54,33 @@ impl Screen {
         }
     }
 
-    /// A line of the result.
+    /// Writes a line of the result.
     pub fn line(&mut self, text: impl AsRef<str>) {
         self.write(text.as_ref());
         self.write("\n");
     }
 
-    /// Text without an end of line. What would act on the terminal is [marked](Escaped), also where
-    /// there is none. A reader that went away, such as a closed pipe, is no error: what matters is
-    /// stored.
+    /// Writes text without a line end. Characters that would act on the terminal are
+    /// [marked](Escaped), also if the output is no terminal. A closed pipe is no error: everything
+    /// that matters is stored.
     pub fn write(&mut self, text: &str) {
         let text = self.escaper.escape(text);
         self.put(&text);
     }
 
-    /// Text of our own, and text that was escaped.
+    /// Writes text of the program itself, or text that is escaped already.
     fn put(&mut self, text: &str) {
         let _ = self.out.write_all(text.as_bytes());
         let _ = self.out.flush();
     }
 
-    /// A line of progress.
+    /// Writes a line of progress.
     pub fn progress(&mut self, text: &str) {
         let (on, off) = self.style(DIM);
         self.put(&format!("{on}· {}{off}\n", Escaped::block(text)));
     }
 
-    /// An error with its causes.
+    /// Writes an error with its causes to standard error.
     pub fn error(&mut self, error: &dyn Error) {
         let text = error.to_string();
         let _ = writeln!(self.err, "error: {}", Escaped::block(&text));
@@ -97,7 +96,7 @@ impl Screen {
         if self.styled { (on, PLAIN) } else { ("", "") }
     }
 
-    /// One event of a run, as it comes.
+    /// Shows one event of a run.
     pub fn event(&mut self, event: &Event) {
         match &event.kind {
             EventKind::Status { summary, .. } => self.progress(summary),
@@ -145,7 +144,7 @@ impl Screen {
         }
     }
 
-    /// A word on who decides in the place of a model, once a run.
+    /// Shows a notice that another than the model decides, once a run.
     fn notice(&mut self, run: u64, text: &str) {
         let known = self.noticed.as_ref();
         if known.is_none_or(|(before, told)| *before != run || told != text) {
@@ -161,7 +160,7 @@ impl Screen {
             ToolStatus::Failed => self.lang.pick("failed", "失败"),
         };
         let name = self.tool(name);
-        // Summaries are made for models, in English.
+        // Summaries are written for models, in English.
         let told = self.lang == Lang::En || status != ToolStatus::Ok;
         let summary = if told && !summary.is_empty() {
             format!(": {summary}")
@@ -171,13 +170,13 @@ impl Screen {
         self.progress(&format!("{name} {how}{summary}"));
     }
 
-    /// What a tool does, in words.
+    /// Returns the description of a tool, or its name.
     fn tool(&self, name: &str) -> String {
         let words = (self.tools)(name).map(|(en, zh)| self.lang.pick(en, zh));
         words.unwrap_or(name).to_owned()
     }
 
-    /// Somebody pressed Ctrl-C.
+    /// Writes the message after Ctrl-C.
     pub(crate) fn interrupted(&mut self, again: &str) {
         let (_, off) = self.style(PLAIN);
         self.put(&format!("{off}\n"));
@@ -188,18 +187,18 @@ impl Screen {
         self.line(text);
     }
 
-    /// A card that waits for an answer. A question whose text was just read is not repeated; what
-    /// is to be agreed to is always shown, its beginning and its end if it is very long.
+    /// Shows a card that waits for an answer. A question whose text was just streamed is not
+    /// repeated; an approval is always shown, only its beginning and its end if it is very long.
     pub fn card(&mut self, asked: &Interrupt, just_read: bool) {
         self.draw(asked, just_read, false);
     }
 
-    /// The same, however long it is.
+    /// Shows a card in full.
     pub(crate) fn whole_card(&mut self, asked: &Interrupt) {
         self.draw(asked, false, true);
     }
 
-    /// Each line of a card has a frame that no text from elsewhere has.
+    /// Draws a card. Each of its lines has a prefix that no escaped text contains.
     fn draw(&mut self, asked: &Interrupt, just_read: bool, whole: bool) {
         let chinese = self.lang == Lang::Zh;
         let text = CardText::of(asked).chinese(chinese);
@@ -238,7 +237,7 @@ impl Screen {
         }
     }
 
-    /// Asks on the terminal; none if there is nobody to ask.
+    /// Asks on the terminal; returns none at the end of the input.
     pub async fn ask(&mut self, prompt: &str) -> io::Result<Option<String>> {
         self.write(prompt);
         let line = tokio::task::spawn_blocking(|| {
@@ -250,8 +249,8 @@ impl Screen {
         Ok(line.await??.map(|line| line.trim().to_owned()))
     }
 
-    /// Asks for an answer to the card that has just been shown. What was typed before that is no
-    /// answer to it, and is dropped.
+    /// Asks for an answer to the card that was just shown. Input that was typed before the card is
+    /// discarded.
     pub async fn ask_about_card(&mut self, prompt: &str) -> io::Result<Option<String>> {
         #[cfg(unix)]
         if stdin().is_terminal() {
@@ -260,7 +259,7 @@ impl Screen {
         self.ask(prompt).await
     }
 
-    /// Whether a person sits at the terminal.
+    /// Returns true if a person uses the terminal: input and output both are one.
     pub fn is_interactive(&self) -> bool {
         stdin().is_terminal() && self.styled
     }

@@ -8,14 +8,14 @@ use tokio::net::TcpListener;
 
 use crate::{Screen, Told, Wired, told::Tell as _};
 
-/// Where a server listens, and for whom.
+/// The address and the key of a server.
 pub(crate) struct Door {
     listen: SocketAddr,
     key: Option<String>,
 }
 
 impl Door {
-    /// Beyond this machine, only those are let in who know a key.
+    /// Checks the address: beyond this machine a key is required.
     pub(crate) fn new(listen: SocketAddr, client_key_env: Option<&str>) -> Result<Self, Told> {
         let key = client_key(client_key_env)?;
         if !listen.ip().is_loopback() && key.is_none() {
@@ -26,7 +26,7 @@ impl Door {
         Ok(Self { listen, key })
     }
 
-    /// Serves until the process is asked to end.
+    /// Serves until the process gets a signal to end.
     pub(crate) async fn serve(
         self,
         wired: impl Wired,
@@ -41,7 +41,7 @@ impl Door {
         let routes = AgentRoutes::new(agent).page(page).beside(paths).recovers();
         let routes = match self.key {
             Some(key) => routes.authenticate(Keyed(key)),
-            // A page of elsewhere could call this machine by a name of its own.
+            // A foreign page can make its own name resolve to this machine.
             None => routes.hosts(["localhost", "127.0.0.1", "[::1]"]),
         };
         let told = screen.lang.pick("open ", "请打开 ");
@@ -67,7 +67,7 @@ fn client_key(name: Option<&str>) -> Result<Option<String>, Told> {
     Ok(Some(key))
 }
 
-/// Ready when the process is asked to end.
+/// Waits for the signal to end the process.
 async fn stopped() {
     let interrupted = tokio::signal::ctrl_c();
     #[cfg(unix)]
@@ -84,7 +84,7 @@ async fn stopped() {
     drop(interrupted.await);
 }
 
-/// Lets in whoever sends the key.
+/// The authentication by one key.
 struct Keyed(String);
 
 #[async_trait]
@@ -102,7 +102,7 @@ impl Authenticate for Keyed {
     }
 }
 
-/// Compares in a time that does not tell where two keys differ.
+/// Compares two keys in a time that does not depend on the position of a difference.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
 }

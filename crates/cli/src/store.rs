@@ -1,4 +1,4 @@
-//! The log of threads, wherever it lies.
+//! The log of threads, in a file or at a server.
 use std::{path::Path, sync::Arc};
 
 use fugato_graph::BoxError;
@@ -7,14 +7,14 @@ use fugato_store::{DocStore, MemoryDocs, MemoryLog, ThreadStore};
 
 use crate::{Told, told::Tell as _};
 
-/// A log of any kind, and the documents beside it.
+/// A log of any kind, and the store of documents that goes with it.
 pub(crate) struct Store {
     pub(crate) log: Arc<dyn ThreadStore>,
     pub(crate) docs: Arc<dyn DocStore>,
 }
 
 impl Store {
-    /// One that is gone with the process.
+    /// Creates a store that ends with the process.
     pub(crate) fn in_memory() -> Self {
         Self {
             log: Arc::new(MemoryLog::default()),
@@ -35,7 +35,8 @@ impl Store {
     }
 }
 
-/// Opens the log at an address. A file is made only if `new` is allowed; none if it is not there.
+/// Opens the log at an address. A missing file is created only with `new`; otherwise the result is
+/// none.
 pub(crate) async fn open(
     address: &str,
     folder: &Path,
@@ -68,7 +69,7 @@ pub(crate) async fn open(
     }
 }
 
-/// The log of a server; none if it is of no kind that this program has.
+/// Connects to the log of a server; returns none for an unknown scheme.
 #[cfg_attr(
     not(any(feature = "mysql", feature = "postgres", feature = "redis")),
     expect(
@@ -85,7 +86,7 @@ async fn connect(scheme: &str, address: &str, folder: &Path) -> Option<Result<St
     match scheme {
         #[cfg(feature = "postgres")]
         "postgres" | "postgresql" => Some(postgres(address).await),
-        // What lies beside these logs is kept in the folder.
+        // These logs keep no documents, which go into the folder.
         #[cfg(feature = "redis")]
         "redis" | "rediss" => Some(match fugato_redis::RedisLog::connect(address).await {
             Ok(log) => beside(Arc::new(log), folder),
@@ -126,9 +127,8 @@ fn allowed() -> String {
     allowed.join(", ")
 }
 
-/// An address as it can be shown: what may be a secret, the user before the host and the query, is
-/// left out, and so is a list of settings as libpq knows it. A path is shown as it is, and nothing
-/// else without `://` is.
+/// Returns an address without its secrets: the user before the host and the query are left out, and
+/// a list of settings as libpq knows it is left out as a whole. A path is returned as it is.
 pub fn without_password(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else {
         let shown = if has_settings(address) {
@@ -138,9 +138,9 @@ pub fn without_password(address: &str) -> String {
         };
         return shown.to_owned();
     };
-    // A password may hold whatever it likes, so the last `@` is what ends it.
+    // A password may contain any character, so the last `@` ends it.
     let (user, place) = match rest.rsplit_once('@') {
-        // Here nobody can tell a user from a query.
+        // Here the user and the query cannot be told apart.
         Some((user, _)) if user.contains(['?', '#']) => return format!("{scheme}://…"),
         Some((_, place)) => ("…@", place),
         None => ("", rest),

@@ -1,4 +1,4 @@
-//! Tables of a program's own, wherever they lie.
+//! Tables of a program's own, in a file or at a server.
 use std::path::PathBuf;
 
 use fugato_graph::BoxError;
@@ -20,32 +20,33 @@ enum Kind {
     Postgres(Box<fugato_postgres::PostgresTables>),
 }
 
-/// Why tables cannot be opened.
+/// The reasons why tables cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TablesError {
     /// The address names no database.
     #[error("{given:?} is no address of tables; allowed are {allowed}")]
     Address {
-        /// What was given, without its password.
+        /// The address, without its password.
         given: String,
-        /// What is allowed.
+        /// The allowed forms of an address.
         allowed: String,
     },
     /// The database cannot be opened.
     #[error("the tables {given:?} cannot be opened")]
     Unavailable {
-        /// What was given, without its password.
+        /// The address, without its password.
         given: String,
-        /// Why.
+        /// The error of the database.
         #[source]
         source: BoxError,
     },
 }
 
 impl Tables {
-    /// Opens the tables at an address: a path or `sqlite:PATH` is an SQLite database, which is made
-    /// with its folder if it is not there; `postgres://` is a server, to which nothing is connected yet.
+    /// Opens the tables at an address: a path or `sqlite:PATH` is an SQLite database, which is
+    /// created with its folder if it does not exist; `postgres://` is a server, to which the first
+    /// use connects.
     pub async fn open(address: &str) -> Result<Self, TablesError> {
         let given = without_password(address);
         match address.split_once("://") {
@@ -56,7 +57,7 @@ impl Tables {
                     Err(_) => Err(refused(given)),
                 }
             }
-            // What has something to hide, such as a list of settings, is no name of a file.
+            // An address with secrets, such as a list of settings, is no name of a file.
             None if !address.is_empty() && given == address => {
                 let path = address.strip_prefix("sqlite:").unwrap_or(address);
                 let path = PathBuf::from(path);
@@ -69,10 +70,10 @@ impl Tables {
         }
     }
 
-    /// Reads, as everything was at one moment.
+    /// Reads all queries from one consistent snapshot.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// The error of the database.
     pub async fn read(&self, queries: Vec<Statement>) -> Result<Vec<Found>, BoxError> {
         Ok(match &self.0 {
             Kind::Sqlite(tables) => tables.read(queries).await?,
@@ -81,13 +82,13 @@ impl Tables {
         })
     }
 
-    /// Reads, decides and writes in one transaction, one writer after the other: those of the same
-    /// tables wait for each other under the number `lock`. To refuse, or to write nothing, takes
+    /// Reads, decides and writes in one transaction, one writer after the other: writers of the
+    /// same tables wait for each other under the number `lock`. An error of `decide` rolls
     /// everything back.
     ///
     /// # Errors
-    /// Why nothing was written, or why nobody knows whether it was. The error inside is the one of
-    /// `decide`.
+    /// The outer error: nothing was written, or it is unknown if the commit happened. The inner
+    /// error is that of `decide`.
     #[cfg_attr(
         not(feature = "postgres"),
         expect(unused_variables, reason = "a file has a lock of its own")

@@ -1,4 +1,4 @@
-//! Saying something to an agent, and answering what it asks.
+//! Requests and answers to an agent, from the terminal.
 use std::sync::Arc;
 
 use fugato_axum::{Agent, Caller, Heard, Said, Spoken, decide};
@@ -13,10 +13,10 @@ use crate::{
     reply,
 };
 
-/// Why a run is cancelled whose question nobody answers.
+/// The reason of a cancellation by a request in the place of the open question.
 const INSTEAD: &str = "something else was asked for";
 
-/// A thread of an agent, and the terminal in which a person talks to it.
+/// A conversation with an agent in a thread, at a terminal.
 #[derive(Debug)]
 pub struct Talk<'a, A> {
     pub(crate) agent: &'a A,
@@ -25,17 +25,17 @@ pub struct Talk<'a, A> {
     pub(crate) again: String,
 }
 
-/// How a thread came to rest.
+/// The ways in which a thread comes to rest.
 enum Rest<S> {
-    /// It waits for an answer that nobody is there to give.
+    /// It waits for an answer that the terminal cannot give.
     Parked,
     /// Nothing is left to do.
     Ended(Option<Arc<S>>),
 }
 
 impl<'a, A: Agent> Talk<'a, A> {
-    /// A talk in this thread. `again` is the command line that goes on with it; it is told where
-    /// the thread waits.
+    /// Creates a talk in this thread. `again` is the command line that goes on with it, and is
+    /// shown where the thread waits.
     pub fn new(agent: &'a A, thread: ThreadId, again: impl Into<String>) -> Self {
         Self {
             agent,
@@ -44,8 +44,8 @@ impl<'a, A: Agent> Talk<'a, A> {
         }
     }
 
-    /// Says something, or goes on where the thread stands, card by card, until nothing is left to
-    /// do. Returns the state then; none if the thread waits for an answer, or never began.
+    /// Says something, or goes on with the thread, card by card, until nothing is left to do.
+    /// Returns the state then; none if the thread waits for an answer, or never began.
     ///
     /// In a thread that waits, the words are the answer.
     pub async fn say(
@@ -75,7 +75,7 @@ impl<'a, A: Agent> Talk<'a, A> {
         Ok(state)
     }
 
-    /// Refuses to say nothing where nothing is to go on with.
+    /// Refuses a command without words if the thread has nothing to go on with.
     pub(crate) async fn refuse_silence(&self, say: &Say) -> Result<(), BoxError> {
         if say.text.is_some() || say.first.is_some() || say.answer.is_some() {
             return Ok(());
@@ -108,7 +108,7 @@ impl<'a, A: Agent> Talk<'a, A> {
         Ok(Rest::Ended(runner.state(&self.thread).await?))
     }
 
-    /// Begins, or goes on where the thread stands; none if there is nothing to go on with.
+    /// Begins a run, or goes on with the thread; returns none if there is nothing to go on with.
     async fn begin(
         &self,
         say: &mut Say,
@@ -122,7 +122,7 @@ impl<'a, A: Agent> Talk<'a, A> {
             Standing::New => say.text.clone().or_else(|| say.first.clone()),
             Standing::Waiting(interrupts) => {
                 screen.progress(go_on);
-                // The card was shown by another process, or not at all: words name it by its code.
+                // This process has not shown the card: words must name it by its code.
                 if let Some(words) = say.text.clone()
                     && let Some(ended) = self.heard(&words, &interrupts, None, screen).await?
                 {
@@ -136,7 +136,7 @@ impl<'a, A: Agent> Talk<'a, A> {
                 screen.progress(go_on);
                 let ended = follow(screen, runner.recover(&self.thread)).await?;
                 if say.text.is_none() || !ended.interrupts().is_empty() {
-                    // Words that were to begin something do not answer a card that came meanwhile.
+                    // Words for a new request do not answer a card that was raised meanwhile.
                     say.text = None;
                     return Ok(Some(ended));
                 }
@@ -190,9 +190,9 @@ impl<'a, A: Agent> Talk<'a, A> {
         Ok(self.agent.runner().resume(&self.thread, answers.by(by)))
     }
 
-    /// What comes of words while questions are open: they decide an approval, or the agent itself
-    /// understands them; none where it leaves them to the form of the card. `card` is the one that
-    /// was on the screen when they were typed.
+    /// Reads words while questions are open: they decide an approval, or the agent understands
+    /// them; none if they are left to the form of the card. `card` is the card on the screen when
+    /// they were typed.
     pub(crate) async fn heard(
         &self,
         words: &str,
@@ -221,7 +221,7 @@ impl<'a, A: Agent> Talk<'a, A> {
                 Some(insist(screen, resume).await?)
             }
             Heard::Instead => {
-                // What cannot be used takes the place of nothing.
+                // Words that cannot be used cancel nothing.
                 self.agent.input(said).await?;
                 runner.cancel(thread, "terminal", INSTEAD).await?;
                 let start = async || self.start(words.to_owned(), Map::new()).await;
@@ -236,7 +236,7 @@ impl<'a, A: Agent> Talk<'a, A> {
         })
     }
 
-    /// The thread waits; everything is stored.
+    /// Shows how the waiting thread can be answered.
     fn park(&self, asked: &Interrupt, screen: &mut Screen) {
         let mut how = format!("{} --answer '{}'", self.again, reply::example(asked));
         if asked.question.digest.is_some() {
@@ -250,7 +250,7 @@ impl<'a, A: Agent> Talk<'a, A> {
     }
 }
 
-/// Refuses an answer that does not say which approval it is about, or is about another.
+/// Refuses an answer that does not name its approval, or names another.
 fn named(asked: &Interrupt, say: &Say) -> Result<(), Told> {
     let code = asked.id.code();
     let is_approval = asked.question.digest.is_some();
@@ -266,7 +266,7 @@ fn named(asked: &Interrupt, say: &Say) -> Result<(), Told> {
     }
 }
 
-/// The answer to a card; none if nobody is there to give one.
+/// Returns the answer to a card; none if there is no terminal to ask at.
 async fn reply_to(
     asked: &Interrupt,
     say: &Say,
@@ -278,7 +278,7 @@ async fn reply_to(
     }
     if let Some(words) = &say.text {
         let answered = reply::read(asked, words);
-        // Consent comes by the card's code, and was looked for before.
+        // An approval needs the card's code, which was looked for before.
         let is_approval = asked.question.digest.is_some();
         let answered = answered.filter(|it| !is_approval || it.reply != Reply::Approve);
         let answered = answered.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! What a person has stored: listed, taken along, or removed.
+//! The stored threads: list, export and removal.
 use std::path::Path;
 
 use fugato_axum::Agent;
@@ -12,7 +12,7 @@ use crate::{
     Belongings, Screen, Told, archive::Archive, inspect::PAGE, store::Store, told::Tell as _,
 };
 
-/// Lists threads, with what each is about and how it stands.
+/// Lists threads, each with its status and title.
 pub(crate) async fn list<A: Agent>(
     agent: &A,
     store: &dyn ThreadStore,
@@ -40,7 +40,7 @@ fn stands(standing: &Standing) -> &'static str {
     }
 }
 
-/// Writes everything of a thread into a folder: the log line by line, and what belongs to it.
+/// Writes everything of a thread into a folder: the log line by line, and its belongings.
 pub(crate) async fn export<A: Agent>(
     archive: &Archive<'_, A>,
     belongings: &dyn Belongings,
@@ -58,7 +58,7 @@ pub(crate) async fn export<A: Agent>(
     Ok(())
 }
 
-/// One record of the log a line, the oldest first.
+/// Returns the log, one record a line, the oldest first.
 async fn log_lines<A: Agent>(archive: &Archive<'_, A>) -> Result<String, BoxError> {
     let mut lines = String::new();
     let mut from = 1;
@@ -79,7 +79,7 @@ async fn log_lines<A: Agent>(archive: &Archive<'_, A>) -> Result<String, BoxErro
     }
 }
 
-/// Removes a thread with everything that belongs to it, once the person has agreed.
+/// Removes a thread with its belongings, after the person has agreed.
 pub(crate) async fn delete(
     store: Option<Store>,
     belongings: &dyn Belongings,
@@ -107,7 +107,7 @@ pub(crate) async fn delete(
             "nothing was deleted; --yes deletes without asking",
         ))?;
     }
-    // The log goes last: as long as it is there, what is left can be found and deleted again.
+    // The log goes last: with it, a partial deletion can be found and repeated.
     belongings.delete(thread).await?;
     if let Some(store) = store {
         store.log.remove(thread).await?;

@@ -1,7 +1,7 @@
 use fugato_graph::BoxError;
 
-/// A command cannot be carried out. The message is for the person: it names what was wrong, and
-/// what is allowed.
+/// The error of a command. The message is for the person: it names what was wrong, and what is
+/// allowed.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Told {
@@ -10,7 +10,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// Says why.
+    /// Creates an error with this message.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -26,7 +26,7 @@ impl Told {
     }
 }
 
-/// Says what a failure means to the person.
+/// Adds a message for the person to an error.
 pub(crate) trait Tell<T> {
     fn tell(self, message: impl FnOnce() -> String) -> Result<T, Told>;
 }

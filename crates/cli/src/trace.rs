@@ -1,4 +1,4 @@
-//! What every request went through, told from the log alone.
+//! The trace of every request, from the log alone.
 use std::time::Duration;
 
 use fugato_agent::trace::model_calls;
@@ -82,7 +82,7 @@ fn lines(task: &TaskTrace, full: bool, lang: Lang) -> Vec<String> {
     lines
 }
 
-/// The half of the label that is in the language of the person.
+/// Returns the half of the label that is in the language of the person.
 fn label(task: &TaskTrace, lang: Lang) -> &str {
     let label = task.label.as_deref().unwrap_or_default();
     let (en, zh) = label.split_once(" · ").unwrap_or((label, label));

@@ -3,12 +3,12 @@ use std::fmt;
 use axum::Router;
 use fugato_axum::Agent;
 
-/// What a program is wired to: an agent, or an agent with paths of its own [beside](Beside) it.
+/// The wiring of a program: an agent, or an agent with paths of its own [beside](Beside) it.
 pub trait Wired {
     /// The agent.
     type Agent: Agent;
 
-    /// The agent, and the paths that are served beside it.
+    /// Returns the agent, and the paths that are served with it.
     fn parts(self) -> (Self::Agent, Router);
 }
 
@@ -20,7 +20,7 @@ impl<A: Agent> Wired for A {
     }
 }
 
-/// An agent, and paths that are served beside it; see
+/// An agent with paths that are served beside it; see
 /// [`AgentRoutes::beside`](fugato_axum::AgentRoutes::beside).
 pub struct Beside<A> {
     agent: A,
@@ -28,7 +28,7 @@ pub struct Beside<A> {
 }
 
 impl<A: Agent> Beside<A> {
-    /// Serves these paths beside this agent.
+    /// Adds these paths to this agent.
     pub fn new(agent: A, paths: Router) -> Self {
         Self { agent, paths }
     }

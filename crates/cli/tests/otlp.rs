@@ -1,4 +1,4 @@
-//! What a collector gets of a run, over HTTP.
+//! The spans of a run at a collector, over HTTP.
 #![cfg(feature = "otlp")]
 mod common;
 
@@ -34,7 +34,7 @@ impl State for Heard {
     }
 }
 
-/// The program, whose model is asked once.
+/// Runs the program, which calls its model once.
 async fn run(line: &[&str]) -> ExitCode {
     let args = Args::parse_from(line);
     let app = App::new("parrot", args.flags);
@@ -76,7 +76,7 @@ async fn answer() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "text/event-stream")], ANSWER)
 }
 
-/// A server of models and a collector in one; what was sent to the collector is kept.
+/// A server of models and a collector in one; the requests to the collector are kept.
 async fn server(sent: Arc<Mutex<Vec<Bytes>>>) -> SocketAddr {
     let keep = move |body: Bytes| async move {
         let mut sent = sent.lock().expect("nobody panics with it");

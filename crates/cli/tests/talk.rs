@@ -1,4 +1,4 @@
-//! Saying something to an agent that asks before it is done.
+//! A conversation with an agent that asks before it is done.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 mod common;
 
@@ -73,7 +73,7 @@ fn graph() -> Graph<Letter> {
         .unwrap()
 }
 
-/// A folder, and the program run in it.
+/// A folder in which the program is run.
 struct Work(tempfile::TempDir);
 
 impl Work {
@@ -104,7 +104,7 @@ impl Work {
         Runner::new(graph(), Arc::new(log)).options(RunnerOptions::default())
     }
 
-    /// How a thread stands: its state, and what it waits for.
+    /// Returns a thread's state, and the questions that it waits for.
     async fn stands(&self, thread: &str) -> (Option<Letter>, Vec<String>) {
         let (runner, thread) = (self.runner(), ThreadId::new(thread).unwrap());
         let state = runner.state(&thread).await.unwrap();
@@ -134,10 +134,10 @@ async fn a_card_waits_until_it_is_answered_by_words_or_by_json() {
         vec!["confirm#1".to_owned()],
     );
     assert_eq!(work.stands("default").await, asked);
-    // Nothing new is said: the same card is shown.
+    // No words: the same card is shown.
     assert!(work.run(&["say"]).await);
     assert_eq!(work.stands("default").await, asked);
-    // What is neither yes nor no is refused, and so is what the schema refuses.
+    // Words that are neither yes nor no are refused, and so is a value against the schema.
     assert!(!work.run(&["say", "yes, but later"]).await);
     assert!(!work.run(&["say", "--answer", "12"]).await);
     assert_eq!(work.stands("default").await, asked);
@@ -148,13 +148,13 @@ async fn a_card_waits_until_it_is_answered_by_words_or_by_json() {
         vec!["address#1".to_owned()],
     );
     assert_eq!(work.stands("default").await, to);
-    // Consent is no answer to a question.
+    // `--yes` is no answer to a question.
     assert!(work.run(&["say", "--yes"]).await);
     assert_eq!(work.stands("default").await, to);
     assert!(work.run(&["say", "--answer", r#""Ada""#]).await);
     let done = (Some(letter("thank Ada", Some(true), "Ada")), vec![]);
     assert_eq!(work.stands("default").await, done);
-    // And now the words are a wish again.
+    // With nothing open, the words are a wish again.
     assert!(work.run(&["say", "thank Bob"]).await);
     assert!(work.run(&["say", "no"]).await);
     let refused = (Some(letter("thank Bob", Some(false), "")), vec![]);
@@ -207,7 +207,7 @@ async fn threads_are_looked_at_copied_taken_along_and_removed() {
     let last = history.iter().rfind(|entry| entry.is_checkpoint()).unwrap();
     let last = last.seq.to_string();
     assert!(work.run(&["fork", &last, "other"]).await);
-    // The copy goes on where the other one asked.
+    // The copy goes on from the open question.
     assert!(work.run(&["say", "--thread", "other"]).await);
     let asked = (
         Some(letter("thank Ada", None, "")),
@@ -230,7 +230,7 @@ async fn threads_are_looked_at_copied_taken_along_and_removed() {
     assert!(!work.0.path().join("data/default").exists());
     assert!(!work.run(&["delete", "default", "--yes"]).await);
     assert_eq!(work.stands("other").await, asked);
-    // What has no log is no conversation, and may be what all of them share.
+    // A folder without a log is no conversation, and may be shared by all of them.
     let shared = work.0.path().join("data/shared");
     std::fs::create_dir(&shared).unwrap();
     assert!(!work.run(&["delete", "shared", "--yes"]).await);

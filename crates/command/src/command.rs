@@ -12,11 +12,12 @@ use tokio::{
     time::timeout,
 };
 
-/// How long a program may take, unless something else is said.
+/// The default time limit of a program.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How much of what it says is kept, in characters.
+/// The length of the output that is kept, in characters.
 const MOST_OUTPUT: usize = 10_000;
-/// What of our environment it gets: enough to find programs and the desktop, and no secrets.
+/// The variables of our environment that a program gets: enough to find programs and the desktop,
+/// and no secrets.
 const INHERITED: [&str; 9] = [
     "DBUS_SESSION_BUS_ADDRESS",
     "DISPLAY",
@@ -29,8 +30,8 @@ const INHERITED: [&str; 9] = [
     "XDG_RUNTIME_DIR",
 ];
 
-/// A program and its arguments. There is no shell: what is filled into a place is one argument, or
-/// a part of one.
+/// A program and its arguments. There is no shell: the value of a place is one argument, or a part
+/// of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
     program: String,
@@ -39,7 +40,8 @@ pub struct Command {
 }
 
 impl Command {
-    /// A program and its arguments, with places such as `{file}`; none if there is no program.
+    /// Creates a command of a program and its arguments, with places such as `{file}`; none if
+    /// there is no program.
     pub fn new(words: &[String]) -> Option<Self> {
         let (program, arguments) = words.split_first()?;
         let is_there = !program.trim().is_empty();
@@ -50,14 +52,15 @@ impl Command {
         })
     }
 
-    /// Stops it after this long; after a minute unless this is said.
+    /// Sets the time limit; a minute by default.
     #[must_use]
     pub fn timeout(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// Runs it to its end. What it says is returned, or is why it failed.
+    /// Runs the program to its end, with these values of its places. Returns its output, or a
+    /// failure with its errors; after the time limit the failure is in doubt.
     pub async fn run(&self, places: &[(&str, &str)]) -> Result<String, ToolFailure> {
         let program = &self.program;
         let failed = |error: io::Error| {
@@ -100,7 +103,8 @@ impl Command {
     }
 }
 
-/// A word with its places filled in, each from left to right: what was filled in has none.
+/// Returns a word with its places filled in, from left to right. Places in a value are not filled
+/// in.
 fn filled(word: &str, places: &[(&str, &str)]) -> String {
     let (mut text, mut rest) = (String::new(), word);
     while let Some(at) = rest.find('{') {
@@ -121,7 +125,7 @@ fn filled(word: &str, places: &[(&str, &str)]) -> String {
     text + rest
 }
 
-/// A running program and what it has started. All of it is stopped when nobody waits any more.
+/// A running program with its child processes. All of them are killed on drop.
 struct Group(Box<dyn ChildWrapper>);
 
 impl Group {
@@ -134,7 +138,7 @@ impl Group {
         Ok(Self(command.spawn()?))
     }
 
-    /// How it ends, and what it said and complained about meanwhile.
+    /// Waits for the end, and returns the status, the output and the errors.
     async fn ended(&mut self) -> io::Result<(ExitStatus, String, String)> {
         let (output, errors) = (self.0.stdout().take(), self.0.stderr().take());
         let (said, complained) = tokio::try_join!(kept(output), kept(errors))?;
@@ -144,14 +148,15 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Not after it has ended: then its number may be another's by now.
+        // After its end the number may belong to another process.
         if self.0.id().is_some() {
             let _ = self.0.start_kill();
         }
     }
 }
 
-/// The beginning of what is said; the rest is read, so that nobody waits for it, and forgotten.
+/// Returns the beginning of an output. The rest is read and discarded, so that the program is not
+/// blocked.
 async fn kept(from: Option<impl AsyncRead + Unpin>) -> io::Result<String> {
     let Some(mut from) = from else {
         return Ok(String::new());
@@ -180,7 +185,7 @@ mod tests {
             .run(&[("text", "$(id); rm -rf \"x\"")])
             .await;
         assert_eq!(told.unwrap(), "$(id); rm -rf \"x\"!");
-        // Nor a place.
+        // A value is never a place, either.
         let places = [("a", "{b}"), ("b", "{a}")];
         let told = command(&["echo", "{a}{b}{c}{ {{a}}"]).run(&places).await;
         assert_eq!(told.unwrap(), "{b}{a}{c}{ {{b}}");
@@ -210,7 +215,7 @@ mod tests {
         let flood = ["sh", "-c", "head -c 10000000 /dev/zero | tr '\\0' x"];
         let said = command(&flood).run(&[]).await.unwrap();
         assert_eq!(said, "x".repeat(MOST_OUTPUT));
-        // One that never stops speaking is stopped, and has filled nothing.
+        // A program with endless output is stopped, and fills no memory.
         let endless = command(&["sh", "-c", "yes & wait"]).timeout(Duration::from_millis(200));
         let failed = endless.run(&[]).await.unwrap_err();
         assert!(

@@ -8,15 +8,15 @@ use crate::Command;
 /// The name of the tool.
 pub const NOTIFY: &str = "notify";
 
-/// Tells the person something: the tool `notify`. The desktop hears it by a command with a place
-/// `{text}`, if there is one; a page by whoever calls the tool.
+/// The tool `notify`, which shows the person a text: on the desktop by a command with a place
+/// `{text}`, if there is one, and on the page by the caller of the tool.
 #[derive(Debug, Clone, Default)]
 pub struct Notify {
     desktop: Option<Command>,
 }
 
 impl Notify {
-    /// By this command; by the page alone without one.
+    /// Creates the tool with this command for the desktop; without one it is for the page alone.
     pub fn new(desktop: Option<Command>) -> Self {
         Self { desktop }
     }
@@ -39,7 +39,7 @@ impl<S: Sync, U> Tool<S, U> for Notify {
             NOTIFY,
             "Tells the person something at once, on the page and the desktop.",
         )
-        // After a crash it may be told twice, which is better than never.
+        // After a crash it may be shown twice, which is better than never.
         .effect(EffectClass::Idempotent)
         .argument_alias("message", "text")
         .argument_alias("content", "text")

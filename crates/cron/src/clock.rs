@@ -7,7 +7,7 @@ use std::{
 use fugato_state::Millis;
 use jiff::{Timestamp, tz::TimeZone};
 
-/// What time it is, and in which zone times are meant. Cheap to clone.
+/// A clock, and the zone in which schedules are evaluated. Cheap to clone.
 #[derive(Clone)]
 pub struct Clock {
     zone: TimeZone,
@@ -15,13 +15,13 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A zone, and a function that says the time in milliseconds since the Unix epoch.
+    /// Creates a clock from a zone and a function that returns milliseconds since the Unix epoch.
     pub fn new(zone: TimeZone, now: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
         let now = Arc::new(now);
         Self { zone, now }
     }
 
-    /// The clock of this machine.
+    /// Returns the clock and zone of this machine.
     pub fn system() -> Self {
         Self::new(TimeZone::system(), || {
             let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -29,22 +29,22 @@ impl Clock {
         })
     }
 
-    /// The time, in milliseconds since the Unix epoch.
+    /// Returns the time, in milliseconds since the Unix epoch.
     pub fn now(&self) -> Millis {
         (self.now)()
     }
 
-    /// The zone.
+    /// Returns the zone.
     pub fn zone(&self) -> &TimeZone {
         &self.zone
     }
 
-    /// The name of the zone; empty if it has none.
+    /// Returns the IANA name of the zone; empty if it has none.
     pub fn zone_name(&self) -> &str {
         self.zone.iana_name().unwrap_or_default()
     }
 
-    /// A time as people read it: `2026-11-22 12:30:00`.
+    /// Formats a time for people: `2026-11-22 12:30:00`.
     pub fn shown(&self, time: Millis) -> String {
         let time = Timestamp::from_millisecond(time).unwrap_or_default();
         let local = time.to_zoned(self.zone.clone());

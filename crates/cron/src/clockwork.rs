@@ -5,32 +5,33 @@ use fugato_state::{Millis, State, ThreadId};
 use fugato_store::StoreErrorKind;
 use tokio::time::sleep;
 
-use crate::{Job, Jobs, NoJob, log_key};
+use crate::{Job, Jobs, NoJob};
 
-/// How long it sleeps at most: clocks are put forward now and then.
+/// The longest sleep, because clocks are put forward now and then.
 const LONGEST: Duration = Duration::from_secs(30);
-/// How soon it looks again at what could not be done yet.
+/// The pause before a retry of a job that could not run yet.
 const SOON: Duration = Duration::from_millis(200);
-/// How soon it asks a store again that has failed.
+/// The pause before a retry after an error of the store.
 const LATER: Duration = Duration::from_secs(2);
-/// How often a thread is made ready for a job: a run may have to end, and then to be given up.
+/// The most attempts to start a run: an earlier run may have to be recovered, and then to be
+/// cancelled.
 const TRIES: usize = 4;
-/// Why a run is given up that still waits for an answer.
+/// The reason for the cancellation of a run that still waits for an answer.
 const NEXT_TIME: &str = "the next time of the job has come";
 
-/// Does the jobs that are due, by runs of a graph. Cheap to clone.
+/// The driver that runs due jobs, each as a run of a graph. Cheap to clone.
 pub struct Clockwork<S: State> {
     runner: Runner<S>,
     jobs: Jobs,
     input: Arc<Input<S>>,
 }
 
-/// With what the run of a job at a time begins.
+/// The function that returns the input of a job's run at one of its times.
 type Input<S> = dyn Fn(&Job, Millis) -> Vec<<S as State>::Update> + Send + Sync;
 
 impl<S: State> Clockwork<S> {
-    /// Does these jobs; `input` says with what the run of one at one of its times begins, and says
-    /// the same whenever it is asked about the same.
+    /// Creates a driver for these jobs. `input` returns the input of a job's run at one of its
+    /// times, and must always return the same for the same job and time.
     pub fn new(
         runner: Runner<S>,
         jobs: Jobs,
@@ -44,8 +45,8 @@ impl<S: State> Clockwork<S> {
         }
     }
 
-    /// Goes on until `stop` is ready. Dropped in the middle of a run, it leaves the run to go on by
-    /// itself, and whoever fires next finds it.
+    /// Fires due jobs until `stop` is ready. If the future is dropped during a run, the run goes on
+    /// by itself, and the next call of [`fire`](Self::fire) finds it.
     pub async fn run_until(&self, stop: impl Future<Output = ()>) {
         tokio::pin!(stop);
         loop {
@@ -54,7 +55,7 @@ impl<S: State> Clockwork<S> {
                 wait = self.fire() => wait,
             };
             let wait = wait.unwrap_or_else(|error| {
-                tracing::warn!(%error, "{}", log_key::JOBS_CANNOT_BE_READ);
+                tracing::warn!(%error, "jobs cannot be read");
                 LATER
             });
             tokio::select! {
@@ -65,17 +66,17 @@ impl<S: State> Clockwork<S> {
         }
     }
 
-    /// Does the jobs that are due, each in a thread of its own beside the conversation in which it
-    /// was made. Returns how long nothing will be due.
+    /// Runs the jobs that are due, each in a thread of its own next to its conversation. Returns
+    /// the time until the next job may be due.
     pub async fn fire(&self) -> Result<Duration, NoJob> {
         let now = self.jobs.clock().now();
         let mut wait = LONGEST;
         for job in self.jobs.readable().await? {
             let until = match self.until(&job, now).await {
                 Err(error @ NoJob::Store(_)) => return Err(error),
-                // What is wrong with one job keeps no other from being done.
+                // An error of one job does not stop the others.
                 Err(error) => {
-                    tracing::warn!(job = job.id, %error, "{}", log_key::A_JOB_FAILED);
+                    tracing::warn!(job = job.id, %error, "job failed");
                     None
                 }
                 Ok(until) => until,
@@ -85,23 +86,18 @@ impl<S: State> Clockwork<S> {
         Ok(wait)
     }
 
-    /// Does a job if it is due. Returns when to look at it again.
+    /// Runs a job if it is due. Returns the time until it has to be checked again.
     async fn until(&self, job: &Job, now: Millis) -> Result<Option<Duration>, NoJob> {
         if job.due > now {
             if let Some(turn) = self.jobs.set_back(job, now) {
-                tracing::warn!(
-                    job = job.id,
-                    due = job.due,
-                    "{}",
-                    log_key::THE_CLOCK_WAS_SET_BACK
-                );
+                tracing::warn!(job = job.id, due = job.due, "clock was set back");
                 self.jobs.moved(job, turn).await?;
                 return Ok(Some(Duration::ZERO));
             }
             let until = u64::try_from(job.due - now).unwrap_or(u64::MAX);
             return Ok(Some(Duration::from_millis(until)));
         }
-        // While others ran, it may have been cancelled.
+        // It may have been cancelled while others ran.
         if !self.jobs.stands(job).await? {
             return Ok(None);
         }
@@ -112,7 +108,7 @@ impl<S: State> Clockwork<S> {
                 return Ok(None);
             }
             Err(error) => {
-                tracing::debug!(job = job.id, error, "{}", log_key::A_JOB_WAITS);
+                tracing::debug!(job = job.id, error, "job delayed");
                 return Ok(Some(LATER));
             }
         }
@@ -124,12 +120,7 @@ impl<S: State> Clockwork<S> {
                 }
             }
             None => {
-                tracing::info!(
-                    job = job.id,
-                    due = job.due,
-                    "{}",
-                    log_key::A_JOB_IS_LEFT_OUT
-                );
+                tracing::info!(job = job.id, due = job.due, "job skipped");
             }
         }
         self.jobs.moved(job, turn).await?;
@@ -137,19 +128,20 @@ impl<S: State> Clockwork<S> {
         Ok(again.map(|_| Duration::ZERO))
     }
 
-    /// Whether the conversation in which a job was made is still there.
+    /// Returns true if the conversation of a job still exists.
     async fn conversed(&self, job: &Job) -> Result<bool, BoxError> {
         let thread = ThreadId::new(&*job.thread)?;
         Ok(self.runner.log().head(&thread).await?.is_some())
     }
 
-    /// Runs a job under a name that belongs to this time of it: whoever asks again, after a crash
-    /// or in another process, runs nothing twice. Returns when to try again if it was not done.
+    /// Runs a job under a key that belongs to this time of it, so that a repetition, after a crash
+    /// or in another process, runs nothing twice. Returns the pause before a retry if it was not
+    /// done.
     async fn run(&self, job: &Job, time: Millis) -> Option<Duration> {
         let thread = match ThreadId::new(job.place()) {
             Ok(thread) => thread,
             Err(error) => {
-                tracing::warn!(job = job.id, %error, "{}", log_key::A_JOB_FAILED);
+                tracing::warn!(job = job.id, %error, "job failed");
                 return None;
             }
         };
@@ -163,7 +155,7 @@ impl<S: State> Clockwork<S> {
                     recovered = true;
                     self.bring_to_an_end(&thread).await
                 }
-                // Nobody has answered what it asked the last time.
+                // The question of the previous run was never answered.
                 RunErrorKind::Waiting { .. } | RunErrorKind::Unfinished => {
                     self.runner.cancel(&thread, "clockwork", NEXT_TIME).await
                 }
@@ -171,17 +163,17 @@ impl<S: State> Clockwork<S> {
             };
             let Err(error) = ready else { continue };
             if let Some(wait) = postponed(&error.kind) {
-                tracing::debug!(job = job.id, %error, "{}", log_key::A_JOB_WAITS);
+                tracing::debug!(job = job.id, %error, "job delayed");
                 return Some(wait);
             }
-            // It is not tried for ever: the log of its thread tells why it failed.
-            tracing::warn!(job = job.id, %error, "{}", log_key::A_JOB_FAILED);
+            // There is no further retry: the log of its thread contains the error.
+            tracing::warn!(job = job.id, %error, "job failed");
             return None;
         }
         Some(SOON)
     }
 
-    /// Goes on with what a crash has left of an earlier time, whatever comes of it.
+    /// Recovers a run that a crash has interrupted. Its outcome does not matter here.
     async fn bring_to_an_end(&self, thread: &ThreadId) -> Result<(), RunError> {
         match self.runner.recover(thread).await {
             Err(error) if postponed(&error.kind).is_some() => Err(error),
@@ -190,7 +182,8 @@ impl<S: State> Clockwork<S> {
     }
 }
 
-/// When to try again after an error that says nothing about the job itself; none after others.
+/// Returns the pause before a retry, for an error that is not about the job itself; `None` for
+/// others.
 fn postponed(kind: &RunErrorKind) -> Option<Duration> {
     match kind {
         RunErrorKind::Busy { .. } | RunErrorKind::HandedOver => Some(SOON),

@@ -6,48 +6,48 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Job {
-    /// Its name.
+    /// The id of the job.
     pub id: String,
-    /// The conversation in which it was made.
+    /// The conversation in which it was created.
     pub thread: String,
-    /// What is to be done, and when.
+    /// The task and its schedule.
     pub wish: Wish,
-    /// The zone in which its schedule is meant; that of the clock if it has no name.
+    /// The zone of its schedule; that of the clock if empty.
     pub zone: String,
-    /// When it is due next, in milliseconds since the Unix epoch.
+    /// The time at which it is due next, in milliseconds since the Unix epoch.
     pub due: Millis,
-    /// How often it was done.
+    /// The number of times that it was done.
     pub fired: u64,
 }
 
 impl Job {
-    /// The thread in which it is done: beside its conversation, and of the same owner.
+    /// Returns the thread in which it runs: next to its conversation, and of the same owner.
     pub fn place(&self) -> String {
         format!("{}.{}", self.thread, self.id)
     }
 }
 
-/// What is wanted of a job.
+/// The specification of a job.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Wish {
     /// A cron expression.
     pub schedule: String,
-    /// What is to be done.
+    /// The task, in words.
     pub task: String,
-    /// Whether only once.
+    /// True if it is done only once.
     #[serde(default)]
     pub once: bool,
-    /// What becomes of the times that nobody was there for.
+    /// The policy for times that passed while no process was running.
     #[serde(default)]
     pub catch_up: CatchUp,
-    /// What the program wants to know again when the time has come, such as a language.
+    /// Application data that is stored with the job, such as a language.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub extra: Value,
 }
 
 impl Wish {
-    /// Does this whenever the schedule says so.
+    /// Creates a job that does this task on this schedule.
     pub fn new(schedule: impl Into<String>, task: impl Into<String>) -> Self {
         Self {
             schedule: schedule.into(),
@@ -56,27 +56,27 @@ impl Wish {
         }
     }
 
-    /// Does it only the first time.
+    /// Limits the job to the first time of its schedule.
     #[must_use]
     pub fn once(self) -> Self {
         self.only_once(true)
     }
 
-    /// Whether it is done only the first time.
+    /// Sets whether the job is limited to the first time of its schedule.
     #[must_use]
     pub fn only_once(mut self, once: bool) -> Self {
         self.once = once;
         self
     }
 
-    /// What becomes of the times that nobody was there for.
+    /// Sets the policy for times that passed while no process was running.
     #[must_use]
     pub fn catch_up(mut self, catch_up: CatchUp) -> Self {
         self.catch_up = catch_up;
         self
     }
 
-    /// Keeps something of the program's with it.
+    /// Sets application data that is stored with the job.
     #[must_use]
     pub fn extra(mut self, extra: Value) -> Self {
         self.extra = extra;
@@ -84,22 +84,22 @@ impl Wish {
     }
 }
 
-/// What becomes of the times that passed while nobody was there.
+/// A policy for times that passed while no process was running.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CatchUp {
-    /// One run makes up for all of them.
+    /// One run stands for all of them.
     #[default]
     Once,
     /// Each is done, the oldest first.
     Each {
-        /// Of more than these only the newest; none is as one.
+        /// The greatest number of times that are caught up, the newest ones; 0 counts as 1.
         most: u32,
     },
-    /// The last is done if it is not too long ago, and the others are left out.
+    /// Only the last one is done, and only if it is recent enough.
     Within {
-        /// How long ago it may be.
+        /// The greatest age of that time in seconds.
         seconds: u32,
     },
 }

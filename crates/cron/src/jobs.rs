@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use crate::{BadSchedule, CatchUp, Clock, Job, Schedule, Wish, log_key};
+use crate::{BadSchedule, CatchUp, Clock, Job, Schedule, Wish};
 
 /// All jobs of a store. Cheap to clone.
 #[derive(Clone)]
@@ -21,20 +21,20 @@ pub struct Jobs {
     changed: Arc<Notify>,
 }
 
-/// A job cannot be made, read or changed.
+/// An error of creating, reading or changing a job.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoJob {
-    /// Its schedule cannot be used.
+    /// The schedule cannot be used.
     #[error(transparent)]
     Schedule(#[from] BadSchedule),
-    /// Its time never comes.
+    /// The schedule never comes due again.
     #[error("{0:?} is never due again")]
     Never(String),
-    /// There is nothing to do.
+    /// The task is empty.
     #[error("the job has nothing to do; say what in \"task\"")]
     Nothing,
-    /// There can be no thread beside its conversation.
+    /// The name of its thread would be too long.
     #[error(
         "no job can be done beside {thread:?}: names of threads have at most {} bytes",
         ThreadId::MAX_BYTES
@@ -43,7 +43,7 @@ pub enum NoJob {
         /// The conversation.
         thread: String,
     },
-    /// Under this key another job was made.
+    /// Another job was created under this key.
     #[error("under the key {key:?} another job was made: {id}")]
     KeyTaken {
         /// The key.
@@ -51,15 +51,15 @@ pub enum NoJob {
         /// The other job.
         id: String,
     },
-    /// The store.
+    /// The store failed.
     #[error("the jobs cannot be stored")]
     Store(#[from] StoreError),
-    /// What was stored cannot be read.
+    /// A stored job cannot be read.
     #[error("the job {id} cannot be read")]
     Unreadable {
-        /// The job.
+        /// The id of the job.
         id: String,
-        /// Why.
+        /// The cause.
         source: BoxError,
     },
 }
@@ -76,17 +76,17 @@ struct Stored {
     job: Job,
 }
 
-/// What is to be done of a job at a time.
+/// The result of a job's due time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Turn {
-    /// The time that is done; none if all that have passed are left out.
+    /// The time that is done; `None` if all passed times are skipped.
     pub(crate) time: Option<Millis>,
-    /// When it is due after that; none if never.
+    /// The next time that it is due; `None` if there is none.
     pub(crate) next: Option<Millis>,
 }
 
 impl Jobs {
-    /// The jobs of this store, in the time of this clock.
+    /// Opens the jobs of a store, with a clock.
     pub fn new(docs: Arc<dyn DocStore>, clock: Clock) -> Self {
         let changed = Arc::default();
         Self {
@@ -96,17 +96,17 @@ impl Jobs {
         }
     }
 
-    /// What time it is for them.
+    /// Returns the clock of the jobs.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// Ready when a job was made or cancelled here.
+    /// Waits until a job is created or cancelled by this value or a clone.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// Makes a job of a conversation. Under the same key it is made once, and is returned again.
+    /// Creates a job of a conversation. A repetition with the same key returns the same job.
     pub async fn create(&self, key: &str, thread: &str, wish: Wish) -> Result<Job, NoJob> {
         if wish.task.trim().is_empty() {
             return Err(NoJob::Nothing);
@@ -152,14 +152,14 @@ impl Jobs {
         }
     }
 
-    /// The jobs of whoever owns this conversation, the next one first.
+    /// Lists the jobs of the owner of this conversation, the next due first.
     pub async fn list(&self, thread: &str) -> Result<Vec<Job>, NoJob> {
         let mut jobs = self.all().await?;
         jobs.retain(|job| owner(&job.thread) == owner(thread));
         Ok(jobs)
     }
 
-    /// Cancels a job of whoever owns this conversation. False if there is none of this name.
+    /// Cancels a job of the owner of this conversation. Returns false if there is none of this id.
     pub async fn cancel(&self, thread: &str, id: &str) -> Result<bool, NoJob> {
         let there = self.list(thread).await?.iter().any(|job| job.id == id);
         if there {
@@ -169,7 +169,7 @@ impl Jobs {
         Ok(there)
     }
 
-    /// Cancels the jobs that were made in this conversation, which is deleted.
+    /// Cancels the jobs that were created in a conversation, when it is deleted.
     pub async fn delete_of(&self, thread: &str) -> Result<(), NoJob> {
         for job in self.all().await? {
             if job.thread == thread {
@@ -180,19 +180,18 @@ impl Jobs {
         Ok(())
     }
 
-    /// All jobs, the next one first. One that cannot be read is an error.
+    /// Lists all jobs, the next due first. Fails if one cannot be read.
     pub async fn all(&self) -> Result<Vec<Job>, NoJob> {
         let jobs: Result<Vec<Job>, NoJob> = self.entries().await?.into_iter().collect();
         Ok(in_order(jobs?))
     }
 
-    /// Those that can be read, the next one first: one that cannot be read keeps no other from
-    /// being done.
+    /// Lists the readable jobs, the next due first: an unreadable one does not stop the others.
     pub(crate) async fn readable(&self) -> Result<Vec<Job>, NoJob> {
         let told = |job: Result<Job, NoJob>| match job {
             Ok(job) => Some(job),
             Err(error) => {
-                tracing::warn!(%error, "{}", log_key::JOBS_CANNOT_BE_READ);
+                tracing::warn!(%error, "jobs cannot be read");
                 None
             }
         };
@@ -217,12 +216,12 @@ impl Jobs {
         }
     }
 
-    /// Whether a job is there as it was read: nobody has cancelled or done it meanwhile.
+    /// Returns true if the stored job is unchanged: not cancelled and not done meanwhile.
     pub(crate) async fn stands(&self, job: &Job) -> Result<bool, NoJob> {
         Ok(self.found(job).await?.is_some())
     }
 
-    /// The version of a job that is there as it was read.
+    /// Returns the version of the stored job if it is unchanged.
     async fn found(&self, job: &Job) -> Result<Option<Version>, NoJob> {
         let there = self.docs.get(&space()?, &name(&job.id)?).await?;
         let same = there.filter(|doc| {
@@ -240,7 +239,7 @@ impl Jobs {
         zone.unwrap_or_else(|| self.clock.zone().clone())
     }
 
-    /// What is to be done of a job now that its time has come.
+    /// Returns the turn of a job that has come due.
     pub(crate) fn turn(&self, job: &Job) -> Result<Turn, BadSchedule> {
         let schedule = Schedule::parse(&job.wish.schedule, &self.zone(job))?;
         let now = self.clock.now().max(job.due);
@@ -265,8 +264,9 @@ impl Jobs {
         Ok(Turn { time, next })
     }
 
-    /// The turn of a job that waits for times which the clock has already shown, and by more than a
-    /// day: it was wrong then, or is now. What was done of a shorter time is not done again.
+    /// Returns a new turn for a job that waits for times which the clock has already passed by more
+    /// than a day: the clock was wrong then, or is now. Times after a smaller step back are not
+    /// repeated.
     pub(crate) fn set_back(&self, job: &Job, now: Millis) -> Option<Turn> {
         const DAY: Millis = 24 * 60 * 60 * 1000;
         let schedule = Schedule::parse(&job.wish.schedule, &self.zone(job)).ok()?;
@@ -278,8 +278,7 @@ impl Jobs {
         })
     }
 
-    /// A job was done, or left out: it is due at another time, or gone. What somebody else has
-    /// changed or cancelled meanwhile stays so.
+    /// Stores the next due time of a job, or deletes it. A concurrent change or cancellation wins.
     pub(crate) async fn moved(&self, job: &Job, turn: Turn) -> Result<(), NoJob> {
         let key = name(&job.id)?;
         let Some(version) = self.found(job).await? else {
@@ -342,7 +341,7 @@ fn name(id: &str) -> Result<DocKey, NoJob> {
     DocKey::new(id).map_err(|error| unreadable(id, error))
 }
 
-/// Whose a conversation is: what stands before its first slash.
+/// Returns the owner of a conversation: the part before its first slash.
 fn owner(thread: &str) -> &str {
     thread.split_once('/').map_or("", |(owner, _)| owner)
 }

@@ -4,7 +4,6 @@ mod clock;
 mod clockwork;
 mod job;
 mod jobs;
-mod log_key;
 mod schedule;
 mod tool;
 

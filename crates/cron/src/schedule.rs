@@ -6,7 +6,7 @@ use croner::{
 use fugato_state::Millis;
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 
-/// When something is due: a cron expression in a zone.
+/// A schedule: a cron expression in a zone.
 ///
 /// ```
 /// use fugato_cron::Schedule;
@@ -25,22 +25,22 @@ pub struct Schedule {
     zone: TimeZone,
 }
 
-/// A cron expression cannot be used; the text says what can.
+/// A cron expression that cannot be used; the message shows one that can.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{schedule:?} is no schedule: {why}; five fields are one, such as \"30 8 * * 1-5\" for 8:30 from Monday to Friday"
 )]
 #[non_exhaustive]
 pub struct BadSchedule {
-    /// What was given.
+    /// The given expression.
     pub schedule: String,
-    /// What is wrong.
+    /// The error of the parser.
     pub why: String,
 }
 
 impl Schedule {
-    /// Reads an expression: minute, hour, day of the month, month, day of the week; a second before
-    /// them and a year behind them if that is wanted.
+    /// Parses an expression: minute, hour, day of the month, month, day of the week; optionally a
+    /// second before them and a year after them.
     pub fn parse(expression: &str, zone: &TimeZone) -> Result<Self, BadSchedule> {
         let parser = CronParser::builder()
             .seconds(Seconds::Optional)
@@ -56,15 +56,16 @@ impl Schedule {
         })
     }
 
-    /// The first time after a time, in milliseconds since the Unix epoch; none if there is none.
+    /// Returns the first time after a time, in milliseconds since the Unix epoch; `None` if there
+    /// is none.
     pub fn next(&self, after: Millis) -> Option<Millis> {
         let found = self.cron.find_next_occurrence(&self.local(after)?, false);
         let found = found.ok()?.timestamp().as_millisecond();
-        // Of an hour that comes twice, the second may be told again as the first.
+        // In an hour that comes twice, the second may be returned as the first again.
         (found > after).then_some(found)
     }
 
-    /// The last time up to a time, and at it; none if there is none.
+    /// Returns the last time up to and including a time; `None` if there is none.
     pub fn last(&self, until: Millis) -> Option<Millis> {
         let found = self
             .cron
@@ -105,7 +106,7 @@ mod tests {
         assert!(bad.to_string().contains("five fields are one"), "{bad}");
     }
 
-    /// The times of a schedule in Berlin after a time, until another.
+    /// Returns the times of a schedule in Berlin after a time, until another.
     fn times(expression: &str, after: &str, until: &str) -> Vec<String> {
         let (schedule, until) = (schedule(expression, "Europe/Berlin"), at(until));
         let next = |time: &Millis| schedule.next(*time).filter(|time| *time < until);
@@ -154,7 +155,7 @@ mod tests {
     }
 
     proptest! {
-        /// Next and last agree, nothing lies between them, and times only go forward: in every
+        /// Next and last agree, there is no time between them, and times only go forward: in every
         /// zone, also where clocks are changed.
         #[test]
         fn trn_8_next_and_last_agree(

@@ -8,33 +8,33 @@ use serde_json::{Value, json};
 
 use crate::{Job, Jobs, NoJob, Schedule, Wish};
 
-/// The tool that makes a job.
+/// The name of the tool that creates a job.
 pub const CREATE: &str = "create_cron_job";
 
-/// The tools by which a model makes, lists and cancels jobs.
+/// The tools with which a model creates, lists and cancels jobs.
 pub struct JobTools<S> {
     jobs: Jobs,
     maker: Arc<dyn Fn(&S) -> Maker + Send + Sync>,
 }
 
-/// Who makes a job, read from the state of an agent.
+/// The creator of a job, read from the state of an agent.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Maker {
     /// The conversation.
     pub thread: String,
-    /// What is kept with the job.
+    /// Application data that is stored with the job.
     pub extra: Value,
 }
 
 impl Maker {
-    /// A conversation.
+    /// Creates a maker for a conversation.
     pub fn new(thread: impl Into<String>) -> Self {
         let (thread, extra) = (thread.into(), Value::Null);
         Self { thread, extra }
     }
 
-    /// Keeps this with the jobs that it makes.
+    /// Sets application data that is stored with its jobs.
     #[must_use]
     pub fn extra(mut self, extra: Value) -> Self {
         self.extra = extra;
@@ -43,23 +43,23 @@ impl Maker {
 }
 
 impl<S: Sync> JobTools<S> {
-    /// The tools for these jobs.
+    /// Creates the tools for these jobs.
     pub fn new(jobs: Jobs, maker: impl Fn(&S) -> Maker + Send + Sync + 'static) -> Self {
         let maker = Arc::new(maker);
         Self { jobs, maker }
     }
 
-    /// Makes a job: `create_cron_job`.
+    /// Returns the tool that creates a job: `create_cron_job`.
     pub fn create<U>(&self) -> impl Tool<S, U, Input = CreateArgs> + use<S, U> {
         Create(self.clone())
     }
 
-    /// Lists jobs: `list_cron_jobs`.
+    /// Returns the tool that lists jobs: `list_cron_jobs`.
     pub fn list<U>(&self) -> impl Tool<S, U, Input = NoArguments> + use<S, U> {
         List(self.clone())
     }
 
-    /// Cancels a job: `cancel_cron_job`.
+    /// Returns the tool that cancels a job: `cancel_cron_job`.
     pub fn cancel<U>(&self) -> impl Tool<S, U, Input = CancelArgs> + use<S, U> {
         Cancel(self.clone())
     }
@@ -118,7 +118,7 @@ impl<S: Sync, U> Tool<S, U> for Create<S> {
         let text =
             "Does something at a time, once or again and again, such as reminding the person.";
         ToolSpec::write(CREATE, text)
-            // Under its key it is made once.
+            // Repetitions with one key create one job.
             .effect(EffectClass::Keyed)
             .argument_alias("cron", "schedule")
             .argument_alias("expression", "schedule")
@@ -126,7 +126,7 @@ impl<S: Sync, U> Tool<S, U> for Create<S> {
             .preview(["schedule", "task"])
     }
 
-    /// Nobody is asked when the time comes.
+    /// Returns a text which says that the job will run without another approval.
     fn consequence(&self, args: &CreateArgs) -> Option<String> {
         let Self(tools) = self;
         let clock = tools.jobs.clock();

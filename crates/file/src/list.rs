@@ -13,19 +13,19 @@ use serde_json::json;
 
 use crate::{Sandbox, SandboxError};
 
-/// How many files are looked at.
+/// The number of entries that are visited.
 const MOST_SEEN: usize = 5_000;
-/// How many are listed.
+/// The number of files that are listed.
 const MOST_FOUND: usize = 100;
-/// How much of a text is looked into, in bytes.
+/// The largest text that is searched, in bytes.
 const MOST_TEXT: u64 = 256 * 1024;
-/// How many texts are looked into.
+/// The number of texts that are searched.
 const MOST_TEXTS: usize = 500;
-/// How large a pattern may become when it is compiled, in bytes.
+/// The largest compiled pattern, in bytes.
 const MOST_PATTERN: usize = 256 * 1024;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Lists files: the tool `list_files`.
+/// The tool `list_files`, which lists files.
 #[derive(Debug, Clone)]
 pub struct ListFiles {
     sandbox: Sandbox,
@@ -47,7 +47,7 @@ pub struct ListFilesArgs {
 }
 
 impl ListFiles {
-    /// The files of this folder.
+    /// Creates the tool for the files of this sandbox.
     pub fn new(sandbox: Sandbox) -> Self {
         Self { sandbox }
     }
@@ -86,14 +86,14 @@ struct Found {
     path: String,
     bytes: u64,
     changed: Option<SystemTime>,
-    /// The line that matches, if it is not the name.
+    /// The line that matches, if the name does not.
     line: Option<String>,
 }
 
 #[derive(Debug, Default)]
 struct Listed {
     found: Vec<Found>,
-    /// Why it may not be all, if it may not.
+    /// True if a limit was reached, so that there may be more files.
     cut: bool,
 }
 
@@ -118,7 +118,7 @@ fn output<U>(listed: &Listed) -> ToolOutput<U> {
         .data(json!({ "files": files, "complete": !listed.cut }))
 }
 
-/// Seconds since the Unix epoch.
+/// Returns the seconds since the Unix epoch.
 fn seconds(time: SystemTime) -> Option<u64> {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     Some(since.as_secs())
@@ -152,7 +152,7 @@ fn compiled(pattern: &str) -> Result<Regex, ToolFailure> {
         .size_limit(MOST_PATTERN)
         .build();
     built.map_err(|error| {
-        // The last line says what is wrong; those before show where.
+        // The last line holds the error; those before show its place.
         let why = error.to_string();
         let why = why.lines().last().unwrap_or_default().trim().to_owned();
         ToolFailure::failed(format!(
@@ -170,7 +170,7 @@ struct Search {
 }
 
 impl Search {
-    /// Breadth first, so that what lies at the top is found before the limit is reached.
+    /// Walks breadth first, so that files near the top are found before the limit is reached.
     fn walk(&mut self, from: (Dir, String)) -> Result<(), SandboxError> {
         let mut due = VecDeque::from([from]);
         while let Some((dir, path)) = due.pop_front() {
@@ -184,7 +184,7 @@ impl Search {
                     return Ok(());
                 }
                 self.seen += 1;
-                // What vanishes meanwhile is not there, and what is hidden is nobody's business.
+                // A file may vanish meanwhile; hidden files are left out.
                 let Ok(entry) = entry else { continue };
                 let name = entry.file_name().to_string_lossy().into_owned();
                 if name.starts_with('.') {
@@ -241,7 +241,7 @@ impl Search {
         });
     }
 
-    /// The first line of a text that matches.
+    /// Returns the first line of a text that matches.
     fn in_text(&mut self, entry: &DirEntry, bytes: u64) -> Option<String> {
         const LONGEST: usize = 120;
         let pattern = self.pattern.as_ref()?;

@@ -8,12 +8,12 @@ use serde_json::json;
 
 use crate::{Sandbox, SandboxError};
 
-/// How much of a file is read at all, in bytes.
+/// The largest part of a file that is read at all, in bytes.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
-/// How much of it a model is shown at once, in characters.
+/// The length of the text for a model at once, in characters.
 const MOST_TEXT: usize = 10_000;
 
-/// Reads a file: the tool `read_file`.
+/// The tool `read_file`, which reads a file.
 #[derive(Debug, Clone)]
 pub struct ReadFile {
     sandbox: Sandbox,
@@ -31,7 +31,7 @@ pub struct ReadFileArgs {
 }
 
 impl ReadFile {
-    /// The files of this folder.
+    /// Creates the tool for the files of this sandbox.
     pub fn new(sandbox: Sandbox) -> Self {
         Self { sandbox }
     }
@@ -73,7 +73,7 @@ impl<S: Sync, U> Tool<S, U> for ReadFile {
     }
 }
 
-/// The text of a file, of which the last character may be cut off.
+/// Returns the text of a file, of which the last character may be cut off; none if it is not UTF-8.
 fn text(bytes: Vec<u8>) -> Option<String> {
     match String::from_utf8(bytes) {
         Ok(text) => Some(text),

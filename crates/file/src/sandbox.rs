@@ -11,25 +11,25 @@ use cap_std::{ambient_authority, fs::Dir};
 use fugato_tool::ToolFailure;
 use thiserror::Error;
 
-/// A folder that is opened once. Whatever is asked of it lies in it: neither `..`, nor a root, nor
-/// a link leads out. Cheap to clone.
+/// A folder that is opened once. Every path stays in it: neither `..`, nor a root, nor a link leads
+/// out. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     root: PathBuf,
     dir: Arc<Dir>,
 }
 
-/// A folder or a file in it cannot be used. The texts are fit for a model: they name nothing that
-/// lies outside.
+/// The error of a sandbox or of a file in it. The texts are fit for a model: they reveal nothing
+/// about the outside.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SandboxError {
-    /// The folder itself.
+    /// The folder itself cannot be opened.
     #[error("the folder {} cannot be opened", root.display())]
     Root {
-        /// Which.
+        /// The folder.
         root: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
     /// A path leads out of the folder.
@@ -63,7 +63,7 @@ pub enum SandboxError {
     Unreadable {
         /// The path.
         path: String,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
     /// It cannot be written.
@@ -71,7 +71,7 @@ pub enum SandboxError {
     Unwritable {
         /// The path.
         path: String,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
     /// The disk is full.
@@ -108,12 +108,13 @@ impl Sandbox {
         }
     }
 
-    /// Where it lies, for people: whoever opens a path that is made of it leaves the sandbox.
+    /// Returns the path of the folder, for people. Opening a path that is made from it bypasses the
+    /// sandbox.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The beginning of a file, at most this many bytes.
+    /// Returns the beginning of a file, at most this many bytes.
     pub fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, SandboxError> {
         let inside = relative(path)?;
         self.is_file(path, &inside)?;
@@ -132,20 +133,20 @@ impl Sandbox {
         Ok(found.map_err(|error| failed(path, error))?.len())
     }
 
-    /// Writes a file, as a whole or not at all, in the place of what is there; the folder that it lies
-    /// in must exist.
+    /// Writes a file, as a whole or not at all, and replaces an existing one; its folder must
+    /// exist.
     pub fn write(&self, path: &str, bytes: &[u8]) -> Result<(), SandboxError> {
         let inside = relative(path)?;
         match self.is_file(path, &inside) {
             Ok(()) | Err(SandboxError::Missing { .. }) => {}
             Err(refused) => return Err(refused),
         }
-        // What a link leads to is replaced, and not the link.
+        // The target of a link is replaced, and not the link.
         let inside = self.dir.canonicalize(&inside).unwrap_or(inside);
         let beside = beside(&inside);
         let written = self.replace(&inside, &beside, bytes);
         written.map_err(|error| {
-            // It may not even have been made.
+            // The new file may not exist.
             let _ = self.dir.remove_file(&beside);
             unwritten(path, error)
         })
@@ -161,7 +162,7 @@ impl Sandbox {
         self.dir.rename(beside, &self.dir, inside)
     }
 
-    /// Looks before it is opened: a pipe would be opened for as long as nobody is at its other end.
+    /// Checks the kind of a file before it is opened: opening a pipe would wait for its other end.
     fn is_file(&self, path: &str, inside: &Path) -> Result<(), SandboxError> {
         let found = self.dir.metadata(inside);
         let found = found.map_err(|error| failed(path, error))?;
@@ -172,7 +173,7 @@ impl Sandbox {
         Err(SandboxError::NoFile { path })
     }
 
-    /// A folder within, and its path as it is shown.
+    /// Opens a folder inside, and returns it with its path as it is shown.
     pub(crate) fn folder(&self, path: &str) -> Result<(Dir, String), SandboxError> {
         let inside = relative(path)?;
         let opened = self.dir.open_dir(&inside);
@@ -182,8 +183,9 @@ impl Sandbox {
     }
 }
 
-/// A path in the folder, as models write it: `~` and a root are the folder. What leads upwards
-/// beyond it is refused here, for a text that says why; the rest is refused where it is opened.
+/// Returns a path inside, from a path as models write it: `~` and a root are the folder. A path
+/// that leads upwards out of it is refused here, with a text for the model; links are checked when
+/// they are opened.
 fn relative(path: &str) -> Result<PathBuf, SandboxError> {
     let trimmed = path.trim();
     let rest = trimmed.strip_prefix('~').unwrap_or(trimmed);
@@ -206,7 +208,7 @@ fn outside(path: &str) -> SandboxError {
     SandboxError::Outside { path: path.into() }
 }
 
-/// Where a file is written before it takes the place of another: no other writer takes the same.
+/// Returns the path of the temporary file that replaces another one; no other writer uses the same.
 fn beside(path: &Path) -> PathBuf {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let n = WRITTEN.fetch_add(1, Ordering::Relaxed);
@@ -226,7 +228,7 @@ fn failed(path: &str, source: io::Error) -> SandboxError {
     let path = path.to_owned();
     match source.kind() {
         io::ErrorKind::NotFound => SandboxError::Missing { path },
-        // What leads out is refused so; so is what the person may not read.
+        // A path that leads out is denied so, and so is a file without the permission to read.
         io::ErrorKind::PermissionDenied => SandboxError::Outside { path },
         _ => SandboxError::Unreadable { path, source },
     }

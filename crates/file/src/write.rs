@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Sandbox, SandboxError};
 
-/// Writes a file: the tool `write_file`. Gates ask a person before it does.
+/// The tool `write_file`, which writes a file. Gates ask a person before it does.
 #[derive(Debug, Clone)]
 pub struct WriteFile {
     sandbox: Sandbox,
@@ -22,7 +22,7 @@ pub struct WriteFileArgs {
 }
 
 impl WriteFile {
-    /// The files of this folder.
+    /// Creates the tool for the files of this sandbox.
     pub fn new(sandbox: Sandbox) -> Self {
         Self { sandbox }
     }
@@ -46,7 +46,7 @@ impl<S: Sync, U> Tool<S, U> for WriteFile {
         match self.sandbox.size(path) {
             Ok(bytes) => Some(format!("overwrites {path:?}, {bytes} bytes")),
             Err(SandboxError::Missing { .. }) => Some(format!("makes a new file {path:?}")),
-            // The call itself says why not.
+            // The call itself reports the reason.
             Err(_) => None,
         }
     }

@@ -1,4 +1,4 @@
-//! What the tools find, show and refuse.
+//! The results of the tools, and their refusals.
 use std::fs;
 
 use fugato_file::{ListFiles, ReadFile, Sandbox, WriteFile};
@@ -176,7 +176,7 @@ async fn a_file_is_replaced_as_a_whole_and_a_link_stays_a_link() {
         let written = desk.call("write_file", json!({ "path": path, "text": "coffee" }));
         assert_eq!(written.await.text, told);
     }
-    // Whoever reads meanwhile reads what was there, and so does whoever comes after a full disk.
+    // A reader during the writing sees the old text, and so does one after a full disk.
     assert_eq!(
         (read("list.md"), read("before.md")),
         ("coffee".into(), "tea".into())

@@ -1,41 +1,41 @@
-//! Forms as they are written down, before anybody trusts them.
+//! Forms as they are written, before they are checked.
 use serde::Deserialize;
 
 use crate::{Field, FieldKind, Form};
 
-/// What stands in a file.
+/// The content of a file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Draft<N> {
     form: Vec<Form<N>>,
 }
 
-/// Forms that cannot be used.
+/// An error in the data of forms.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormsError {
-    /// Two forms have one name.
+    /// Two forms have the same name.
     #[error("the {form} has the name of another form")]
     FormTwice {
         /// The second one, in English.
         form: String,
     },
-    /// Two fields of a form have one name.
+    /// Two fields of a form have the same name.
     #[error("there are two fields {field:?} in the {form}")]
     FieldTwice {
         /// The form, in English.
         form: String,
-        /// The name.
+        /// The name of the fields.
         field: String,
     },
-    /// A field has what belongs to another kind, or lacks what belongs to its own.
+    /// A field has a property of another kind, or lacks one of its own.
     #[error("{field:?} of the {form} {why}")]
     Field {
         /// The form, in English.
         form: String,
-        /// The field.
+        /// The name of the field.
         field: String,
-        /// What is wrong, and what is allowed.
+        /// The error, and what is allowed.
         why: String,
     },
 }
@@ -69,7 +69,7 @@ fn checked<N>(form: &Form<N>) -> Result<(), FormsError> {
     Ok(())
 }
 
-/// What is wrong with a field, if something is.
+/// Returns the error of a field, if there is one.
 fn wrong<N>(form: &Form<N>, field: &Field) -> Option<String> {
     let only = |is: bool, kind: FieldKind, what: &str| {
         let strange = is && field.kind != kind;

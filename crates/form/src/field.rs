@@ -1,4 +1,4 @@
-//! The fields of a form, and what fits into each.
+//! The fields of a form, and their values.
 use fugato_words::{Lang, has_word};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,45 +13,45 @@ use crate::{
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Field {
-    /// Its name in what models and clients send.
+    /// The name that models and clients use.
     pub name: String,
-    /// What fits into it.
+    /// The kind of its values.
     pub kind: FieldKind,
-    /// Whether nothing is done without it; not so unless it is told.
+    /// True if the form needs it; false if not set.
     #[serde(default)]
     pub required: bool,
-    /// What it is called, in Chinese.
+    /// The label in Chinese.
     pub zh: String,
-    /// What it is called, in English.
+    /// The label in English.
     pub en: String,
-    /// What a choice allows.
+    /// The values of a choice.
     #[serde(default)]
     pub words: Vec<Choice>,
-    /// Another day of the form: this one is the same day, or a later one.
+    /// The name of another day of the form, which this one must not precede.
     #[serde(default)]
     pub not_before: Option<String>,
-    /// With what the numbers of a document begin: `A` for `A-1`.
+    /// The prefix of the numbers of a document: `A` for `A-1`.
     #[serde(default)]
     pub prefix: Option<String>,
-    /// How people say a text without naming the field.
+    /// The patterns that find a text without a label.
     #[serde(default)]
     pub patterns: Vec<Pattern>,
 }
 
-/// What fits into a field.
+/// The kind of a field's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FieldKind {
-    /// Any words.
+    /// Any text.
     Text,
     /// The name of a place.
     Place,
     /// A day, as `2026-03-02`.
     Day,
-    /// An amount of money with at most two decimals, more than nothing.
+    /// A positive amount of money with at most two decimals.
     Amount,
-    /// One of the field's words.
+    /// One of the values of the field's choices.
     Choice,
     /// The names of files, at least one.
     Files,
@@ -59,38 +59,38 @@ pub enum FieldKind {
     Document,
 }
 
-/// One of the values that a choice allows.
+/// One of the values of a choice.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Choice {
     /// The value.
     pub means: String,
-    /// How people say it.
+    /// The words that people use for it.
     pub words: Vec<String>,
 }
 
-/// A value does not fit into its field.
+/// A value that does not fit its field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[error("{field:?} of the {form} cannot be {given}; {allowed}")]
 pub struct FieldError {
     /// The form, in English.
     pub form: String,
-    /// The field.
+    /// The name of the field.
     pub field: String,
-    /// What was given, as JSON.
+    /// The given value, as JSON.
     pub given: String,
-    /// What is allowed.
+    /// A description of the allowed values.
     pub allowed: String,
 }
 
 impl Field {
-    /// What it is called.
+    /// Returns the label of the field.
     pub fn label(&self, lang: Lang) -> &str {
         lang.pick(&self.en, &self.zh)
     }
 
-    /// A value as a person reads it.
+    /// Formats a value for a person.
     pub fn shown(&self, value: &Value) -> String {
         match value {
             Value::Array(_) => strings(Some(value)).collect::<Vec<_>>().join(", "),
@@ -100,7 +100,7 @@ impl Field {
         }
     }
 
-    /// The value of a choice that these words mean: that of the longest word in them.
+    /// Returns the value of a choice that a text means: that of the longest word in it.
     pub fn chosen(&self, text: &str) -> Option<&str> {
         let text = text.to_lowercase();
         let found = self.words.iter().flat_map(|choice| {
@@ -113,7 +113,7 @@ impl Field {
         longest.map(|(_, means)| means)
     }
 
-    /// The canonical form of a value, or what is allowed.
+    /// Returns the canonical form of a value, or a description of the allowed values.
     pub(crate) fn read(&self, value: &Value) -> Result<Value, String> {
         let text = value.as_str().map(str::trim);
         match self.kind {
@@ -134,7 +134,7 @@ impl Field {
         }
     }
 
-    /// What a model may fill in.
+    /// Returns the JSON schema of the field, for a model.
     pub(crate) fn schema(&self) -> Value {
         let mut schema = match self.kind {
             FieldKind::Text | FieldKind::Place | FieldKind::Document => json!({ "type": "string" }),
@@ -166,7 +166,7 @@ impl Field {
 }
 
 impl FieldKind {
-    /// As it is written in data.
+    /// Returns the name of the kind in the data.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Text => "text",

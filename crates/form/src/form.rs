@@ -1,4 +1,4 @@
-//! Forms, and what is missing in them.
+//! Forms, and their missing fields.
 use fugato_words::{Lang, Toward};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -12,8 +12,8 @@ use crate::{
 /// The values of a form's fields, each in its canonical form.
 pub type Fields = Map<String, Value>;
 
-/// The forms of a program, which are data. `N` is what names one: any word, or an enum of the
-/// program, so that no other is asked for.
+/// The forms of an application, as data. `N` is the type of their names: a string, or an enum of
+/// the application that allows only its own forms.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(
     try_from = "Draft<N>",
@@ -26,16 +26,16 @@ pub struct Forms<N = String>(Vec<Form<N>>);
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Form<N = String> {
-    /// Which one.
+    /// The name of the form.
     pub name: N,
-    /// What it is called, in Chinese.
+    /// The label in Chinese.
     pub zh: String,
-    /// What it is called, in English.
+    /// The label in English.
     pub en: String,
-    /// Where its days lie of which the year or the week is not said: ahead unless it is told.
+    /// The direction in which days without a year or a week are resolved; ahead if not set.
     #[serde(default = "ahead")]
     pub toward: Toward,
-    /// Its fields, in the order in which they are asked for.
+    /// The fields, in the order in which they are asked for.
     pub fields: Vec<Field>,
 }
 
@@ -52,7 +52,7 @@ impl<N: PartialEq> TryFrom<Draft<N>> for Forms<N> {
 }
 
 impl<N> Forms<N> {
-    /// The form of this name; none if there is none.
+    /// Returns the form of this name.
     pub fn get<Q: ?Sized>(&self, name: &Q) -> Option<&Form<N>>
     where
         N: PartialEq<Q>,
@@ -60,7 +60,8 @@ impl<N> Forms<N> {
         self.0.iter().find(|form| form.name == *name)
     }
 
-    /// What is [missing](Form::missing) in the form of this name; nothing if there is none.
+    /// Returns the [missing](Form::missing) fields of the form of this name; none if there is no
+    /// such form.
     pub fn missing<Q: ?Sized>(&self, name: &Q, fields: &Fields) -> Vec<String>
     where
         N: PartialEq<Q>,
@@ -69,7 +70,8 @@ impl<N> Forms<N> {
         form.map_or_else(Vec::new, |form| form.missing(fields))
     }
 
-    /// The fields of the form of this name as it [reads](Form::read) them; none if there is none.
+    /// Returns the fields as the form of this name [reads](Form::read) them; none if there is no
+    /// such form.
     pub fn read<Q: ?Sized>(&self, name: &Q, given: &Fields) -> Result<Fields, FieldError>
     where
         N: PartialEq<Q>,
@@ -78,22 +80,22 @@ impl<N> Forms<N> {
         form.map_or_else(|| Ok(Fields::new()), |form| form.read(given))
     }
 
-    /// All forms, in the order of the data.
+    /// Returns all forms, in the order of the data.
     pub fn iter(&self) -> impl Iterator<Item = &Form<N>> {
         self.0.iter()
     }
 
-    /// The names of all forms.
+    /// Returns the names of all forms.
     pub fn names(&self) -> Vec<&N> {
         self.0.iter().map(|form| &form.name).collect()
     }
 
-    /// The schemas of all fields of all forms, by their names.
+    /// Returns the schemas of all fields of all forms, by field name.
     pub fn properties(&self) -> Fields {
         self.0.iter().flat_map(Form::properties).collect()
     }
 
-    /// What a model has to know of the forms: their names, their fields, and what is required.
+    /// Describes the forms for a model: their names, their fields, and the required ones.
     pub fn outline(&self) -> String
     where
         N: Serialize,
@@ -113,24 +115,24 @@ impl<N> Forms<N> {
 }
 
 impl<N> Form<N> {
-    /// What it is called.
+    /// Returns the label of the form.
     pub fn label(&self, lang: Lang) -> &str {
         lang.pick(&self.en, &self.zh)
     }
 
-    /// The field of this name.
+    /// Returns the field of this name.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// The required fields that are not filled in, in the order of the form.
+    /// Returns the names of required fields without a value, in the order of the form.
     pub fn missing(&self, fields: &Fields) -> Vec<String> {
         let required = self.fields.iter().filter(|field| field.required);
         let open = required.filter(|field| !fields.contains_key(&field.name));
         open.map(|field| field.name.clone()).collect()
     }
 
-    /// What is filled in, in the order of the form: each field with its value.
+    /// Returns the fields that have a value, in the order of the form.
     pub fn filled<'a>(
         &'a self,
         fields: &'a Fields,
@@ -139,8 +141,8 @@ impl<N> Form<N> {
         all.filter_map(|field| Some((field, fields.get(&field.name)?)))
     }
 
-    /// Fields in canonical form. What says nothing, such as a null, is left out; what the form
-    /// does not know, or what does not fit, is an error.
+    /// Returns the values in canonical form. Blank values, such as null, are left out; unknown
+    /// fields and values that do not fit are errors.
     pub fn read(&self, given: &Fields) -> Result<Fields, FieldError> {
         let said = given.iter().filter(|(_, value)| !value::is_blank(value));
         let read = |(name, value): (&String, &Value)| {
@@ -154,7 +156,7 @@ impl<N> Form<N> {
         Ok(fields)
     }
 
-    /// A schema for its fields, none of them required.
+    /// Returns the JSON schema of the fields, none of them required.
     pub fn schema(&self) -> Value {
         let properties: Fields = self.properties().collect();
         json!({ "type": "object", "properties": properties, "additionalProperties": false })
@@ -165,7 +167,7 @@ impl<N> Form<N> {
         fields.map(|field| (field.name.clone(), field.schema()))
     }
 
-    /// Refuses a day that comes before the one that it must not come before.
+    /// Refuses a day that precedes the one of `not_before`.
     fn in_order(&self, fields: &Fields) -> Result<(), FieldError> {
         for field in &self.fields {
             let first = field.not_before.as_deref().and_then(|it| self.field(it));

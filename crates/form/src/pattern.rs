@@ -1,25 +1,25 @@
-//! Regular expressions that are data.
+//! Regular expressions as data.
 use regex::Regex;
 use serde::Deserialize;
 
-/// A regular expression that is data, in the syntax of the crate `regex`. Two are the same if they
-/// are written in the same way.
+/// A regular expression from data, in the syntax of the crate `regex`. Two are equal if their texts
+/// are.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Pattern(Regex);
 
 impl Pattern {
-    /// What its first group is in the first place of a text that it fits.
+    /// Returns the first group of the first match in a text.
     pub fn first<'t>(&self, text: &'t str) -> Option<&'t str> {
         Some(self.0.captures(text)?.get(1)?.as_str())
     }
 
-    /// The places of a text that it fits.
+    /// Returns the matches in a text.
     pub(crate) fn all<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         self.0.find_iter(text).map(|found| found.as_str())
     }
 
-    /// A text with this in each place that it fits.
+    /// Replaces every match in a text.
     pub(crate) fn replace(&self, text: &str, with: &str) -> String {
         let with = regex::NoExpand(with);
         self.0.replace_all(text, with).into_owned()

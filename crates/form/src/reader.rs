@@ -1,26 +1,26 @@
-//! What a text says about the fields of a form.
+//! Reading the fields of a form from a text.
 use fugato_words::{Dated, days, money_in};
 use jiff::civil::Date;
 use serde_json::{Value, json};
 
 use crate::{Field, FieldKind, Fields, Form, Forms, Pattern, Rules, value::amount_value};
 
-/// Reads what a text says about the fields of a form, by rule: what is read is in canonical form,
-/// and what could be meant in two ways is left out.
+/// A reader of a form's fields from a text, by rule. Its values are in canonical form; ambiguous
+/// ones are left out.
 #[derive(Debug, Clone)]
 pub struct Reader {
     rules: Rules,
-    /// The numbers of all documents that the forms know.
+    /// Matches the numbers of all documents of the forms.
     documents: Option<Pattern>,
-    /// Facts of other fields than texts.
+    /// Matches facts that belong to other fields than texts.
     facts: Vec<Pattern>,
 }
 
 impl Reader {
-    /// By these rules, with the vocabulary of the forms.
+    /// Creates a reader from rules, with the vocabulary of the forms.
     ///
     /// # Errors
-    /// The pattern of [`Rules::facts`] that is none.
+    /// Fails if a pattern of [`Rules::facts`] is invalid.
     pub fn new<N>(rules: Rules, forms: &Forms<N>) -> Result<Self, regex::Error> {
         let fields = || forms.iter().flat_map(|form| &form.fields);
         let prefixes = fields().filter_map(|field| field.prefix.as_deref());
@@ -45,8 +45,8 @@ impl Reader {
         })
     }
 
-    /// Everything that a text says about the fields of a form. The first day is that of the form's
-    /// first field of days, and so on; `base` is the day on which "tomorrow" is counted.
+    /// Reads the fields of a form from a text. The first day goes to the first field of days, and
+    /// so on; `base` is the day from which "tomorrow" is counted.
     pub fn read<N>(&self, form: &Form<N>, text: &str, base: Date) -> Fields {
         let unnamed = self.unnamed(text);
         let dated = days(&unnamed, base, form.toward);
@@ -70,7 +70,7 @@ impl Reader {
         read
     }
 
-    /// A text without facts of other fields; none if nothing is left.
+    /// Returns a text without facts of other fields; `None` if nothing is left.
     pub fn cleaned(&self, text: &str) -> Option<String> {
         let text = self
             .facts
@@ -82,7 +82,8 @@ impl Reader {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// A text without the names of files and documents, whose digits are no days or amounts.
+    /// Returns a text without the names of files and documents, whose digits are no days or
+    /// amounts.
     fn unnamed(&self, text: &str) -> String {
         let names = [&self.rules.files, &self.documents];
         let names = names.into_iter().flatten();
@@ -112,7 +113,7 @@ impl Reader {
         (!names.is_empty()).then(|| json!(names))
     }
 
-    /// A name without what stands before it without a space, in Chinese.
+    /// Returns a file name without a word that precedes it without a space, in Chinese.
     fn bare_name<'a>(&self, name: &'a str) -> &'a str {
         let mut before = self.rules.before_files.iter();
         match before.find_map(|before| name.strip_prefix(before)) {
@@ -143,11 +144,11 @@ impl Reader {
     }
 }
 
-/// What is said, with more and more of it left out.
+/// A text, in versions with more and more left out.
 struct Said<'a> {
     text: &'a str,
-    /// Without the names of files and documents.
+    /// The text without the names of files and documents.
     unnamed: &'a str,
-    /// Without the days, too.
+    /// The same without the days.
     dated: &'a Dated,
 }

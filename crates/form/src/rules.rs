@@ -1,59 +1,58 @@
-//! What names the facts of a form in a text, as data.
+//! Rules that find the facts of a form in a text, as data.
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
 use crate::Pattern;
 
-/// What names the facts of forms in a text. All of it may be left out: then nothing is read by it.
+/// The rules that find the facts of forms in a text. Each may be left out, and then finds nothing.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Rules {
-    /// What stands before an amount that has no currency, in lower case.
+    /// The labels before an amount without a currency, in lower case.
     pub amount: Vec<String>,
-    /// The names of files.
+    /// Matches the names of files.
     pub files: Option<Pattern>,
-    /// What may stand before the name of a file without a space; the longer ones first.
+    /// The words that may precede a file name without a space; the longer ones first.
     pub before_files: Vec<String>,
-    /// Fields of texts that are called by a name, and the pattern whose first group is what is said
-    /// then. All of it counts, where what a field's own [patterns](crate::Field::patterns) find is
-    /// cut.
+    /// The patterns of labelled texts by field; their first group is the value. The value is taken
+    /// as a whole, while what a field's own [patterns](crate::Field::patterns) find is cut.
     pub labels: BTreeMap<String, Pattern>,
-    /// Where a text ends that is not labelled.
+    /// Removes the end of a text that is not labelled.
     pub cut: Option<Pattern>,
-    /// What belongs into other fields and is left out of texts: patterns, in which `{field}` is any
-    /// word of the choice of that name.
+    /// Patterns of facts that belong to other fields, and are left out of texts. In them `{field}`
+    /// is any word of the choice of that name.
     pub facts: Vec<String>,
-    /// Places.
+    /// The rules for places.
     pub places: Places,
 }
 
-/// The names of places, and what tells which one is meant.
+/// The names of places, and the rules that choose one.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Places {
-    /// Places that are known.
+    /// The known places.
     pub known: Vec<Place>,
-    /// What stands right before the place that is meant, where there are several; in lower case.
+    /// The words right before the place that is meant, if there are several; in lower case.
     pub toward: Vec<String>,
-    /// What names a place that is not known: its first group.
+    /// The patterns of unknown places; their first group is the name.
     pub elsewhere: Vec<Pattern>,
 }
 
-/// A place, as it is written in both languages.
+/// The name of a place in both languages.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
-    /// In Chinese.
+    /// The name in Chinese.
     pub zh: String,
-    /// In English.
+    /// The name in English.
     pub en: String,
 }
 
 impl Places {
-    /// The place that is meant: the one behind such a word, or else the first one.
+    /// Returns the place that is meant: the one after such a word, or else the first one.
     pub(crate) fn read(&self, text: &str) -> Option<String> {
         let lower = text.to_lowercase();
         let names = self.known.iter().flat_map(|place| [&place.zh, &place.en]);

@@ -1,11 +1,11 @@
-//! Values as fields keep them.
+//! Values of fields.
 use fugato_words::{decimal, money};
 use jiff::civil::Date;
 use serde_json::Value;
 
 use crate::Fields;
 
-/// Whether a value says nothing, as models and pages leave fields open.
+/// Returns true for a blank value, with which models and pages leave a field open.
 pub(crate) fn is_blank(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -15,24 +15,24 @@ pub(crate) fn is_blank(value: &Value) -> bool {
     }
 }
 
-/// The text in a field; empty if there is none.
+/// Returns the text in a field; empty if there is none.
 pub fn text<'a>(fields: &'a Fields, name: &str) -> &'a str {
     fields.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The texts in a list; none if it is no list.
+/// Returns the texts in a list; nothing if it is no list.
 pub fn strings(list: Option<&Value>) -> impl Iterator<Item = &str> {
     let items = list.and_then(Value::as_array).into_iter().flatten();
     items.filter_map(Value::as_str)
 }
 
-/// A day as `2026-03-02`.
+/// Reads a day such as `2026-03-02`.
 pub fn day(text: &str) -> Option<Date> {
     text.parse().ok()
 }
 
-/// An amount in hundredths, from a number or from words such as `¥1,200.50`; none if it has more
-/// than two decimals or is none.
+/// Reads an amount, in hundredths, from a number or from words such as `¥1,200.50`; `None` if it
+/// has more than two decimals or is no amount.
 ///
 /// ```
 /// use fugato_form::{amount_text, amount_value, cents};
@@ -51,13 +51,13 @@ pub fn cents(value: &Value) -> Option<i64> {
     }
 }
 
-/// The one JSON number that stands for an amount.
+/// Returns the canonical JSON number of an amount.
 pub fn amount_value(cents: i64) -> Value {
     let text = written(cents);
     serde_json::from_str(&text).unwrap_or(Value::String(text))
 }
 
-/// An amount as people read it: `1200`, `12.50`.
+/// Formats an amount for people: `1200`, `12.50`.
 pub fn amount_text(value: &Value) -> String {
     cents(value).map(written).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! Forms as data: what fits, what is missing, what a model and a person see, and which data is
-//! refused.
+//! Tests of forms as data: values, missing fields, views for a model and a person, and refused
+//! data.
 use fugato_form::{Fields, Forms, FormsError, amount_text, amount_value, cents};
 use fugato_words::Lang;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What words say about a form.
+//! Tests of reading a form from words.
 use std::sync::LazyLock;
 
 use fugato_form::{Fields, Forms, Reader, Rules};
@@ -131,7 +131,7 @@ fn rules_that_are_left_out_read_nothing_and_wrong_ones_are_refused() {
 }
 
 proptest! {
-    /// What rules read is in canonical form: the form takes it as it is.
+    /// The values that rules read are in canonical form: the form accepts them unchanged.
     #[test]
     fn what_is_read_fits_into_the_form(
         text in "([0-9]{1,2}月[0-9]{1,2}日|到上海|to Oslo|to see x|预算[0-9.,]{1,6}|T-[0-9]{1,3}|附件[a-z]{0,3}\\.pdf|高铁|reason: |[ ，,]|\\PC){0,12}"
@@ -139,7 +139,7 @@ proptest! {
         let (forms, reader) = &*DESK;
         for form in forms.iter() {
             let mut said: Fields = reader.read(form, &text, date(2026, 2, 25));
-            // Which of two days comes first is for the form to say.
+            // The order of the two days is checked by the form.
             let end = said.remove("end");
             prop_assert_eq!(form.read(&said), Ok(said.clone()));
             let end: Fields = end.into_iter().map(|day| ("end".to_owned(), day)).collect();

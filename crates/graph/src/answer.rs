@@ -9,19 +9,19 @@ use crate::{AnswerError, machine::Attribution, scope::Sub};
 
 /// Answers to the open questions of a thread.
 ///
-/// An approval is answered by its id alone, which is made of everything that was shown: whoever
-/// names it agrees to exactly that. A bare answer never approves.
+/// An approval must be answered by its id. The id contains a digest of everything that was shown,
+/// so an answer that names it agrees to exactly that. A bare answer never approves.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answers {
     bare: Option<Value>,
     by_id: Vec<(InterruptId, Value, Option<String>)>,
     pub(crate) by: Option<Box<Attribution>>,
     pub(crate) key: Option<Box<NamedRequest>>,
-    /// Whether they only may repeat what was answered.
+    /// True if the answers may only repeat an earlier request.
     pub(crate) repeats: bool,
 }
 
-/// The caller's own name for a request, and a digest of what was sent under it.
+/// The caller's name for a request, with a digest of its content.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NamedRequest {
     pub(crate) key: String,
@@ -40,12 +40,12 @@ impl NamedRequest {
 }
 
 impl Answers {
-    /// No answer: lets a thread go on whose questions have expired.
+    /// Creates an empty set of answers, which lets a thread go on whose questions have expired.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// An answer to the only open question.
+    /// Creates an answer to the only open question.
     pub fn only(answer: impl Serialize) -> Result<Self, serde_json::Error> {
         Ok(Self {
             bare: Some(serde_json::to_value(answer)?),
@@ -53,7 +53,7 @@ impl Answers {
         })
     }
 
-    /// An answer to this question.
+    /// Creates an answer to one question.
     pub fn to(
         id: impl Into<InterruptId>,
         answer: impl Serialize,
@@ -61,7 +61,7 @@ impl Answers {
         Self::none().and(id, answer)
     }
 
-    /// Another answer.
+    /// Adds an answer.
     pub fn and(
         mut self,
         id: impl Into<InterruptId>,
@@ -72,7 +72,7 @@ impl Answers {
         Ok(self)
     }
 
-    /// An answer that approves what has this digest, and nothing else.
+    /// Adds an answer that approves only the value with this digest.
     pub fn approving(
         mut self,
         id: impl Into<InterruptId>,
@@ -87,17 +87,16 @@ impl Answers {
         Ok(self)
     }
 
-    /// Names who answers, and by which door. It is kept with the answers.
+    /// Sets the caller and the door of the answers, which are stored with them.
     #[must_use]
     pub fn by(mut self, by: Attribution) -> Self {
         self.by = Some(Box::new(by));
         self
     }
 
-    /// Answers under a name of the caller's: a repeat under the same name gets what came of the
-    /// first, whatever has opened since. `sent` is what the caller sent; the same name with
-    /// something else is an error. The name is remembered for
-    /// [`RunnerOptions::key_age`](crate::RunnerOptions::key_age).
+    /// Names the request: a repeat under the same name gets the result of the first, whatever has
+    /// opened since. `sent` is the content of the request; the same name with other content is an
+    /// error. The name is kept for [`RunnerOptions::key_age`](crate::RunnerOptions::key_age).
     pub fn keyed(
         mut self,
         key: impl Into<String>,
@@ -107,8 +106,9 @@ impl Answers {
         Ok(self)
     }
 
-    /// Gets what came of answers that were [named](Self::keyed) so, and answers nothing itself: for
-    /// a door at which questions are answered again that are open no longer.
+    /// Names the request, and gets only the result of an earlier request of that
+    /// [name](Self::keyed), without answering anything. For endpoints that receive repeated answers
+    /// to closed questions.
     pub fn repeating(
         self,
         key: impl Into<String>,
@@ -121,17 +121,17 @@ impl Answers {
         })
     }
 
-    /// Whether one of these questions is answered by its id.
+    /// Returns true if one of these questions is answered by its id.
     pub fn concern(&self, ids: &[InterruptId]) -> bool {
         self.by_id.iter().any(|(id, ..)| ids.contains(id))
     }
 
-    /// Whether there is no answer.
+    /// Returns true if there is no answer.
     pub fn is_empty(&self) -> bool {
         self.bare.is_none() && self.by_id.is_empty()
     }
 
-    /// The answers by the id of the question, whether they may be given or not.
+    /// Returns the answers by the id of the question, unchecked.
     pub(crate) fn values<'a>(
         &'a self,
         asked: &'a [Interrupt],
@@ -142,7 +142,7 @@ impl Answers {
         by_id.chain(bare.map(|(only, answer)| (&only.id, answer)))
     }
 
-    /// The answers as facts need them, if every one of them may be given now.
+    /// Checks every answer, and returns them by the id of the question.
     pub(crate) fn check(
         self,
         asked: &[Interrupt],
@@ -218,8 +218,8 @@ pub(crate) fn token(incarnation: u64, name: &str, question: &Question) -> Interr
     InterruptId(format!("{name}.{first}").into())
 }
 
-/// Whether an approval bears the id that its thread gives to what it asks about. One that was asked
-/// by an older program, or in another incarnation of the thread, does not.
+/// Returns true if an approval has the id that its thread derives from its content. An approval of
+/// an older program, or of another incarnation of the thread, does not have it.
 pub(crate) fn is_bound(incarnation: u64, asked: &Interrupt) -> bool {
     if asked.question.digest.is_none() {
         return true;
@@ -228,7 +228,7 @@ pub(crate) fn is_bound(incarnation: u64, asked: &Interrupt) -> bool {
     name.is_some_and(|name| token(incarnation, name, &asked.question) == asked.id)
 }
 
-/// The questions that are open in a scope and in those under it.
+/// Returns the open questions of a scope and of those under it.
 pub(crate) fn interrupts(scope: &dyn Sub) -> Vec<Interrupt> {
     let mut open: Vec<_> = scope.machine().interrupts().cloned().collect();
     for (_, child) in scope.children() {
@@ -237,7 +237,7 @@ pub(crate) fn interrupts(scope: &dyn Sub) -> Vec<Interrupt> {
     open
 }
 
-/// What is wrong with the questions that a node asks at once.
+/// Returns the problem with the questions that a node asks at once, if there is one.
 pub(crate) fn problem(questions: &[Question]) -> Option<String> {
     if questions.is_empty() {
         return Some("it asks without a question".into());

@@ -14,7 +14,7 @@ use crate::{
     subgraph::Mapped,
 };
 
-/// A graph in the making. Mistakes are collected, and all of them named by [`build`](Self::build).
+/// A builder of a graph. It collects problems, and [`build`](Self::build) returns all of them.
 pub struct GraphBuilder<S: State> {
     pub(crate) start: String,
     pub(crate) initial: Arc<dyn Fn() -> S + Send + Sync>,
@@ -61,7 +61,8 @@ impl<S: State> std::fmt::Debug for GraphBuilder<S> {
 }
 
 impl<S: State> Graph<S> {
-    /// A graph whose runs begin at the node `start`, on threads that begin with the default state.
+    /// Creates the builder of a graph whose runs begin at the node `start`, on threads that begin
+    /// with the default state.
     pub fn starting_at(start: impl Into<String>) -> GraphBuilder<S>
     where
         S: Default,
@@ -69,7 +70,8 @@ impl<S: State> Graph<S> {
         Self::with_initial(start, S::default)
     }
 
-    /// A graph whose runs begin at the node `start`, on threads that begin with `initial()`.
+    /// Creates the builder of a graph whose runs begin at the node `start`, on threads that begin
+    /// with `initial()`.
     pub fn with_initial(
         start: impl Into<String>,
         initial: impl Fn() -> S + Send + Sync + 'static,
@@ -98,9 +100,9 @@ impl<S: State> GraphBuilder<S> {
         self
     }
 
-    /// Adds a node that is a graph of its own, with a state of its own: `enter` makes that state,
-    /// and `leave` says what its end changes here. It shares the thread's log under a scope, and
-    /// its questions, events and history appear there.
+    /// Adds a node that is a graph with a state of its own: `enter` makes that state, and `leave`
+    /// turns its end into updates of this state. The subgraph shares the thread's log under a
+    /// scope; its questions, events and history appear there.
     #[must_use]
     pub fn subgraph<I, E, X, L, R, Shape>(
         mut self,
@@ -127,24 +129,24 @@ impl<S: State> GraphBuilder<S> {
         self
     }
 
-    /// How often a node is tried, and how long it may take. Without one it is tried once, and may
-    /// take for ever.
+    /// Sets the retries and time limits of a node. Without a policy it is tried once, with no
+    /// limit.
     #[must_use]
     pub fn policy(mut self, node: impl Into<String>, policy: NodePolicy) -> Self {
         self.policies.push((node.into(), policy));
         self
     }
 
-    /// What a node does, in words for people: a trace shows it. It changes nothing else; of two for
-    /// the same node the later one counts.
+    /// Sets a description of a node, for traces. It has no other effect; a later one for the same
+    /// node replaces it.
     #[must_use]
     pub fn label(mut self, node: impl Into<String>, label: impl Into<String>) -> Self {
         self.labels.push((node.into(), label.into()));
         self
     }
 
-    /// Adds a node that asks a person. `question` makes what is shown, `answer` turns the typed
-    /// answer into updates; both read only the state.
+    /// Adds a node that asks a person. `question` makes the prompt, `answer` turns the typed answer
+    /// into updates; both read only the state.
     #[must_use]
     pub fn pause<Q, P, F, A, R, Shape>(
         self,
@@ -172,7 +174,7 @@ impl<S: State> GraphBuilder<S> {
         )
     }
 
-    /// Like [`pause`](Self::pause), for approvals: the question carries a digest of what is shown,
+    /// Adds a [`pause`](Self::pause) for an approval: the question carries a digest of its prompt,
     /// and an answer that approves something else is refused.
     #[must_use]
     pub fn approval<Q, P, F, A, R, Shape>(
@@ -201,8 +203,8 @@ impl<S: State> GraphBuilder<S> {
         )
     }
 
-    /// Like [`pause`](Self::pause), but the question expires `after` it was asked. Then `then`
-    /// says what its silence changes; without `then` it is asked anew under a new id.
+    /// Adds a [`pause`](Self::pause) whose question expires `after` it was asked. The updates of
+    /// `then` apply on expiry; without `then` it is asked again under a new id.
     #[must_use]
     pub fn pause_for<Q, P, F, A, R, Shape>(
         self,
@@ -239,8 +241,8 @@ impl<S: State> GraphBuilder<S> {
         self
     }
 
-    /// After `from` always comes `to`, or the [`END`]. Several edges from one node start all their
-    /// targets in the same step.
+    /// Adds an edge: after `from` always comes `to`, or the [`END`]. Several edges from one node
+    /// start all their targets in the same step.
     #[must_use]
     pub fn edge(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {
         self.ways.push(Declared::Edge {
@@ -250,7 +252,7 @@ impl<S: State> GraphBuilder<S> {
         self
     }
 
-    /// After `from` the router chooses among the declared targets.
+    /// Adds a branch: after `from` the router chooses among the declared targets.
     #[must_use]
     pub fn branch<T: Into<String>, R: IntoTargets>(
         mut self,
@@ -266,8 +268,8 @@ impl<S: State> GraphBuilder<S> {
         self
     }
 
-    /// After `from` comes one task of `to` for each item. With no item, the thread goes on where
-    /// the workers would.
+    /// Adds a scatter: after `from` comes one task of `to` for each item. Without items, the thread
+    /// takes the way out of `to` at once.
     #[must_use]
     pub fn scatter<I, T>(
         mut self,
@@ -287,7 +289,7 @@ impl<S: State> GraphBuilder<S> {
         self
     }
 
-    /// `to` comes when all of `from` have been done, in whatever step each was.
+    /// Adds a join: `to` comes when all of `from` are done, in whatever step each was.
     #[must_use]
     pub fn join<T: Into<String>>(
         mut self,
@@ -302,7 +304,8 @@ impl<S: State> GraphBuilder<S> {
         self
     }
 
-    /// Before any router is asked: if `when` holds, the thread goes to `target` instead.
+    /// Adds a guard: if `when` holds before a router is called, the thread goes to `target`
+    /// instead.
     #[must_use]
     pub fn guard(
         mut self,
@@ -313,7 +316,8 @@ impl<S: State> GraphBuilder<S> {
         self
     }
 
-    /// What a run that ends hands to its caller; stored with its end.
+    /// Sets the output of a run, which is returned to the caller and stored with the end of the
+    /// run.
     #[must_use]
     pub fn output<T: Serialize>(
         mut self,
@@ -325,14 +329,15 @@ impl<S: State> GraphBuilder<S> {
         self
     }
 
-    /// The node `new` was once called `old`: threads that wait at `old` go on at `new`.
+    /// Declares that the node `new` was once called `old`: threads that wait at `old` go on at
+    /// `new`.
     #[must_use]
     pub fn renamed(mut self, old: impl Into<String>, new: impl Into<String>) -> Self {
         self.renamed.push((old.into(), new.into()));
         self
     }
 
-    /// Checks the graph. All problems are named at once.
+    /// Checks the graph. The error names all problems at once.
     pub fn build(self) -> Result<Graph<S>, BuildError> {
         let mut names = Names::default();
         for (name, _) in &self.nodes {
@@ -353,7 +358,7 @@ impl<S: State> GraphBuilder<S> {
         Ok(Graph::new(self.wire(&names)))
     }
 
-    /// Turns names into positions. Every name is known by now.
+    /// Turns names into positions. All names have been checked.
     fn wire(self, names: &Names) -> Wiring<S> {
         let find = |name: &str| names.find(name).unwrap_or(NodeIx(0));
         let end = |name: &str| (name != END).then(|| find(name));
@@ -446,7 +451,8 @@ fn set<S: State>(nodes: &mut [Wire<S>], node: NodeIx, way: Way<S>) {
     }
 }
 
-/// The edges for pictures and checks. The guard's target is one of the targets of every branch.
+/// Returns the edges for pictures and checks. The guard's target is one of the targets of every
+/// branch.
 pub(crate) fn edges<S: State>(
     ways: &[Declared<S>],
     names: &Names,
@@ -483,10 +489,10 @@ pub(crate) fn edges<S: State>(
     edges
 }
 
-/// A graph has mistakes.
+/// The error of a graph that cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the graph cannot be built: {}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct BuildError {
-    /// All of them.
+    /// All problems of the graph.
     pub problems: Vec<Problem>,
 }

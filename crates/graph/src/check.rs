@@ -1,4 +1,4 @@
-//! What a graph must be before anything runs on it: nothing may end as success by accident.
+//! The checks of a graph before anything runs on it, so that no run ends as success by accident.
 use std::collections::HashSet;
 
 use fugato_state::State;
@@ -11,30 +11,30 @@ use crate::{
     route::END,
 };
 
-/// A mistake in a graph.
+/// A problem of a graph.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// A node cannot bear this name.
+    /// A node cannot have this name.
     #[error(
         "{0:?} cannot name a node: a name is not empty, is not END, and has none of / # [ ] and no control characters"
     )]
     BadName(String),
-    /// Two nodes bear the same name.
+    /// Two nodes have the same name.
     #[error("two nodes are called {0:?}")]
     DuplicateNode(String),
     /// The wiring mentions a node that does not exist.
     #[error("{place} mentions {name:?}, which is no node")]
     UnknownNode {
-        /// Where.
+        /// The part of the wiring that mentions it.
         place: String,
         /// The name.
         name: String,
     },
-    /// Nothing leads to a node.
+    /// No way leads to a node.
     #[error("no way leads to {0:?}")]
     Unreachable(String),
-    /// Nothing is said about what comes after a node.
+    /// No way leads out of a node.
     #[error("nothing comes after {0:?}; if the run ends there, say so with an edge to END")]
     DeadEnd(String),
     /// A node has more than one kind of way out.
@@ -43,9 +43,9 @@ pub enum Problem {
     /// The same edge is declared twice.
     #[error("the edge from {from:?} to {to:?} is declared twice")]
     DuplicateEdge {
-        /// Where it begins.
+        /// The node at which the edge begins.
         from: String,
-        /// Where it leads.
+        /// The target of the edge.
         to: String,
     },
     /// A branch declares no target.
@@ -65,7 +65,7 @@ pub enum Problem {
     /// Two joins lead into the same node.
     #[error("two joins lead into {0:?}")]
     DuplicateJoin(String),
-    /// A join waits for what can only come after it, or never.
+    /// A join waits for a source that can only come after it, or never.
     #[error("the join into {join:?} can never fire: {source_node:?} cannot be reached before it")]
     DeadJoin {
         /// The joining node.
@@ -73,8 +73,8 @@ pub enum Problem {
         /// The source that never arrives.
         source_node: String,
     },
-    /// A policy is for something that is not a node, or for a pause or a subgraph, whose tasks have
-    /// their own.
+    /// A policy is for an unknown name, for a pause or a subgraph, whose tasks have their own, or
+    /// is the second one of a node.
     #[error("{0:?} cannot have a policy: only a node that runs can, and only one")]
     BadPolicy(String),
     /// There is more than one guard.
@@ -104,7 +104,7 @@ pub(crate) fn check<S: State>(
     if guards.len() > 1 {
         problems.push(Problem::SeveralGuards);
     }
-    // What is reachable can only be said once every name is known.
+    // Reachability is defined only when every name is known.
     if problems.is_empty() {
         let guard = guards.first().and_then(|guard| names.find(guard));
         let edges = builder::edges(&builder.ways, names, guard);
@@ -193,7 +193,7 @@ fn check_mentions<S: State>(
     }
 }
 
-/// The kinds of ways out of each node, and the rules for each kind.
+/// Checks the kinds of ways out of each node, and the rules for each kind.
 fn check_ways<S: State>(builder: &GraphBuilder<S>, guards: &[String], problems: &mut Vec<Problem>) {
     let mut edges = HashSet::new();
     let mut joins = HashSet::new();
@@ -264,7 +264,7 @@ fn check_worker<S: State>(
     }
 }
 
-/// A node is reachable if a way leads to it; a joining node only if all sources are.
+/// Checks that every node is reachable: a way leads to it, and to a joining node from all sources.
 fn check_reach<S: State>(
     builder: &GraphBuilder<S>,
     names: &Names,

@@ -1,4 +1,4 @@
-//! A fact at rest: one version byte, then JSON that a person can read.
+//! The stored form of a fact: one version byte, then JSON that a person can read.
 //!
 //! Version 2 adds the scope of a fact, effects, budgets and operators. Version 1 has none of them,
 //! and is read as such.
@@ -16,7 +16,7 @@ use crate::{
 /// The version that this program writes.
 pub(crate) const VERSION: u8 = 2;
 
-/// What a record takes beside its updates, in bytes, if it has few routes and no notes.
+/// The size of a record without its updates, in bytes, if it has few routes and no notes.
 const FRAME: usize = 160;
 
 #[derive(Serialize)]
@@ -32,7 +32,7 @@ struct Writing<'a, F> {
 pub(crate) struct Entry {
     pub(crate) at: Millis,
     pub(crate) run: RunId,
-    /// The subgraph that it happened in; empty for the graph itself.
+    /// The subgraph of the fact; empty for the graph itself.
     #[serde(default)]
     pub(crate) scope: String,
     pub(crate) fact: Fact<String>,
@@ -43,7 +43,7 @@ struct Shown<'a>(Path, &'a Names);
 
 impl Serialize for Shown<'_> {
     fn serialize<T: Serializer>(&self, serializer: T) -> Result<T::Ok, T::Error> {
-        // In one piece: each piece would be searched for characters that JSON escapes.
+        // Written in one piece: the serialiser searches each piece for characters to escape.
         serializer.serialize_str(&self.1.text(self.0))
     }
 }
@@ -74,7 +74,7 @@ pub(crate) fn encode(
     Ok(Record(body))
 }
 
-/// Reads a fact as it is at rest.
+/// Reads a stored fact.
 pub(crate) fn read(record: &Record) -> Result<Entry, RunError> {
     match record.0.split_first() {
         Some((1..=VERSION, body)) => Ok(serde_json::from_slice(body)?),
@@ -85,7 +85,7 @@ pub(crate) fn read(record: &Record) -> Result<Entry, RunError> {
     }
 }
 
-/// The same fact, with the addresses that the machine uses.
+/// Returns the fact with the addresses that the machine uses.
 pub(crate) fn addressed(
     fact: Fact<String>,
     names: &mut Arc<Names>,

@@ -17,7 +17,7 @@ use crate::{
     scope::At,
 };
 
-/// What a task is given: a snapshot of the state, its own address, and a way to be heard.
+/// The input of a task: a snapshot of the state, its address, and access to events and effects.
 pub struct Context<S> {
     pub(crate) state: Arc<S>,
     pub(crate) shared: Arc<Shared>,
@@ -26,19 +26,19 @@ pub struct Context<S> {
     pub(crate) attempt: u32,
     pub(crate) item: Option<Item>,
     pub(crate) ask: Option<Box<Ask>>,
-    /// Its signs of life, if somebody waits for them.
+    /// The heartbeats of the task, if its policy has an idle timeout.
     pub(crate) pulse: Option<Arc<Pulse>>,
-    /// Where the task's events come from; made when the first is sent.
+    /// The origin of the task's events, made with the first event.
     pub(crate) origin: OnceLock<Arc<Origin>>,
 }
 
-/// What all tasks of a run share.
+/// The data that all tasks of a run share.
 pub(crate) struct Shared {
     pub(crate) thread: ThreadId,
     pub(crate) run: RunId,
     pub(crate) names: Arc<Names>,
     pub(crate) hub: Arc<Hub>,
-    /// Whether a reader may come later, for whom the text of open blocks is kept.
+    /// True if a reader may come later, for whom the text of open blocks is kept.
     pub(crate) late_readers: bool,
     /// The clock of the store when the run began, in milliseconds since the Unix epoch.
     pub(crate) now: Millis,
@@ -47,7 +47,7 @@ pub(crate) struct Shared {
     pub(crate) calls: Calls,
 }
 
-/// The signs of life of a task.
+/// The time of the last heartbeat of a task.
 #[derive(Debug)]
 pub(crate) struct Pulse(Mutex<Instant>);
 
@@ -62,7 +62,7 @@ impl Pulse {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Waits until there was none for so long.
+    /// Waits until there was no heartbeat for the duration `idle`.
     pub(crate) async fn silent_for(&self, idle: Duration) {
         loop {
             let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,13 +75,13 @@ impl Pulse {
 }
 
 impl Shared {
-    /// The clock of the store, carried on by this machine's steady clock.
+    /// Returns the store's clock, continued by this machine's steady clock.
     pub(crate) fn now(&self) -> Millis {
         let passed = Millis::try_from(self.since.elapsed().as_millis()).unwrap_or(Millis::MAX);
         self.now.saturating_add(passed)
     }
 
-    /// The names of the nodes of a scope.
+    /// Returns the names of the nodes of a scope.
     pub(crate) fn names_of<'a>(&'a self, at: &'a At) -> &'a Names {
         at.as_ref().map_or(&self.names, |place| &place.names)
     }
@@ -110,31 +110,32 @@ impl Shared {
 }
 
 impl<S: State> Context<S> {
-    /// The state at the start of the step.
+    /// Returns the state at the start of the step.
     pub fn state(&self) -> &S {
         &self.state
     }
 
-    /// The state at the start of the step, to hold on to: what an action moves along with it.
+    /// Returns the state at the start of the step as a shared pointer that an action can own.
     pub fn snapshot(&self) -> Arc<S> {
         Arc::clone(&self.state)
     }
 
-    /// The task's item, inside a scatter.
+    /// Returns the task's item, inside a scatter.
     pub fn item<T: DeserializeOwned>(&self) -> Result<T, ItemError> {
         let item = self.item.as_ref().ok_or(ItemError::NotScattered)?;
         serde_json::from_str(item.0.get()).map_err(ItemError::Shape)
     }
 
-    /// The answer to the task's own question `key`; none if it was not asked or has expired.
+    /// Returns the answer to the task's own question `key`; none if it was not asked or has
+    /// expired.
     pub fn answer<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, serde_json::Error> {
         let answer = self.ask.as_ref().and_then(|ask| ask.answer(key));
         answer.map(|answer| T::deserialize(answer)).transpose()
     }
 
-    /// The answer to the task's own approval; none unless what was approved is what this question
-    /// asks about. A node that makes the question anew from what it is about to do does nothing else
-    /// than what a person has seen.
+    /// Returns the answer to the task's own approval; none unless the approved digest is that of
+    /// `question`. A node that builds the question again from the action it is about to take does
+    /// only what a person has approved.
     pub fn consent<T: DeserializeOwned>(
         &self,
         question: &Question,
@@ -146,24 +147,24 @@ impl<S: State> Context<S> {
         self.answer(&question.key)
     }
 
-    /// What the task wanted to find again when it asked.
+    /// Returns the memo that the task stored when it asked.
     pub fn memo<T: DeserializeOwned>(&self) -> Result<Option<T>, serde_json::Error> {
         let memo = self.ask.as_ref().and_then(|ask| ask.memo.as_ref());
         memo.map(|memo| T::deserialize(memo)).transpose()
     }
 
-    /// The thread.
+    /// Returns the thread.
     pub fn thread(&self) -> &ThreadId {
         &self.shared.thread
     }
 
-    /// The run.
+    /// Returns the run.
     pub fn run(&self) -> RunId {
         self.shared.run
     }
 
-    /// The address of the task: `node#visit`, or `node#visit[index]` inside a scatter; inside a
-    /// subgraph, after the address of the task that the subgraph is and a `/`.
+    /// Returns the address of the task: `node#visit`, or `node#visit[index]` inside a scatter;
+    /// inside a subgraph, after the address of the subgraph's task and a `/`.
     pub fn task(&self) -> String {
         let task = self.shared.names_of(&self.at).text(self.path);
         match &self.at {
@@ -172,36 +173,36 @@ impl<S: State> Context<S> {
         }
     }
 
-    /// Which try of the task this is, from 1.
+    /// Returns the number of this attempt of the task, from 1.
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
 
-    /// The clock of the store, in milliseconds since the Unix epoch.
+    /// Returns the clock of the store, in milliseconds since the Unix epoch.
     pub fn now(&self) -> Millis {
         self.shared.now()
     }
 
-    /// Says that the task is alive, to a policy that has an idle time. Every event says so too.
+    /// Restarts the idle timeout of the node's policy. Every event does so too.
     pub fn heartbeat(&self) {
         if let Some(pulse) = &self.pulse {
             pulse.beat();
         }
     }
 
-    /// Whether the run was cancelled. The node's future is dropped then; this is for work that does
-    /// not stop with it, such as a thread of its own.
+    /// Returns true if the run was cancelled or has lost its lease. The node's future is dropped
+    /// then; this is for work that does not stop with it, such as a thread of its own.
     pub fn is_cancelled(&self) -> bool {
         self.shared.control.is_cancelled()
     }
 
-    /// Waits until the run is cancelled.
+    /// Waits until the run is cancelled or loses its lease.
     pub fn cancelled(&self) -> impl Future<Output = ()> + Send + use<S> {
         let control = self.shared.control.clone();
         async move { control.cancelled().await }
     }
 
-    /// Tells the readers that the task began.
+    /// Sends the event that the task began.
     pub(crate) fn announce(&self) {
         if self.is_heard() {
             let origin = Arc::new(self.shared.origin(&self.at, self.path, self.attempt));
@@ -210,13 +211,14 @@ impl<S: State> Context<S> {
         }
     }
 
-    /// Whether anybody reads the events of the run. What is costly to make can be left out if not.
+    /// Returns true if the events of the run have a reader. Events that are costly to make can be
+    /// left out otherwise.
     pub fn is_heard(&self) -> bool {
         self.shared.hub.is_heard()
     }
 
-    /// Tells the readers of the stream something that need not last, such as a text delta.
-    /// What must last is a note of the outcome.
+    /// Sends an event to the readers of the stream that is not stored, such as a text delta. An
+    /// event that must be stored is a note of the outcome.
     pub fn emit(&self, kind: EventKind) {
         self.heartbeat();
         if self.is_heard() || (self.shared.late_readers && kind.is_delta()) {
@@ -227,8 +229,8 @@ impl<S: State> Context<S> {
     }
 }
 
-/// A copy is the same attempt of the same task: what it does as an effect has the same address.
-// A derive would ask that the state is copied, which is shared.
+/// A clone is the same attempt of the same task: its effects have the same addresses.
+// A derive would require `S: Clone`, although the state is shared.
 impl<S> Clone for Context<S> {
     fn clone(&self) -> Self {
         Self {
@@ -255,7 +257,7 @@ impl<S> fmt::Debug for Context<S> {
     }
 }
 
-/// A task has no item of the wanted type.
+/// The error of a task without an item of the wanted type.
 #[derive(Debug, thiserror::Error)]
 pub enum ItemError {
     /// The task does not come from a scatter.

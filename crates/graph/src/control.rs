@@ -1,4 +1,4 @@
-//! How a run is told from outside to stop.
+//! The requests from outside that stop a run.
 use std::sync::{
     Mutex, MutexGuard, OnceLock, PoisonError,
     atomic::{AtomicBool, AtomicI64, Ordering},
@@ -10,47 +10,47 @@ use tokio::{sync::Notify, time::Instant};
 
 use crate::policy::millis;
 
-/// What a run shares with whoever may stop it: its lease's keeper, its runner, its nodes.
+/// The control of a run, shared by its lease's keeper, its runner and its nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Control {
     stopping: AtomicBool,
     stop: Mutex<Wish>,
     told: Notify,
-    /// Whether the lease is about to be given back.
+    /// True if the lease is about to be released.
     ending: AtomicBool,
-    /// When the lease ends, in milliseconds of the store's clock.
+    /// The time at which the lease ends, in milliseconds of the store's clock.
     until: AtomicI64,
-    /// Until when the lease must last because an action is under way.
+    /// The time until which the lease must last because an action is under way.
     floor: AtomicI64,
-    /// Held while more time is asked for: who asks for less must not come after who asks for more,
-    /// and nobody after the lease was given back.
+    /// Held during a renewal: a shorter renewal must not follow a longer one, and none may follow
+    /// the release of the lease.
     pub(crate) asking: tokio::sync::Mutex<()>,
-    /// The store's clock at some moment of this machine's.
+    /// The store's clock, and the moment of this machine's clock at which it was read.
     clock: OnceLock<(Millis, Instant)>,
 }
 
-/// The wish to stop.
+/// The pending request to stop.
 #[derive(Debug, Default)]
 struct Wish {
     stop: Option<Stop>,
-    /// Whether the run is at rest: nobody asks what is wished any more.
+    /// True if the run is at rest, so that further requests are refused.
     late: bool,
 }
 
-/// Why a run stops.
+/// The reason to stop a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// Somebody cancelled it.
+    /// The run was cancelled.
     Cancel { by: String, why: String },
-    /// Its process wants to end: it goes on elsewhere.
+    /// Its process shuts down: the run goes on elsewhere.
     Drain,
-    /// The lease is gone: somebody else may run it.
+    /// The lease was lost: another process may run the thread.
     LeaseLost,
 }
 
 impl Control {
-    /// Stops the run, unless it is at rest already. The first reason counts, but a cancellation
-    /// outranks the end of a process.
+    /// Stops the run; returns false if it is at rest already. The first reason counts, but every
+    /// other reason replaces a shutdown.
     pub(crate) fn stop(&self, stop: Stop) -> bool {
         let mut known = self.wish();
         if known.late {
@@ -66,7 +66,8 @@ impl Control {
         true
     }
 
-    /// The run is at rest: why it was to stop, after which nobody can wish it any more.
+    /// Marks the run as at rest, so that further requests are refused, and returns the reason to
+    /// stop.
     pub(crate) fn rest(&self) -> Option<Stop> {
         let mut known = self.wish();
         known.late = true;
@@ -93,7 +94,7 @@ impl Control {
         self.wish().stop.clone()
     }
 
-    /// Whether what the run does is to be thrown away, rather than ended in peace.
+    /// Returns true if the work of the run is to be discarded, rather than brought to an end.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.is_stopping() && self.reason() != Some(Stop::Drain)
     }
@@ -111,7 +112,7 @@ impl Control {
         }
     }
 
-    /// Waits until what the run does is to be thrown away.
+    /// Waits until the work of the run is to be discarded.
     pub(crate) async fn cancelled(&self) {
         loop {
             let told = self.told.notified();
@@ -133,7 +134,7 @@ impl Control {
         self.clock.get_or_init(|| (now, Instant::now()));
     }
 
-    /// From here on no more time is asked for: the lease is about to be given back.
+    /// Ends the renewals, because the lease is about to be released.
     pub(crate) fn needs_no_more(&self) {
         self.ending.store(true, Ordering::Release);
     }
@@ -142,7 +143,8 @@ impl Control {
         self.ending.load(Ordering::Acquire)
     }
 
-    /// How long the lease must last from now, in milliseconds, for what is under way to end in it.
+    /// Returns how long the lease must last from now, in milliseconds, so that actions under way
+    /// end within it.
     pub(crate) fn time_left(&self) -> Millis {
         let Some((now, since)) = self.clock.get() else {
             return 0;

@@ -1,7 +1,7 @@
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// A digest that notices accidents: 64 bits in the manner of FNV-1a, over words of eight bytes, in
-/// hexadecimal. It is no defence against forgery, and is not used as one.
+/// Returns a digest that detects accidental changes: 64 bits in the manner of FNV-1a, over words of
+/// eight bytes, in hexadecimal. It is no defence against forgery, and is not used as one.
 pub fn of(bytes: &[u8]) -> String {
     let mut digest: u64 = 0xcbf2_9ce4_8422_2325 ^ bytes.len() as u64;
     let mut words = bytes.chunks_exact(8);
@@ -19,7 +19,8 @@ pub fn of(bytes: &[u8]) -> String {
     format!("{digest:016x}")
 }
 
-/// The rotation carries the high bits down: a multiplication alone only carries low bits up.
+/// Mixes a word into a digest. The rotation moves high bits down: a multiplication alone only moves
+/// low bits up.
 fn mix(digest: u64, word: u64) -> u64 {
     (digest ^ word).wrapping_mul(PRIME).rotate_left(29)
 }

@@ -69,7 +69,8 @@ pub(crate) fn dot(
     out
 }
 
-/// The nodes that edges mention, in the order of their declaration. A checked graph has no others.
+/// Returns the nodes that edges mention, in the order of their declaration. A checked graph has no
+/// others.
 fn nodes(edges: &[Edge]) -> Vec<NodeIx> {
     let mut nodes: Vec<_> = edges
         .iter()

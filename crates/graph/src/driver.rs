@@ -1,4 +1,4 @@
-//! The run loop: asks the scopes what to do, does it, and tells them what came out.
+//! The run loop: takes the next work from the scopes, does it, and records the results.
 mod act;
 mod end;
 mod wait;
@@ -24,7 +24,7 @@ pub(crate) struct Driver<S: State> {
     pub(crate) root: Scope<S>,
     pub(crate) engine: Engine,
     pub(crate) snapshots: Option<Snapshotter>,
-    /// Whether the log knows, and the readers were told, how the run came to rest.
+    /// True if the rest of the run is stored, and was sent to the readers.
     pub(crate) rested: bool,
 }
 
@@ -61,7 +61,7 @@ impl<S: State> Driver<S> {
         }
     }
 
-    /// Starts what is ready: one node runs here, several run at the same time.
+    /// Starts the ready tasks: one runs inline, several run concurrently.
     async fn run_ready(&mut self, graph: &Graph<S>) -> Result<(), RunError> {
         if let Some(error) = self.engine.over_budget(self.root.machine.spent()) {
             self.engine.give_up = Some(error);
@@ -69,7 +69,7 @@ impl<S: State> Driver<S> {
         }
         if self.engine.must_store() {
             self.flush(Status::Runnable).await?;
-            // The append may have brought the wish to stop.
+            // The append may have returned a request to stop.
             if self.stops() {
                 return Ok(());
             }
@@ -91,7 +91,7 @@ impl<S: State> Driver<S> {
         }
     }
 
-    /// Runs the only task of the step where the caller is.
+    /// Runs the only task of the step inline.
     async fn run_here(&mut self, graph: &Graph<S>, position: usize) -> Result<(), RunError> {
         let Some(wire) = self.root.wire(graph, position) else {
             return Ok(());
@@ -123,7 +123,7 @@ impl<S: State> Driver<S> {
                 }
             }
         };
-        // What the task said before it ended comes first.
+        // Calls that the task made before its end come first.
         self.hear().await?;
         match attempt {
             Some(attempt) => {
@@ -144,7 +144,7 @@ impl<S: State> Driver<S> {
         self.engine.start(futures);
     }
 
-    /// Stores what was learned, and says what the thread waits for now.
+    /// Stores the pending facts, with the current status of the thread.
     pub(crate) async fn flush(&mut self, status: Status) -> Result<(), RunError> {
         let Engine {
             journal, shared, ..
@@ -160,14 +160,14 @@ impl<S: State> Driver<S> {
     }
 }
 
-/// After so many steps the driver lets other tasks of its thread run. Nodes that wait do so anyway;
-/// for those that do not, this is well under a millisecond.
+/// The number of steps after which the driver yields to other tasks of its executor. Nodes that
+/// wait yield anyway; for those that do not, this is well under a millisecond.
 const STEPS_PER_YIELD: u64 = 512;
 
 /// The key of a pause's only question.
 pub(crate) const ANSWER: &str = "answer";
 
-/// An error with its causes, in one line.
+/// Returns an error with its causes, in one line.
 pub(crate) fn explain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

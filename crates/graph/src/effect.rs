@@ -15,7 +15,74 @@ use crate::BoxError;
 pub(crate) use call::{Asking, Begin, Call, Calls, End, Ending, Permit, Who};
 pub(crate) use ticket::Ticket;
 
-/// How an action on the outside world is to be treated.
+/// The class, time limit and reconciliation of an action on the outside world.
+///
+/// A node may run again after a crash; [`Context::effect`](crate::Context::effect) keeps its
+/// actions from running again with it. The result of an action is stored as a receipt under the
+/// task and a key, and a later attempt gets the receipt.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use fugato_graph::{BoxError, Context, Effect, Reconciled};
+/// # use fugato_state::State;
+/// # #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
+/// # struct Desk;
+/// # #[derive(serde::Serialize, serde::Deserialize)]
+/// # enum Change { Sent(String) }
+/// # impl State for Desk { type Update = Change; fn apply(&mut self, _: Change) {} }
+/// # mod mail {
+/// #     use std::io::Error;
+/// #     pub async fn send(_: String, _: String) -> Result<String, Error> { Ok("1".into()) }
+/// #     pub async fn find(_: String) -> Result<Option<String>, Error> { Ok(None) }
+/// # }
+///
+/// async fn send(cx: Context<Desk>) -> Result<Change, BoxError> {
+///     let letter = String::from("lunch at noon");
+///     let known = letter.clone();
+///     let once = Effect::once().timeout(Duration::from_secs(20)).reconcile(move || async move {
+///         Ok::<_, BoxError>(match mail::find(known).await? {
+///             Some(id) => Reconciled::Happened(id),
+///             None => Reconciled::DidNotHappen,
+///         })
+///     });
+///     let input = letter.clone();
+///     let id = cx.effect("mail", once, &input, move |key| mail::send(letter, key)).await?;
+///     Ok(Change::Sent(id))
+/// }
+/// # let _ = send;
+/// ```
+///
+/// Wrong: acting without an effect, or under a key that each attempt makes new. If the process dies
+/// after the mail is sent and before the step is stored, the next attempt sends it again.
+///
+/// ```text
+/// let id = mail::send(letter, random()).await?;
+/// let id = cx.effect(random(), Effect::once(), &input, |key| mail::send(letter, key)).await?;
+/// ```
+///
+/// *Contract*, by [`EffectClass`]
+/// - **pure**: the action runs in every attempt, and nothing is stored.
+/// - **idempotent, keyed**: the action runs again if its receipt was lost in a crash, with the same
+///   idempotency key. The receipt is stored with the next append.
+/// - **once**: an intent is stored before the action begins, and the receipt before the call
+///   returns. An intent without a receipt is in doubt: it is reconciled, or a person is asked.
+/// - **one input**: a key stands for one input. With another it is `InputChanged`, unless the
+///   action is recorded as not done.
+///
+/// # Errors
+/// [`EffectError`]: `Failed` has the error of the action, `InputChanged` and `Format` are mistakes
+/// of the node. An error of a once-only action leaves it in doubt unless it is a [`NotDone`], which
+/// lets the next attempt act again.
+///
+/// # Cancellation safety
+/// A once-only action runs in a task of its own: it goes on when its node is dropped, and its
+/// receipt is stored. All other actions are dropped with their node.
+///
+/// # Cost
+/// A once-only action costs two appends, before and after it, and extends the lease if that ends
+/// before the time limit. Other classes store pending facts before they begin; a pure one stores
+/// nothing.
 pub struct Effect<T> {
     class: EffectClass,
     timeout: Duration,
@@ -25,14 +92,14 @@ pub struct Effect<T> {
 
 type Reconcile<T> = Box<dyn FnOnce() -> BoxFuture<'static, Result<Reconciled<T>, BoxError>> + Send>;
 
-/// What looking after an action in doubt has shown.
+/// The result of looking for an action in doubt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reconciled<T> {
-    /// It happened, and this came out.
+    /// It happened, with this result.
     Happened(T),
     /// It certainly did not happen: it is done now.
     DidNotHappen,
-    /// It cannot be found out: a person is asked.
+    /// It is unknown whether it happened: a person is asked.
     Unknown,
 }
 
@@ -48,39 +115,39 @@ impl<T> From<EffectClass> for Effect<T> {
 }
 
 impl<T> Effect<T> {
-    /// An action that must not be done twice.
+    /// Creates an effect that must not be done twice.
     pub fn once() -> Self {
         EffectClass::Once.into()
     }
 
-    /// An action whose idempotency key the other side recognises.
+    /// Creates an effect whose idempotency key the other side recognises.
     pub fn keyed() -> Self {
         EffectClass::Keyed.into()
     }
 
-    /// An action that is the same done twice as done once.
+    /// Creates an effect that has the same result done twice as done once.
     pub fn idempotent() -> Self {
         EffectClass::Idempotent.into()
     }
 
-    /// How long an action of class [`EffectClass::Once`] may take: 30 s by default. What takes
-    /// longer is dropped, and in doubt; in no time at all nothing begins.
+    /// Sets the time limit of an action of class [`EffectClass::Once`]: 30 s by default. A longer
+    /// action is dropped, and in doubt; with a limit of zero nothing begins.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Lets the whole thread share the key, rather than the attempts of one task: the action is
-    /// done once however many tasks ask for it.
+    /// Shares the key in the whole thread, rather than among the attempts of one task: the action
+    /// is done once however many tasks ask for it.
     #[must_use]
     pub fn whole_thread(mut self) -> Self {
         self.whole_thread = true;
         self
     }
 
-    /// How to find out whether an action in doubt has happened. Asked only when it can no longer
-    /// be under way.
+    /// Sets the function that finds out whether an action in doubt has happened. It is called only
+    /// when the action can no longer be under way.
     #[must_use]
     pub fn reconcile<F, Fut, E>(mut self, reconcile: F) -> Self
     where
@@ -106,13 +173,13 @@ impl<T> fmt::Debug for Effect<T> {
     }
 }
 
-/// Wraps the error of an action that certainly did not happen, such as a refused connection. Any
-/// other error of an action of class [`EffectClass::Once`] leaves it in doubt.
+/// The error of an action that certainly did not happen, such as a refused connection. Any other
+/// error of an action of class [`EffectClass::Once`] leaves it in doubt.
 #[derive(Debug)]
 pub struct NotDone(BoxError);
 
 impl NotDone {
-    /// The action did not happen, for this reason.
+    /// Creates the error of an action that did not happen, for this reason.
     pub fn because(error: impl Into<BoxError>) -> Self {
         Self(error.into())
     }
@@ -130,7 +197,7 @@ impl Error for NotDone {
     }
 }
 
-/// Why an effect has no result.
+/// The reason why an effect has no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EffectError {
@@ -139,10 +206,10 @@ pub enum EffectError {
     Failed {
         /// The effect's key.
         key: String,
-        /// Why.
+        /// The error of the action.
         source: BoxError,
     },
-    /// The key was used before with another input: an old answer would be wrong.
+    /// The key was used before with another input: the stored result would be wrong.
     #[error(
         "the effect {key:?} was done with another input: its digest was {recorded}, now it is {asked}"
     )]
@@ -159,7 +226,7 @@ pub enum EffectError {
     Format {
         /// The effect's key.
         key: String,
-        /// Why.
+        /// The error of the serialiser.
         source: serde_json::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! What all scopes of a run share: its journal, its tasks, and what bounds it.
+//! The state that all scopes of a run share: its journal, its tasks, and its limits.
 use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc, time::Duration};
 
 use fugato_state::Millis;
@@ -16,12 +16,12 @@ use crate::{
     tasks::Tasks,
 };
 
-/// What the scopes of a run share.
+/// The state that the scopes of a run share.
 pub(crate) struct Engine {
     pub(crate) shared: Arc<Shared>,
-    /// The number that no other thread of this name had, of which approvals are made.
+    /// The number that no other thread of this name had, part of the ids of approvals.
     pub(crate) incarnation: u64,
-    /// Whether open approvals may ask about what is no longer so.
+    /// The open approvals to check again, because the values they ask about may have changed.
     pub(crate) recheck: Recheck,
     /// None for a run without a log.
     pub(crate) journal: Option<Journal>,
@@ -30,29 +30,30 @@ pub(crate) struct Engine {
     pub(crate) ready: Vec<(At, usize)>,
     pub(crate) tasks: Tasks,
     pub(crate) calls: mpsc::UnboundedReceiver<Call>,
-    /// Actions that must not be done twice and are under way in this process.
+    /// Once-only actions that are under way in this process.
     pub(crate) acting: Vec<Acting>,
-    /// Actions of the whole thread of which it is not known yet whether they happened, with the
-    /// tasks that began them here.
+    /// Actions of the whole thread whose result is not known yet, with the tasks that began them
+    /// here.
     pub(crate) begun: Vec<Begun>,
-    /// Answers to tasks that wait until what was learned is stored.
+    /// Replies to tasks, to be sent when the pending facts are stored.
     pub(crate) replies: Vec<(oneshot::Sender<Permit>, Permit)>,
-    /// When failed tasks are tried again, and where.
+    /// The times at which failed tasks are tried again, with their scopes.
     alarms: BinaryHeap<Reverse<(Millis, Vec<Path>)>>,
     /// The first failure of the run.
     pub(crate) error: Option<RunError>,
-    /// Why the run ends now although tasks could go on.
+    /// The error that ends the run now although tasks could go on.
     pub(crate) give_up: Option<RunError>,
-    /// Whether nothing new may begin: what runs comes to its end.
+    /// True if no task may begin any more; those that run come to their end.
     pub(crate) closing: bool,
-    /// When this part of the run began to count against its time, in milliseconds.
+    /// The time up to which the wall time of the run is counted, in milliseconds of the store's
+    /// clock.
     counted: Millis,
 }
 
-/// The open approvals that are looked at again before a run comes to rest.
+/// The open approvals that are checked again before a run comes to rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Recheck {
-    /// None: nothing has changed what they ask about.
+    /// None: the values they ask about have not changed.
     Nothing,
     /// Those of pauses: siblings may have changed the state.
     Pauses,
@@ -64,7 +65,7 @@ pub(crate) enum Recheck {
 pub(crate) struct Acting {
     pub(crate) address: Address,
     pub(crate) not_after: Millis,
-    /// Others that ask for the same.
+    /// Other calls for the same action.
     pub(crate) waiting: Vec<Begin>,
 }
 
@@ -75,7 +76,7 @@ pub(crate) struct Begun {
     pub(crate) effect: Effect,
 }
 
-/// What identifies an effect: the scope and task, none for the whole thread, and its key.
+/// The identity of an effect: the scope and task, none for the whole thread, and its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
     pub(crate) task: Option<(Vec<Path>, Path)>,
@@ -118,7 +119,7 @@ impl Engine {
         self.options.schedule == Schedule::Eager
     }
 
-    /// Keeps a fact for the log, or shows it at once if there is none.
+    /// Adds a fact to the journal, or sends its events at once if there is no log.
     pub(crate) fn note(&mut self, at: &At, fact: Fact<Path>) {
         match &mut self.journal {
             Some(journal) => {
@@ -135,7 +136,7 @@ impl Engine {
         }
     }
 
-    /// Whether what was learned must be stored before a node may start.
+    /// Returns true if the pending facts must be stored before a node may start.
     pub(crate) fn must_store(&self) -> bool {
         let Some(journal) = &self.journal else {
             return false;
@@ -151,7 +152,7 @@ impl Engine {
         }
     }
 
-    /// What this task began for the whole thread, and has no known end.
+    /// Returns the effect of the whole thread that this task began and that has no known end.
     pub(crate) fn begun_by(&self, at: &At, path: Path) -> Option<&Effect> {
         let trail = crate::scope::trail(at);
         let mut begun = self.begun.iter();
@@ -159,7 +160,8 @@ impl Engine {
         by.map(|begun| &begun.effect)
     }
 
-    /// How long what was learned may still wait to be stored.
+    /// Returns the time for which the pending facts may still wait; none if there are none, or no
+    /// limit.
     pub(crate) fn store_within(&self) -> Option<Duration> {
         let journal = self.journal.as_ref()?;
         match self.options.durability {
@@ -176,14 +178,14 @@ impl Engine {
         self.alarms.push(Reverse((until, trail)));
     }
 
-    /// How long until the first failed task is tried again.
+    /// Returns the time until the first failed task is tried again.
     pub(crate) fn wakes_in(&self) -> Option<Duration> {
         let Reverse((until, _)) = self.alarms.peek()?;
         let wait = until.saturating_sub(self.shared.now()).max(0);
         Some(Duration::from_millis(wait.unsigned_abs()))
     }
 
-    /// The scopes with failed tasks whose time has come.
+    /// Removes and returns the scopes with failed tasks whose retry is due.
     pub(crate) fn due(&mut self) -> Vec<Vec<Path>> {
         let now = self.shared.now();
         let mut due = vec![];
@@ -195,7 +197,7 @@ impl Engine {
         due
     }
 
-    /// Why no further node may start, if it may not.
+    /// Returns the error of a reached step limit; none if a further node may start.
     pub(crate) fn exhausted(&self, machine: &Machine) -> Option<RunError> {
         let limit = self.options.step_limit;
         if machine.steps() >= limit {
@@ -204,7 +206,7 @@ impl Engine {
         None
     }
 
-    /// Whether a budget is used up, given what the log knows to be used.
+    /// Returns the error of a budget that is used up, given the amounts in the log.
     pub(crate) fn over_budget(&self, spent: &Spent) -> Option<RunError> {
         let over = self.options.budgets.iter().find(|(meter, limit)| {
             let here = match meter {
@@ -221,7 +223,7 @@ impl Engine {
         })
     }
 
-    /// The time since it was last asked for, as something that the run has used.
+    /// Returns the time since the last call as a spent amount of wall time.
     pub(crate) fn wall_time(&mut self) -> Spent {
         let now = self.shared.now();
         let passed = u64::try_from(now - self.counted).unwrap_or(0);
@@ -229,7 +231,7 @@ impl Engine {
         [(Meter::WallTime, passed)].into()
     }
 
-    /// Whether an action of this task is under way.
+    /// Returns true if an action of this task is under way.
     pub(crate) fn acts(&self, at: &At, path: Path) -> bool {
         let trail = crate::scope::trail(at);
         self.acting.iter().any(|acting| {
@@ -243,5 +245,5 @@ impl Engine {
     }
 }
 
-/// So many records at most wait in memory, in every mode.
+/// The largest number of records that wait in memory with [`Durability::AtPause`].
 const MAX_UNSTORED: usize = 4096;

@@ -16,19 +16,19 @@ use crate::{
     snapshot,
 };
 
-/// Runs a graph without a log. Nothing outlives the call but what it returns: a pause hands out
-/// machine and state, as JSON, for [`resume`](Self::resume).
+/// A runner without a log. Only the result of a call outlives it: a pause returns machine and
+/// state, as JSON, for [`resume`](Self::resume).
 #[derive(Debug, Clone)]
 pub struct Ephemeral<S: State> {
     graph: Graph<S>,
     options: Arc<RunnerOptions>,
     hub: Option<Arc<Told>>,
-    /// What runs tell when nobody ever asked for their events.
+    /// The hub of runs whose events were never requested.
     silent: Arc<Hub>,
     thread: ThreadId,
 }
 
-/// A hub whose readers see the end when the last runner that it belongs to is dropped.
+/// A hub that closes when the last runner that it belongs to is dropped.
 #[derive(Debug, Default)]
 struct Told(Arc<Hub>);
 
@@ -39,10 +39,10 @@ impl Drop for Told {
 }
 
 impl<S: State> Runner<S> {
-    /// A runner without a log.
+    /// Creates a runner without a log.
     ///
     /// # Panics
-    /// Never: the name that events bear is fixed, and valid.
+    /// Never: the thread name of events is fixed, and valid.
     pub fn ephemeral(graph: Graph<S>) -> Ephemeral<S> {
         // The name is never stored: it only fills the place in events.
         let thread = ThreadId::new("ephemeral").expect("the name keeps the rules");
@@ -57,21 +57,22 @@ impl<S: State> Runner<S> {
 }
 
 impl<S: State> Ephemeral<S> {
-    /// How many steps a run may close: 10,000 by default.
+    /// Sets the step limit of a run: 10,000 by default.
     #[must_use]
     pub fn step_limit(mut self, steps: u64) -> Self {
         Arc::make_mut(&mut self.options).step_limit = steps;
         self
     }
 
-    /// Schedule, budgets and limits. What concerns logs and leases means nothing here.
+    /// Sets schedule, budgets and limits. Options of logs and leases have no effect here.
     #[must_use]
     pub fn options(mut self, options: RunnerOptions) -> Self {
         self.options = Arc::new(options);
         self
     }
 
-    /// The events of the runs of this runner from now on. They end when the runner is dropped.
+    /// Returns the events of the runs of this runner from now on. They end when the runner is
+    /// dropped.
     pub fn events(&mut self) -> Events {
         let told = self.hub.get_or_insert_default();
         Events::live(told.0.subscribe(), None)
@@ -104,7 +105,7 @@ impl<S: State> Ephemeral<S> {
         .await
     }
 
-    /// Answers the questions of a run that parked, and goes on, perhaps in another process.
+    /// Answers the questions of a parked run, and goes on, possibly in another process.
     pub async fn resume(&self, saved: &Saved, answers: Answers) -> Result<Ended<S>, RunError> {
         let scope = snapshot::load(&saved.0, &self.graph)?;
         self.drive(scope, Request::Resume(answers)).await

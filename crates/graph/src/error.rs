@@ -5,17 +5,17 @@ use fugato_store::{StoreError, StoreErrorKind};
 
 use crate::machine::Meter;
 
-/// What a node, a router or a question may fail with.
+/// The error of a node, a router or a question.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Why a run did not go on.
+/// The error of a run, or of a request about a thread.
 #[derive(Debug)]
 pub struct RunError {
-    /// What went wrong.
+    /// The kind of the error.
     pub kind: RunErrorKind,
     /// The thread; none for a run without a log.
     pub thread: Option<ThreadId>,
-    /// How many steps the run had closed.
+    /// The number of steps that the run had closed.
     pub step: u64,
     source: Option<BoxError>,
 }
@@ -43,52 +43,52 @@ pub enum RunErrorKind {
     UndeclaredTarget {
         /// The node whose router it was.
         node: String,
-        /// What it chose.
+        /// The target that it chose.
         target: String,
-        /// What it may choose.
+        /// The targets that it may choose.
         declared: Vec<String>,
     },
     /// The run ended while a join waited for arrivals.
     HalfFilledJoin {
         /// The joining node.
         join: String,
-        /// Who had arrived.
+        /// The nodes that had arrived.
         arrived: Vec<String>,
     },
     /// A node took longer than its policy allows.
     Timeout {
         /// The task.
         task: String,
-        /// How long it may take.
+        /// The time limit.
         after: Duration,
     },
     /// A node was silent for longer than its policy allows.
     Idle {
         /// The task.
         task: String,
-        /// How long it may be silent.
+        /// The idle timeout.
         after: Duration,
     },
     /// The run was cancelled. What was finished is kept.
     Cancelled {
-        /// By whom.
+        /// The caller that cancelled it.
         by: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// The run stopped between two steps because its process wants to end. It goes on where
-    /// somebody recovers it.
+    /// The run stopped between two steps because its process shuts down. It goes on where it is
+    /// recovered or claimed.
     HandedOver,
     /// The run has used up a budget.
     Budget {
-        /// Which.
+        /// The meter of the budget.
         meter: Meter,
-        /// How much it may use; milliseconds of time.
+        /// The limit; for time in milliseconds.
         limit: u64,
     },
     /// The same request was made before, and its run failed.
     FailedBefore {
-        /// Why.
+        /// The error of that run.
         error: String,
     },
     /// The same request key was used with another input.
@@ -96,7 +96,7 @@ pub enum RunErrorKind {
         /// The key.
         key: String,
     },
-    /// The run came to its end, and nobody knows whether these effects of the whole thread happened.
+    /// The run came to its end with effects of the whole thread in doubt.
     InDoubt {
         /// Their keys.
         effects: Vec<String>,
@@ -105,11 +105,11 @@ pub enum RunErrorKind {
     NotInDoubt {
         /// The key.
         key: String,
-        /// The keys of those that are.
+        /// The keys of the effects in doubt.
         in_doubt: Vec<String>,
     },
-    /// Tasks are noted as running and no attempt of them is under way: a defect of the kernel. The
-    /// run stays unfinished, as if its process had ended.
+    /// Tasks are recorded as running and no attempt of them is under way: a defect of the kernel.
+    /// The run stays unfinished, as if its process had ended.
     Stuck {
         /// Their addresses.
         tasks: Vec<String>,
@@ -119,9 +119,9 @@ pub enum RunErrorKind {
         /// The address.
         task: String,
     },
-    /// An option of the runner makes no sense.
+    /// An option of the runner is invalid.
     Options(String),
-    /// The run closed as many steps as it may.
+    /// The run reached its step limit.
     StepLimit {
         /// The limit.
         limit: u64,
@@ -130,37 +130,38 @@ pub enum RunErrorKind {
     CrashLimit {
         /// The task.
         task: String,
-        /// How often it was begun.
+        /// The number of times it was begun.
         attempts: u32,
     },
-    /// Somebody else runs the thread.
+    /// Another owner runs the thread.
     Busy {
-        /// Who.
+        /// The owner of the lease.
         owner: String,
-        /// When the lease ends, in milliseconds of the store's clock.
+        /// The time at which the lease ends, in milliseconds of the store's clock.
         until: i64,
     },
-    /// Questions are open: answer them before you start something new.
+    /// Questions are open; they must be answered before a new run.
     Waiting {
         /// The questions.
         open: Vec<InterruptId>,
     },
-    /// A run was left unfinished by a crash: let it go on before you start something new.
+    /// A run was left unfinished, for example by a crash; it must be recovered before a new run.
     Unfinished,
-    /// There is nothing that could go on, be retried or be answered.
+    /// The thread has nothing to go on with, to retry or to cancel.
     NothingToDo,
     /// An answer was refused; nothing has changed.
     Answer(AnswerError),
-    /// The graph no longer has what the thread refers to; nothing has changed.
+    /// The graph no longer has the nodes, subgraphs or joins that the thread refers to; nothing has
+    /// changed.
     GraphChanged {
-        /// What is gone.
+        /// The missing nodes, subgraphs and joins.
         gone: Vec<String>,
     },
     /// A question of a node is malformed.
     Question {
         /// The task.
         task: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// The log could not be read or written.
@@ -169,11 +170,11 @@ pub enum RunErrorKind {
     Format,
     /// A state or update of an older version could not be read.
     Migrate,
-    /// The runner was built without what the request needs.
+    /// The runner was built without the part that the request needs.
     Unsupported(&'static str),
 }
 
-/// Why an answer was refused.
+/// The reason to refuse an answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerError {
@@ -191,7 +192,7 @@ pub enum AnswerError {
         /// The id.
         id: InterruptId,
     },
-    /// An approval is not answered without its id.
+    /// An approval was answered without its id.
     #[error("{id} asks for approval, so the answer must name it")]
     Unbound {
         /// The id.
@@ -202,15 +203,15 @@ pub enum AnswerError {
     Schema {
         /// The id.
         id: InterruptId,
-        /// Where and why.
+        /// The violation, with its place.
         violation: SchemaError,
     },
-    /// The answer approves something else than what is asked now.
+    /// The answer approves another value than the question asks about now.
     #[error("what {id} asks to approve has changed: it has digest {asked}, the answer {answered}")]
     Digest {
         /// The id.
         id: InterruptId,
-        /// The digest of what is asked.
+        /// The digest of the question.
         asked: String,
         /// The digest that was approved.
         answered: String,
@@ -220,7 +221,7 @@ pub enum AnswerError {
     Refused {
         /// The id.
         id: InterruptId,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// A bare answer needs exactly one open question.
@@ -254,8 +255,8 @@ impl RunError {
         }
     }
 
-    /// Whether the request was refused because of how the thread or the program is, so that
-    /// repeating it changes nothing.
+    /// Returns true if the request was refused because of the state of the thread or the program,
+    /// so that repeating it changes nothing.
     pub(crate) fn is_refusal(&self) -> bool {
         use RunErrorKind as Kind;
         matches!(

@@ -14,21 +14,22 @@ use futures::{Stream, StreamExt, future::BoxFuture};
 
 use crate::{RunError, codec, machine::Names, sight::Sight};
 
-/// The events of a thread: what is durable from the log, what is not while it happens.
+/// The events of a thread: durable ones from the log, all others while they happen.
 ///
-/// A reader that lags or comes back misses nothing durable. Dropping it detaches; the run goes on.
+/// A reader that lags or comes back misses no durable event. Dropping the stream detaches the
+/// reader; the run goes on.
 pub struct Events {
     live: Subscription,
     log: Option<Source>,
     reading: Option<BoxFuture<'static, Result<Vec<Event>, RunError>>>,
     backlog: VecDeque<Event>,
-    /// What is live up to here was read from the log already.
+    /// The position up to which the log was read; live events up to it are skipped.
     read: Seq,
-    /// Whether it goes on with later runs. Then what was refused is none of its business.
+    /// True if the stream goes on with later runs. Events of refused requests are left out then.
     follows: bool,
 }
 
-/// Where durable events can be read again.
+/// The log from which durable events can be read again.
 #[derive(Clone)]
 pub(crate) struct Source {
     pub(crate) log: Arc<dyn ThreadLog>,
@@ -38,11 +39,11 @@ pub(crate) struct Source {
 
 const PAGE: usize = 256;
 
-/// The run of a request that was refused.
+/// The run number of a refused request.
 pub(crate) const REFUSED: RunId = RunId(0);
 
 impl Source {
-    /// The durable events from a position on.
+    /// Reads the durable events from a position on.
     pub(crate) async fn read(mut self, from: Seq) -> Result<Vec<Event>, RunError> {
         let mut events = vec![];
         let mut next = from;
@@ -119,7 +120,7 @@ impl Stream for Events {
                 match read {
                     Ok(events) => self.take_in(events),
                     Err(error) => {
-                        tracing::warn!(%error, "{}", crate::log_key::THE_EVENTS_OF_A_THREAD_CANNOT_BE_READ);
+                        tracing::warn!(%error, "events cannot be read");
                         return Poll::Ready(None);
                     }
                 }

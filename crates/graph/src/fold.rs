@@ -12,7 +12,7 @@ use crate::{
 /// The state of a thread, and the outcomes that wait for their step to close.
 pub(crate) struct Fold<S: State> {
     pub(crate) state: Arc<S>,
-    /// By position in the frontier.
+    /// The updates of finished tasks, by position in the frontier.
     staged: Vec<Option<Vec<S::Update>>>,
 }
 
@@ -24,7 +24,7 @@ impl<S: State> Fold<S> {
         }
     }
 
-    /// Applies updates at once. In place, unless somebody still holds the snapshot.
+    /// Applies updates at once, in place unless a snapshot of the state is still held.
     pub(crate) fn apply(&mut self, updates: impl IntoIterator<Item = S::Update>) {
         let mut updates = updates.into_iter().peekable();
         if updates.peek().is_some() {
@@ -33,7 +33,7 @@ impl<S: State> Fold<S> {
         }
     }
 
-    /// Keeps the outcome of a task until its step closes.
+    /// Stages the updates of a task until its step closes.
     pub(crate) fn stage(&mut self, position: usize, updates: Vec<S::Update>) {
         if self.staged.len() <= position {
             self.staged.resize_with(position + 1, || None);
@@ -43,8 +43,8 @@ impl<S: State> Fold<S> {
         }
     }
 
-    /// Takes out what a task that leaves the frontier of this size has staged. The last of the
-    /// frontier takes its place.
+    /// Removes and returns the staged updates of a task that leaves a frontier of `tasks` tasks.
+    /// The last task of the frontier takes its position.
     pub(crate) fn leave(&mut self, position: usize, tasks: usize) -> Vec<S::Update> {
         if self.staged.is_empty() {
             return vec![];
@@ -56,20 +56,20 @@ impl<S: State> Fold<S> {
         self.staged.swap_remove(position).unwrap_or_default()
     }
 
-    /// Forgets what is staged: the step that it belongs to will never close.
+    /// Discards the staged updates, because their step will never close.
     pub(crate) fn discard(&mut self) {
         self.staged.clear();
     }
 
-    /// Applies what is staged, in the order of the frontier.
+    /// Applies the staged updates, in the order of the frontier.
     pub(crate) fn close(&mut self) {
         let mut staged = std::mem::take(&mut self.staged);
         self.apply(staged.drain(..).flatten().flatten());
         self.staged = staged;
     }
 
-    /// Follows a fact of the log, before the machine does. `from` is the version of the state
-    /// that wrote it.
+    /// Applies a fact of the log, before the machine does. `from` is the version of the state that
+    /// wrote it.
     pub(crate) fn follow(
         &mut self,
         fact: &Fact<Path>,
@@ -106,14 +106,14 @@ impl<S: State> Fold<S> {
                     self.stage(position, read_updates::<S>(updates.as_ref(), from)?);
                 }
             }
-            // What a cancelled step had finished is kept.
+            // The updates of tasks that finished in a cancelled step are kept.
             Fact::Closed { .. } | Fact::Cancelled { .. } => self.close(),
             _ => {}
         }
         Ok(())
     }
 
-    /// The fold at rest, without the machine.
+    /// Returns the stored form of the fold, without the machine.
     pub(crate) fn rest(&self) -> Result<SavedFold, RunError> {
         let staged = self.staged.iter().map(|updates| match updates {
             Some(updates) => Ok(Some(serde_json::value::to_raw_value(updates)?)),
@@ -126,7 +126,7 @@ impl<S: State> Fold<S> {
         })
     }
 
-    /// Wakes a fold.
+    /// Restores a fold.
     pub(crate) fn wake(saved: &SavedFold) -> Result<Self, RunError> {
         let from = saved.version;
         let state = read_state(&saved.state, from)?;
@@ -141,7 +141,7 @@ impl<S: State> Fold<S> {
     }
 }
 
-/// A fold at rest.
+/// The stored form of a fold.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct SavedFold {
     pub(crate) version: u32,
@@ -150,7 +150,7 @@ pub(crate) struct SavedFold {
     pub(crate) staged: Vec<Option<Json>>,
 }
 
-/// Updates as the log has them; none if there are none.
+/// Returns updates in their stored form; none if there are none.
 pub(crate) fn write_updates<U: Serialize>(updates: &[U]) -> Result<Option<Json>, RunError> {
     if updates.is_empty() {
         return Ok(None);
@@ -158,8 +158,7 @@ pub(crate) fn write_updates<U: Serialize>(updates: &[U]) -> Result<Option<Json>,
     Ok(Some(serde_json::value::to_raw_value(updates)?))
 }
 
-/// Reads a state that version `from` wrote. What this version wrote is read as it is, and not
-/// migrated.
+/// Reads a state that version `from` wrote. A state of this version is not migrated.
 fn read_state<S: State>(state: &Json, from: u32) -> Result<S, RunError> {
     if from == S::VERSION {
         return Ok(serde_json::from_str(state.get()).map_err(|error| unreadable::<S>(error))?);

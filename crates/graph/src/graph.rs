@@ -11,6 +11,66 @@ use crate::{
 };
 
 /// A graph that was checked: nodes and edges, immutable, reusable for every thread. Cheap to clone.
+///
+/// The wiring decides the order of nodes: edges, branches, scatters, joins and pauses. The nodes do
+/// not, so that a person can read the whole flow from the graph, and a program can draw it.
+///
+/// ```
+/// use fugato_graph::{Context, END, Graph, Problem};
+/// # use fugato_state::State;
+/// # #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
+/// # struct Desk { drafts: u32 }
+/// # #[derive(serde::Serialize, serde::Deserialize)]
+/// # struct Drafted;
+/// # impl State for Desk {
+/// #     type Update = Drafted;
+/// #     fn apply(&mut self, _: Drafted) { self.drafts += 1 }
+/// # }
+///
+/// async fn draft(_: Context<Desk>) -> Drafted {
+///     Drafted
+/// }
+///
+/// let graph = Graph::<Desk>::starting_at("draft")
+///     .node("draft", draft)
+///     .branch("draft", ["draft", END], |desk| if desk.drafts < 3 { "draft" } else { END })
+///     .build()?;
+/// assert!(graph.to_mermaid().contains("draft"));
+///
+/// // A node without a way out is a mistake, and not the end of a run.
+/// let broken = Graph::<Desk>::starting_at("draft").node("draft", draft).build();
+/// assert_eq!(broken.unwrap_err().problems, [Problem::DeadEnd("draft".into())]);
+/// # Ok::<(), fugato_graph::BuildError>(())
+/// ```
+///
+/// Wrong: giving a node another name while threads wait at it. Their next request is refused with
+/// `GraphChanged`. [`renamed`](crate::GraphBuilder::renamed) keeps the old name valid.
+///
+/// ```text
+/// .node("review", check)    // was .node("check", check) when the threads were stored
+/// ```
+///
+/// *Contract*
+/// - **checked**: every name that the wiring mentions exists, every node can be reached and has a
+///   way out, and every join can fire.
+/// - **recorded routes**: the choice of a router is stored with its step, and is not made again in
+///   replay. Routers, guards and questions read only the state that they are given.
+/// - **declared targets**: a router that chooses another target than a declared one fails the run.
+/// - **fingerprint**: graphs with the same nodes and edges have the same fingerprint; the log
+///   records under which one a run went on.
+///
+/// # Errors
+/// [`build`](crate::GraphBuilder::build) returns a [`BuildError`](crate::BuildError) with all
+/// problems. In a run, an error or panic of the wiring is `Router`; a wrong choice is
+/// `UndeclaredTarget`, a join that never filled `HalfFilledJoin`. The outcomes of the step's tasks
+/// are kept for a retry.
+///
+/// # Cancellation safety
+/// The wiring is synchronous: cancelling a run does not interrupt it.
+///
+/// # Cost
+/// A clone is a shared pointer. Closing a step calls the router of each of its nodes once; edges
+/// and joins call nothing. The graph is checked once, in `build`.
 pub struct Graph<S: State>(pub(crate) Arc<Wiring<S>>);
 
 impl<S: State> Clone for Graph<S> {
@@ -24,12 +84,12 @@ impl<S: State> Graph<S> {
         Self(Arc::new(wiring))
     }
 
-    /// A short text that is the same for graphs with the same nodes and edges.
+    /// Returns a short text that is the same for graphs with the same nodes and edges.
     pub fn fingerprint(&self) -> &str {
         &self.0.fingerprint
     }
 
-    /// The names of the nodes, in the order in which they were declared.
+    /// Returns the names of the nodes, in the order in which they were declared.
     pub fn node_names(&self) -> impl Iterator<Item = Arc<str>> {
         (0..)
             .map(NodeIx)
@@ -37,20 +97,20 @@ impl<S: State> Graph<S> {
             .map(|ix| self.0.names.name(ix))
     }
 
-    /// What a node does, in words for people; none if the graph says nothing, or has no such node.
+    /// Returns the description of a node; none if it has no label or does not exist.
     pub fn label(&self, node: &str) -> Option<&str> {
         let ix = self.0.names.find(node)?;
         self.0.labels.get(&ix).map(String::as_str)
     }
 
-    /// The graph in Mermaid's language, drawn from the declared targets.
+    /// Returns the graph as a Mermaid flowchart, drawn from the declared targets.
     pub fn to_mermaid(&self) -> String {
         crate::draw::mermaid(&self.0.edges, &self.0.names, self.0.start, |ix| {
             self.is_pause(ix)
         })
     }
 
-    /// The graph in Graphviz's language, drawn from the declared targets.
+    /// Returns the graph in Graphviz's language, drawn from the declared targets.
     pub fn to_dot(&self) -> String {
         crate::draw::dot(&self.0.edges, &self.0.names, self.0.start, |ix| {
             self.is_pause(ix)
@@ -74,7 +134,7 @@ impl<S: State> fmt::Debug for Graph<S> {
     }
 }
 
-/// The inside of a graph.
+/// The parts of a graph.
 pub(crate) struct Wiring<S: State> {
     pub(crate) names: Arc<Names>,
     pub(crate) nodes: Vec<Wire<S>>,
@@ -85,7 +145,7 @@ pub(crate) struct Wiring<S: State> {
     pub(crate) initial: Arc<dyn Fn() -> S + Send + Sync>,
     pub(crate) output: Option<Box<Output<S>>>,
     pub(crate) fingerprint: Arc<str>,
-    /// What the nodes do, in words for people.
+    /// The descriptions of the nodes.
     pub(crate) labels: HashMap<NodeIx, String>,
 }
 
@@ -102,7 +162,7 @@ pub(crate) struct Wire<S: State> {
 }
 
 impl<S: State> Wire<S> {
-    /// The node, unless it asks or is a graph of its own.
+    /// Returns the node; none for a pause or a subgraph.
     pub(crate) fn node(&self) -> Option<&Arc<dyn Node<S>>> {
         match &self.work {
             Work::Node(node) => Some(node),
@@ -111,23 +171,23 @@ impl<S: State> Wire<S> {
     }
 }
 
-/// What a node does.
+/// The work of a node.
 pub(crate) enum Work<S: State> {
     Node(Arc<dyn Node<S>>),
     Pause(Box<dyn Pause<S>>),
     Sub(Box<dyn Subgraph<S>>),
 }
 
-/// Where a thread goes after a node.
+/// The way out of a node.
 pub(crate) enum Way<S: State> {
-    /// To all of these; to none for the end.
+    /// All of these targets; none of them for the end.
     Edges(Vec<NodeIx>),
-    /// To what the router chooses among the declared targets; no node for the end.
+    /// The choice of a router among the declared targets; no node for the end.
     Branch {
         declared: Vec<(Arc<str>, Option<NodeIx>)>,
         router: Box<Router<S>>,
     },
-    /// To one task for each item.
+    /// One task for each item.
     Scatter { to: NodeIx, items: Box<Scatter<S>> },
 }
 
@@ -153,12 +213,12 @@ pub(crate) enum EdgeKind {
     Join,
 }
 
-/// A node that asks by wiring: a typed question, and a pure answer.
+/// A node that asks a person: a typed question, and a pure function of the answer.
 pub(crate) trait Pause<S: State>: Send + Sync {
     fn question(&self, key: &str, state: &S, now: i64) -> Result<Question, BoxError>;
     fn answer(&self, state: &S, answer: &Value) -> Result<Vec<S::Update>, BoxError>;
-    /// What an unanswered question changes; none if it is asked anew.
+    /// Returns the updates of an unanswered question; none if it is asked again.
     fn expired(&self, state: &S) -> Option<Vec<S::Update>>;
-    /// The schema of the answer.
+    /// Returns the schema of the answer.
     fn schema(&self) -> fugato_state::Schema;
 }

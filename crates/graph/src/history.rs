@@ -11,7 +11,7 @@ use crate::{
     snapshot,
 };
 
-/// One record of a thread, as a person reads it.
+/// One record of a thread, decoded.
 #[derive(Debug, Clone)]
 pub struct HistoryEntry {
     /// The position.
@@ -20,14 +20,14 @@ pub struct HistoryEntry {
     pub at: Millis,
     /// The run.
     pub run: RunId,
-    /// The subgraph that it happened in, by the address of its task; empty for the graph itself.
+    /// The subgraph of the fact, by the address of its task; empty for the graph itself.
     pub scope: String,
-    /// What happened. Tasks are addressed as text.
+    /// The fact. Tasks are addressed as text.
     pub fact: Fact<String>,
 }
 
 impl HistoryEntry {
-    /// Whether the state at this position can be shown and forked.
+    /// Returns true if the state at this position can be shown and forked.
     pub fn is_checkpoint(&self) -> bool {
         self.scope.is_empty()
             && matches!(
@@ -43,7 +43,7 @@ impl HistoryEntry {
 }
 
 impl<S: State> Runner<S> {
-    /// What happened in a thread, from a position on: at most `limit` records.
+    /// Returns the records of a thread from a position on: at most `limit`.
     pub async fn history(
         &self,
         thread: &ThreadId,
@@ -69,7 +69,7 @@ impl<S: State> Runner<S> {
         records.into_iter().map(entry).collect()
     }
 
-    /// The state of a thread now; none if it does not exist.
+    /// Returns the state of a thread now; none if it does not exist.
     pub async fn state(&self, thread: &ThreadId) -> Result<Option<Arc<S>>, RunError> {
         match self.shop.log.head(thread).await? {
             Some(head) => self.state_at(thread, head.seq).await.map(Some),
@@ -77,7 +77,8 @@ impl<S: State> Runner<S> {
         }
     }
 
-    /// The state of a thread at a position. Between checkpoints it is that of the one before.
+    /// Returns the state of a thread at a position. Between checkpoints it is that of the one
+    /// before.
     pub async fn state_at(&self, thread: &ThreadId, seq: Seq) -> Result<Arc<S>, RunError> {
         self.must_exist(thread, seq).await?;
         let shop = &self.shop;
@@ -92,7 +93,8 @@ impl<S: State> Runner<S> {
         Ok(opened.scope.fold.state)
     }
 
-    /// The questions that are open in a thread, and whether its run is unfinished.
+    /// Returns the standing of a thread: its open questions, its next retry, or the end of its last
+    /// run.
     pub async fn standing(&self, thread: &ThreadId) -> Result<Standing, RunError> {
         let Some(opened) = self.opened(thread).await? else {
             return Ok(Standing::New);
@@ -111,7 +113,7 @@ impl<S: State> Runner<S> {
         })
     }
 
-    /// The questions that are open in a thread, also while other tasks of its run have work to do.
+    /// Returns the open questions of a thread, also while other tasks of its run have work to do.
     pub async fn interrupts(&self, thread: &ThreadId) -> Result<Vec<Interrupt>, RunError> {
         let opened = self.opened(thread).await?;
         let running = opened.filter(|it| *it.scope.machine.phase() == Phase::Running);
@@ -129,8 +131,9 @@ impl<S: State> Runner<S> {
         Ok(Some(opened))
     }
 
-    /// Begins a new thread as a copy of another, at one of its checkpoints. Open questions of the
-    /// other are asked anew there.
+    /// Creates a thread as a copy of another, at one of its checkpoints. Open questions stay open
+    /// in the copy; an approval is asked again there when it is answered, because its id belongs to
+    /// the other thread.
     pub async fn fork(&self, thread: &ThreadId, seq: Seq, new: &ThreadId) -> Result<(), RunError> {
         let shop = &self.shop;
         let admin = shop
@@ -139,14 +142,14 @@ impl<S: State> Runner<S> {
             .ok_or(RunErrorKind::Unsupported("administration"));
         let admin = admin.map_err(RunError::new)?;
         let base = self.must_exist(thread, seq).await?.base;
-        // Where the log begins is a checkpoint, or it would not have been compacted or forked there.
+        // The base of a log is a checkpoint, or it would not have been compacted or forked there.
         if seq != base && !self.is_checkpoint(thread, seq).await? {
             let kind = StoreErrorKind::Invalid(format!("position {seq} is no checkpoint"));
             return Err(StoreError::new(kind, "fork").on(thread).into());
         }
         let snapshots = shop.snapshots.as_deref();
         let mut opened = open(&shop.graph, &*shop.log, snapshots, thread, seq).await?;
-        // What this graph does not know would be lost.
+        // Tasks that this graph does not know would be lost.
         crate::request::check(&opened.scope)?;
         Sub::reflect(&mut opened.scope);
         let run = opened.scope.machine.run();
@@ -172,9 +175,9 @@ impl<S: State> Runner<S> {
         Ok(())
     }
 
-    /// Puts one fold in the place of everything up to a checkpoint, and drops it. What lies after
-    /// keeps every state, and every position: history, [`state_at`](Self::state_at) and
-    /// [`fork`](Self::fork) work from there on; before it they are `Compacted`.
+    /// Replaces all records up to a checkpoint by one fold. Later records keep their states and
+    /// positions: history, [`state_at`](Self::state_at) and [`fork`](Self::fork) work from there
+    /// on; before it they are `Compacted`.
     ///
     /// Returns the checkpoint: the last one at or before `upto`. A thread that an older version of
     /// the state wrote can only be compacted up to where this version took over, or later.
@@ -196,7 +199,7 @@ impl<S: State> Runner<S> {
             ));
             return Err(StoreError::new(kind, "compact").on(thread).into());
         }
-        // What this graph does not know would be lost.
+        // Tasks that this graph does not know would be lost.
         crate::request::check(&opened.scope)?;
         Sub::reflect(&mut opened.scope);
         let body = snapshot::save(&opened.scope)?;
@@ -239,7 +242,7 @@ impl<S: State> Runner<S> {
     }
 }
 
-/// How a thread stands.
+/// The standing of a thread.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Standing {
@@ -249,14 +252,14 @@ pub enum Standing {
     Waiting(Vec<Interrupt>),
     /// A failed task waits for its next try.
     Sleeping {
-        /// When that is, in milliseconds of the store's clock.
+        /// The time of the next try, in milliseconds of the store's clock.
         until: Millis,
     },
     /// A run is under way, here or elsewhere, or was left unfinished by a crash.
     Unfinished,
     /// The last run failed and can be tried again.
     Failed {
-        /// Why.
+        /// The error.
         error: String,
     },
     /// Nothing is left to do.

@@ -1,4 +1,4 @@
-//! What a run has learned and not yet stored.
+//! The facts of a run that are not stored yet.
 use std::{
     hash::{BuildHasher, RandomState},
     sync::{
@@ -32,18 +32,19 @@ pub(crate) struct Journal {
     pub(crate) head: Seq,
     fence: Fence,
     facts: Vec<(At, Fact<Path>)>,
-    /// When the oldest of them was learned.
+    /// The time at which the oldest of them was recorded, if that is measured.
     oldest: Option<Instant>,
-    /// When the run began: its beginning waits for its first step, and is told with its own time.
+    /// The time at which the run began. Its first facts wait for its first step, and are stored
+    /// with this time.
     pub(crate) began: Option<Millis>,
-    /// A fold that the next commit writes beside its records.
+    /// A fold that the next commit writes with its records.
     pub(crate) base: Option<Snapshot>,
     /// Bytes appended since the last snapshot.
     pub(crate) tail: usize,
-    /// Whether something must be stored before any node starts, in every mode: that a run was taken
-    /// over, or a task that kills its process would never meet its limit.
+    /// True if a fact must be stored before any node starts, in every mode: if a take-over were not
+    /// stored, a task that kills its process would never reach its crash limit.
     pub(crate) urgent: bool,
-    /// Whether it is measured how long facts wait.
+    /// True if the waiting time of facts is measured.
     pub(crate) timed: bool,
 }
 
@@ -72,7 +73,8 @@ impl Journal {
         }
     }
 
-    /// Whether anything waits to be stored, and for how long it has; zero unless that is measured.
+    /// Returns the waiting time of the oldest pending fact, zero unless that is measured; none if
+    /// no fact is pending.
     pub(crate) fn waits(&self) -> Option<Duration> {
         let since = self
             .oldest
@@ -80,12 +82,12 @@ impl Journal {
         (!self.facts.is_empty()).then_some(since)
     }
 
-    /// Whether so many facts wait, or one of them for so long.
+    /// Returns true if at least `records` facts are pending, or one of them for at least `delay`.
     pub(crate) fn is_due(&self, records: usize, delay: Duration) -> bool {
         self.facts.len() >= records || self.waits().is_some_and(|waits| waits >= delay)
     }
 
-    /// Asks for more time.
+    /// Renews the lease.
     pub(crate) async fn renew(&self, ttl: Millis, control: &Control) -> Result<(), RunError> {
         let _asking = control.asking.lock().await;
         let renewal = LeaseRequest::Renew {
@@ -100,20 +102,20 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether this is how a run begins.
+    /// Returns true if this fact is the beginning of the run.
     pub(crate) fn is_beginning(&self, fact: &Fact<Path>) -> bool {
         self.began.is_none() && matches!(fact, Fact::Created { .. } | Fact::Started { .. })
     }
 
-    /// Whether a node may start although nothing of this is stored. Only the beginning of a run
-    /// may wait for its first step: losing both is losing neither.
+    /// Returns true if a node may start although the pending facts are not stored. Only the first
+    /// facts of a run may wait for its first step: start and first step are one atomic append.
     pub(crate) fn can_wait(&self) -> bool {
         self.facts
             .iter()
             .all(|(_, fact)| matches!(fact, Fact::Created { .. } | Fact::Started { .. }))
     }
 
-    /// Stores what was learned, in one append, and then shows it.
+    /// Stores the pending facts in one append, and then sends their events.
     pub(crate) async fn flush(&mut self, status: Status, shared: &Shared) -> Result<(), RunError> {
         if self.facts.is_empty() {
             return Ok(());
@@ -135,7 +137,7 @@ impl Journal {
                 .hub
                 .send_all(sight::events(fact, at, shared, Some(seq)));
         }
-        // Who came while it was stored may have read the log just before.
+        // A reader that came during the append may have read the log just before.
         if !heard && shared.hub.is_heard() {
             shared.hub.skip(first);
         }
@@ -159,8 +161,9 @@ impl Journal {
         facts.into_iter().map(encode).collect()
     }
 
-    /// A fact does not fit into a record. What a person sent is refused and changes nothing; what
-    /// a task made fails the run in its place, so that the thread can be tried again or begun anew.
+    /// Handles a fact that does not fit into a record. A fact of a request is refused, and nothing
+    /// changes; a fact of a task is replaced by the failure of the run, so that the thread can be
+    /// retried.
     async fn break_off(
         &mut self,
         mut records: Vec<Record>,
@@ -192,7 +195,7 @@ impl Journal {
         Err(error)
     }
 
-    /// Stores records, in one append unless they are more than an append may bear.
+    /// Stores records, in one append unless they exceed the size of a commit.
     async fn store(
         &mut self,
         mut records: Vec<Record>,
@@ -224,8 +227,8 @@ impl Journal {
         }
     }
 
-    /// A store that did not answer may have written: the same commit is tried once more, and its
-    /// nonce tells the store whether it was here before.
+    /// Appends a commit. A store that did not answer may have written it: the same commit is
+    /// repeated once, and its nonce lets the store recognise it.
     async fn append(&self, commit: &Commit, shared: &Shared) -> Result<Seq, RunError> {
         let appended = match self.log.append(&self.thread, commit).await {
             Err(error) if error.kind == StoreErrorKind::Unavailable => {
@@ -238,7 +241,7 @@ impl Journal {
     }
 }
 
-/// Takes off what does not fit into one append.
+/// Splits off the records that do not fit into one append.
 fn overflow(records: &mut Vec<Record>) -> Vec<Record> {
     let mut whole = 0;
     let fits = records.iter().take_while(|record| {
@@ -250,13 +253,13 @@ fn overflow(records: &mut Vec<Record>) -> Vec<Record> {
 }
 
 /// Returns a number that no other thread has. It always has 16 digits, so that logs of like threads
-/// have one size, and readers that know only floating-point numbers read it exactly.
+/// have one size, and readers with floating-point numbers only read it exactly.
 pub(crate) fn birth() -> u64 {
     const LEAST: u64 = 1_000_000_000_000_000;
     LEAST + RandomState::new().hash_one(nonce()) % (8 * LEAST)
 }
 
-/// A number that is used once: random for the process, counted within it.
+/// Returns a number that is used once: random for the process, counted within it.
 pub(crate) fn nonce() -> u128 {
     static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one("fugato"));
     static COUNT: AtomicU64 = AtomicU64::new(1);

@@ -1,4 +1,4 @@
-//! Keeps the leases of this process alive while runs hold them.
+//! The renewal of the leases that runs of this process hold.
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
@@ -12,14 +12,14 @@ use crate::control::{Control, Stop};
 
 type Leases = Mutex<HashMap<ThreadId, (Fence, Arc<Control>)>>;
 
-/// One task for all leases of a runner: a run costs no timer of its own.
+/// The renewal task of all leases of a runner: a run needs no timer of its own.
 #[derive(Default)]
 pub(crate) struct Keeper {
     held: Arc<Leases>,
     running: OnceLock<()>,
 }
 
-/// A lease that is kept alive until this is dropped.
+/// A guard of a lease, which is renewed until the guard is dropped.
 pub(crate) struct Held {
     leases: Weak<Leases>,
     thread: ThreadId,
@@ -62,8 +62,8 @@ impl Drop for Held {
     }
 }
 
-/// Renews at a third of the time to live, all leases at the same time: a slow answer for one does
-/// not let another run out.
+/// Renews all leases at the same time, at a third of the time to live: a slow response for one does
+/// not let another expire.
 async fn keep(held: Weak<Leases>, log: Arc<dyn ThreadLog>, ttl: Millis) {
     let third = Duration::from_millis(u64::try_from(ttl / 3).unwrap_or(1).max(1));
     loop {
@@ -81,7 +81,8 @@ async fn keep(held: Weak<Leases>, log: Arc<dyn ThreadLog>, ttl: Millis) {
     }
 }
 
-/// A run whose lease is lost is stopped: whatever it did could not be stored any more.
+/// Renews one lease. A run that has lost its lease is stopped: its facts could not be stored any
+/// more.
 async fn renew(
     log: &dyn ThreadLog,
     thread: ThreadId,
@@ -89,7 +90,7 @@ async fn renew(
     ttl: Millis,
     control: Arc<Control>,
 ) {
-    // The lease outlasts what is under way: renewing must not shorten it.
+    // The lease outlasts actions under way: a renewal must not shorten it.
     let _asking = control.asking.lock().await;
     if control.is_ending() {
         return;
@@ -107,11 +108,11 @@ async fn renew(
         }
         Ok(_) => {}
         Err(error) if error.kind == StoreErrorKind::LeaseLost => {
-            tracing::warn!(%thread, fence, "{}", crate::log_key::A_LEASE_WAS_LOST);
+            tracing::warn!(%thread, fence, "lease lost");
             control.stop(Stop::LeaseLost);
         }
         Err(error) => {
-            tracing::warn!(%thread, fence, %error, "{}", crate::log_key::A_LEASE_COULD_NOT_BE_RENEWED);
+            tracing::warn!(%thread, fence, %error, "lease could not be renewed");
         }
     }
 }

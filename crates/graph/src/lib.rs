@@ -19,7 +19,6 @@ mod graph;
 mod history;
 mod journal;
 mod keeper;
-mod log_key;
 pub mod machine;
 mod node;
 mod open;

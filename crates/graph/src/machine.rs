@@ -1,8 +1,8 @@
-//! The step machine: what a thread is doing, without the state that it does it to.
+//! The step machine: the control flow of a thread, without its state.
 //!
-//! *Sans-IO*: the machine waits for nothing, stores nothing and knows no clock. A driver asks
-//! [`Machine::todo`], does it, and tells the machine what came out by a [`Fact`]. Replaying the
-//! facts of a log gives the same machine as living through them did.
+//! *Sans-IO*: the machine does not wait, does not store and has no clock. A driver calls
+//! [`Machine::todo`], does the work, and records the result as a [`Fact`]. Replaying the facts of a
+//! log gives the same machine as the live run.
 
 mod address;
 mod effect;
@@ -30,7 +30,7 @@ pub use task::{Ask, Task, TaskState};
 
 use task::Counts;
 
-/// What a thread is doing.
+/// The control flow of a thread: its phase, and the tasks of the open step.
 #[derive(Debug, Clone, Default)]
 pub struct Machine {
     run: u64,
@@ -41,10 +41,10 @@ pub struct Machine {
     frontier: Vec<Task<Path>>,
     positions: HashMap<Path, usize>,
     counts: Counts,
-    /// Half-filled joins: the joining node, and who has arrived.
+    /// Half-filled joins: the joining node, and the nodes that have arrived.
     joins: BTreeMap<String, Vec<String>>,
     asked: u64,
-    /// The failures for good in the open step, in their order: the task, and why.
+    /// The final failures in the open step, in their order: the task, and the error.
     failures: Vec<(Path, String)>,
     output: Option<Json>,
     birth: u64,
@@ -53,11 +53,11 @@ pub struct Machine {
     spent: Spent,
     /// The requests that callers named.
     keys: BTreeMap<String, Keyed>,
-    /// Whether the run was left to others between two steps.
+    /// True if the run was left to others between two steps.
     left: bool,
 }
 
-/// Where a thread stands.
+/// The phase of a thread.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -71,14 +71,14 @@ pub enum Phase {
     Ended,
     /// The last run failed and can be tried again.
     Failed {
-        /// Why.
+        /// The error.
         error: String,
     },
     /// The last run was cancelled.
     Cancelled,
 }
 
-/// How a question came to be open no longer.
+/// The reason why a question is closed.
 #[derive(Clone, Copy)]
 enum QuestionEnd<'a> {
     Answered(&'a Value),
@@ -86,7 +86,7 @@ enum QuestionEnd<'a> {
     Withdrawn,
 }
 
-/// What a driver should do now.
+/// The next work of a driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Todo {
     /// Start the tasks that are ready.
@@ -98,9 +98,9 @@ pub enum Todo {
     Sleep(Millis),
     /// Every task has an outcome: fold, route, close the step.
     Route,
-    /// A task failed for good and the others have settled: record that the run failed.
+    /// A task failed for good and the others are settled: record that the run failed.
     Fail,
-    /// Only answers can let the thread go on.
+    /// Wait for answers: only they let the thread go on.
     Park,
     /// Nothing is left to do: record the end of the run.
     End,
@@ -109,7 +109,7 @@ pub enum Todo {
 }
 
 impl Machine {
-    /// What to do now.
+    /// Returns the next work.
     pub fn todo(&self) -> Todo {
         let counts = self.counts;
         match self.phase {
@@ -124,20 +124,21 @@ impl Machine {
         }
     }
 
-    /// Where the thread stands.
+    /// Returns the phase of the thread.
     pub fn phase(&self) -> &Phase {
         &self.phase
     }
 
-    /// When the first of the failed tasks is tried again, in milliseconds of the store's clock.
+    /// Returns the time at which the first failed task is tried again, in milliseconds of the
+    /// store's clock.
     pub fn wakes(&self) -> Option<Millis> {
         let sleeping = self.frontier.iter();
         let sleeping = sleeping.filter(|task| task.state == TaskState::Sleeping);
         sleeping.filter_map(|task| task.until).min()
     }
 
-    /// Lets failed tasks whose time has come be ready. Not a fact: whoever opens the thread later
-    /// sees the same clock.
+    /// Makes failed tasks ready whose retry is due. This is no fact: a process that opens the
+    /// thread later has the same clock.
     pub fn wake(&mut self, now: Millis) {
         for position in 0..self.frontier.len() {
             let due = self.frontier.get(position).is_some_and(|task| {
@@ -149,27 +150,28 @@ impl Machine {
         }
     }
 
-    /// Whether the run was left to others between two steps, so that nothing of it was under way.
+    /// Returns true if the run was left to others between two steps, so that nothing of it was
+    /// under way.
     pub fn was_handed_over(&self) -> bool {
         self.left
     }
 
-    /// A number that no other thread of this name had.
+    /// Returns the number that no other thread of this name had.
     pub fn birth(&self) -> u64 {
         self.birth
     }
 
-    /// How much the current or last run has used.
+    /// Returns the amounts that the current or last run has used.
     pub fn spent(&self) -> &Spent {
         &self.spent
     }
 
-    /// What became of a request that its caller named.
+    /// Returns the record of a request that its caller named.
     pub fn keyed(&self, key: &str) -> Option<&Keyed> {
         self.keys.get(key)
     }
 
-    /// What is known of an effect of a task, or of the whole thread.
+    /// Returns the record of an effect of a task, or of the whole thread.
     pub fn effect(&self, task: Option<&Path>, key: &str) -> Option<&Effect> {
         match task {
             Some(path) => self.task(self.position(path)?)?.effect(key),
@@ -177,48 +179,48 @@ impl Machine {
         }
     }
 
-    /// The current or last run.
+    /// Returns the current or last run.
     pub fn run(&self) -> RunId {
         RunId(self.run)
     }
 
-    /// How many steps the current or last run has closed.
+    /// Returns the number of steps that the current or last run has closed.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// The program that wrote last.
+    /// Returns the graph and state version that wrote last.
     pub fn under(&self) -> Option<&Under> {
         self.under.as_ref()
     }
 
-    /// The output of the last run that ended.
+    /// Returns the output of the last run that ended.
     pub fn output(&self) -> Option<&Json> {
         self.output.as_ref()
     }
 
-    /// The tasks of the open step.
+    /// Returns the tasks of the open step.
     pub fn frontier(&self) -> &[Task<Path>] {
         &self.frontier
     }
 
-    /// The task at a position of the frontier.
+    /// Returns the task at a position of the frontier.
     pub fn task(&self, position: usize) -> Option<&Task<Path>> {
         self.frontier.get(position)
     }
 
-    /// The first task of the open step that failed for good, and why.
+    /// Returns the first task of the open step that failed for good, with its error.
     pub fn failure(&self) -> Option<(Path, &str)> {
         let failure = self.failures.first();
         failure.map(|(task, error)| (*task, error.as_str()))
     }
 
-    /// The joins that are half filled: the joining node, and who has arrived.
+    /// Returns the half-filled joins: the joining node, and the nodes that have arrived.
     pub fn half_filled(&self) -> &BTreeMap<String, Vec<String>> {
         &self.joins
     }
 
-    /// The questions that are open, in the order of the frontier.
+    /// Returns the open questions, in the order of the frontier.
     pub fn interrupts(&self) -> impl Iterator<Item = &Interrupt> {
         self.frontier
             .iter()
@@ -226,26 +228,26 @@ impl Machine {
             .flat_map(|ask| &ask.open)
     }
 
-    /// When the first open question expires.
+    /// Returns the time at which the first open question expires.
     pub fn expires(&self) -> Option<Millis> {
         self.interrupts()
             .filter_map(|interrupt| interrupt.question.expires_at)
             .min()
     }
 
-    /// The position of the task that asks a question.
+    /// Returns the position of the task that asks a question.
     pub fn asker(&self, id: &InterruptId) -> Option<usize> {
         let asks = |task: &Task<Path>| task.ask.as_ref().is_some_and(|ask| ask.is_open(id));
         self.frontier.iter().position(asks)
     }
 
-    /// A name for the next question that was never used in this incarnation of the thread.
+    /// Returns a name for the next question that was never used in this incarnation of the thread.
     pub fn interrupt_name(&self, task: &str, ahead: u64) -> String {
         let number = self.asked.saturating_add(ahead).saturating_add(1);
         format!("{task}~{number}")
     }
 
-    /// The address that a node's next activation gets.
+    /// Returns the address of a node's next activation.
     pub fn next_path(&self, node: NodeIx) -> Path {
         let visit = self.visits.get(node.at()).copied().unwrap_or(0);
         Path {
@@ -255,12 +257,12 @@ impl Machine {
         }
     }
 
-    /// Notes that a task was started. Not a fact: a crash forgets it, and the task is ready again.
+    /// Marks a task as started. This is no fact: after a crash the task is ready again.
     pub fn begin(&mut self, position: usize) {
         self.set(position, TaskState::Running);
     }
 
-    /// Notes how a task stands that is a subgraph: as what is inside it does.
+    /// Sets the state of a task that is a subgraph, taken from its scope.
     pub(crate) fn mirror(&mut self, position: usize, state: TaskState, until: Option<Millis>) {
         if let Some(task) = self.frontier.get_mut(position) {
             task.until = until;
@@ -268,22 +270,22 @@ impl Machine {
         self.set(position, state);
     }
 
-    /// Whether nothing runs, and nothing is to be tried again.
+    /// Returns true if no task runs or waits for a retry.
     pub(crate) fn is_still(&self) -> bool {
         self.counts.running == 0 && self.counts.sleeping == 0
     }
 
-    /// Whether a task is done that no step has closed.
+    /// Returns true if a task is done that no step has closed.
     pub(crate) fn is_done(&self) -> bool {
         self.counts.done > 0
     }
 
-    /// The effects of the whole thread of which nobody knows whether they happened.
+    /// Returns the effects of the whole thread that are in doubt.
     pub fn doubts(&self) -> impl Iterator<Item = &Effect> {
         self.effects.iter().filter(|effect| effect.is_in_doubt())
     }
 
-    /// Whether another task of the same activation is open: the rest of a scatter.
+    /// Returns true if another task of the same activation is open: the rest of a scatter.
     pub(crate) fn has_siblings(&self, path: &Path) -> bool {
         let same = |other: &&Task<Path>| {
             other.path.node == path.node && other.path.visit == path.visit && other.path != *path
@@ -291,7 +293,7 @@ impl Machine {
         path.index.is_some() && self.frontier.iter().any(|task| same(&task))
     }
 
-    /// The task of a node that has been routed to and has not begun.
+    /// Returns true if a task of the node has been routed to and has not begun.
     pub(crate) fn unbegun(&self, node: NodeIx) -> bool {
         let same = |task: &Task<Path>| {
             task.path.node == node && task.state == TaskState::Ready && task.attempt == 1
@@ -299,12 +301,12 @@ impl Machine {
         self.frontier.iter().any(same)
     }
 
-    /// Notes that a task is done before the fact that will say so.
+    /// Marks a task as done before the fact of it is recorded.
     pub fn settle(&mut self, position: usize) {
         self.set(position, TaskState::Done);
     }
 
-    /// Learns a fact. The same facts give the same machine.
+    /// Applies a fact. The same facts give the same machine.
     pub fn evolve(&mut self, fact: &Fact<Path>) {
         self.left = matches!(fact, Fact::HandedOver {});
         match fact {
@@ -378,7 +380,7 @@ impl Machine {
         self.open(next);
     }
 
-    /// Remembers a request that its caller named, and forgets those that have expired.
+    /// Stores a request that its caller named, and removes the expired ones.
     fn keep_key(&mut self, request: &RequestKey, run: u64) {
         self.keys.retain(|_, known| known.until > request.at);
         let keyed = Keyed {
@@ -390,7 +392,7 @@ impl Machine {
         self.keys.insert(request.key.clone(), keyed);
     }
 
-    /// How the run came to its end, for whoever repeats its request too.
+    /// Records the end of the run, also for repeats of its request.
     fn end(&mut self, fact: &Fact<Path>) {
         let end = match fact {
             Fact::RunEnded { output } => {
@@ -423,7 +425,8 @@ impl Machine {
         }
     }
 
-    /// One task is done and routed. If it was the only one, what follows is the whole frontier.
+    /// Closes a task that is done and routed. If it was the only one, its routes are the whole
+    /// frontier.
     fn step(&mut self, task: &Path, routes: &Routes<Path>) {
         if self.frontier.len() <= 1 {
             return self.close(routes);
@@ -519,7 +522,7 @@ impl Machine {
         self.set_at(path, TaskState::Sleeping);
     }
 
-    /// What happened to the outside world.
+    /// Records an intent, a receipt, or an action that did not happen.
     fn act(&mut self, fact: &Fact<Path>) {
         let (Fact::Intended { task, key, .. }
         | Fact::Receipt { task, key, .. }
@@ -575,7 +578,7 @@ impl Machine {
         self.set_at(task, TaskState::Asking);
     }
 
-    /// An answer, or the news that none will come.
+    /// Closes a question: answered, expired or withdrawn.
     fn close_question(&mut self, id: &InterruptId, end: QuestionEnd<'_>) {
         let Some(position) = self.asker(id) else {
             return;
@@ -609,7 +612,7 @@ impl Machine {
             if let Some(task) = self.task_mut(path) {
                 task.crashes = match attempt.cmp(&task.attempt) {
                     Ordering::Greater => task.crashes.saturating_add(1),
-                    // Its time came while nobody ran the thread.
+                    // Its retry came due while no process ran the thread.
                     Ordering::Equal if task.state == TaskState::Sleeping => task.crashes,
                     _ => 0,
                 };
@@ -620,7 +623,7 @@ impl Machine {
         }
     }
 
-    /// The position of a task in the frontier.
+    /// Returns the position of a task in the frontier.
     pub fn position(&self, path: &Path) -> Option<usize> {
         match self.frontier.as_slice() {
             [only] => (only.path == *path).then_some(0),

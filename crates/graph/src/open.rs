@@ -1,16 +1,16 @@
-//! Opening a thread: the fold of its log, and whether this graph can go on from there.
+//! The opening of a thread: the fold of its log.
 use fugato_state::{Millis, Seq, State, ThreadId};
 use fugato_store::{Snapshots, ThreadLog};
 
 use crate::{Graph, RunError, RunErrorKind, codec, scope::Scope, snapshot};
 
-/// A thread as its log tells it.
+/// A thread as read from its log.
 pub(crate) struct Opened<S: State> {
     pub(crate) scope: Scope<S>,
     /// The last position that was read; 0 if the thread does not exist.
     pub(crate) head: Seq,
-    /// The latest time that was read. The clock of a run carries on from the store's, which may
-    /// stand still meanwhile.
+    /// The latest time that was read. The clock of a run continues from the store's, which may have
+    /// been set back since.
     pub(crate) last: Millis,
     /// Bytes read after the snapshot.
     pub(crate) tail: usize,
@@ -35,7 +35,7 @@ pub(crate) async fn open<S: State>(
     follow(opened, log, thread, upto).await
 }
 
-/// Follows the records after a fold.
+/// Applies the records after a fold.
 async fn follow<S: State>(
     mut opened: Opened<S>,
     log: &dyn ThreadLog,
@@ -61,7 +61,7 @@ async fn follow<S: State>(
     }
 }
 
-/// The newest readable fold, or an empty one. An unreadable snapshot only costs time.
+/// Returns the newest readable fold, or an empty one. An unreadable snapshot only costs time.
 async fn from_snapshot<S: State>(
     graph: &Graph<S>,
     snapshots: Option<&dyn Snapshots>,
@@ -83,7 +83,7 @@ async fn from_snapshot<S: State>(
                 });
             }
             Err(error) => {
-                tracing::warn!(%thread, seq = latest.seq, %error, "{}", crate::log_key::A_SNAPSHOT_CANNOT_BE_READ);
+                tracing::warn!(%thread, seq = latest.seq, %error, "snapshot cannot be read");
             }
         }
     }
@@ -91,7 +91,7 @@ async fn from_snapshot<S: State>(
 }
 
 impl<S: State> Opened<S> {
-    /// A thread of which no record was read.
+    /// Creates a thread of which no record was read.
     pub(crate) fn new(scope: Scope<S>) -> Self {
         Self {
             scope,
@@ -103,7 +103,7 @@ impl<S: State> Opened<S> {
     }
 }
 
-/// What a newer program wrote means something that this one does not know.
+/// Returns the error of a thread that a newer version of the state wrote.
 pub(crate) fn newer<S: State>(found: u32) -> RunError {
     let why = format!(
         "the thread was written by state version {found}; this program knows versions up to {}",

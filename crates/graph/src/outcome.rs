@@ -3,22 +3,22 @@ use fugato_stream::EventKind;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What came out of a task.
+/// The outcome of a task.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Outcome<U> {
-    /// It is done.
+    /// The task is done.
     Done {
-        /// What changes, in order.
+        /// The updates, in order.
         updates: Vec<U>,
-        /// What the reader of the stream is told, durably.
+        /// The durable notes to the reader of the stream.
         notes: Vec<Note>,
     },
-    /// It cannot go on without answers. It is called again when it has all of them.
+    /// The task needs answers. It is called again when it has all of them.
     Ask {
-        /// What it wants to find again when it is called again.
+        /// The memo that the task gets back when it is called again.
         memo: Option<Value>,
-        /// What it wants to know; at least one question, with distinct keys.
+        /// The questions; at least one, with distinct keys.
         questions: Vec<Question>,
     },
 }
@@ -34,7 +34,7 @@ impl From<EventKind> for Note {
 }
 
 impl<U> Outcome<U> {
-    /// Done, with these changes.
+    /// Creates the outcome of a task that is done, with its updates.
     pub fn done(updates: impl IntoIterator<Item = U>) -> Self {
         Self::Done {
             updates: updates.into_iter().collect(),
@@ -42,7 +42,7 @@ impl<U> Outcome<U> {
         }
     }
 
-    /// Asks one question.
+    /// Creates the outcome of a task that asks one question.
     pub fn ask(question: Question) -> Self {
         Self::Ask {
             memo: None,
@@ -69,14 +69,14 @@ impl<U> Outcome<U> {
     }
 }
 
-/// What a node may return: one update, several, none as an empty `Vec` or `None`, `()`, or a
-/// whole [`Outcome`]. `Shape` only tells the implementations apart.
+/// The conversion of a node's return value into an outcome: one update, several, none as an empty
+/// `Vec` or `None`, `()`, or a whole [`Outcome`]. `Shape` only tells the implementations apart.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a node returns",
     note = "a node returns an update, a `Vec` or `Option` of updates, `()`, an `Outcome`, or a `Result` of these"
 )]
 pub trait IntoOutcome<U, Shape> {
-    /// The outcome.
+    /// Returns the outcome.
     fn into_outcome(self) -> Outcome<U>;
 }
 

@@ -7,9 +7,10 @@ use serde_json::Value;
 
 use crate::{BoxError, graph::Pause};
 
-/// What changes: one update, several, or none. `Shape` only tells the implementations apart.
+/// The conversion into updates: one, several, or none. `Shape` only tells the implementations
+/// apart.
 pub trait IntoUpdates<U, Shape> {
-    /// The updates, in order.
+    /// Returns the updates, in order.
     fn into_updates(self) -> Vec<U>;
 }
 
@@ -37,7 +38,7 @@ impl<U> IntoUpdates<U, crate::outcome::shape::Nothing> for () {
     }
 }
 
-/// How long a pause waits, and what its silence means.
+/// The expiry of a pause, and the updates that follow it.
 pub(crate) struct Expiry<S: State> {
     pub(crate) after: Millis,
     pub(crate) then: Option<OnExpiry<S>>,

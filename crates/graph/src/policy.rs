@@ -4,8 +4,8 @@ use fugato_state::Millis;
 
 use crate::{BoxError, context::Pulse, tasks::Attempt};
 
-/// How often a node is tried, and how long it may take. Part of the wiring: what it decides is in
-/// the log, so that it survives the process.
+/// The retries and time limits of a node. Part of the wiring: retry times are stored in the log, so
+/// that they survive the process.
 ///
 /// ```
 /// use std::time::Duration;
@@ -24,16 +24,16 @@ use crate::{BoxError, context::Pulse, tasks::Attempt};
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct NodePolicy {
-    /// How often it is tried before its failure is for good: once by default.
+    /// The number of tries before a failure is final: 1 by default.
     pub attempts: u32,
-    /// How long after the first failure it is tried again; each further wait is twice as long.
+    /// The delay before the second try; each further delay is twice as long.
     pub first_delay: Duration,
     /// The longest wait.
     pub max_delay: Duration,
-    /// How long one try may take.
+    /// The time limit of one try.
     pub timeout: Option<Duration>,
-    /// How long one try may be silent: without [`Context::heartbeat`](crate::Context::heartbeat)
-    /// or an event.
+    /// The idle timeout of one try: the longest time without
+    /// [`Context::heartbeat`](crate::Context::heartbeat) or an event.
     pub idle_timeout: Option<Duration>,
     pub(crate) retry_if: Option<Arc<RetryIf>>,
 }
@@ -54,14 +54,14 @@ impl Default for NodePolicy {
 }
 
 impl NodePolicy {
-    /// How often it is tried, the first try included.
+    /// Sets the number of tries, the first try included.
     #[must_use]
     pub fn attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts.max(1);
         self
     }
 
-    /// The wait after the first failure, which doubles each time up to `max`.
+    /// Sets the delay after the first failure, which doubles each time up to `max`.
     #[must_use]
     pub fn backoff(mut self, first: Duration, max: Duration) -> Self {
         self.first_delay = first;
@@ -69,35 +69,35 @@ impl NodePolicy {
         self
     }
 
-    /// How long one try may take.
+    /// Sets the time limit of one try.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// How long one try may be silent.
+    /// Sets the idle timeout of one try.
     #[must_use]
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = Some(timeout);
         self
     }
 
-    /// Tries again only after these failures; by default after every one.
+    /// Sets the filter of failures that are retried; by default all are.
     #[must_use]
     pub fn retry_if(mut self, retry: impl Fn(&BoxError) -> bool + Send + Sync + 'static) -> Self {
         self.retry_if = Some(Arc::new(retry));
         self
     }
 
-    /// How long the wait after a failure is, the first failure being 1.
+    /// Returns the delay after a failure, the first failure being 1.
     pub fn delay(&self, failure: u32) -> Duration {
         let doubled = 1_u32.checked_shl(failure.saturating_sub(1));
         let delay = doubled.and_then(|times| self.first_delay.checked_mul(times));
         delay.map_or(self.max_delay, |delay| delay.min(self.max_delay))
     }
 
-    /// When a task is tried again that has failed so often; none for never.
+    /// Returns the time of the next try after `tries` tries; none if the failure is final.
     pub(crate) fn again(&self, tries: u32, error: &BoxError, now: Millis) -> Option<Millis> {
         let wanted = self.retry_if.as_ref().is_none_or(|retry| retry(error));
         if tries >= self.attempts || !wanted {
@@ -106,7 +106,7 @@ impl NodePolicy {
         Some(now.saturating_add(millis(self.delay(tries))))
     }
 
-    /// Waits for an attempt as long as it may take.
+    /// Waits for an attempt within its time limits.
     pub(crate) async fn watch<U>(
         &self,
         pulse: Option<Arc<Pulse>>,
@@ -137,7 +137,7 @@ impl NodePolicy {
     }
 }
 
-/// A duration in milliseconds; the longest there is if it is longer.
+/// Returns a duration in milliseconds, saturating at the largest value.
 pub(crate) fn millis(duration: Duration) -> Millis {
     Millis::try_from(duration.as_millis()).unwrap_or(Millis::MAX)
 }

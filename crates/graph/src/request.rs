@@ -1,4 +1,4 @@
-//! Whether a request may be carried out on a thread as it is, and what it changes first.
+//! The admission of requests: the check whether a thread allows one, and the first facts of it.
 mod resume;
 
 use fugato_state::{InterruptId, Millis, State};
@@ -21,12 +21,12 @@ use crate::{
 
 use resume::{resume, void_approvals, withdraw};
 
-/// What somebody wants of a thread.
+/// A request about a thread.
 pub(crate) enum Request<U> {
     Start {
         updates: Vec<U>,
         key: Option<String>,
-        /// Whether the run is only begun, and left to others.
+        /// True if the run is only begun, and left to others.
         leave: bool,
     },
     Resume(Answers),
@@ -40,7 +40,7 @@ pub(crate) enum Request<U> {
 }
 
 impl<U> Request<U> {
-    /// Whether the caller named the request.
+    /// Returns true if the caller named the request.
     pub(crate) fn is_keyed(&self) -> bool {
         match self {
             Self::Start { key, .. } => key.is_some(),
@@ -50,24 +50,24 @@ impl<U> Request<U> {
     }
 }
 
-/// What an operator changes in a thread that is parked or has ended.
+/// A change by an operator to a thread that is parked or has ended.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Amendment<U> {
-    /// What changes.
+    /// The updates.
     pub updates: Vec<U>,
     /// The open task that these updates finish, by its address; none if only the state changes.
     pub task: Option<String>,
-    /// What is known by now of an effect of the whole thread that is in doubt, by its key.
+    /// The outcome of an effect of the whole thread that is in doubt, with its key.
     pub settled: Option<(String, Doubt)>,
-    /// Who does it.
+    /// The operator.
     pub by: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
 impl<U> Amendment<U> {
-    /// Changes the state, and nothing else.
+    /// Creates an amendment that changes the state, and nothing else.
     pub fn new(
         updates: impl IntoIterator<Item = U>,
         by: impl Into<String>,
@@ -82,8 +82,8 @@ impl<U> Amendment<U> {
         }
     }
 
-    /// Says what became of an effect of the whole thread that is in doubt. A run that failed because
-    /// of it can be tried again then.
+    /// Settles an effect of the whole thread that is in doubt. A run that failed because of it can
+    /// be retried then.
     #[must_use]
     pub fn settling(mut self, key: impl Into<String>, doubt: Doubt) -> Self {
         self.settled = Some((key.into(), doubt));
@@ -99,7 +99,7 @@ impl<U> Amendment<U> {
     }
 }
 
-/// What becomes of a request.
+/// The result of admitting a request.
 pub(crate) enum Admitted<S: State> {
     /// It is carried out.
     Run(Box<Driver<S>>),
@@ -107,7 +107,8 @@ pub(crate) enum Admitted<S: State> {
     Already(Ended<S>),
 }
 
-/// A driver that is ready to go on, or why not. A refused request has changed nothing.
+/// Admits a request, and returns a driver that is ready to go on. A refused request has changed
+/// nothing.
 pub(crate) fn admit<S: State>(
     opened: Opened<S>,
     engine: Engine,
@@ -171,7 +172,7 @@ pub(crate) fn admit<S: State>(
     Ok(Admitted::Run(driver))
 }
 
-/// Whether the graph still has what the thread refers to.
+/// Checks that the graph still has the nodes, subgraphs and joins that the thread refers to.
 pub(crate) fn check(scope: &dyn Sub) -> Result<(), RunError> {
     let mut gone = vec![];
     scope.check(&mut gone);
@@ -183,7 +184,7 @@ pub(crate) fn check(scope: &dyn Sub) -> Result<(), RunError> {
     Err(RunError::new(RunErrorKind::GraphChanged { gone }))
 }
 
-/// A log of an older version is folded once: what follows starts from this snapshot, which is
+/// Returns the fold of a log of an older version: later folds start from this snapshot, which is
 /// written in the same transaction as the first record of the new version.
 fn barrier<S: State>(
     scope: &crate::scope::Scope<S>,
@@ -265,7 +266,7 @@ fn start<S: State>(
     Ok(None)
 }
 
-/// What is known of a request that its caller named.
+/// The state of a request that its caller named.
 enum Repeated<S: State> {
     /// It was never made.
     New,
@@ -275,7 +276,7 @@ enum Repeated<S: State> {
     GoesOn,
 }
 
-/// The same request again: what came of it is told, or it goes on.
+/// Looks up a repeated request: returns its result, or lets its run go on.
 fn repeated<S: State>(
     driver: &mut Driver<S>,
     NamedRequest { key, digest }: &NamedRequest,
@@ -393,7 +394,7 @@ fn amend<S: State>(
         return Err(RunError::new(RunErrorKind::NoSuchTask { task }));
     };
     driver.root.stir();
-    // Of what has failed nothing begins again by this; what waits says which program goes on.
+    // In a failed run no task begins again by this; a parked run records the program that goes on.
     let waits = *driver.root.machine.phase() == Phase::Running;
     Sub::take_over(&mut driver.root, under, waits, &mut driver.engine);
     let read = updates.into_iter().map(serde_json::to_value);
@@ -405,7 +406,7 @@ fn amend<S: State>(
     }
 }
 
-/// What became of an effect of the whole thread, on an operator's word.
+/// Settles an effect of the whole thread on an operator's word.
 fn settle<S: State>(
     driver: &mut Driver<S>,
     key: String,

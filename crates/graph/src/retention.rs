@@ -6,23 +6,23 @@ use futures::TryStreamExt as _;
 
 use crate::{RunError, RunErrorKind, Runner, Standing, policy::millis};
 
-/// What becomes of a thread that has come to its end: its last run finished or was cancelled, no
+/// The retention of a thread that has come to its end: its last run finished or was cancelled, no
 /// question is open, and nothing failed that could be tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum OnComplete {
-    /// It stays: what is asked next goes on with it, and its history can be read and forked.
+    /// It stays: later requests go on with it, and its history can be read and forked.
     #[default]
     Keep,
-    /// It stays for this long, and then until somebody calls [`Runner::retire`].
+    /// It stays for this long, and then until the next call of [`Runner::retire`].
     KeepFor(Duration),
-    /// It is removed as soon as a run of it finishes. Nobody can read afterwards what happened, and
-    /// a repeat of a named request begins anew.
+    /// It is removed as soon as a run of it finishes. Its history is lost, and a repeat of a named
+    /// request begins a new run.
     Delete,
 }
 
 impl OnComplete {
-    /// How long a thread stays at least; none if for ever.
+    /// Returns the time for which a thread is kept at least; none if for ever.
     pub(crate) fn kept(self) -> Option<Duration> {
         match self {
             Self::Keep => None,
@@ -35,8 +35,8 @@ impl OnComplete {
 impl<S: State> Runner<S> {
     /// Removes every thread of the store that came to its end longer ago than
     /// [`RunnerOptions::on_complete`](crate::RunnerOptions::on_complete) keeps it, by the store's
-    /// clock, and returns their names. A process calls this now and then. What runs, waits, or
-    /// failed stays, and so does what a graph with another state wrote.
+    /// clock, and returns their names. To be called periodically. Threads that run, wait or have
+    /// failed stay, and so do those that a graph with another state wrote.
     pub async fn retire(&self) -> Result<Vec<ThreadId>, RunError> {
         let Some(kept) = self.shop.options.on_complete.kept() else {
             return Ok(vec![]);
@@ -55,7 +55,7 @@ impl<S: State> Runner<S> {
         Ok(gone)
     }
 
-    /// The names of all threads of the store, in their order; none if it cannot list them.
+    /// Returns the names of all threads of the store, in their order; none if it cannot list them.
     pub async fn threads(&self) -> Result<Vec<ThreadId>, RunError> {
         let Some(admin) = self.admin() else {
             return Ok(vec![]);
@@ -64,7 +64,8 @@ impl<S: State> Runner<S> {
         Ok(all.map_ok(|summary| summary.thread).try_collect().await?)
     }
 
-    /// Whether the last record is older than this: what costs least to know comes first.
+    /// Returns true if the last record is at least as old as `kept`. The cheapest check comes
+    /// first.
     async fn is_old(&self, thread: &ThreadId, head: Seq, kept: Duration) -> Result<bool, RunError> {
         if kept.is_zero() {
             return Ok(true);
@@ -75,8 +76,8 @@ impl<S: State> Runner<S> {
         Ok(age.is_some_and(|age| age >= millis(kept)))
     }
 
-    /// Removes a thread if it is at its end, and still where it was seen. Nobody can begin a run of
-    /// it meanwhile.
+    /// Removes a thread if it is at its end, and its head is still `seen`. The lease keeps others
+    /// from beginning a run meanwhile.
     pub(crate) async fn retired(
         &self,
         thread: &ThreadId,
@@ -88,7 +89,7 @@ impl<S: State> Runner<S> {
             lease => lease?,
         };
         let still = seen.is_none_or(|seen| seen == lease.head);
-        // What this graph cannot read is not its own.
+        // A thread that this graph cannot read is not its own.
         let standing = self.standing(thread).await;
         let over = still && standing.is_ok_and(|standing| standing == Standing::Idle);
         if over {

@@ -1,4 +1,4 @@
-//! Where a thread goes when a step closes.
+//! The routes of a closing step.
 use std::borrow::Cow;
 
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::{
 /// The target that ends a branch of the run.
 pub const END: &str = "END";
 
-/// What a router chose.
+/// The choice of a router.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Targets {
     /// One node, or [`END`].
@@ -21,13 +21,13 @@ pub enum Targets {
     Many(Vec<Cow<'static, str>>),
 }
 
-/// What a router may return: a name, several names, or a `Result` of these.
+/// The conversion of a router's return value: a name, several names, or a `Result` of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name the targets of a branch",
     note = "a router returns a `&'static str`, a `String`, a `Vec` or array of these, or a `Result`"
 )]
 pub trait IntoTargets {
-    /// The targets.
+    /// Returns the targets.
     fn into_targets(self) -> Result<Targets, BoxError>;
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn items<T: Serialize>(
     items.into_iter().map(item).collect()
 }
 
-/// The routes of a step: each node of the frontier is asked once, on the folded state.
+/// Returns the routes of a step: each node of the frontier is routed once, on the folded state.
 pub(crate) fn route<S: fugato_state::State>(
     graph: &Graph<S>,
     machine: &Machine,
@@ -89,8 +89,8 @@ pub(crate) fn route<S: fugato_state::State>(
     Ok(routing.routes)
 }
 
-/// The routes of one task alone, while others go on. What arrives at a node that has been routed
-/// to and has not begun is one task with it.
+/// Returns the routes of one task alone, while others go on. A route to a node with an unbegun task
+/// leads into that task.
 pub(crate) fn route_from<S: fugato_state::State>(
     graph: &Graph<S>,
     machine: &Machine,
@@ -107,7 +107,7 @@ pub(crate) fn route_from<S: fugato_state::State>(
     Ok(routes)
 }
 
-/// The routes into the first node of a run.
+/// Returns the route into the first node of a run.
 pub(crate) fn entry<S: fugato_state::State>(graph: &Graph<S>, machine: &Machine) -> Next<Path> {
     Next {
         task: machine.next_path(graph.0.start),
@@ -214,8 +214,8 @@ impl<'a, S: fugato_state::State> Routing<'a, S> {
         Ok(())
     }
 
-    /// No item means that all workers are done: the thread goes on where they would. Unless
-    /// another scatter of the same step has work for them.
+    /// Routes past workers without items: the thread takes the way out of them, unless another
+    /// scatter of the same step has items for them.
     fn pass(&mut self) -> Result<(), RunError> {
         let mut passed = std::mem::take(&mut self.passed);
         passed.dedup();
@@ -253,13 +253,13 @@ impl<'a, S: fugato_state::State> Routing<'a, S> {
     }
 }
 
-/// Calls a function of the wiring; a panic in it is an error like any other.
+/// Calls a function of the wiring, and returns a panic in it as an error.
 pub(crate) fn calm<T>(f: impl FnOnce() -> Result<T, BoxError>) -> Result<T, BoxError> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(f))
         .unwrap_or_else(|panic| Err(panic_text(&*panic).into()))
 }
 
-/// What a panic says.
+/// Returns the message of a panic.
 pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

@@ -13,7 +13,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 
 use crate::{Events, RunError, RunErrorKind};
 
-/// How a run came to rest.
+/// The result of a run that came to rest.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Ended<S> {
@@ -28,7 +28,7 @@ pub enum Ended<S> {
     Sleeping {
         /// The state so far.
         state: Arc<S>,
-        /// When it is tried again, in milliseconds of the store's clock.
+        /// The time of the next try, in milliseconds of the store's clock.
         until: Millis,
     },
     /// The state was amended. No run is under way: the last one failed or was cancelled.
@@ -42,13 +42,14 @@ pub enum Ended<S> {
         state: Arc<S>,
         /// The questions.
         interrupts: Vec<Interrupt>,
-        /// What a run without a log needs to go on; none if there is a log.
+        /// The saved run, if there is no log; none if there is one.
         saved: Option<Saved>,
     },
 }
 
 impl<S> Ended<S> {
-    /// A thread that waits in its log, as [`Runner::standing`](crate::Runner::standing) tells it.
+    /// Creates the result of a thread that waits in its log, from
+    /// [`Runner::standing`](crate::Runner::standing).
     pub fn parked(state: Arc<S>, interrupts: Vec<Interrupt>) -> Self {
         Self::Parked {
             state,
@@ -57,7 +58,7 @@ impl<S> Ended<S> {
         }
     }
 
-    /// The state.
+    /// Returns the state.
     pub fn state(&self) -> &S {
         match self {
             Self::Finished { state, .. }
@@ -67,7 +68,7 @@ impl<S> Ended<S> {
         }
     }
 
-    /// The questions that are open.
+    /// Returns the open questions.
     pub fn interrupts(&self) -> &[Interrupt] {
         match self {
             Self::Finished { .. } | Self::Sleeping { .. } | Self::Amended { .. } => &[],
@@ -76,7 +77,7 @@ impl<S> Ended<S> {
     }
 }
 
-/// A run without a log, put to rest: machine and state, as versioned JSON.
+/// The stored form of a run without a log: machine and state, as versioned JSON.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct Saved(pub Vec<u8>);
@@ -96,7 +97,7 @@ impl<S: State> Run<S> {
 }
 
 impl<S: State> Run<S> {
-    /// The events and the end apart, for whoever reads one here and awaits the other there.
+    /// Splits the run into its events and its end, for separate consumers.
     pub fn split(self) -> (Events, BoxFuture<'static, Result<Ended<S>, RunError>>) {
         (self.events, awaited(self.end))
     }

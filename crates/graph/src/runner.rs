@@ -31,7 +31,78 @@ use crate::{
     snapshot::Snapshotter,
 };
 
-/// Runs the threads of one graph over one log. Cheap to clone.
+/// A runner of the threads of one graph over one log. Cheap to clone.
+///
+/// Every request on a thread goes through a runner: it takes the lease, opens the thread, records
+/// the request, and runs the graph until it ends, parks or fails. The log is all that runners
+/// share, so each request may come to another process.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use fugato_graph::{Answers, END, Graph, Runner};
+/// use fugato_state::{State, ThreadId};
+/// use fugato_store::MemoryLog;
+/// # #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
+/// # struct Order { item: String, confirmed: bool }
+/// # #[derive(serde::Serialize, serde::Deserialize)]
+/// # enum Change { Ordered(String), Confirmed(bool) }
+/// # impl State for Order {
+/// #     type Update = Change;
+/// #     fn apply(&mut self, change: Change) {
+/// #         match change {
+/// #             Change::Ordered(item) => self.item = item,
+/// #             Change::Confirmed(yes) => self.confirmed = yes,
+/// #         }
+/// #     }
+/// # }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let graph = Graph::<Order>::starting_at("confirm")
+///     .pause("confirm", |order| order.item.clone(), |_, yes: bool| Change::Confirmed(yes))
+///     .edge("confirm", END)
+///     .build()?;
+/// let (log, thread) = (Arc::new(MemoryLog::default()), ThreadId::new("order-7")?);
+/// let first = Runner::new(graph.clone(), log.clone());
+/// let parked = first.start_keyed(&thread, "request-1", Change::Ordered("tea".into())).await?;
+/// let question = parked.interrupts()[0].id.clone();
+///
+/// let second = Runner::new(graph, log);
+/// let ended = second.resume(&thread, Answers::to(question, true)?).await?;
+/// assert!(ended.state().confirmed);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Wrong: taking a timeout for a cancellation. It drops the [`Run`], and the run goes on;
+/// [`cancel`](Self::cancel) stops it.
+///
+/// ```text
+/// tokio::time::timeout(limit, runner.start(&thread, input).into_future()).await
+/// ```
+///
+/// *Contract*
+/// - **one owner**: a run holds the lease of its thread. Another request is `Busy` meanwhile; a
+///   named one waits.
+/// - **refused whole**: a request that is refused has changed nothing.
+/// - **stored first**: an event with a position is sent after its record is stored.
+///
+/// # Errors
+/// A [`RunError`] is a refusal (`Busy`, `Waiting`, `Unfinished`, `NothingToDo`, `Answer`, and
+/// others), the failure of a run, which [`retry`](Self::retry) tries again, or an error of the
+/// store. After an error of the store the run is unfinished, and [`recover`](Self::recover) or a
+/// [`Worker`](crate::Worker) goes on.
+///
+/// # Cancellation safety
+/// A run is a task of its own: dropping its [`Run`] detaches it, at every point.
+///
+/// # Panics
+/// Requests panic outside of a tokio runtime.
+///
+/// # Cost
+/// A request takes a lease, reads the records after the last snapshot, and appends about once for
+/// each step ([`Durability::Strict`]) or less often. One task renews all leases of a runner.
 pub struct Runner<S: State> {
     pub(crate) shop: Arc<Shop<S>>,
 }
@@ -44,7 +115,7 @@ impl<S: State> Clone for Runner<S> {
     }
 }
 
-/// What all runs of a runner share.
+/// The state that all runs of a runner share.
 pub(crate) struct Shop<S: State> {
     pub(crate) graph: Graph<S>,
     pub(crate) log: Arc<dyn ThreadLog>,
@@ -52,9 +123,9 @@ pub(crate) struct Shop<S: State> {
     pub(crate) admin: Option<Arc<dyn ThreadAdmin>>,
     pub(crate) options: Arc<RunnerOptions>,
     live: Mutex<HashMap<ThreadId, Live>>,
-    /// What the followers of a thread read, whichever run it is.
+    /// The hubs of the followers of threads, over all runs.
     lines: Mutex<HashMap<ThreadId, Weak<Hub>>>,
-    /// Told whenever a run is no longer live.
+    /// Notified whenever a run is no longer live.
     rested: Notify,
     keeper: Keeper,
 }
@@ -66,12 +137,12 @@ struct Live {
 }
 
 impl<S: State> Runner<S> {
-    /// A runner over a store that has everything: log, snapshots and administration.
+    /// Creates a runner over a complete store: log, snapshots and administration.
     pub fn new<T: ThreadStore + 'static>(graph: Graph<S>, store: Arc<T>) -> Self {
         Self::with(graph, store.clone(), Some(store.clone()), Some(store))
     }
 
-    /// A runner over a log alone: threads are opened from their first record.
+    /// Creates a runner over a log alone: threads are opened from their first record.
     pub fn on_log(graph: Graph<S>, log: Arc<dyn ThreadLog>) -> Self {
         Self::with(graph, log, None, None)
     }
@@ -108,7 +179,7 @@ impl<S: State> Runner<S> {
         }
     }
 
-    /// The same runner with other options.
+    /// Returns a runner with these options, over the same graph and store.
     #[must_use]
     pub fn options(self, options: RunnerOptions) -> Self {
         let Shop {
@@ -127,22 +198,22 @@ impl<S: State> Runner<S> {
         )
     }
 
-    /// The graph.
+    /// Returns the graph.
     pub fn graph(&self) -> &Graph<S> {
         &self.shop.graph
     }
 
-    /// The log.
+    /// Returns the log.
     pub fn log(&self) -> &Arc<dyn ThreadLog> {
         &self.shop.log
     }
 
-    /// What lists and removes threads, if the store can.
+    /// Returns the administration of threads, if the store has one.
     pub fn admin(&self) -> Option<&Arc<dyn ThreadAdmin>> {
         self.shop.admin.as_ref()
     }
 
-    /// Begins a run with an input. The thread begins too, if it does not exist.
+    /// Begins a run with an input, and creates the thread if it does not exist.
     pub fn start<M>(&self, thread: &ThreadId, input: impl IntoUpdates<S::Update, M>) -> Run<S> {
         let updates = input.into_updates();
         self.spawn(
@@ -155,9 +226,9 @@ impl<S: State> Runner<S> {
         )
     }
 
-    /// Begins a run under a name of the caller's, so that asking again does nothing twice: the end
-    /// of the run is told to every repeat, and a run that is open is gone on with. Repeating it
-    /// with another input is an error. The name is remembered for [`RunnerOptions::key_age`].
+    /// Begins a run under a name of the caller's, so that a repeat has no second effect: it gets
+    /// the end of the run, or goes on with it while it is open. A repeat with another input is an
+    /// error. The name is kept for [`RunnerOptions::key_age`].
     pub fn start_keyed<M>(
         &self,
         thread: &ThreadId,
@@ -175,7 +246,7 @@ impl<S: State> Runner<S> {
         )
     }
 
-    /// Answers open questions, and goes on.
+    /// Answers open questions, and goes on with the run.
     pub fn resume(&self, thread: &ThreadId, answers: Answers) -> Run<S> {
         self.spawn(thread, Request::Resume(answers))
     }
@@ -185,24 +256,24 @@ impl<S: State> Runner<S> {
         self.spawn(thread, Request::Recover)
     }
 
-    /// Tries again what failed in a failed run, and nothing else.
+    /// Retries the failed tasks of a failed run, and nothing else.
     pub fn retry(&self, thread: &ThreadId) -> Run<S> {
         self.spawn(thread, Request::Retry)
     }
 
-    /// Changes the state on an operator's word, while the thread is parked or has ended. If the
-    /// amendment finishes a task, the thread goes on from there.
+    /// Changes the state as an operator, while the thread is parked or has ended. If the amendment
+    /// finishes a task, the thread goes on from there.
     pub fn amend(&self, thread: &ThreadId, amendment: Amendment<S::Update>) -> Run<S> {
         self.spawn(thread, Request::Amend(amendment))
     }
 
-    /// Whether a run of this process has the thread.
+    /// Returns true if a run of this process has the thread.
     pub fn is_live(&self, thread: &ThreadId) -> bool {
         lock(&self.shop.live).contains_key(thread)
     }
 
-    /// The events of a thread after a position, and of every run of it that begins in this process
-    /// later. It has no end: whoever has heard enough drops it.
+    /// Returns the events of a thread after a position, and of every run of it that begins in this
+    /// process later. The stream has no end; the reader drops it.
     pub fn follow(&self, thread: &ThreadId, after: Seq) -> Events {
         let shared = self.shop.line(thread);
         let heard = shared.subscribe();
@@ -214,8 +285,8 @@ impl<S: State> Runner<S> {
             .after(after)
     }
 
-    /// The events of a thread after a position: the durable ones from the log, then those of the
-    /// run that is under way in this process, if there is one.
+    /// Returns the events of a thread after a position: the durable ones from the log, then those
+    /// of the run that is under way in this process, if there is one.
     pub fn events(&self, thread: &ThreadId, after: Seq) -> Events {
         let live = self.shop.hub(thread).unwrap_or_else(|| {
             let silent = Arc::new(Hub::default());
@@ -255,12 +326,12 @@ impl<S: State> Runner<S> {
         lease: Option<Lease>,
     ) -> Run<S> {
         let hub = Arc::new(Hub::default());
-        // Whoever repeats a request hears the run that it began.
+        // A repeated request gets the events of the run that it began.
         let running = request.is_keyed().then(|| self.shop.hub(thread)).flatten();
         let heard = running.unwrap_or_else(|| hub.clone());
         let events = Events::live(heard.subscribe(), Some(self.shop.source(thread)));
         let (shop, thread) = (self.shop.clone(), thread.clone());
-        // Whatever is done within tells to which run it belongs.
+        // All log lines within the span carry the thread.
         let span = tracing::info_span!(target: "fugato.graph", "run", fugato.thread = %thread);
         let work = async move {
             let end = shop.clone().run(&thread, request, lease, hub.clone()).await;
@@ -286,13 +357,13 @@ impl<S: State> Shop<S> {
         lock(&self.live).get(thread)?.hub.upgrade()
     }
 
-    /// The hub that outlasts the runs of a thread, as long as somebody follows it.
+    /// Returns the hub that outlasts the runs of a thread, as long as it has a follower.
     fn line(&self, thread: &ThreadId) -> Arc<Hub> {
         let mut lines = lock(&self.lines);
         if let Some(line) = lines.get(thread).and_then(Weak::upgrade) {
             return line;
         }
-        // Now and then, so that it costs next to nothing.
+        // Only at powers of two, so that the cost is negligible.
         if lines.len().is_power_of_two() {
             lines.retain(|_, line| line.strong_count() > 0);
         }
@@ -345,7 +416,8 @@ impl<S: State> Shop<S> {
         };
         drop(held);
         if claimed && matches!(&ended, Err(error) if error.is_refusal()) {
-            // Claimed again at once it would be refused again: it comes back with its lease's end.
+            // A thread that is claimed again at once would be refused again: it waits for the end
+            // of the lease.
             return ended;
         }
         if !matches!(&ended, Ok(Ended::Finished { .. } | Ended::Parked { .. })) {
@@ -358,11 +430,11 @@ impl<S: State> Shop<S> {
         ended
     }
 
-    /// A run that finished has finished, whether its thread could be removed or not.
+    /// Removes a finished thread. A failure to do so does not fail the run.
     async fn delete(self: Arc<Self>, thread: &ThreadId) {
         let removed = Runner { shop: self }.retired(thread, None).await;
         if let Err(error) = removed {
-            tracing::warn!(%thread, %error, "{}", crate::log_key::A_THREAD_COULD_NOT_BE_REMOVED);
+            tracing::warn!(%thread, %error, "thread could not be removed");
         }
     }
 
@@ -374,14 +446,14 @@ impl<S: State> Shop<S> {
                 return Err(error.on(Some(thread), steps(&driver)));
             }
             Ok(Err(error)) => error,
-            // Nodes and wiring are called calmly: it was `apply` or a serialiser.
+            // Panics of nodes and wiring are caught elsewhere: it was `apply` or a serialiser.
             Err(panic) => RunError::new(RunErrorKind::Unfinished).because(panic_text(&*panic)),
         };
-        // Whoever goes on with it is told what this run no longer hears.
+        // A cancellation that came too late for this run is stored for the next one.
         if let Some(Stop::Cancel { by, why }) = driver.engine.shared.control.rest()
             && let Err(error) = self.signal(thread, by, why).await
         {
-            tracing::warn!(%thread, %error, "{}", crate::log_key::A_CANCELLATION_WAS_NOT_PASSED_ON);
+            tracing::warn!(%thread, %error, "cancel request could not be stored");
         }
         Err(broken_off(error, thread, &driver))
     }
@@ -397,7 +469,7 @@ impl<S: State> Shop<S> {
         let snapshots = self.snapshots.as_deref();
         let opened = open(&self.graph, &*self.log, snapshots, thread, lease.head).await?;
         let mut run = opened.scope.machine.run();
-        // What starts while a run is open repeats that run's request, or is refused.
+        // A start while a run is open repeats that run's request, or is refused.
         let open = *opened.scope.machine.phase() == Phase::Running;
         if matches!(request, Request::Start { .. }) && !open {
             run = run.next();
@@ -449,12 +521,12 @@ impl<S: State> Shop<S> {
     }
 }
 
-/// A request that was refused before anything ran: readers of the stream are told too.
+/// Reports a request that was refused before anything ran, also to the readers of the stream.
 fn refuse(error: RunError, thread: &ThreadId, hub: &Hub) -> RunError {
     tell(error.on(Some(thread), 0), REFUSED, thread, hub)
 }
 
-/// A run that could not store how it went on: its log does not tell the readers, so this does.
+/// Reports a run that could not store its end, also to the readers of the stream.
 fn broken_off<S: State>(error: RunError, thread: &ThreadId, driver: &Driver<S>) -> RunError {
     let error = error.on(Some(thread), driver.root.machine.steps());
     let shared = &driver.engine.shared;
@@ -488,8 +560,8 @@ pub(crate) fn ended<S: State>(driver: &Driver<S>) -> Ended<S> {
     }
 }
 
-/// The store's clock, or the last time in the log if the store's was set back since. A log that
-/// tells of a far future is not believed.
+/// Returns the store's clock, or the last time in the log if the store's was set back since. A time
+/// in the log that is more than an hour ahead is ignored.
 fn carried_on(now: Millis, last: Millis) -> Millis {
     if last.saturating_sub(now) <= HOUR {
         now.max(last)
@@ -498,7 +570,7 @@ fn carried_on(now: Millis, last: Millis) -> Millis {
     }
 }
 
-/// In milliseconds.
+/// One hour in milliseconds.
 const HOUR: Millis = 3_600_000;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,4 +1,4 @@
-//! Where tasks live: the graph itself, or a subgraph under a task. Each scope has its machine, the
+//! Scopes of tasks: the graph itself, or a subgraph under a task. Each scope has its machine, the
 //! fold of its state, and the scopes under its tasks.
 mod ask;
 mod place;
@@ -26,7 +26,7 @@ use crate::{
     machine::{Fact, Json, Machine, Names, Path, TaskState, Todo},
 };
 
-/// A graph at work: what it is doing, and the state that it does it to.
+/// A graph at work: its machine, and its state.
 pub(crate) struct Scope<S: State> {
     pub(crate) graph: Graph<S>,
     pub(crate) machine: Machine,
@@ -34,10 +34,10 @@ pub(crate) struct Scope<S: State> {
     pub(crate) names: std::sync::Arc<Names>,
     /// None for the graph itself.
     pub(crate) at: At,
-    /// The version of the state that wrote last.
+    /// The state version that wrote last.
     pub(crate) version: u32,
     pub(crate) children: BTreeMap<Path, Box<dyn Sub>>,
-    /// The children that something happened to.
+    /// The children that must be advanced.
     stirred: BTreeSet<Path>,
     /// Tasks whose subgraph this graph no longer has.
     lost: BTreeSet<Path>,
@@ -65,7 +65,7 @@ impl<S: State> Scope<S> {
         }
     }
 
-    /// Does everything that needs no waiting. Tasks that can start are left with the engine.
+    /// Does all work that needs no waiting. Ready tasks are left with the engine.
     pub(crate) fn advance(&mut self, engine: &mut Engine) -> Result<Todo, RunError> {
         loop {
             while let Some(path) = self.stirred.pop_first() {
@@ -93,7 +93,7 @@ impl<S: State> Scope<S> {
         }
     }
 
-    /// A subgraph has moved: its task stands as it does.
+    /// Advances a subgraph, and sets the state of its task accordingly.
     fn look_into(&mut self, path: Path, engine: &mut Engine) -> Result<(), RunError> {
         let Some(position) = self.machine.position(&path) else {
             return Ok(());
@@ -115,7 +115,7 @@ impl<S: State> Scope<S> {
         Ok(())
     }
 
-    /// A subgraph has ended: what it means here.
+    /// Leaves a subgraph that has ended, and finishes its task.
     fn leave(&mut self, position: usize, path: Path, engine: &mut Engine) -> Result<(), RunError> {
         let Some(child) = self.children.get(&path) else {
             return Ok(());
@@ -144,7 +144,7 @@ impl<S: State> Scope<S> {
         }
     }
 
-    /// A task inside a subgraph failed for good, so the subgraph did.
+    /// Fails the task of a subgraph in which a task failed for good.
     fn give_up(&mut self, position: usize, path: Path, engine: &mut Engine) {
         let child = self.children.get(&path);
         let failure = child.and_then(|child| child.machine().failure());
@@ -177,7 +177,7 @@ impl<S: State> Scope<S> {
         );
     }
 
-    /// The machine learns a fact, and the journal keeps it.
+    /// Applies a fact to the machine, and adds it to the journal.
     pub(crate) fn record(&mut self, fact: Fact<Path>, engine: &mut Engine) {
         self.machine.evolve(&fact);
         engine.note(&self.at, fact);
@@ -188,7 +188,7 @@ impl<S: State> Scope<S> {
         Some((task.path, task.attempt))
     }
 
-    /// The address of a task, its scope included.
+    /// Returns the address of a task, its scope included.
     pub(crate) fn name(&self, position: usize) -> String {
         let task = self.machine.task(position);
         task.map_or_else(String::new, |task| self.full_name(task.path))

@@ -1,4 +1,4 @@
-//! What a reader of the stream sees of a fact.
+//! The events of facts, for readers of the stream.
 use std::sync::Arc;
 
 use fugato_state::{RunId, Seq, ThreadId};
@@ -10,7 +10,7 @@ use crate::{
     scope::At,
 };
 
-/// Where a fact was learned.
+/// The origin of a fact: its thread, run and scope.
 pub(crate) struct Sight<'a> {
     pub(crate) thread: &'a ThreadId,
     pub(crate) run: RunId,
@@ -18,7 +18,7 @@ pub(crate) struct Sight<'a> {
     pub(crate) names: &'a Names,
 }
 
-/// The events of one fact of a run.
+/// Returns the events of one fact of a run.
 pub(crate) fn events(fact: &Fact<Path>, at: &At, shared: &Shared, seq: Option<Seq>) -> Vec<Event> {
     let sight = Sight {
         thread: &shared.thread,
@@ -32,7 +32,7 @@ pub(crate) fn events(fact: &Fact<Path>, at: &At, shared: &Shared, seq: Option<Se
 }
 
 impl Sight<'_> {
-    /// The events of one fact. All of a durable one bear its position.
+    /// Returns the events of one fact. All events of a durable fact have its position.
     pub(crate) fn events(&self, fact: &Fact<Path>, seq: Option<Seq>) -> Vec<Event> {
         let Self { thread, run, .. } = self;
         let origin = |task: Path, attempt| self.origin(task, attempt);

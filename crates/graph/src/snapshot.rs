@@ -12,7 +12,7 @@ use crate::{
     scope::Scope,
 };
 
-/// A fold at rest, with a digest that notices damage.
+/// The stored form of a fold, with a digest that detects damage.
 ///
 /// Version 2 adds the scopes of subgraphs. Version 1 has none, and is read as such.
 #[derive(Serialize, Deserialize)]
@@ -24,7 +24,7 @@ struct Envelope {
 
 const VERSION: u32 = 2;
 
-/// Puts a scope to rest, in one value.
+/// Serialises a scope into one value.
 pub(crate) fn save<S: State>(scope: &Scope<S>) -> Result<Vec<u8>, RunError> {
     let body: Json = serde_json::value::to_raw_value(&scope.save()?)?;
     let digest = digest::of(body.get().as_bytes());
@@ -35,7 +35,7 @@ pub(crate) fn save<S: State>(scope: &Scope<S>) -> Result<Vec<u8>, RunError> {
     })?)
 }
 
-/// Wakes a scope.
+/// Restores a scope.
 pub(crate) fn load<S: State>(bytes: &[u8], graph: &Graph<S>) -> Result<Scope<S>, RunError> {
     let envelope: Envelope = serde_json::from_slice(bytes)?;
     let broken = |why: String| RunError::new(RunErrorKind::Format).because(why);
@@ -50,8 +50,8 @@ pub(crate) fn load<S: State>(bytes: &[u8], graph: &Graph<S>) -> Result<Scope<S>,
     Scope::from_saved(graph, serde_json::from_str(envelope.body.get())?)
 }
 
-/// Takes snapshots in the background, when the tail of the log has grown past a multiple of the
-/// last one: the bytes of all snapshots stay linear in what was written.
+/// A writer of snapshots in the background, each when the tail of the log has grown past a multiple
+/// of the last one: the bytes of all snapshots stay linear in the size of the log.
 pub(crate) struct Snapshotter {
     pub(crate) store: Arc<dyn Snapshots>,
     pub(crate) thread: ThreadId,
@@ -59,9 +59,9 @@ pub(crate) struct Snapshotter {
     pub(crate) last: usize,
 }
 
-/// The tail is at least this long before a snapshot is worth it, in bytes.
+/// The smallest tail that makes a snapshot worth it, in bytes.
 const MIN_TAIL: usize = 1024 * 1024;
-/// The tail is at least this many times as long as the last snapshot.
+/// The smallest tail as a multiple of the last snapshot.
 const TAIL_PER_SNAPSHOT: usize = 4;
 
 impl Snapshotter {
@@ -71,7 +71,7 @@ impl Snapshotter {
         scope: &Scope<S>,
     ) -> Result<(), RunError> {
         let due = MIN_TAIL.max(TAIL_PER_SNAPSHOT * self.last);
-        // A failed step may have been folded and not closed: no snapshot may say so.
+        // A failed step may be folded and not closed: such a state is not stored.
         let open = scope.machine.todo() == Todo::Wait && scope.children.is_empty();
         let open = open || matches!(scope.machine.phase(), Phase::Failed { .. });
         if journal.tail < due || open {
@@ -88,8 +88,8 @@ impl Snapshotter {
         let (store, thread) = (self.store.clone(), self.thread.clone());
         tokio::spawn(async move {
             if let Err(error) = store.put(&thread, Snapshot { seq, body }).await {
-                // A snapshot only saves time, so a run does not fail for want of one.
-                tracing::warn!(%thread, seq, %error, "{}", crate::log_key::A_SNAPSHOT_COULD_NOT_BE_STORED);
+                // A snapshot only saves time, so a run does not fail without one.
+                tracing::warn!(%thread, seq, %error, "snapshot could not be stored");
             }
         });
     }

@@ -11,7 +11,7 @@ use crate::{
     scope::{Scope, Sub, Subgraph},
 };
 
-/// What a subgraph's state is made of.
+/// The input for a subgraph's state: the state around it, and the item of its task.
 #[derive(Debug)]
 pub struct Entering<'a, S> {
     pub(crate) state: &'a S,
@@ -19,12 +19,12 @@ pub struct Entering<'a, S> {
 }
 
 impl<S> Entering<'_, S> {
-    /// The state around the subgraph, at the start of the step.
+    /// Returns the state around the subgraph, at the start of the step.
     pub fn state(&self) -> &S {
         self.state
     }
 
-    /// The task's item, inside a scatter.
+    /// Returns the task's item, inside a scatter.
     pub fn item<T: DeserializeOwned>(&self) -> Result<T, ItemError> {
         let item = self.item.ok_or(ItemError::NotScattered)?;
         serde_json::from_str(item.0.get()).map_err(ItemError::Shape)

@@ -1,4 +1,4 @@
-//! Running tasks: one inline, several at once.
+//! The execution of tasks: one inline, several at once.
 use std::{panic::AssertUnwindSafe, sync::LazyLock, task::Poll, time::Duration};
 
 use fugato_state::State;
@@ -11,20 +11,20 @@ use tracing::Instrument as _;
 
 use crate::{BoxError, Context, Node, Outcome, route::panic_text, scope::Done};
 
-/// What came out of one attempt of a task.
+/// The result of one attempt of a task.
 pub(crate) enum Attempt<U> {
     Outcome(Outcome<U>),
     Failed(BoxError),
     Panicked(BoxError),
     /// It took longer than this.
     Late(Duration),
-    /// It gave no sign of life for so long.
+    /// It was silent for this long.
     Silent(Duration),
 }
 
 type Called<U> = Result<Outcome<U>, BoxError>;
 
-/// Runs one task where the caller is.
+/// Runs one task inline.
 pub(crate) async fn run_one<S: State>(node: &dyn Node<S>, cx: Context<S>) -> Attempt<S::Update> {
     attempt(AssertUnwindSafe(called(node, cx)).catch_unwind().await)
 }
@@ -48,7 +48,7 @@ type Batch = Vec<Done>;
 #[derive(Default)]
 pub(crate) struct Tasks {
     pool: Option<Pool>,
-    /// How many have not ended.
+    /// The number of tasks that have not ended.
     open: usize,
 }
 
@@ -58,13 +58,13 @@ struct Pool {
     results: UnboundedReceiver<Batch>,
 }
 
-/// Asking for it reads files.
+/// The number of cores, cached because determining it reads files.
 static CORES: LazyLock<usize> =
     LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
 
-/// Above this many tasks for each core, a task is not worth a spawn of its own.
+/// The number of tasks for each core above which tasks share a spawn.
 const SPAWNED_PER_CORE: usize = 4;
-/// How many tasks share a spawn then.
+/// The number of tasks that share a spawn.
 const CHUNK: usize = 16;
 
 impl Tasks {
@@ -92,7 +92,7 @@ impl Tasks {
         }
     }
 
-    /// The next outcomes, as many as there are; none if a task died outside of its future.
+    /// Returns the next outcomes, as many as there are; none if a task died outside of its future.
     pub(crate) async fn next(&mut self) -> Option<Batch> {
         let pool = self.pool.as_mut()?;
         let mut batch = loop {
@@ -111,17 +111,17 @@ impl Tasks {
         Some(batch)
     }
 
-    /// Whether all have ended.
+    /// Returns true if all tasks have ended.
     pub(crate) fn is_empty(&self) -> bool {
         self.open == 0
     }
 
-    /// One of them will never end, and nobody waits for it.
+    /// Stops counting a task that will never end.
     pub(crate) fn abandon(&mut self) {
         self.open = self.open.saturating_sub(1);
     }
 
-    /// Stops them all.
+    /// Stops all tasks.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }

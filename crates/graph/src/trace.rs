@@ -1,4 +1,4 @@
-//! What a request went through, told from the log alone.
+//! The trace of a thread, from the log alone.
 mod fold;
 
 use std::time::Duration;
@@ -8,7 +8,7 @@ use fugato_stream::EventKind;
 
 use crate::{HistoryEntry, RunError, Runner};
 
-/// What one run went through: every task with its attempts, in the order in which they were due.
+/// The trace of one run: every task with its attempts, in the order in which they were due.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RunTrace {
@@ -16,17 +16,17 @@ pub struct RunTrace {
     pub run: RunId,
     /// The position of its first record.
     pub seq: Seq,
-    /// When that was written, in milliseconds of the store's clock.
+    /// The time of that record, in milliseconds of the store's clock.
     pub began: Millis,
-    /// When it came to rest for good; none if it did not yet.
+    /// The time of its end; none if it is open.
     pub ended: Option<Millis>,
-    /// How it ended; none if it did not yet.
+    /// The end; none if it is open.
     pub end: Option<RunEnd>,
     /// Its tasks.
     pub tasks: Vec<TaskTrace>,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RunEnd {
@@ -34,46 +34,46 @@ pub enum RunEnd {
     Finished,
     /// It failed.
     Failed {
-        /// Why.
+        /// The error.
         error: String,
     },
     /// It was cancelled.
     Cancelled {
-        /// By whom.
+        /// The caller that cancelled it.
         by: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// What one task went through.
+/// The trace of one task.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TaskTrace {
-    /// The subgraph that it lives in, by the address of its task; empty for the graph itself.
+    /// The subgraph of the task, by the address of its task; empty for the graph itself.
     pub scope: String,
     /// Its address within the scope: `node#visit`, or `node#visit[index]` inside a scatter.
     pub task: String,
-    /// What the graph calls its node for people; none if the graph says nothing.
+    /// The description of its node; none if the graph has no label for it.
     pub label: Option<String>,
-    /// How it stands.
+    /// The state of the task.
     pub end: TaskEnd,
     /// Its attempts, the first one first.
     pub attempts: Vec<AttemptTrace>,
-    /// How long it waited for answers.
+    /// The time for which it waited for answers.
     pub waited: Duration,
-    /// What it was due after: the changes of the step before, or its item; cut to
+    /// The input: the updates of the step before, or the item of a scatter; cut to
     /// [`Self::MOST_CHARACTERS`].
     pub input: String,
-    /// What it changed; cut in the same way.
+    /// The updates of the task; cut in the same way.
     pub output: String,
-    /// What it told the reader durably.
+    /// The durable notes to the reader.
     pub notes: Vec<EventKind>,
-    /// The keys of the actions that it carried out, each with whether a receipt is there.
+    /// The keys of the actions that it performed or intended; true for those with a receipt.
     pub effects: Vec<(String, bool)>,
 }
 
-/// How a task stands.
+/// The state of a task in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskEnd {
@@ -93,31 +93,31 @@ pub enum TaskEnd {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AttemptTrace {
-    /// Which, from 1.
+    /// The number of the attempt, from 1.
     pub number: u32,
-    /// When it was due, in milliseconds of the store's clock.
+    /// The time at which it was due, in milliseconds of the store's clock.
     pub began: Millis,
-    /// When its end was written; none if it was not.
+    /// The time at which its end was stored; none if it was not.
     pub ended: Option<Millis>,
-    /// Why it failed; none if it did not.
+    /// The error; none if it did not fail.
     pub error: Option<String>,
 }
 
 impl TaskTrace {
-    /// How many characters a summary of what went in or came out has at most.
+    /// The largest number of characters in a summary of the input or output.
     pub const MOST_CHARACTERS: usize = 200;
 
-    /// The node.
+    /// Returns the name of the node.
     pub fn node(&self) -> &str {
         self.task.split('#').next().unwrap_or_default()
     }
 
-    /// How long its attempts took in all, without the time for which it waited for answers; none
-    /// while one is under way.
+    /// Returns the total time of its attempts, without the time for which it waited for answers;
+    /// none while one is under way.
     ///
-    /// The times are those of the records: from when it was due until what came of it was stored.
-    /// With [`Durability::Strict`](crate::Durability::Strict) that is the time of the work and of
-    /// one append; in the other modes several records share the time of their append.
+    /// The times are those of the records: from when it was due until its outcome was stored. With
+    /// [`Durability::Strict`](crate::Durability::Strict) that is the time of the work and of one
+    /// append; in the other modes several records share the time of their append.
     pub fn took(&self) -> Option<Duration> {
         let took = |attempt: &AttemptTrace| Some(span(attempt.began, attempt.ended?));
         let sum: Option<Duration> = self.attempts.iter().map(took).sum();
@@ -130,8 +130,8 @@ fn span(from: Millis, to: Millis) -> Duration {
 }
 
 impl RunTrace {
-    /// Tells what happened from the records of a thread, oldest first. A thread whose log begins
-    /// in the middle of a run is told from there.
+    /// Returns the traces of all runs in the records of a thread, oldest first. If the log begins
+    /// in the middle of a run, so does its trace.
     pub fn of(entries: impl IntoIterator<Item = HistoryEntry>) -> Vec<Self> {
         let mut fold = fold::Fold::default();
         for entry in entries {
@@ -141,12 +141,12 @@ impl RunTrace {
     }
 }
 
-/// How many records are read at once.
+/// The number of records that are read at once.
 const PAGE: usize = 500;
 
 impl<S: State> Runner<S> {
-    /// What every run of a thread went through, the oldest first: its tasks with their durations,
-    /// attempts and errors. The log is enough for that; the graph only adds its labels.
+    /// Returns the traces of all runs of a thread, the oldest first: the tasks with their
+    /// durations, attempts and errors. The log is enough for that; the graph only adds its labels.
     pub async fn trace(&self, thread: &ThreadId) -> Result<Vec<RunTrace>, RunError> {
         let Some(head) = self.shop.log.head(thread).await? else {
             return Ok(vec![]);

@@ -10,11 +10,11 @@ use tokio::task::AbortHandle;
 
 use crate::{Ended, IntoUpdates, RunError, RunErrorKind, Runner};
 
-/// Runs whatever threads of a log can go on: several workers, in one process or many, share the
-/// work of one log.
+/// A worker that runs the threads of a log that can go on. Several workers, in one process or many,
+/// share the work of one log.
 ///
 /// A worker claims threads that can run, whose retry is due, or whose question has expired. If it
-/// dies, its threads are claimed by others when its leases run out.
+/// dies, its threads are claimed by others when its leases expire.
 ///
 /// ```
 /// # async fn example<S: fugato_state::State>(
@@ -36,7 +36,7 @@ pub struct Worker<S: State> {
     grace: Duration,
 }
 
-/// What became of the threads that a worker ran.
+/// The numbers of runs by their end, for one worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Worked {
@@ -49,7 +49,7 @@ pub struct Worked {
 }
 
 impl<S: State> Worker<S> {
-    /// A worker that runs up to 16 threads at once.
+    /// Creates a worker that runs up to 16 threads at once.
     pub fn new(runner: Runner<S>) -> Self {
         Self {
             runner,
@@ -59,22 +59,22 @@ impl<S: State> Worker<S> {
         }
     }
 
-    /// How many threads run at once.
+    /// Sets the number of threads that run at once.
     #[must_use]
     pub fn concurrency(mut self, threads: usize) -> Self {
         self.concurrency = threads.max(1);
         self
     }
 
-    /// How often it looks for work while there is none: every 250 ms by default.
+    /// Sets the interval at which it looks for work while there is none: 250 ms by default.
     #[must_use]
     pub fn poll(mut self, every: Duration) -> Self {
         self.poll = every;
         self
     }
 
-    /// How long a step may still take when the worker is to stop: 30 s by default. What takes
-    /// longer is dropped, and begins again elsewhere.
+    /// Sets the time that a step may still take when the worker is to stop: 30 s by default. A
+    /// longer step is dropped, and begins again elsewhere.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -86,7 +86,8 @@ impl<S: State> Worker<S> {
         self.run_woken(stop, std::future::pending::<()>).await
     }
 
-    /// Like [`run_until`](Self::run_until), and looks for work at once whenever `woken` is ready.
+    /// Works like [`run_until`](Self::run_until), and looks for work at once whenever `woken` is
+    /// ready.
     pub async fn run_woken<W: Future<Output = ()>>(
         &self,
         stop: impl Future<Output = ()>,
@@ -128,11 +129,7 @@ impl<S: State> Worker<S> {
             }
         };
         if tokio::time::timeout(self.grace, drained).await.is_err() {
-            tracing::warn!(
-                left = running.len(),
-                "{}",
-                crate::log_key::STEPS_TOOK_LONGER_THAN_THE_GRACE_ALLOWS
-            );
+            tracing::warn!(left = running.len(), "steps exceeded the grace period");
             aborts.iter().for_each(AbortHandle::abort);
         }
         worked
@@ -152,7 +149,7 @@ impl<S: State> Worker<S> {
             Ok(Leased::Granted(leases)) => leases,
             Ok(_) => vec![],
             Err(error) => {
-                tracing::warn!(%error, "{}", crate::log_key::NO_THREAD_COULD_BE_CLAIMED);
+                tracing::warn!(%error, "no thread could be claimed");
                 vec![]
             }
         }
@@ -165,7 +162,7 @@ impl Worked {
             Ok(_) => self.rested += 1,
             Err(error) if error.kind == RunErrorKind::HandedOver => self.handed_over += 1,
             Err(error) => {
-                tracing::warn!(%error, "{}", crate::log_key::A_CLAIMED_THREAD_DID_NOT_COME_TO_REST);
+                tracing::warn!(%error, "claimed run failed");
                 self.failed += 1;
             }
         }
@@ -173,7 +170,7 @@ impl Worked {
 }
 
 impl<S: State> Runner<S> {
-    /// Begins a run, and leaves it to whichever [`Worker`] claims it: returns when it is stored.
+    /// Begins a run, and leaves it to a [`Worker`] that claims it; returns when it is stored.
     pub async fn submit<M>(
         &self,
         thread: &fugato_state::ThreadId,

@@ -1,4 +1,4 @@
-//! What an unfinished run cannot go on from: a graph without its nodes, a log that cannot be.
+//! Threads that cannot go on: the graph has lost their nodes, or the log cannot have happened.
 use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{Context, END, Graph, RunErrorKind, Runner};
@@ -18,7 +18,7 @@ impl State for Steps {
     }
 }
 
-/// A slow node, and one behind it of this name.
+/// Returns a graph of a slow node and a second node of this name.
 fn graph(second: &'static str) -> Graph<Steps> {
     let slow = async |_: Context<Steps>| {
         sleep(Duration::from_secs(1)).await;
@@ -57,7 +57,7 @@ async fn k20_a_repeated_request_goes_on_with_no_run_whose_nodes_are_gone() {
     assert_eq!(again.expect("it goes on").state(), &Steps(2));
 }
 
-/// A step told twice would open its tasks twice, and the run would wait for one of each for ever.
+/// A repeated step would open its tasks twice, and the run would wait for one of each for ever.
 #[tokio::test(start_paused = true)]
 async fn k20_a_log_that_opens_a_task_twice_is_refused() {
     let log = Arc::new(MemoryLog::default());

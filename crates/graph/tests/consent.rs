@@ -34,7 +34,8 @@ fn only(ended: &Ended<Files>) -> Result<Interrupt, BoxError> {
     }
 }
 
-/// A thread that parked with a card whose id is bound to nothing, as older programs wrote it.
+/// Returns a runner with a thread that parked with a card whose id is not bound, as older programs
+/// wrote it.
 async fn parked_before(thread: &ThreadId) -> Result<Runner<Files>, BoxError> {
     let log = Arc::new(MemoryLog::default());
     let runner = Runner::new(graph()?, log.clone());

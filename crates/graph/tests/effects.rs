@@ -1,4 +1,4 @@
-//! Effects, retries, subgraphs and the rest of what a run does beside steps, in their simplest form.
+//! Effects, retries, subgraphs and other parts of a run, in their simplest form.
 use std::{
     future::poll_fn,
     sync::{
@@ -448,8 +448,8 @@ async fn k4_a_run_that_is_handed_over_counts_no_attempt() -> Result<(), BoxError
     Ok(())
 }
 
-/// The task that asks is finished by hand, and its action stays in doubt: the run does not end well
-/// before somebody says what became of it.
+/// An operator finishes the task that asks, and its action stays in doubt: the run does not end
+/// well before the action is settled.
 #[tokio::test(start_paused = true)]
 async fn k10_an_operator_settles_a_doubt_of_the_whole_thread() -> Result<(), BoxError> {
     let graph = Graph::<Lines>::starting_at("send")
@@ -528,7 +528,7 @@ async fn k11_a_copy_of_a_context_is_the_same_attempt_of_the_same_task() {
     assert_eq!(sent.load(Ordering::SeqCst), 1);
 }
 
-/// Its intent is stored when its node gives up on it, and nothing has begun.
+/// The intent of the action is stored when its node drops it, and nothing has begun.
 #[tokio::test(start_paused = true)]
 async fn k10_an_effect_that_its_node_drops_before_it_began_is_waited_for_by_nobody() {
     let count = Count::default();
@@ -568,7 +568,7 @@ async fn k10_an_effect_that_its_node_drops_before_it_began_is_waited_for_by_nobo
     assert_eq!(facts(&log).await, told);
 }
 
-/// Lets what is ready go first, and not what comes later.
+/// Yields to the tasks that are ready now, and not to later ones.
 async fn turn() {
     let mut is_first = true;
     let wait = move |cx: &mut std::task::Context<'_>| {
@@ -582,8 +582,8 @@ async fn turn() {
     poll_fn(wait).await;
 }
 
-/// Between the leave to begin and the beginning the process may stand still, and when it goes on,
-/// another may have looked after the action and done it.
+/// Between the permission and its use the process may be suspended, and another process may have
+/// reconciled the action and done it meanwhile.
 #[tokio::test(start_paused = true)]
 async fn k10_an_action_begins_in_time_or_not_at_all() {
     const STILL: Duration = Duration::from_secs(3600);
@@ -614,7 +614,7 @@ async fn k10_an_action_begins_in_time_or_not_at_all() {
             }
             tokio::time::advance(STILL).await;
         });
-        // Where its time was over it has failed.
+        // An action whose time was over has failed.
         drop(runner.start(&thread(), None).await);
         stands.await.expect("it does not panic");
         let begun = begun.lock().expect("nobody panicked").take();
@@ -625,7 +625,7 @@ async fn k10_an_action_begins_in_time_or_not_at_all() {
     }
 }
 
-/// Its time would be over before it began, however often it was let begin.
+/// Without time, the action would be over before it begins, at every attempt.
 #[tokio::test(start_paused = true)]
 async fn k10_an_action_without_time_is_an_error() {
     let send = async |cx: Context<Lines>| {

@@ -138,7 +138,7 @@ async fn is_read(golden: &str) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// What is written today is still format 2: a change of the format must add a file above.
+/// The current format is 2: a change of the format must add a file above.
 #[tokio::test]
 async fn format_2_is_what_is_written() -> Result<(), BoxError> {
     let now = written().await?;
@@ -149,8 +149,7 @@ async fn format_2_is_what_is_written() -> Result<(), BoxError> {
         )?;
     }
     let shape = |log: &str| {
-        // Times and incarnations differ from run to run, and so does who of several is recorded
-        // first.
+        // Times and incarnations differ from run to run, and so does the order of concurrent tasks.
         let mut lines: Vec<_> = log
             .lines()
             .map(|line| {

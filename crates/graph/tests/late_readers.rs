@@ -1,4 +1,4 @@
-//! A reader who comes while something is being stored.
+//! Readers that subscribe during an append.
 use std::sync::{
     Arc,
     atomic::{AtomicU32, Ordering},
@@ -22,7 +22,7 @@ impl State for Steps {
     }
 }
 
-/// The second append takes until it is let go on.
+/// A store whose second append waits for a notification.
 #[derive(Default)]
 struct Slow {
     appends: AtomicU32,
@@ -81,7 +81,7 @@ async fn k22_who_comes_while_it_is_stored_misses_nothing() {
     }
 }
 
-/// The last position, once the run has ended.
+/// Returns the last position, once the run has ended.
 async fn log_head(runner: &Runner<Steps>, thread: &ThreadId) -> Seq {
     while runner.is_live(thread) {
         tokio::task::yield_now().await;

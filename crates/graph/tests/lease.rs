@@ -1,5 +1,5 @@
-//! The lease of a run outlives what the run has under way, however late a renewal arrives; and who
-//! gives it back is still told to stop.
+//! The lease of a run outlives its actions under way, however late a renewal arrives; and a run
+//! that releases its lease is still cancelled.
 use std::{
     sync::{
         Arc,
@@ -34,7 +34,7 @@ impl State for Left {
 
 const NOW: Millis = 2_000_000_000_000;
 const SHORT: Millis = 30;
-/// How long a renewal for the usual time is on its way.
+/// The delay of a renewal for the usual time.
 const LATE: Duration = Duration::from_millis(200);
 
 fn thread() -> ThreadId {
@@ -45,7 +45,7 @@ fn short() -> RunnerOptions {
     RunnerOptions::default().lease(Duration::from_millis(30))
 }
 
-/// Renewals for the usual time come late.
+/// A store at which renewals for the usual time arrive late.
 struct Late;
 
 impl Intercept for Late {
@@ -61,8 +61,7 @@ impl Intercept for Late {
     }
 }
 
-/// How much of its lease the run has when a renewal has arrived that was sent before, and no later
-/// one has yet.
+/// Returns the time left of the run's lease when an earlier renewal has arrived, and no later one.
 async fn left(log: &MemoryLog, thread: ThreadId) -> Result<Millis, BoxError> {
     tokio::time::sleep(LATE).await;
     let owner = "somebody else".to_owned();
@@ -101,12 +100,13 @@ async fn k10_a_late_renewal_does_not_shorten_the_lease_of_an_action() {
     assert!(ended.state().0 >= 59_000, "{} ms are left", ended.state().0);
 }
 
-/// It takes its time to be told that a run is at rest, while others ask for the same thread.
+/// A store that is slow to acknowledge the last append of a run, while others request the same
+/// thread.
 struct Slow {
-    /// Has a permit once the run is at rest in the log, and nobody was told.
+    /// Has a permit once the end of the run is stored, and not acknowledged yet.
     stored: Semaphore,
     renewals: AtomicUsize,
-    /// How many appends are refused after that time, as of one whose lease is lost.
+    /// The number of appends that are refused at that time, as those of a lost lease.
     refused: AtomicUsize,
 }
 
@@ -123,7 +123,7 @@ impl Slow {
         Arc::new(Intercepted::new(MemoryLog::default(), Arc::clone(self)))
     }
 
-    /// What becomes of a run that somebody cancels when it has come to rest, and is heard.
+    /// Returns the result of a run that is cancelled after its end is stored.
     async fn cancelled(
         &self,
         runner: &Runner<Left>,
@@ -141,7 +141,7 @@ impl Slow {
     }
 }
 
-/// Whether a run stops after this: it is at rest, or left to others.
+/// Returns true if a run stops after this commit: it is at rest, or left to others.
 fn is_last(commit: &Commit) -> bool {
     let is_left = |record: &Record| String::from_utf8_lossy(&record.0).contains("handed_over");
     commit.status != Status::Runnable || commit.records.iter().any(is_left)
@@ -176,7 +176,7 @@ impl Intercept for Slow {
     }
 }
 
-/// Stores a step, and then stops at a question, or before a wait of an hour.
+/// Returns a graph that stores a step, and then stops at a question, or before a wait of an hour.
 fn resting(asks: bool) -> Graph<Left> {
     let graph = Graph::<Left>::starting_at("begin")
         .node("begin", async |_: Context<Left>| 1)
@@ -209,7 +209,7 @@ async fn k14_who_cancels_while_a_run_comes_to_rest_is_heard() {
         let other = Runner::on_log(resting(asks), log.clone()).options(options());
         let by = if elsewhere { &other } else { &runner };
         let ended = slow.cancelled(&runner, by).await;
-        // It was at rest before somebody else cancelled it.
+        // It was at rest before the other runner cancelled it.
         assert_eq!(ended.is_ok(), elsewhere);
         let standing = other.standing(&thread()).await.expect("it can be read");
         assert_eq!(standing, Standing::Idle, "{asks} {elsewhere}");
@@ -265,7 +265,7 @@ async fn k10_nobody_renews_a_lease_that_is_given_back() {
     assert_eq!(slow.renewals.load(Ordering::Relaxed), 0);
 }
 
-/// A signal arrives when the run that it is for has ended; a permit lets it end.
+/// A store at which a signal arrives after the end of its run; a permit lets the run end.
 struct Overtaken {
     log: MemoryLog,
     gate: Arc<Semaphore>,

@@ -1,4 +1,4 @@
-//! What becomes of threads that have come to their end.
+//! The retention of threads that have come to their end.
 use std::{
     sync::{
         Arc,
@@ -45,7 +45,7 @@ async fn work(cx: Context<Desk>) -> Result<Change, BoxError> {
     }
 }
 
-/// A store and a clock, and a runner with this policy.
+/// Returns a runner with this policy, and the clock of its store.
 fn desk(policy: OnComplete) -> (Runner<Desk>, Arc<AtomicI64>) {
     let now = Arc::new(AtomicI64::new(1_000));
     let clock = now.clone();
@@ -99,14 +99,14 @@ async fn sch_c6_a_finished_thread_is_kept_for_a_while() {
     one_of_each(&runner).await;
     now.fetch_add(7_199_999, Ordering::Relaxed);
     assert_eq!(runner.retire().await.expect("a store"), []);
-    // Going on with it begins its time anew.
+    // A new run restarts the time of the thread.
     let again = runner.start(&thread("work"), Change::Wished("more".into()));
     assert_eq!(again.await.expect("it runs").state().done, 2);
     now.fetch_add(1, Ordering::Relaxed);
     assert_eq!(runner.retire().await.expect("a store"), []);
     now.fetch_add(7_200_000, Ordering::Relaxed);
     assert_eq!(runner.retire().await.expect("a store"), [thread("work")]);
-    // Whatever somebody may still go on with is there.
+    // Threads that can still go on are kept.
     assert_eq!(standing(&runner).await, [true, true, false]);
     let Ok(Standing::Waiting(open)) = runner.standing(&thread("ask")).await else {
         panic!("the question is open");
@@ -122,7 +122,7 @@ async fn sch_c6_a_finished_thread_is_deleted_at_once() {
     let (runner, _) = desk(OnComplete::Delete);
     one_of_each(&runner).await;
     assert_eq!(standing(&runner).await, [true, true, false]);
-    // What is asked next begins a new thread.
+    // The next request begins a new thread.
     let again = runner.start(&thread("work"), Change::Wished("work".into()));
     assert_eq!(again.await.expect("it runs").state().done, 1);
     assert_eq!(runner.retire().await.expect("a store"), []);

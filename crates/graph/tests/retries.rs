@@ -1,4 +1,5 @@
-//! A node's retries: how often, how long between, after what, told to whom, and stopped when asked.
+//! The retries of a node: their number, their delays, their filter, their events, and their
+//! cancellation.
 use std::{
     sync::{
         Arc,
@@ -31,7 +32,7 @@ impl State for Tries {
     }
 }
 
-/// A node that succeeds at its fourth try, or never: the third error is another one.
+/// Returns a runner whose node succeeds at its fourth try, or never: its third error is then fatal.
 fn runner(fatal: bool) -> Runner<Tries> {
     let tries = Arc::new(AtomicU32::new(0));
     let work = move |_: Context<Tries>| {
@@ -62,8 +63,8 @@ fn thread() -> ThreadId {
     ThreadId::new("t").expect("the name keeps the rules")
 }
 
-/// How a run ended, after how many seconds, and what was told of its failures: the error, and
-/// whether it was tried again.
+/// Returns the end of a run, its duration in seconds, and the events of its failures: the error,
+/// and true if it was retried.
 async fn watched(
     runner: &Runner<Tries>,
 ) -> (Result<Ended<Tries>, RunError>, u64, Vec<(String, bool)>) {

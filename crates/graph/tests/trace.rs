@@ -1,4 +1,4 @@
-//! What the log alone tells of every request: tasks, durations, attempts, errors.
+//! The trace of every request from the log alone: tasks, durations, attempts, errors.
 use std::{
     sync::{
         Arc,
@@ -39,7 +39,7 @@ fn thread() -> ThreadId {
     ThreadId::new("t").expect("the name keeps the rules")
 }
 
-/// A log whose clock is the paused one of the test, so that every duration is known.
+/// Returns a log whose clock is the paused one of the test, so that every duration is known.
 fn log() -> Arc<MemoryLog> {
     let start = Instant::now();
     let clock = move || Millis::try_from(start.elapsed().as_millis()).unwrap_or(Millis::MAX);
@@ -50,7 +50,8 @@ async fn work(millis: u64) {
     sleep(Duration::from_millis(millis)).await;
 }
 
-/// Looks for 300 ms, fails once after 50 ms, asks a person, and writes to two in parallel.
+/// Returns a graph that looks for 300 ms, fails once after 50 ms, asks a person, and writes to two
+/// in parallel.
 fn graph() -> Graph<Lines> {
     let tries = AtomicU32::new(0);
     let tries = Arc::new(tries);
@@ -98,7 +99,7 @@ fn graph() -> Graph<Lines> {
         .expect("the graph is sound")
 }
 
-/// A task in one line, to be compared whole.
+/// Returns a task in one line, to be compared whole.
 fn line(task: &TaskTrace) -> String {
     let attempts: Vec<String> = task
         .attempts
@@ -199,7 +200,7 @@ async fn a_trace_of_an_unfinished_run_says_what_it_waits_for() {
     );
 }
 
-/// Fails until it is told to do better; what failed is tried again by hand.
+/// The first attempt fails; an operator retries the run.
 #[tokio::test(start_paused = true)]
 async fn what_failed_and_was_tried_again_is_one_task_with_two_attempts() {
     let tries = Arc::new(AtomicU32::new(0));

@@ -6,30 +6,30 @@ use tokio::time::Instant;
 
 use crate::{ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind};
 
-/// One try at an answer: who, how long, why not.
+/// One attempt to get an answer: the model, its duration, and the failure if there was one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Attempt {
     /// The name of the model.
     pub model: String,
-    /// How long it took until the end of the answer, or until it failed; whole milliseconds.
+    /// The time from the request to the end of the answer or to the failure, in whole milliseconds.
     pub took: Duration,
-    /// Why it failed; none if it succeeded.
+    /// The failure; `None` if the attempt succeeded.
     pub failure: Option<AttemptFailure>,
 }
 
-/// Why an attempt failed.
+/// The failure of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AttemptFailure {
-    /// What happened.
+    /// The kind of the error.
     pub kind: ModelErrorKind,
-    /// The same for people.
+    /// The error as text for people.
     pub message: String,
 }
 
 impl Attempt {
-    /// An attempt of `model` that succeeded after `took`.
+    /// Creates an attempt of `model` that succeeded after `took`.
     pub fn succeeded(model: impl Into<String>, took: Duration) -> Self {
         let took = Duration::from_millis(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         Self {
@@ -39,7 +39,7 @@ impl Attempt {
         }
     }
 
-    /// An attempt of `model` that failed after `took`.
+    /// Creates an attempt of `model` that failed after `took`.
     pub fn failed(model: impl Into<String>, took: Duration, error: &ModelError) -> Self {
         let failure = AttemptFailure {
             kind: error.kind,
@@ -52,19 +52,19 @@ impl Attempt {
     }
 }
 
-/// An answer that has begun: something of it is there, or it ended without anything.
+/// An answer that has begun: its first delta has arrived, or it ended without any.
 pub(crate) struct Begun {
     /// The deltas, the first included; the attempt that succeeds comes last.
     pub(crate) deltas: DeltaStream,
-    /// Attempts that a decorator within had to make before.
+    /// The attempts that an inner decorator made before this one.
     pub(crate) earlier: Vec<Attempt>,
 }
 
-/// Asks, and waits for the first delta: up to there, trying again cannot repeat anything. What it
-/// costs is not yet an answer: some servers tell it before they begin.
+/// Sends the request and waits for the first delta. Until then a retry cannot repeat any output. A
+/// usage delta does not count as the first one, because some servers send it before the answer.
 ///
-/// An error carries the attempt that it ended, and an answer tells of its attempt at its end,
-/// unless a decorator within did so already.
+/// An error carries the attempt that it ended. A successful answer reports its attempt as its last
+/// delta, unless an inner decorator already did.
 pub(crate) async fn begin<M: ChatModel + ?Sized>(
     model: &M,
     request: ChatRequest,
@@ -111,7 +111,7 @@ impl Clock {
                 model = attempt.model,
                 took_ms = u64::try_from(attempt.took.as_millis()).unwrap_or(u64::MAX),
                 error = error.kind.as_str(),
-                "{}", crate::log_key::MODEL_ATTEMPT
+                "model_attempt"
             );
             error.attempts.push(attempt);
         }
@@ -124,7 +124,7 @@ impl Clock {
             target: "fugato.llm",
             model = attempt.model,
             took_ms = u64::try_from(attempt.took.as_millis()).unwrap_or(u64::MAX),
-            "{}", crate::log_key::MODEL_ATTEMPT
+            "model_attempt"
         );
         attempt
     }

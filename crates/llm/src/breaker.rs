@@ -14,7 +14,7 @@ use crate::{
     ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind, RetryAdvice, figure::seconds,
 };
 
-/// Stops asking a server that keeps failing, and finds out carefully whether it is well again.
+/// Stops sending requests to a server that keeps failing, and probes whether it has recovered.
 ///
 /// ```text
 ///            5 failures in a row               30 s
@@ -24,21 +24,22 @@ use crate::{
 ///    └────────────────── 2 successes ───────────────────────┘
 /// ```
 ///
-/// Half-open, at most 3 requests are on their way at once. What is refused fails at once with
-/// [`ModelErrorKind::Skipped`], which says how long ago the server failed and why; the advice says
-/// when the circuit lets requests through.
+/// While the circuit is half-open, at most 3 requests run at once. A refused request fails at once
+/// with [`ModelErrorKind::Skipped`]. Its context says how long ago the server failed and why; its
+/// advice says when the circuit lets requests through again.
 ///
 /// # Notes
-/// - A failure counts if its kind advises to try again: one that the request brought about says
-///   nothing of the server. An answer that is dropped before its end says nothing either.
-/// - A [`Timeout`](crate::Timeout) belongs inside, `CircuitBreaker::new(Timeout::new(model))`, or
-///   an answer that hangs is never counted.
-/// - In a [`Fallback`](crate::Fallback) each model gets a breaker of its own; what it refuses goes
-///   to the backup at once.
+/// - A failure counts if the [advice](ModelErrorKind::advice) of its kind is to try again. A
+///   failure that the request itself caused says nothing about the server, and neither does an
+///   answer that is dropped before its end.
+/// - A [`Timeout`](crate::Timeout) belongs inside, `CircuitBreaker::new(Timeout::new(model))`;
+///   without it an answer that hangs is never counted.
+/// - In a [`Fallback`](crate::Fallback) each model gets a breaker of its own; a request that the
+///   breaker refuses goes to the backup at once.
 /// - Clones share the circuit.
 ///
 /// # Default
-/// 5 failures that may take any time, 30 s each time, 3 probes, 2 successes.
+/// 5 failures without a limit of their time, 30 s open each time, 3 probes, 2 successes.
 #[derive(Debug, Clone)]
 pub struct CircuitBreaker<M> {
     model: M,
@@ -46,7 +47,7 @@ pub struct CircuitBreaker<M> {
     circuit: Arc<Mutex<Watched>>,
 }
 
-/// A circuit, and the failure that speaks last for it.
+/// A circuit and the time and text of its last failure.
 #[derive(Debug, Default)]
 struct Watched {
     circuit: Circuit,
@@ -76,24 +77,24 @@ impl Watched {
     }
 }
 
-/// Whole seconds, not fewer.
+/// Rounds a time up to whole seconds.
 fn rounded(time: Duration) -> Duration {
     Duration::from_secs(time.as_secs() + u64::from(time.subsec_nanos() > 0))
 }
 
-/// Whether a [`CircuitBreaker`] lets requests through.
+/// The state of a [`CircuitBreaker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CircuitState {
-    /// All of them.
+    /// All requests are let through.
     Closed,
-    /// None.
+    /// No request is let through.
     Open,
-    /// A few, to find out whether the server is well again.
+    /// A few requests are let through to probe whether the server has recovered.
     HalfOpen,
 }
 
 impl<M: ChatModel> CircuitBreaker<M> {
-    /// Wraps a model; the circuit is closed.
+    /// Wraps a model. The circuit is closed at first.
     pub fn new(model: M) -> Self {
         Self {
             model,
@@ -102,51 +103,53 @@ impl<M: ChatModel> CircuitBreaker<M> {
         }
     }
 
-    /// How many failures in a row open the circuit.
+    /// Sets the number of failures in a row that open the circuit.
     #[must_use]
     pub fn failures(mut self, failures: u32) -> Self {
         self.limits.failures = failures;
         self
     }
 
-    /// How long failures in a row may take together: a server that hangs is known after fewer of
-    /// them than one that refuses at once.
+    /// Sets the total time of failures in a row that opens the circuit. A server that hangs is thus
+    /// detected after fewer failures than one that refuses at once.
     #[must_use]
     pub fn lost(mut self, time: Duration) -> Self {
         self.limits.lost = Some(time);
         self
     }
 
-    /// How long the circuit stays open.
+    /// Sets the time for which the circuit stays open.
     #[must_use]
     pub fn open_for(mut self, time: Duration) -> Self {
         self.limits.open_for = time;
         self
     }
 
-    /// How long the circuit stays open at most: the time doubles each time that a probe fails, up
-    /// to this one. It does not grow unless this is longer than [`open_for`](Self::open_for).
+    /// Sets the longest time for which the circuit stays open. The time doubles with each failed
+    /// probe, up to this limit. It does not grow unless the limit is longer than
+    /// [`open_for`](Self::open_for).
     #[must_use]
     pub fn open_at_most(mut self, time: Duration) -> Self {
         self.limits.open_at_most = time;
         self
     }
 
-    /// How many requests may be on their way at once while it is half-open; at least one.
+    /// Sets the number of requests that may run at once while the circuit is half-open; at least
+    /// one.
     #[must_use]
     pub fn probes(mut self, probes: u32) -> Self {
         self.limits.probes = probes;
         self
     }
 
-    /// How many successes close a half-open circuit.
+    /// Sets the number of successes that close a half-open circuit.
     #[must_use]
     pub fn successes(mut self, successes: u32) -> Self {
         self.limits.successes = successes;
         self
     }
 
-    /// Whether requests are let through now.
+    /// Returns the present state of the circuit.
     pub fn state(&self) -> CircuitState {
         let circuit = self.circuit.lock().unwrap_or_else(PoisonError::into_inner);
         circuit.circuit.state(Instant::now())
@@ -207,7 +210,7 @@ fn verdict(error: &ModelError) -> Verdict {
     }
 }
 
-/// One request that was let through. Dropped before its end, it says nothing.
+/// One request that was let through. Dropped before its end, it counts as neither good nor bad.
 struct Trial {
     model: String,
     circuit: Arc<Mutex<Watched>>,
@@ -237,7 +240,7 @@ impl Trial {
         drop(circuit);
         if before != after {
             let state = format!("{after:?}");
-            tracing::info!(target: "fugato.llm", model = self.model, state, "{}", crate::log_key::CIRCUIT_CHANGED);
+            tracing::info!(target: "fugato.llm", model = self.model, state, "circuit_changed");
         }
     }
 }

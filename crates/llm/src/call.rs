@@ -8,16 +8,16 @@ use crate::{
     ModelErrorKind, Profile, Rejected, ToolChoice, ToolSchema,
 };
 
-/// Asks until a function is called with arguments that `read` takes.
+/// Sends a request until the model calls a function with arguments that `read` accepts.
 ///
-/// A call that does not fit is put into the history together with a correction, and the model is
-/// asked again. The answers of all models together are at most as many as the options say, with
-/// those that retries and backups take, and each has its time. A call that is written as text, in
-/// another form than the protocol's, is read if it can be; if it cannot, nobody is asked again:
-/// who does not speak the protocol will not learn it from a correction.
+/// A rejected call is appended to the history together with a correction, and the request is sent
+/// again. The options limit the answers of all models together, retries and backups included, and
+/// the time of each answer. A call that is written as text, in another form than the protocol's, is
+/// read if possible. If it cannot be read, the request is not sent again: a model that does not use
+/// the protocol does not learn it from a correction.
 ///
-/// The traces say of each question how it went. What the metadata of the request call `stage` is
-/// what they call it.
+/// Each request leaves a [`CallTrace`], in the result or in the error. Its stage is the `stage` of
+/// the request's metadata.
 pub async fn call<M, T>(
     model: &M,
     request: ChatRequest,
@@ -67,14 +67,14 @@ where
     }
 }
 
-/// How often [`call`] asks, and how long it waits.
+/// The limits of [`call`]: its attempts, and the time of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallOptions {
-    /// How many answers there may be, counted over all models and all corrections; 3 by default.
+    /// The greatest number of answers, counted over all models and all corrections; 3 by default.
     pub attempts: u32,
-    /// How long one answer may take; 30 seconds by default. A model that keeps no time itself is
-    /// left after that of all attempts.
+    /// The time limit of one answer; 30 seconds by default. A model that has no timeout of its own
+    /// is given up after this time multiplied by the attempts that are left.
     pub patience: Duration,
 }
 
@@ -88,14 +88,14 @@ impl Default for CallOptions {
 }
 
 impl CallOptions {
-    /// How many answers there may be; at least one.
+    /// Sets the greatest number of answers; at least one.
     #[must_use]
     pub fn attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts.max(1);
         self
     }
 
-    /// How long one answer may take.
+    /// Sets the time limit of one answer.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
@@ -120,71 +120,72 @@ impl CallOptions {
     }
 }
 
-/// A function was called with what fits.
+/// A function call with arguments that were accepted.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Called<T> {
-    /// What was read from its arguments.
+    /// The value that was read from the arguments.
     pub value: T,
-    /// In which form the call came: the protocol's own is [`DecisionStyle::Native`].
+    /// The form of the call; that of the protocol itself is [`DecisionStyle::Native`].
     pub style: DecisionStyle,
-    /// Every question, oldest first.
+    /// The trace of every request, oldest first.
     pub traces: Vec<CallTrace>,
 }
 
-/// No model called the function with what fits.
+/// The error if no model called the function with arguments that were accepted.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{}", self.why())]
 #[non_exhaustive]
 pub struct NotCalled {
-    /// Every question, oldest first.
+    /// The trace of every request, oldest first.
     pub traces: Vec<CallTrace>,
 }
 
 impl NotCalled {
-    /// What was wrong in the end, with its causes, in one line.
+    /// Returns the error of the last request with its causes, in one line.
     pub fn why(&self) -> &str {
         let last = self.traces.last().and_then(|trace| trace.error.as_deref());
         last.unwrap_or("nobody was asked")
     }
 }
 
-/// What one question to the models took, and how it went.
+/// The record of one request to the models: its attempts and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CallTrace {
-    /// What was to be decided.
+    /// The stage of the request, from its metadata; empty if there is none.
     pub stage: String,
-    /// Who was asked, for how long, and why not, the first one first.
+    /// The attempts, oldest first: model, duration and failure of each.
     pub attempts: Vec<Attempt>,
-    /// How it went.
+    /// The outcome.
     pub outcome: CallOutcome,
-    /// What was wrong, in words.
+    /// The error or the violations as text; `None` if the call was accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// How a question to the models went.
+/// The outcome of one request to the models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CallOutcome {
-    /// The main model called the function.
+    /// The first model called the function.
     MainSucceeded,
-    /// The main model failed, and the backup called the function.
+    /// The first model failed, and a backup called the function.
     BackupSucceeded,
     /// No model answered.
     AllFailed,
-    /// The answer was a call in another form than the protocol's.
+    /// The answer contains a call in another form than the protocol's, or something that looks like
+    /// one.
     ForeignFormat,
-    /// There was an answer, and no call in it.
+    /// The answer contains no call.
     NoCall,
-    /// The call does not fit what is allowed.
+    /// The arguments of the call were rejected.
     Rejected,
 }
 
 impl CallOutcome {
-    /// The outcome in one word, as it is stored.
+    /// Returns the outcome in one word, the same as when serialised.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::MainSucceeded => "main_succeeded",
@@ -198,8 +199,9 @@ impl CallOutcome {
 }
 
 impl fmt::Display for CallTrace {
-    /// What was to be decided and how it went, and below it every attempt on a line of its own:
-    /// `plan: backup_succeeded`, `  main rate_limited after 80 ms`, `  backup answered after 120 ms`.
+    /// Writes the stage and the outcome, and below them each attempt on a line of its own:
+    /// `plan: backup_succeeded`, `  main rate_limited after 80 ms`,
+    /// `  backup answered after 120 ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.stage, self.outcome.as_str())?;
         for attempt in &self.attempts {
@@ -216,7 +218,7 @@ impl CallTrace {
     fn failed<M: ChatModel + ?Sized>(stage: String, model: &M, error: &ModelError) -> Self {
         let mut attempts = error.attempts.clone();
         if attempts.is_empty() {
-            // A model that tells of no attempts has made one.
+            // A model that reports no attempts made one.
             attempts.push(Attempt::failed(model.name(), Duration::ZERO, error));
         }
         let first: &(dyn Error + 'static) = error;
@@ -254,7 +256,7 @@ impl CallTrace {
     ) -> Self {
         tracing::debug!(
             target: "fugato.llm", stage, ?outcome, error,
-            "{}", crate::log_key::FUNCTION_ASKED_FOR
+            "function_asked_for"
         );
         Self {
             stage,
@@ -272,7 +274,8 @@ fn succeeded(attempts: &[Attempt]) -> CallOutcome {
     }
 }
 
-/// The arguments of the function's call: the protocol's own, or one that was written as text.
+/// Returns the form of the function's call and its arguments: the protocol's own call, or one that
+/// was written as text.
 fn heard(response: &ChatResponse, name: &str) -> (DecisionStyle, Result<Value, Rejected>) {
     for style in [
         DecisionStyle::Native,
@@ -294,7 +297,8 @@ fn heard(response: &ChatResponse, name: &str) -> (DecisionStyle, Result<Value, R
     (DecisionStyle::Text, Err(rejected))
 }
 
-/// Whether an answer without a call looks like one all the same.
+/// Returns true if an answer without a readable call contains calls of other functions or the marks
+/// of a call.
 fn looks_foreign(response: &ChatResponse) -> bool {
     const MARKS: [&str; 7] = [
         "tool_call",

@@ -1,4 +1,4 @@
-//! Answers of a model, kept in a file and given again.
+//! Recording of a model's answers into a file, and replay of them.
 
 mod near;
 mod record;
@@ -16,46 +16,46 @@ pub use record::Record;
 pub use replay::Replay;
 pub use secrets::Secrets;
 
-/// The form of a line. Version 1: the first.
+/// The format version of a line. Version 1 is the first.
 const VERSION: u32 = 1;
 
-/// A cassette cannot be used.
+/// The error if a cassette cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CassetteError {
-    /// It cannot be opened or read.
+    /// The file cannot be opened or read.
     #[error("the cassette {path} cannot be opened")]
     Open {
-        /// Where it should be.
+        /// The path of the cassette.
         path: PathBuf,
-        /// Why not.
+        /// The error of the file system.
         source: io::Error,
     },
-    /// A line is not an exchange.
+    /// A line is not a recorded exchange.
     #[error("line {line} of the cassette cannot be read")]
     Line {
-        /// Its number, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// Why not.
+        /// The error of the parser.
         source: serde_json::Error,
     },
-    /// A line was written by another version.
+    /// A line has another format version.
     #[error("line {line} of the cassette has version {version}, and not {VERSION}")]
     Version {
-        /// Its number, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// Its version.
+        /// The version of the line.
         version: u32,
     },
-    /// The request of a line does not have the digest that the line says.
+    /// The request in a line does not have the digest that the line states.
     #[error("the request in line {line} of the cassette was changed; record it anew")]
     Changed {
-        /// Its number, from 1.
+        /// The number of the line, from 1.
         line: usize,
     },
 }
 
-/// One line of a cassette: what was asked, and what came.
+/// One line of a cassette: a request and its answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Exchange {
     version: u32,
@@ -67,7 +67,7 @@ struct Exchange {
     error: Option<KeptError>,
 }
 
-/// An error as it is kept. Its cause is not: it can be anything.
+/// An error as it is recorded. Its source is left out, because it can be of any type.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct KeptError {
     kind: ModelErrorKind,
@@ -81,12 +81,13 @@ impl From<KeptError> for ModelError {
     }
 }
 
-/// What an answer depends on, in a form that is always the same, without secrets.
+/// Returns the parts of a request on which the answer depends, as JSON without secrets. Equal
+/// requests give equal values.
 fn asked(request: &ChatRequest, secrets: &Secrets) -> Value {
     let mut asked = request.clone();
     (asked.timeout, asked.attempts) = (None, None);
     asked.metadata.clear();
-    // A request whose schema or message cannot be written as JSON does not exist.
+    // Every request can be written as JSON, so the default is never used.
     let mut asked = serde_json::to_value(asked).unwrap_or_default();
     if let Value::Object(fields) = &mut asked {
         for field in ["timeout", "attempts", "metadata"] {
@@ -97,10 +98,10 @@ fn asked(request: &ChatRequest, secrets: &Secrets) -> Value {
     asked
 }
 
-/// A digest in the manner of FNV-1a. It notices accidents, and is no defence against forgery.
+/// Returns an FNV-1a digest. It detects accidental changes and is no protection against forgery.
 ///
-/// It is made of the leaves, so that the order of fields, which another crate of the same program
-/// can change, has no part in it.
+/// It is computed from the leaves, so that it does not depend on the order of fields, which a
+/// feature that another crate of the same program enables can change.
 fn digest(asked: &Value) -> String {
     let leaves = near::leaves(asked).into_iter();
     let bytes = leaves.flat_map(|(place, leaf)| format!("{place} {leaf}\n").into_bytes());

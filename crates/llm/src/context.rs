@@ -18,17 +18,17 @@ use crate::{
 
 /// Fits requests to the number of tokens that a model can take.
 ///
-/// Of a request that is too long the oldest messages are left out, and of a long one its beginning.
-/// What stays is what the system says, what the person said last, and the newest message; a call is
-/// never sent without its results, nor a result without its call. What is too long even so fails
-/// with [`ModelErrorKind::TooLong`] before it is sent.
+/// If a request is too long, its oldest messages are left out, or the beginning of a long message
+/// is cut. The system messages, the last message of the user and the newest message stay. A call is
+/// never sent without its results, nor a result without its call. A request that is still too long
+/// fails with [`ModelErrorKind::TooLong`] before it is sent.
 ///
 /// # Notes
-/// - A server that finds a request too long all the same is asked once more with a quarter less,
-///   and later requests are that short from the beginning.
-/// - The tokens of the answer are part of the window: as many as the request allows, at most half
-///   of it.
-/// - Clones share what was learnt of the server.
+/// - If the server still finds a request too long, it is sent once more with a quarter fewer
+///   tokens, and later requests are limited to that from the start.
+/// - The tokens of the answer are part of the window: the request's limit of them, at most half of
+///   the window.
+/// - Clones share the limit that was learnt from the server.
 ///
 /// # Default
 /// Tokens are counted by [`EstimatedTokens`].
@@ -37,15 +37,15 @@ pub struct ContextWindow<M> {
     model: M,
     tokens: u64,
     count: Arc<dyn TokenCount>,
-    /// What the server was found to take, by the same count.
+    /// The limit of messages and tools that was learnt from the server, by the same count.
     learnt: Arc<AtomicU64>,
 }
 
-/// The tokens of an answer whose length the request does not limit.
+/// The tokens reserved for an answer whose length the request does not limit.
 const ANSWER: u64 = 1024;
 
 impl<M: ChatModel> ContextWindow<M> {
-    /// Wraps a model that takes so many tokens, the answer included.
+    /// Wraps a model with a window of `tokens` tokens, the answer included.
     pub fn new(model: M, tokens: u64) -> Self {
         Self {
             model,
@@ -55,14 +55,14 @@ impl<M: ChatModel> ContextWindow<M> {
         }
     }
 
-    /// Sets what counts tokens.
+    /// Sets the counter of tokens.
     #[must_use]
     pub fn count(mut self, count: impl TokenCount + 'static) -> Self {
         self.count = Arc::new(count);
         self
     }
 
-    /// What the messages of a request may have.
+    /// Returns the number of tokens that the messages and tools of a request may have.
     fn room(&self, request: &ChatRequest) -> u64 {
         let answer = request.sampling.max_tokens.map_or(ANSWER, u64::from);
         let room = self.tokens - answer.min(self.tokens / 2);
@@ -80,7 +80,8 @@ impl<M: ChatModel> ContextWindow<M> {
         })
     }
 
-    /// The request again, shorter than what the server did not take; none if it cannot be.
+    /// Returns the request shortened after the server refused it as too long; `None` if nothing
+    /// more can be left out.
     fn shorter(&self, refused: &ChatRequest) -> Option<ChatRequest> {
         let tokens = trim::tokens(refused, &*self.count);
         self.learnt.fetch_min(tokens / 4 * 3, Ordering::Relaxed);

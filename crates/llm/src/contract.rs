@@ -12,12 +12,13 @@ use crate::{ResponseFormat, extract};
 
 pub use rejected::{Rejected, RejectedClass};
 
-/// What a model must answer: a Rust type, its JSON Schema, and checks of its sense.
+/// A contract for the answer of a model: a Rust type, its JSON Schema, and checks of its content.
 ///
-/// Reading is lenient in form (see [`extract()`]) and strict in content: a value that breaks
-/// the schema or a check never gets through. What is refused says why, in words that the model can
-/// act on.
+/// Reading is lenient in form (see [`extract()`]) and strict in content: a value that breaks the
+/// schema or a check is never returned. The [`Rejected`] error holds the violations in words that
+/// the model can act on; [`decide`](crate::decide()) sends them to the model until its answer fits.
 ///
+/// # Example
 /// ```
 /// use fugato_llm::Contract;
 ///
@@ -35,6 +36,47 @@ pub use rejected::{Rejected, RejectedClass};
 /// assert!(rejected.correction().contains("/day: the week has 7 days"));
 /// # Ok::<(), fugato_llm::Rejected>(())
 /// ```
+///
+/// # Wrong
+/// ```text
+/// let decided = decide(&model, request, &Contract::<Move>::new("move"), options).await?;
+/// if decided.value.day > 7 {
+///     return Err("no such day".into());
+/// }
+/// ```
+/// The contract has accepted the answer, so the model gets no correction, and the rule of the
+/// options does not decide either: one wrong number fails the whole step. A condition on the answer
+/// belongs in a [`check`](Self::check), or in the [`schema`](Self::schema).
+///
+/// # Contract
+/// - The changes of [`alias`](Self::alias), [`synonym`](Self::synonym) and
+///   [`prepare`](Self::prepare) are applied in the order in which they were added; then the schema
+///   is checked, then the type is deserialised, then all checks run.
+/// - The name has only letters, digits, `_` and `-`; servers refuse others.
+/// - Changes and checks depend on nothing but the value, so that equal answers have equal results.
+/// - A narrowed [`schema`](Self::schema) accepts nothing that `T` cannot hold.
+///
+/// # Errors
+/// [`read`](Self::read) and [`read_value`](Self::read_value) return [`Rejected`], with one of these
+/// classes:
+///
+/// | class | the answer |
+/// |---|---|
+/// | `Empty`, `NotJson`, `Array`, `Truncated` | contains no complete JSON object |
+/// | `Alternatives` | copies a list of alternatives as a value |
+/// | `Schema` | breaks the schema, or cannot be deserialised |
+/// | `Sense` | has objections of a check |
+///
+/// A schema that is itself invalid is of class `Schema` too, for every answer. A panic of a check
+/// is not caught.
+///
+/// # Cancellation safety
+/// Reading is synchronous. A contract holds no state between calls, and one can serve many callers.
+///
+/// # Cost
+/// [`new`](Self::new) builds the schema and the outline; the schema is compiled at the first
+/// reading. A contract is therefore made once and cloned, which copies only pointers. Reading takes
+/// time linear in the length of the answer, and then that of the schema and the checks.
 pub struct Contract<T> {
     name: Arc<str>,
     schema: Schema,
@@ -46,13 +88,13 @@ pub struct Contract<T> {
 type Prepare = Arc<dyn Fn(&mut Value) + Send + Sync>;
 type Check<T> = Arc<dyn Fn(&T, &mut Objections) + Send + Sync>;
 
-/// What a check of a [`Contract`] has to object to.
+/// The objections of the checks of a [`Contract`].
 #[derive(Debug, Default)]
 pub struct Objections(Vec<Violation>);
 
 impl Objections {
-    /// Objects to what stands at `path`, a JSON pointer such as `/tool_call/name`; empty for the
-    /// whole. The message says what is wrong and what is allowed.
+    /// Adds an objection to the value at `path`, a JSON pointer such as `/tool_call/name`; empty
+    /// for the whole. The message names the problem and what is allowed.
     pub fn push(&mut self, path: impl Into<String>, message: impl Into<String>) {
         self.0.push(Violation {
             path: path.into(),
@@ -62,7 +104,8 @@ impl Objections {
 }
 
 impl<T: JsonSchema + DeserializeOwned> Contract<T> {
-    /// The contract of a type. The name is for servers and traces: letters, digits, `_` and `-`.
+    /// Creates the contract of a type. The name is for servers and traces: letters, digits, `_` and
+    /// `-`.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
         let schema = Schema::of::<T>();
         let outline = explain::outline(&schema).into();
@@ -77,7 +120,7 @@ impl<T: JsonSchema + DeserializeOwned> Contract<T> {
 }
 
 impl<T: DeserializeOwned> Contract<T> {
-    /// Narrows the schema, for instance to the tools that are visible now.
+    /// Replaces the schema by a narrower one, for instance of the tools that are visible now.
     #[must_use]
     pub fn schema(mut self, schema: Schema) -> Self {
         self.outline = explain::outline(&schema).into();
@@ -85,7 +128,7 @@ impl<T: DeserializeOwned> Contract<T> {
         self
     }
 
-    /// Takes the key `other` for `key`, where `key` itself is not given or says the same.
+    /// Accepts the key `other` for `key`, if `key` itself is absent or has the same value.
     #[must_use]
     pub fn alias(self, other: impl Into<String>, key: impl Into<String>) -> Self {
         let (other, key) = (other.into(), key.into());
@@ -105,7 +148,7 @@ impl<T: DeserializeOwned> Contract<T> {
         })
     }
 
-    /// Takes `word` for `meaning` where it is the value of `key`; upper and lower case are the same.
+    /// Accepts `word` for `meaning` as the value of `key`, in upper or lower case.
     #[must_use]
     pub fn synonym(self, key: impl Into<String>, word: &str, meaning: impl Into<String>) -> Self {
         let (key, word, meaning) = (key.into(), word.to_lowercase(), meaning.into());
@@ -118,36 +161,37 @@ impl<T: DeserializeOwned> Contract<T> {
         })
     }
 
-    /// Changes what was read before it is validated, such as fields at another place.
+    /// Adds a change of the value before it is validated, such as a move of fields.
     #[must_use]
     pub fn prepare(mut self, change: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
         self.prepare.push(Arc::new(change));
         self
     }
 
-    /// Adds a check of what the schema cannot say.
+    /// Adds a check of conditions that the schema cannot express.
     #[must_use]
     pub fn check(mut self, check: impl Fn(&T, &mut Objections) + Send + Sync + 'static) -> Self {
         self.checks.push(Arc::new(check));
         self
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The schema, for the prompt.
+    /// Returns the schema, for the prompt.
     pub fn json_schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// What is allowed, one line a key, for the prompt. No line shows alternatives as a value.
+    /// Returns the allowed keys for the prompt, one on each line. No line shows alternatives as a
+    /// value.
     pub fn outline(&self) -> &str {
         &self.outline
     }
 
-    /// Asks a server that can to produce nothing else.
+    /// Returns the response format that asks a server to produce only values of the schema.
     pub fn response_format(&self) -> ResponseFormat {
         ResponseFormat::JsonSchema {
             name: self.name.to_string(),
@@ -156,7 +200,7 @@ impl<T: DeserializeOwned> Contract<T> {
         }
     }
 
-    /// Reads what a model said.
+    /// Reads the answer of a model.
     pub fn read(&self, raw: &str) -> Result<T, Rejected> {
         match extract(raw) {
             Ok(found) => self
@@ -166,7 +210,7 @@ impl<T: DeserializeOwned> Contract<T> {
         }
     }
 
-    /// Reads a value, such as the arguments of a tool call. A string is read as a text.
+    /// Reads a value, such as the arguments of a tool call. A string is read as an answer.
     pub fn read_value(&self, mut value: Value) -> Result<T, Rejected> {
         if let Value::String(text) = &value {
             return self.read(text);

@@ -6,15 +6,15 @@ use crate::{
     ChatModel, ChatModelExt as _, ChatRequest, ChatResponse, Contract, ModelError, Rejected, Usage,
 };
 
-/// Asks a model until its answer fits the contract.
+/// Sends a request until the model's answer fits the contract.
 ///
-/// An answer that does not fit is put into the history together with a correction that names what
-/// was wrong and what is allowed, and the model is asked again: at most as often in a row as the
-/// options say. After that, and when the model itself fails, the rule of the options decides, or
-/// else the whole story is returned as an error.
+/// A rejected answer is appended to the history together with a correction, which names the
+/// violations and what is allowed, and the request is sent again, until the number of rejected
+/// answers reaches the limit of the options. After that, and when the model itself fails, the rule
+/// of the options decides. Without a rule the error is a [`DecideError`] with all answers.
 ///
-/// A graph that keeps corrections in its state runs the same loop through its own edges, of these
-/// parts: [`Contract::read`], [`Rejected::messages`] and a counter.
+/// A graph that keeps corrections in its state runs the same loop through its own edges, with
+/// [`Contract::read`], [`Rejected::messages`] and a counter.
 pub async fn decide<M, T>(
     model: &M,
     mut request: ChatRequest,
@@ -47,7 +47,7 @@ where
                     contract = contract.name(),
                     class = ?rejected.class,
                     failures = story.rejected.len() + 1,
-                    "{}", crate::log_key::MODEL_ANSWER_REJECTED
+                    "model_answer_rejected"
                 );
                 request.messages.extend(rejected.messages());
                 story.rejected.push(rejected);
@@ -65,7 +65,7 @@ where
         target: "fugato.llm",
         contract = contract.name(),
         reason = %error,
-        "{}", crate::log_key::DECIDED_BY_RULE
+        "decided_by_rule"
     );
     let value = rule(&error);
     let story = error.story.clone();
@@ -76,7 +76,7 @@ where
     })
 }
 
-/// How [`decide`] goes on when an answer does not fit.
+/// The limit of rejected answers of [`decide`], and the rule that decides after it.
 pub struct DecideOptions<T> {
     failures: usize,
     rule: Option<Rule<T>>,
@@ -85,14 +85,15 @@ pub struct DecideOptions<T> {
 type Rule<T> = Box<dyn FnOnce(&DecideError) -> T + Send>;
 
 impl<T> DecideOptions<T> {
-    /// How many answers in a row may be rejected before the rule decides; at least one, 3 by default.
+    /// Sets the number of rejected answers in a row after which the rule decides; at least one, 3
+    /// by default.
     #[must_use]
     pub fn failures(mut self, failures: usize) -> Self {
         self.failures = failures.max(1);
         self
     }
 
-    /// Decides in place of the model, and is told why.
+    /// Sets the rule that decides in place of the model. It gets the reason.
     #[must_use]
     pub fn or_rule(mut self, rule: impl FnOnce(&DecideError) -> T + Send + 'static) -> Self {
         self.rule = Some(Box::new(rule));
@@ -118,47 +119,47 @@ impl<T> fmt::Debug for DecideOptions<T> {
     }
 }
 
-/// A decision that fits its contract, and how it came about.
+/// A decision of [`decide`], and the way to it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Decided<T> {
     /// The decision.
     pub value: T,
-    /// Who decided.
+    /// The author of the decision: the model or the rule.
     pub by: DecidedBy,
-    /// What was said before.
+    /// The answers of the model, the accepted one included.
     pub story: Story,
 }
 
-/// Who decided.
+/// The author of a decision.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum DecidedBy {
     /// The model.
     Model,
-    /// The rule, and why the model did not.
+    /// The rule, with the reason why the model did not decide.
     Rule(Undecided),
 }
 
-/// Why a model did not decide.
+/// The reason why a model did not decide.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Undecided {
-    /// It did not answer.
+    /// The model did not answer.
     Model(ModelError),
     /// Too many answers in a row did not fit the contract.
     Rejected,
 }
 
-/// What a model said on the way to a decision.
+/// The answers of a model on the way to a decision.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Story {
-    /// The answers that did not fit, oldest first, and why.
+    /// The rejected answers, oldest first, each with its violations.
     pub rejected: Vec<Rejected>,
     /// All answers, oldest first, with the attempts that each one took.
     pub responses: Vec<ChatResponse>,
-    /// What all answers cost together, as far as servers told.
+    /// The usage of all answers together, as far as servers report it.
     pub usage: Usage,
 }
 
@@ -169,13 +170,13 @@ impl Story {
     }
 }
 
-/// Neither the model nor a rule decided.
+/// The error if the model did not decide and there is no rule.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DecideError {
-    /// Why the model did not decide.
+    /// The reason why the model did not decide.
     pub why: Undecided,
-    /// What was said before.
+    /// The answers of the model.
     pub story: Story,
 }
 

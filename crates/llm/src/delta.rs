@@ -8,36 +8,36 @@ use crate::Attempt;
 #[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ChatDelta {
-    /// More of the text.
+    /// A piece of the text.
     Text(String),
-    /// More of what the model thinks before it speaks.
+    /// A piece of the reasoning before the answer.
     Reasoning(String),
-    /// More of a tool call.
+    /// A piece of a tool call.
     ToolCall(ToolCallDelta),
-    /// What the answer cost so far; a later one replaces an earlier one.
+    /// The usage so far. A later one replaces an earlier one.
     Usage(Usage),
-    /// Why the model stopped. Usage may still follow.
+    /// The reason why the model stopped. Usage may still follow.
     Finish(FinishReason),
-    /// Something that the server wants back with the message: see [`Message::kept`].
+    /// A value that the server wants back with the message: see [`Message::kept`].
     ///
     /// [`Message::kept`]: fugato_state::Message::kept
     Kept {
-        /// The protocol that understands it.
+        /// The name of the protocol that the value belongs to.
         by: String,
-        /// The thing itself, as the server gave it.
+        /// The value as the server sent it.
         value: Value,
     },
-    /// One attempt to get this answer, told by a decorator.
+    /// One attempt to get this answer, reported by a decorator.
     Attempt(Attempt),
 }
 
 impl ChatDelta {
-    /// More of the text.
+    /// Creates a piece of the text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 
-    /// More of what the model thinks before it speaks.
+    /// Creates a piece of the reasoning.
     pub fn reasoning(text: impl Into<String>) -> Self {
         Self::Reasoning(text.into())
     }
@@ -51,14 +51,14 @@ pub struct ToolCallDelta {
     pub index: usize,
     /// The id of the call, usually with its first piece only.
     pub id: Option<String>,
-    /// More of the name of the tool.
+    /// A piece of the name of the tool.
     pub name: Option<String>,
-    /// More of the arguments, as JSON text.
+    /// A piece of the arguments, as JSON text.
     pub arguments: String,
 }
 
 impl ToolCallDelta {
-    /// A piece of the call at `index`.
+    /// Creates a piece of the call at `index`.
     pub fn new(index: usize, arguments: impl Into<String>) -> Self {
         Self {
             index,
@@ -67,14 +67,14 @@ impl ToolCallDelta {
         }
     }
 
-    /// Says which call this is.
+    /// Sets the id of the call.
     #[must_use]
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// Says which tool is called.
+    /// Sets the name of the tool.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -82,24 +82,24 @@ impl ToolCallDelta {
     }
 }
 
-/// What an answer cost, in tokens as the server counts them.
+/// The usage of an answer, in tokens as the server counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Usage {
     /// Tokens of the messages sent.
     pub input: u64,
-    /// The part of them that the server had cached.
+    /// The part of the input tokens that the server had cached.
     #[serde(default)]
     pub cached: u64,
     /// Tokens of the answer, reasoning included.
     pub output: u64,
-    /// The part of them that was reasoning.
+    /// The part of the output tokens that was reasoning.
     #[serde(default)]
     pub reasoning: u64,
 }
 
 impl Usage {
-    /// So many tokens in and out.
+    /// Creates the usage of `input` and `output` tokens.
     pub fn new(input: u64, output: u64) -> Self {
         Self {
             input,
@@ -108,21 +108,21 @@ impl Usage {
         }
     }
 
-    /// Says how many of the tokens in were cached.
+    /// Sets the number of input tokens that were cached.
     #[must_use]
     pub fn cached(mut self, tokens: u64) -> Self {
         self.cached = tokens;
         self
     }
 
-    /// Says how many of the tokens out were reasoning.
+    /// Sets the number of output tokens that were reasoning.
     #[must_use]
     pub fn reasoning(mut self, tokens: u64) -> Self {
         self.reasoning = tokens;
         self
     }
 
-    /// Tokens in and out together.
+    /// Returns the number of input and output tokens together.
     pub fn total(&self) -> u64 {
         self.input.saturating_add(self.output)
     }
@@ -137,19 +137,19 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// Why a model stopped.
+/// The reason why a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FinishReason {
-    /// It had said everything.
+    /// The answer is complete.
     Stop,
-    /// It reached the limit of tokens; the answer may end in the middle of a word.
+    /// The limit of tokens was reached; the answer may end in the middle of a word.
     Length,
-    /// It wants tools to be called.
+    /// The model wants tools to be called.
     ToolCalls,
-    /// The server withheld the rest.
+    /// The server filtered out the rest.
     Filtered,
-    /// A reason that only this server knows.
+    /// Another reason, in the server's own word.
     Other(String),
 }

@@ -4,41 +4,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::Attempt;
 
-/// A model could not answer.
+/// The error of a model that could not answer.
 ///
-/// The kind says what happened in words that hold for every server, and the advice says whether
-/// trying again can help, so that a decorator needs to know no vendor.
-/// Whoever makes one keeps secrets out of it: context and source are shown to people and logged.
+/// The kind is the same for every server, and the advice says whether a retry can help, so that
+/// decorators do not depend on a vendor. The creator of an error keeps secrets out of it: context
+/// and source are shown to people and logged.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ModelError {
-    /// What happened.
+    /// The kind of the error.
     pub kind: ModelErrorKind,
-    /// Whether and when to try again.
+    /// The advice whether and when to try again.
     pub advice: RetryAdvice,
-    /// What was being done, or what the server said; empty if there is nothing to add.
+    /// The action that failed, or the message of the server; empty if there is nothing to add.
     pub context: String,
-    /// The attempts that led here, oldest first; filled in by decorators.
+    /// The attempts that led to this error, oldest first; filled in by decorators.
     pub attempts: Vec<Attempt>,
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
-/// What kept a model from answering.
+/// The kind of a [`ModelError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ModelErrorKind {
-    /// The server does not know who asks, or does not let them.
+    /// The server does not accept the credentials, or does not permit the request.
     Denied,
-    /// There is no such model or address.
+    /// The model or the address does not exist.
     NotFound,
-    /// The server did not understand the request or does not accept it.
+    /// The server did not understand or accept the request.
     BadRequest,
-    /// The messages and the answer together are longer than the model can take.
+    /// The messages and the answer together are longer than the window of the model.
     TooLong,
     /// Too many requests in too short a time.
     RateLimited,
-    /// The server is there and cannot serve for now.
+    /// The server was reached and cannot serve requests for now.
     Unavailable,
     /// The server could not be reached.
     Unreachable,
@@ -46,32 +46,32 @@ pub enum ModelErrorKind {
     TimedOut,
     /// The answer broke off before its end.
     CutOff,
-    /// The answer is longer than may be waited for.
+    /// The answer is longer than its limit.
     AnswerTooLong,
-    /// What the answers of a stage or of a run may take together is used up.
+    /// The allowance of a stage or of a run is used up.
     OutOfBudget,
-    /// The model was not asked, because it failed a short time ago.
+    /// The request was not sent, because the model failed a short time ago.
     Skipped,
-    /// The answer is not in the form that the protocol asks for.
+    /// The answer does not have the form that the protocol requires.
     Malformed,
     /// Anything else.
     Other,
 }
 
-/// Whether trying the same request again can help.
+/// The advice whether and when to send the same request again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RetryAdvice {
     /// The same request will fail again.
     Never,
-    /// It may succeed; the caller chooses the pause.
+    /// The same request may succeed; the caller chooses the pause.
     Now,
-    /// It may succeed after this pause, which the server asked for.
+    /// The same request may succeed after this pause, which the server asked for.
     After(Duration),
 }
 
 impl ModelErrorKind {
-    /// The advice that fits the kind when nothing more is known.
+    /// Returns the advice for the kind when nothing more is known.
     pub fn advice(self) -> RetryAdvice {
         match self {
             Self::RateLimited
@@ -91,7 +91,7 @@ impl ModelErrorKind {
         }
     }
 
-    /// The name in logs and records, the same as when serialised.
+    /// Returns the name in logs and records, the same as when serialised.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Denied => "denied",
@@ -132,7 +132,7 @@ impl ModelErrorKind {
 }
 
 impl ModelError {
-    /// An error with the advice that fits its kind.
+    /// Creates an error with the advice for its kind.
     pub fn new(kind: ModelErrorKind, context: impl Into<String>) -> Self {
         Self {
             kind,
@@ -150,7 +150,7 @@ impl ModelError {
         self
     }
 
-    /// Adds what caused it.
+    /// Sets the source of the error.
     #[must_use]
     pub fn caused_by(mut self, source: impl Error + Send + Sync + 'static) -> Self {
         self.source = Some(Arc::new(source));

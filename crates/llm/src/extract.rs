@@ -21,7 +21,7 @@ pub use growing::{ObjectDelta, ObjectPiece, ObjectReader, read_object};
 pub struct Extracted {
     /// The object.
     pub object: Map<String, Value>,
-    /// What had to be repaired to read it.
+    /// The repairs that were needed to read it.
     pub repairs: BTreeSet<Repair>,
 }
 
@@ -56,7 +56,7 @@ pub enum Repair {
     MissingBracket,
 }
 
-/// Why no object was found.
+/// The reason why no object was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -64,32 +64,32 @@ pub enum NoObject {
     /// The text is empty.
     #[error("the text is empty")]
     Empty,
-    /// There is no object in the text.
+    /// The text contains no object.
     #[error("there is no JSON object in the text")]
     Absent,
     /// The text is a list, not an object.
     #[error("the text is a JSON array, not an object")]
     Array,
-    /// The text ends within the object, at a place where guessing the rest could change its sense.
+    /// The text ends within the object, at a place where a repair could change its meaning.
     #[error("the text ends before the JSON object does")]
     Truncated,
-    /// The object is broken in a way that no small repair mends.
+    /// The object is broken in a way that no [`Repair`] covers.
     #[error("the JSON object is broken near {near:?}: expected {expected}")]
     Broken {
-        /// The text at the place.
+        /// The text from that place on, at most 24 characters.
         near: String,
-        /// What should be there.
+        /// The expected token.
         expected: String,
     },
 }
 
-/// Finds the first JSON object in what a model said.
+/// Extracts the first JSON object from the answer of a model.
 ///
 /// Ignored: Markdown fences, text before and after, and a leading `<think>` block.
 /// Repaired: the deviations of [`Repair`].
-/// Refused: everything that could be meant in two ways, such as an object that ends within a
-/// string, a key given twice with different values, or a quote that is missing. An object within
-/// one that is refused is not taken for it.
+/// Refused: everything that has two readings, such as an object that ends within a string, a key
+/// with two different values, or a missing quote. An object within a refused one is not returned in
+/// its place.
 ///
 /// The time is linear in the length of the text.
 ///
@@ -106,7 +106,7 @@ pub fn extract(text: &str) -> Result<Extracted, NoObject> {
         text,
         is_whole: true,
     };
-    // Of a whole text it is known whether there is one.
+    // The search in a whole text always has a result.
     let found = Search::default().run(input);
     found.unwrap_or(Err(NoObject::Absent))
 }

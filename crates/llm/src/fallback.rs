@@ -7,32 +7,32 @@ use crate::{
     ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind, attempt::begin,
 };
 
-/// Goes to a backup at once when a model fails.
+/// Sends a request to a backup at once when a model fails.
 ///
-/// Every attempt over the whole chain is told: in the deltas of the answer, or in the error, which
-/// is that of the last model that was asked, and not skipped.
+/// Every attempt of the whole chain is reported: in the deltas of the answer, or in the error,
+/// which is that of the last model that was not skipped.
 ///
 /// # Notes
-/// - Only a failure before the first delta goes to the backup, so that no reader sees the words of
-///   two models mixed.
-/// - [`ChatRequest::attempts`] limits the attempts of the chain as a whole; as long as backups are
-///   left, one attempt is kept for each.
-/// - To try the chain again from its start, wrap it: `Retry::new(Fallback::new(main).or(backup))`.
-///   A [`Retry`](crate::Retry) inside would make the person wait before the backup is asked.
+/// - Only a failure before the first delta goes to the backup, so that an answer never mixes the
+///   output of two models.
+/// - [`ChatRequest::attempts`] limits the attempts of the whole chain; one attempt is reserved for
+///   each backup that is left.
+/// - To retry the whole chain, wrap it: `Retry::new(Fallback::new(main).or(backup))`. A
+///   [`Retry`](crate::Retry) inside would pause before the backup is used.
 #[derive(Clone)]
 pub struct Fallback {
     chain: Vec<Arc<dyn ChatModel>>,
 }
 
 impl Fallback {
-    /// The model that is asked first.
+    /// Creates a chain with its first model.
     pub fn new(main: impl ChatModel + 'static) -> Self {
         Self {
             chain: vec![Arc::new(main)],
         }
     }
 
-    /// Adds the model that is asked when all before it failed.
+    /// Appends a backup, which is used when all models before it failed.
     #[must_use]
     pub fn or(mut self, backup: impl ChatModel + 'static) -> Self {
         self.chain.push(Arc::new(backup));

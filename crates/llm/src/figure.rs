@@ -1,4 +1,4 @@
-//! Times and sizes in words for people.
+//! Times and sizes as text for people.
 
 use std::time::Duration;
 

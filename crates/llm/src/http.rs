@@ -1,4 +1,4 @@
-//! What the clients of model servers share. Nothing here speaks HTTP.
+//! The parts that all clients of model servers share, independent of an HTTP library.
 
 mod answer;
 mod endpoint;

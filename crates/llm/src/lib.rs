@@ -13,7 +13,6 @@ mod extract;
 mod fallback;
 mod figure;
 mod http;
-mod log_key;
 mod model;
 mod profile;
 mod rate;

@@ -5,18 +5,54 @@ use futures::{StreamExt as _, stream::BoxStream};
 
 use crate::{ChatDelta, ChatRequest, ChatResponse, ModelError, ResponseFold, size::SizeLimits};
 
-/// The pieces of one answer. Dropping it gives the answer up.
+/// The stream of the deltas of one answer. Dropping it cancels the answer.
 pub type DeltaStream = BoxStream<'static, Result<ChatDelta, ModelError>>;
 
 /// A model that answers a conversation with its next message.
 ///
-/// Everything that an answer depends on is in the request. What can go wrong with a server
-/// belongs into decorators that wrap a model and are models again:
+/// Everything that the answer depends on is in the request. Retries, time limits, backups and other
+/// protection against a failing server are decorators, which wrap a model and are models
+/// themselves:
 /// [`Retry`](crate::Retry), [`Timeout`](crate::Timeout), [`Fallback`](crate::Fallback),
 /// [`CircuitBreaker`](crate::CircuitBreaker), [`RateLimit`](crate::RateLimit),
 /// [`SizeLimit`](crate::SizeLimit), [`SpendLimit`](crate::SpendLimit),
 /// [`ContextWindow`](crate::ContextWindow),
 /// [`Traced`](crate::Traced), [`Record`](crate::Record).
+///
+/// # Example
+/// ```
+/// use async_trait::async_trait;
+/// use fugato_llm::{ChatDelta, ChatModel, ChatModelExt as _, ChatRequest, DeltaStream, ModelError};
+/// use futures::{StreamExt as _, stream};
+///
+/// struct Greeter;
+///
+/// #[async_trait]
+/// impl ChatModel for Greeter {
+///     async fn stream(&self, _: ChatRequest) -> Result<DeltaStream, ModelError> {
+///         let words = ["Good ", "morning"].map(|word| Ok(ChatDelta::text(word)));
+///         Ok(stream::iter(words).boxed())
+///     }
+/// }
+///
+/// let answer = Greeter.complete(ChatRequest::new([]));
+/// assert_eq!(futures::executor::block_on(answer)?.message.content, "Good morning");
+/// # Ok::<(), ModelError>(())
+/// ```
+///
+/// # Wrong
+/// ```text
+/// tokio::spawn(async move {
+///     while let Ok(Some(text)) = server.next().await {
+///         let _ = deltas.send(Ok(ChatDelta::text(text))).await;
+///     }
+/// });
+/// Ok(ReceiverStream::new(receiver).boxed())
+/// ```
+/// An error of the server ends the loop and closes the channel, so that half an answer looks
+/// complete (*broken is not finished*). The task ignores a closed channel, and goes on reading
+/// after the caller has dropped the stream (*dropping cancels*). A stream that owns the connection
+/// has neither fault.
 ///
 /// # Contract
 /// - **deltas in order**: text, reasoning and the arguments of each tool call, joined in the order
@@ -26,12 +62,27 @@ pub type DeltaStream = BoxStream<'static, Result<ChatDelta, ModelError>>;
 /// - **dropping cancels**: once the stream is dropped the model stops working for it.
 /// - **calls are independent**: a model holds nothing between calls that another answer could show.
 /// - **no secrets**: neither a delta nor an error contains what the model authenticates with.
+///
+/// `fugato_testkit::chat_model_suite!` tests an implementation against this list.
+///
+/// # Errors
+/// [`stream`](Self::stream) fails if the answer cannot begin, an item of the stream if it breaks
+/// off. The [`RetryAdvice`](crate::RetryAdvice) of the error says whether a retry can help.
+/// Decorators retry only before the first delta.
+///
+/// # Cancellation safety
+/// The future and the stream may be dropped at any time; received deltas stay valid. A server may
+/// still charge for what it generated until then.
+///
+/// # Cost
+/// A call allocates a future and a stream, and so does each decorator. Deltas are moved; only
+/// [`Record`](crate::Record) copies them. Decorators that retry clone the request for each attempt.
 #[async_trait]
 pub trait ChatModel: Send + Sync {
-    /// Begins an answer.
+    /// Starts an answer and returns the stream of its deltas.
     async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError>;
 
-    /// What traces call this model.
+    /// Returns the name of the model in traces.
     #[expect(
         clippy::unnecessary_literal_bound,
         reason = "models may build their name"
@@ -65,12 +116,13 @@ macro_rules! forward {
 forward!(Arc);
 forward!(Box);
 
-/// What callers of a [`ChatModel`] want beside its one method.
+/// Convenience methods of every [`ChatModel`].
 #[async_trait]
 pub trait ChatModelExt: ChatModel {
-    /// Asks, and waits for the whole answer: of one that is longer than
-    /// [`ChatResponse::MOST_BYTES`], or has more calls than [`ChatResponse::MOST_CALLS`], the rest
-    /// is not waited for, and the error is [`ModelErrorKind::AnswerTooLong`].
+    /// Sends the request and waits for the whole answer.
+    ///
+    /// An answer that is longer than [`ChatResponse::MOST_BYTES`], or has more calls than
+    /// [`ChatResponse::MOST_CALLS`], is cancelled with the error [`ModelErrorKind::AnswerTooLong`].
     ///
     /// [`ModelErrorKind::AnswerTooLong`]: crate::ModelErrorKind::AnswerTooLong
     async fn complete(&self, request: ChatRequest) -> Result<ChatResponse, ModelError> {

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ChatRequest, Thinking};
 
-/// How one stage of an agent asks: an intent classifier is cold, quick and short, a planner slow.
+/// The request settings of one stage of an agent: an intent classifier is cold, quick and short, a
+/// planner slow.
 ///
-/// What is none leaves the request as it is.
+/// A setting of `None` leaves the request unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profile {
@@ -14,16 +15,16 @@ pub struct Profile {
     pub temperature: Option<f32>,
     /// The longest answer, in tokens.
     pub max_tokens: Option<u32>,
-    /// Whether the model thinks before it speaks.
+    /// The thinking mode of the model.
     pub thinking: Option<Thinking>,
-    /// How long the whole answer may take.
+    /// The time limit of the whole answer.
     pub timeout: Option<Duration>,
-    /// How often it is tried at most, counted over retries and backups together.
+    /// The greatest number of attempts, counted over retries and backups together.
     pub attempts: Option<u32>,
 }
 
 impl Profile {
-    /// The request, asked in the manner of this stage.
+    /// Returns the request with the settings of this stage.
     #[must_use]
     pub fn apply(&self, mut request: ChatRequest) -> ChatRequest {
         request.sampling.temperature = self.temperature.or(request.sampling.temperature);

@@ -19,32 +19,33 @@ use crate::{
     ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind, RetryAdvice,
 };
 
-/// Asks no more often, and for no more tokens, than a [`Quota`] allows.
+/// Limits the requests and tokens per minute to a [`Quota`].
 ///
-/// What does not fit yet waits for its turn, in the order in which it came: a large request that
-/// waits is not overtaken by small ones. What would wait too long is refused with
-/// [`ModelErrorKind::RateLimited`] and the advice when to come again.
+/// A request that does not fit yet waits for its turn, in order of arrival: a large request is not
+/// overtaken by small ones. A request that would wait too long fails with
+/// [`ModelErrorKind::RateLimited`] and the advice when to try again.
 ///
 /// # Notes
-/// - Tokens are estimated before, for the messages, the tools and the longest answer that the
-///   request allows; they are corrected by the usage that the answer tells.
+/// - Tokens are estimated before the request, for the messages, the tools and the longest answer
+///   that the request allows. They are corrected by the usage that the answer reports.
 /// - Below a [`Retry`](crate::Retry) every attempt counts.
 ///
 /// # Cancellation safety
-/// Who gives up while waiting leaves the queue, and has used nothing.
+/// A request that is dropped while it waits leaves the queue, and has used nothing of the quota.
 #[derive(Debug, Clone)]
 pub struct RateLimit<M> {
     model: M,
     quota: Quota,
 }
 
-/// What may be asked within a minute. Clones share it, as the models of one account do.
+/// The requests and tokens that are allowed per minute. Clones share them, as the models of one
+/// account do.
 ///
 /// The limits hold in every span of 60 seconds, wherever it begins.
 ///
 /// # Default
-/// No limits; who does not fit waits as long as it takes; 1,024 tokens for an answer whose length
-/// the request does not limit; tokens counted by [`EstimatedTokens`].
+/// No limits and no longest wait; 1,024 tokens for an answer whose length the request does not
+/// limit; tokens counted by [`EstimatedTokens`].
 #[derive(Clone)]
 pub struct Quota {
     limits: Limits,
@@ -56,7 +57,7 @@ pub struct Quota {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Held by the one whose turn it is. It is fair: who came first gets it first.
+    /// The lock of the request whose turn it is. It is fair: requests get it in order of arrival.
     turn: tokio::sync::Mutex<()>,
     window: Mutex<Window>,
     corrected: Notify,
@@ -82,37 +83,37 @@ impl Default for Quota {
 }
 
 impl Quota {
-    /// So many requests a minute; at least one.
+    /// Limits the requests per minute; at least one.
     #[must_use]
     pub fn requests(mut self, a_minute: u32) -> Self {
         self.limits.requests = Some(a_minute);
         self
     }
 
-    /// So many tokens a minute, in and out together.
+    /// Limits the tokens per minute, input and output together.
     ///
-    /// A request that needs more goes when no other was made for a minute.
+    /// A request that needs more is sent when no other was sent for a minute.
     #[must_use]
     pub fn tokens(mut self, a_minute: u64) -> Self {
         self.limits.tokens = Some(a_minute);
         self
     }
 
-    /// Refuses what would have to wait longer; zero refuses all that does not fit at once.
+    /// Refuses requests that would wait longer; zero refuses all that do not fit at once.
     #[must_use]
     pub fn longest_wait(mut self, wait: Duration) -> Self {
         self.longest_wait = Some(wait);
         self
     }
 
-    /// The tokens to expect of an answer whose length the request does not limit.
+    /// Sets the expected tokens of an answer whose length the request does not limit.
     #[must_use]
     pub fn answer(mut self, tokens: u64) -> Self {
         self.answer = tokens;
         self
     }
 
-    /// What counts the tokens of a request.
+    /// Sets the counter of tokens.
     #[must_use]
     pub fn counter(mut self, counter: impl TokenCount + 'static) -> Self {
         self.counter = Arc::new(counter);
@@ -128,7 +129,7 @@ impl Quota {
         self.counter.messages(&request.messages) + tools.sum::<u64>() + answer
     }
 
-    /// Waits until so many tokens fit, and notes them.
+    /// Waits until so many tokens fit, and records them. Returns the id of the entry.
     async fn enter(&self, tokens: u64) -> Result<u64, ModelError> {
         if self.longest_wait == Some(Duration::ZERO) {
             return self.try_enter(tokens).map_err(|wait| self.refused(wait));
@@ -153,7 +154,7 @@ impl Quota {
             if deadline.is_some_and(|deadline| until > deadline) {
                 return Err(self.refused(wait));
             }
-            // Either way the next look tells.
+            // After the time or a correction, the window is checked again.
             let _ = timeout_at(until, self.shared.corrected.notified()).await;
         }
     }

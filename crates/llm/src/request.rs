@@ -3,9 +3,9 @@ use std::{collections::BTreeMap, time::Duration};
 use fugato_state::{Message, Schema, ToolSchema};
 use serde::{Deserialize, Serialize};
 
-/// What a model is asked: everything that an answer depends on travels here.
+/// A request to a model; it holds everything that the answer depends on.
 ///
-/// Nothing is bound to a model by mutation, so that one model can serve many callers at once.
+/// A model is not changed by a request, so that one model can serve many callers at once.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ChatRequest {
@@ -14,31 +14,31 @@ pub struct ChatRequest {
     /// The tools that the model may propose to call.
     #[serde(default)]
     pub tools: Vec<ToolSchema>,
-    /// Whether and which tools it should call.
+    /// The choice of the tools to call.
     #[serde(default)]
     pub tool_choice: ToolChoice,
     /// The form of the text.
     #[serde(default)]
     pub response_format: ResponseFormat,
-    /// How the text is chosen.
+    /// The sampling parameters.
     #[serde(default)]
     pub sampling: Sampling,
-    /// Whether the model thinks before it speaks.
+    /// The thinking mode of the model.
     #[serde(default)]
     pub thinking: Thinking,
-    /// How long the whole answer may take.
+    /// The time limit of the whole answer.
     #[serde(default)]
     pub timeout: Option<Duration>,
-    /// How often it may be tried at most, counted over retries and backups together.
+    /// The greatest number of attempts, counted over retries and backups together.
     #[serde(default)]
     pub attempts: Option<u32>,
-    /// What traces should know, such as the stage; no server sees it.
+    /// Data for traces, such as the stage; it is not sent to a server.
     #[serde(default)]
     pub metadata: BTreeMap<String, String>,
 }
 
 impl ChatRequest {
-    /// A request for the next message of a conversation.
+    /// Creates a request for the next message of a conversation.
     pub fn new(messages: impl IntoIterator<Item = Message>) -> Self {
         Self {
             messages: messages.into_iter().collect(),
@@ -60,14 +60,14 @@ impl ChatRequest {
         self
     }
 
-    /// Says whether and which tools should be called.
+    /// Sets the choice of the tools to call.
     #[must_use]
     pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
         self.tool_choice = choice;
         self
     }
 
-    /// Says what form the text must have.
+    /// Sets the form of the text.
     #[must_use]
     pub fn response_format(mut self, format: ResponseFormat) -> Self {
         self.response_format = format;
@@ -88,28 +88,28 @@ impl ChatRequest {
         self
     }
 
-    /// Says whether the model thinks before it speaks.
+    /// Sets the thinking mode of the model.
     #[must_use]
     pub fn thinking(mut self, thinking: Thinking) -> Self {
         self.thinking = thinking;
         self
     }
 
-    /// Limits how long the whole answer may take.
+    /// Sets the time limit of the whole answer.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Limits how often it is tried.
+    /// Sets the greatest number of attempts.
     #[must_use]
     pub fn attempts(mut self, attempts: u32) -> Self {
         self.attempts = Some(attempts);
         self
     }
 
-    /// Adds something that traces should know.
+    /// Adds data for traces.
     #[must_use]
     pub fn metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.metadata.insert(key.into(), value.into());
@@ -117,19 +117,19 @@ impl ChatRequest {
     }
 }
 
-/// Whether and which tools a model should call.
+/// The choice of the tools that a model should call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolChoice {
-    /// As it sees fit.
+    /// The model decides.
     #[default]
     Auto,
-    /// None; it must answer in text.
+    /// No tool; the answer must be text.
     None,
-    /// At least one.
+    /// At least one tool.
     Required,
-    /// This one.
+    /// The tool of this name.
     Named(String),
 }
 
@@ -149,38 +149,39 @@ pub enum ResponseFormat {
         name: String,
         /// The schema.
         schema: Schema,
-        /// Whether the server must refuse to produce anything else.
+        /// True if the server must enforce the schema strictly.
         strict: bool,
     },
 }
 
-/// How the text is chosen. What is none is left to the server.
+/// The sampling parameters. A parameter of `None` is left to the server.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Sampling {
-    /// 0 is the most likely text, 1 the model's own spread.
+    /// The temperature: 0 is the most likely text, 1 the model's own spread.
     pub temperature: Option<f32>,
-    /// Only the most likely tokens that together have this probability.
+    /// The probability of the most likely tokens among which the next one is chosen.
     pub top_p: Option<f32>,
     /// The longest answer, in tokens.
     pub max_tokens: Option<u32>,
-    /// Texts at which to stop.
+    /// The texts at which the model stops.
     #[serde(default)]
     pub stop: Vec<String>,
-    /// The same seed gives the same answer where the server can.
+    /// The seed of the random choice; equal seeds give equal answers where the server supports
+    /// that.
     pub seed: Option<u64>,
 }
 
-/// Whether a model thinks before it speaks.
+/// The thinking mode of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Thinking {
-    /// As the server does by default.
+    /// The default of the server.
     #[default]
     Auto,
-    /// It thinks.
+    /// The model thinks before it answers.
     On,
-    /// It answers at once.
+    /// The model answers at once.
     Off,
 }

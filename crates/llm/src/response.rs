@@ -12,25 +12,25 @@ use crate::{Attempt, ChatDelta, FinishReason, ToolCallDelta, Usage, size::Answer
 pub struct ChatResponse {
     /// The message, with its reasoning and tool calls.
     pub message: Message,
-    /// Why the model stopped, where the server tells.
+    /// The reason why the model stopped, if the server reports it.
     pub finish: Option<FinishReason>,
-    /// What it cost, where the server tells.
+    /// The usage, if the server reports it.
     pub usage: Option<Usage>,
-    /// The attempts that it took, oldest first; told by decorators only.
+    /// The attempts that the answer took, oldest first; reported by decorators only.
     pub attempts: Vec<Attempt>,
 }
 
 impl ChatResponse {
-    /// The longest answer that is waited for, reasoning and calls included, in bytes as they are
-    /// written into a log: a quotation mark has two, a control character six. It fits into a
-    /// record of a log, several times.
+    /// The length limit of an answer, reasoning and calls included, in bytes as they are written
+    /// into a log: a quotation mark has two, a control character six. An answer of this length fits
+    /// into a record of a log several times.
     pub const MOST_BYTES: usize = 256 * 1024;
 
-    /// The most calls of tools that an answer may propose.
+    /// The greatest number of tool calls in an answer.
     pub const MOST_CALLS: usize = 128;
 }
 
-/// The fold that makes an answer of its deltas.
+/// The fold of deltas into an answer.
 ///
 /// ```
 /// use fugato_llm::{ChatDelta, ResponseFold};
@@ -87,7 +87,7 @@ impl ResponseFold {
         call.arguments.push_str(&piece.arguments);
     }
 
-    /// The text so far.
+    /// Returns the text so far.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -102,7 +102,7 @@ impl ResponseFold {
         &self.size
     }
 
-    /// The answer, once the last delta was added.
+    /// Returns the answer, after the last delta was added.
     pub fn finish(self) -> ChatResponse {
         let mut message = Message::assistant(self.text);
         message.reasoning = Some(self.reasoning).filter(|text| !text.is_empty());

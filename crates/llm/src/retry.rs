@@ -8,17 +8,17 @@ use crate::{
     attempt::begin,
 };
 
-/// Asks again when trying again can help.
+/// Retries a request when its error advises to.
 ///
-/// It waits as long as the server asks for, or else a pause that doubles from one attempt to the
-/// next. Every attempt is told: in the deltas of the answer, or in the error.
+/// The pause is the one that the server asks for, or else one that doubles from one attempt to the
+/// next. Every attempt is reported: in the deltas of the answer, or in the error.
 ///
 /// # Notes
-/// - Only what fails before the first delta is tried again, so that no reader sees a delta twice.
-///   What fails later is the caller's to judge.
+/// - Only a failure before the first delta is retried, so that no reader gets a delta twice. A
+///   later failure is left to the caller.
 /// - A pause longer than [`max_pause`](Self::max_pause) is not waited for: the error is returned
-///   with its advice. A model that a [`CircuitBreaker`](crate::CircuitBreaker) skips is not waited
-///   for either.
+///   with its advice. Nor is a model that a [`CircuitBreaker`](crate::CircuitBreaker) skips
+///   retried.
 /// - [`ChatRequest::attempts`], where it is set, takes precedence over [`attempts`](Self::attempts).
 ///
 /// # Default
@@ -42,21 +42,21 @@ impl<M: ChatModel> Retry<M> {
         }
     }
 
-    /// How often to try at most, the first time included.
+    /// Sets the greatest number of attempts, the first one included.
     #[must_use]
     pub fn attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts;
         self
     }
 
-    /// The pause after the first attempt where the server asks for none; later ones double.
+    /// Sets the pause after the first attempt if the server asks for none; later pauses double.
     #[must_use]
     pub fn pause(mut self, pause: Duration) -> Self {
         self.pause = pause;
         self
     }
 
-    /// The longest pause to wait for.
+    /// Sets the longest pause to wait for.
     #[must_use]
     pub fn max_pause(mut self, pause: Duration) -> Self {
         self.max_pause = pause;
@@ -65,7 +65,8 @@ impl<M: ChatModel> Retry<M> {
 
     fn pause_after(&self, error: &ModelError, made: u32) -> Option<Duration> {
         match error.advice {
-            // A model that is left alone for a while is not waited for: the caller goes on without.
+            // A model that is skipped for a while is not waited for; the caller continues without
+            // it.
             _ if error.kind == ModelErrorKind::Skipped => None,
             RetryAdvice::Never => None,
             RetryAdvice::Now => {
@@ -101,7 +102,7 @@ impl<M: ChatModel> ChatModel for Retry<M> {
             made.append(&mut error.attempts);
             let used = u32::try_from(made.len()).unwrap_or(u32::MAX);
             let pause = self.pause_after(&error, used);
-            // That a model is skipped now says less than why.
+            // The earlier failure says more than that the model is skipped now.
             let error = match real.take() {
                 Some(earlier) if error.kind == ModelErrorKind::Skipped => earlier,
                 _ => error,

@@ -8,23 +8,22 @@ use crate::{
     ModelErrorKind, figure,
 };
 
-/// Ends an answer that is too long, however it is made up: text, reasoning, calls or their
-/// arguments.
+/// Limits the size of an answer: its text, reasoning, calls and arguments together.
 ///
-/// What came before is delivered, and then [`ModelErrorKind::AnswerTooLong`] ends the answer: a
-/// server that streams for ever costs its limit in memory and no more.
+/// The deltas up to the limit are delivered, and then [`ModelErrorKind::AnswerTooLong`] ends the
+/// answer, so that an endless stream takes no more memory than the limit.
 ///
 /// # Notes
 /// - Bytes are counted as they are written into a log as JSON: a quotation mark has two, a control
 ///   character six. Each call has 64 more.
-/// - It belongs inside of a [`Fallback`](crate::Fallback) and a [`Retry`](crate::Retry); the same
-///   request would be answered at the same length, so that nobody tries again.
+/// - It belongs inside a [`Fallback`](crate::Fallback) and a [`Retry`](crate::Retry). The error is
+///   not retried, because the same request would get an answer of the same length.
 ///
 /// # Default
 /// [`ChatResponse::MOST_BYTES`] and [`ChatResponse::MOST_CALLS`].
 ///
 /// # Cancellation safety
-/// When a limit is reached the answer within is dropped, and with it the connection.
+/// When a limit is reached, the inner answer is dropped, and with it the connection.
 #[derive(Debug, Clone)]
 pub struct SizeLimit<M> {
     model: M,
@@ -40,14 +39,14 @@ impl<M: ChatModel> SizeLimit<M> {
         }
     }
 
-    /// Sets how many bytes an answer may have.
+    /// Sets the greatest number of bytes of an answer.
     #[must_use]
     pub fn bytes(mut self, most: usize) -> Self {
         self.limits.bytes = most;
         self
     }
 
-    /// Sets how many calls an answer may propose.
+    /// Sets the greatest number of calls in an answer.
     #[must_use]
     pub fn calls(mut self, most: usize) -> Self {
         self.limits.calls = most;
@@ -80,7 +79,7 @@ impl<M: ChatModel> ChatModel for SizeLimit<M> {
     }
 }
 
-/// How large an answer may be.
+/// The limits of the size of an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SizeLimits {
     bytes: usize,
@@ -109,14 +108,14 @@ impl SizeLimits {
     }
 }
 
-/// How large an answer is so far.
+/// The size of an answer so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AnswerSize {
     bytes: usize,
     calls: BTreeSet<usize>,
 }
 
-/// What is written of a call beside its words.
+/// The bytes that are written for each call in addition to its strings.
 const A_CALL: usize = 64;
 
 impl AnswerSize {
@@ -141,7 +140,7 @@ impl AnswerSize {
     }
 }
 
-/// The bytes of a text as JSON.
+/// Returns the number of bytes of a text as JSON.
 fn written(text: &str) -> usize {
     let byte = |byte: u8| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 2,

@@ -15,19 +15,19 @@ use tokio::time::{Instant, timeout_at};
 use self::book::Book;
 use crate::{ChatModel, ChatRequest, DeltaStream, ModelError, size::AnswerSize};
 
-/// Limits what all answers of a stage, and all answers of a run, may take together.
+/// Limits the total time and size of all answers of a stage, and of all answers of a run.
 ///
-/// A stage is one decision: its retries, its backups and its corrections count together. When an
-/// allowance is used up the answer ends in [`ModelErrorKind::OutOfBudget`], and what is asked after
-/// that fails at once, so that the caller goes on without a model.
+/// A stage is one decision: its retries, backups and corrections count together. When an allowance
+/// is used up, the answer ends in [`ModelErrorKind::OutOfBudget`], and later requests fail at once,
+/// so that the caller continues without a model.
 ///
 /// # Notes
 /// - It goes outermost, around retries and backups.
-/// - Which stage and which run an answer belongs to is said by the [`SpendScope`] in which it is
-///   asked for; outside of one there is no limit.
+/// - The stage and the run of an answer are those of the [`SpendScope`] in which the request is
+///   made; outside a scope there is no limit.
 /// - The time is that of waiting for the model, not that of its reader. It is counted in this
-///   process: a run that goes on in another one begins anew.
-/// - Clones share what was spent.
+///   process: a run that continues in another process starts with a whole allowance.
+/// - Clones share the counts.
 ///
 /// # Default
 /// 4 minutes and 512 KiB for a stage, 16 minutes and 4 MiB for a run.
@@ -41,12 +41,12 @@ pub struct SpendLimit<M> {
     book: Arc<Mutex<Book>>,
 }
 
-/// The time and the bytes that answers may take together.
+/// The total time and size that answers may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
-    /// How long their model may be waited for.
+    /// The limit of the time of waiting for the model.
     pub time: Duration,
-    /// How long they may be, in bytes as they are written into a log.
+    /// The limit of the size, in bytes as they are written into a log.
     pub bytes: usize,
 }
 
@@ -67,14 +67,14 @@ impl<M: ChatModel> SpendLimit<M> {
         }
     }
 
-    /// Sets what the answers of one stage may take together.
+    /// Sets the allowance of all answers of one stage.
     #[must_use]
     pub fn stage(mut self, allowance: Allowance) -> Self {
         self.stage = allowance;
         self
     }
 
-    /// Sets what the answers of one run may take together.
+    /// Sets the allowance of all answers of one run.
     #[must_use]
     pub fn run(mut self, allowance: Allowance) -> Self {
         self.run = allowance;
@@ -82,7 +82,7 @@ impl<M: ChatModel> SpendLimit<M> {
     }
 }
 
-/// The stage and the run for which models are asked while a future runs.
+/// The stage and the run to which the requests of a future are charged.
 #[derive(Debug, Clone)]
 pub struct SpendScope {
     run: Arc<str>,
@@ -95,8 +95,8 @@ tokio::task_local! {
 }
 
 impl SpendScope {
-    /// A stage of a run. It begins with a whole allowance unless the scope before it of the same
-    /// stage was [continued](Self::carry_on).
+    /// Creates a scope of a stage of a run. It begins with a whole allowance unless the previous
+    /// scope of the same stage was [continued](Self::carry_on).
     pub fn new(run: impl Into<Arc<str>>, stage: impl Into<Arc<str>>) -> Self {
         Self {
             run: run.into(),
@@ -110,8 +110,8 @@ impl SpendScope {
         SCOPE.scope(self, work).await
     }
 
-    /// Says that the decision of the scope around is not made yet: the next scope of its stage goes
-    /// on with what this one has left. Outside of a scope it does nothing.
+    /// Marks the decision of the enclosing scope as unfinished: the next scope of its stage
+    /// continues with the rest of the allowance. Outside a scope it does nothing.
     pub fn carry_on() {
         // Without a scope nothing is counted.
         let _ = SCOPE.try_with(|scope| scope.continues.store(true, Ordering::Relaxed));
@@ -157,7 +157,7 @@ impl<M: ChatModel> ChatModel for SpendLimit<M> {
     }
 }
 
-/// Where what an answer takes is written down.
+/// The account to which an answer is charged.
 #[derive(Clone)]
 struct Account {
     scope: SpendScope,
@@ -166,7 +166,7 @@ struct Account {
 }
 
 impl Account {
-    /// Waits as long as is left.
+    /// Waits for `work` at most as long as the allowances permit.
     async fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, ModelError> {
         let left = self.charge(Duration::ZERO, 0)?;
         let clock = Clock {
@@ -180,7 +180,8 @@ impl Account {
         drop(clock);
         match done {
             Ok(done) => Ok(done),
-            // The clock has charged what is left, so that this tells what is used up.
+            // The clock has charged the rest, so that this error names the allowance that is used
+            // up.
             Err(_) => Err(self
                 .charge(Duration::ZERO, 0)
                 .err()
@@ -203,7 +204,7 @@ struct Clock<'a> {
 
 impl Drop for Clock<'_> {
     fn drop(&mut self) {
-        // Whoever asks next is told.
+        // An exceeded allowance is reported to the next request.
         let _ = self.account.charge(self.start.elapsed(), 0);
     }
 }

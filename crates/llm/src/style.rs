@@ -4,12 +4,12 @@ use serde_json::{Map, Value};
 
 use crate::{ChatResponse, NoObject, Rejected, extract};
 
-/// How a model says which tools it wants to call. All styles reach the same [`Decision`].
+/// The form in which a model proposes tool calls. All forms are read as the same [`Decision`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DecisionStyle {
-    /// One JSON object with `tool_call`, or which is a call itself: `name` and `arguments`.
+    /// One JSON object with `tool_call`, or one that is itself a call: `name` and `arguments`.
     JsonAction,
     /// The tool calls of the protocol.
     #[default]
@@ -18,13 +18,13 @@ pub enum DecisionStyle {
     Text,
 }
 
-/// What a model wants: to say something, to call tools, or both.
+/// A decision of a model: text, tool calls, or both.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Decision {
-    /// What it says to the person.
+    /// The text for the person.
     pub text: String,
-    /// The calls it proposes.
+    /// The proposed calls.
     pub calls: Vec<ToolCall>,
 }
 
@@ -47,8 +47,9 @@ impl DecisionStyle {
     }
 }
 
-/// A call whose arguments are nearly JSON, read as leniently as an answer is. What cannot be read
-/// stays a text: whoever checks the call answers it, so that the call keeps its result.
+/// Repairs the arguments of a call that are nearly JSON, as leniently as an answer is read.
+/// Arguments that cannot be read stay a string: the check of the call rejects them, so that the
+/// call keeps a result.
 fn repaired(mut call: ToolCall) -> ToolCall {
     if let Value::String(text) = &call.arguments
         && let Ok(found) = extract(text)
@@ -116,7 +117,7 @@ fn call(mut object: Map<String, Value>, id: String, raw: &str) -> Result<ToolCal
     };
     let arguments = match object.remove("arguments") {
         None | Some(Value::Null) => Value::Object(Map::new()),
-        // Some models write the arguments as a text of their own.
+        // Some models write the arguments as a string of JSON.
         Some(Value::String(text)) => Value::Object(parse(&text, raw)?),
         Some(Value::Object(arguments)) => Value::Object(arguments),
         Some(_) => return Err(Rejected::sense(raw, "/arguments", "give one object")),

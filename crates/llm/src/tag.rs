@@ -11,11 +11,11 @@ use crate::{ChatDelta, DeltaStream, ModelError};
 
 pub use splitter::{TagEnd, TagPiece, TagSplitter};
 
-/// A tag that a model is told to open its answer with, so that its decision can be acted upon
-/// while the text for the person still streams.
+/// A tag with which a model opens its answer, so that the decision in it can be acted upon while
+/// the text for the person still streams.
 ///
-/// The nonce is drawn anew for each request: a tag that somebody smuggled into the conversation
-/// does not bear it and is taken as text.
+/// Each request has a new nonce: a tag that was smuggled into the conversation lacks it and is read
+/// as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tag {
     name: String,
@@ -29,12 +29,12 @@ pub struct Tag {
 pub struct TagFound {
     /// Its attributes, without the nonce. One without a value has the value `true`.
     pub attributes: BTreeMap<String, String>,
-    /// What stands between the opening and the closing tag.
+    /// The text between the opening and the closing tag.
     pub body: String,
 }
 
 impl Tag {
-    /// A tag around a body: `<name nonce="…">…</name>`.
+    /// Creates a tag with a body: `<name nonce="…">…</name>`.
     pub fn around(name: impl Into<String>, nonce: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -43,7 +43,7 @@ impl Tag {
         }
     }
 
-    /// A tag that says everything in its attributes: `<name nonce="…" thinking="true">`.
+    /// Creates a tag that has only attributes: `<name nonce="…" thinking="true">`.
     pub fn alone(name: impl Into<String>, nonce: impl Into<String>) -> Self {
         Self {
             body: false,
@@ -51,14 +51,15 @@ impl Tag {
         }
     }
 
-    /// The opening tag as the model must write it, for the prompt; further attributes may follow.
+    /// Returns the opening tag as the model must write it, for the prompt; further attributes may
+    /// follow.
     pub fn opening(&self) -> String {
         format!("<{} nonce=\"{}\">", self.name, self.nonce)
     }
 }
 
 impl TagFound {
-    /// Whether a boolean attribute is set: to `true`, `yes` or `1`, or without a value.
+    /// Returns true if a boolean attribute is set: to `true`, `yes` or `1`, or without a value.
     pub fn flag(&self, name: &str) -> bool {
         let value = self
             .attributes
@@ -68,19 +69,19 @@ impl TagFound {
     }
 }
 
-/// An answer of which the tag was split off.
+/// A delta of an answer after its tag was split off.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum TaggedDelta {
     /// A piece of the text, or the tag.
     Piece(TagPiece),
-    /// Anything but text.
+    /// A delta other than text.
     Other(ChatDelta),
-    /// What only the end of the answer shows; always last.
+    /// The end of the answer; always the last item.
     End(TagEnd),
 }
 
-/// Splits the tag off an answer as it streams.
+/// Splits the tag off an answer while it streams.
 pub fn split_tag(
     deltas: DeltaStream,
     tag: Tag,
@@ -105,7 +106,7 @@ pub fn split_tag(
     .boxed()
 }
 
-/// The first of these that says something: what a person is shown of an answer.
+/// Returns the first text that is not blank, trimmed: the text of an answer that a person is shown.
 ///
 /// The order of a tagged answer is: the text after the tag, the text before it, the reason that
 /// the decision gives, a default phrase.

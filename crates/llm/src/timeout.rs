@@ -6,21 +6,23 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind, figure::seconds};
 
-/// Gives up on an answer that takes too long.
+/// Limits the time of an answer.
 ///
 /// The total limit counts from the request to the end of the answer, the idle limit from one delta
-/// to the next (and from the request to the first).
+/// to the next (and from the request to the first). An answer that exceeds a limit ends in
+/// [`ModelErrorKind::TimedOut`].
 ///
 /// # Notes
 /// - [`ChatRequest::timeout`], where it is set, takes precedence over the total limit.
-/// - The time that a reader lets pass between two deltas counts towards the total limit only.
-/// - Below a [`Retry`](crate::Retry) the limits hold for each attempt, above it for all together.
+/// - The time that a reader takes between two deltas counts towards the total limit only.
+/// - Inside a [`Retry`](crate::Retry) the limits hold for each attempt, outside it for all
+///   together.
 ///
 /// # Default
-/// No limits but those that a request brings along.
+/// No limits except those of the request.
 ///
 /// # Cancellation safety
-/// When a limit is reached the answer within is dropped, and with it the connection.
+/// When a limit is reached, the inner answer is dropped, and with it the connection.
 #[derive(Debug, Clone)]
 pub struct Timeout<M> {
     model: M,
@@ -45,7 +47,7 @@ impl<M: ChatModel> Timeout<M> {
         self
     }
 
-    /// Limits the silence before each delta.
+    /// Limits the time before each delta.
     #[must_use]
     pub fn idle(mut self, limit: Duration) -> Self {
         self.idle = Some(limit);

@@ -7,28 +7,28 @@ use crate::{
     ChatDelta, ChatModel, ChatRequest, DeltaStream, FinishReason, ModelError, ResponseFormat, Usage,
 };
 
-/// Opens a span for every answer, with the names that OpenTelemetry gives to calls of models.
+/// Opens a span for every answer, with the field names of OpenTelemetry for model calls.
 ///
 /// The span is `chat`, shown as `chat {model}`, of the target `fugato.llm`. It lasts from the
-/// request to the last delta, or until the answer is dropped, and everything within happens in it:
-/// outside of a [`Retry`](crate::Retry) it tells of the whole, inside of each attempt.
+/// request to the last delta, or until the answer is dropped, and all inner work happens in it:
+/// outside a [`Retry`](crate::Retry) it covers all attempts, inside each one.
 ///
 /// | field | is |
 /// |---|---|
-/// | `otel.name`, `otel.kind`, `otel.status_code` | what `tracing-opentelemetry` makes a client span of |
-/// | `gen_ai.operation.name`, `gen_ai.provider.name`, `gen_ai.request.model` | `chat`, who serves, and the name of the model |
-/// | `gen_ai.request.temperature`, `.top_p`, `.max_tokens`, `.seed`, `.stop_sequences` | the sampling, as far as the request says it |
+/// | `otel.name`, `otel.kind`, `otel.status_code` | the fields from which `tracing-opentelemetry` makes a client span |
+/// | `gen_ai.operation.name`, `gen_ai.provider.name`, `gen_ai.request.model` | `chat`, the provider, and the name of the model |
+/// | `gen_ai.request.temperature`, `.top_p`, `.max_tokens`, `.seed`, `.stop_sequences` | the sampling parameters that the request sets |
 /// | `gen_ai.request.stream`, `gen_ai.output.type` | true; `text` or `json` |
 /// | `gen_ai.response.time_to_first_chunk` | seconds |
-/// | `gen_ai.response.finish_reasons` | why the model stopped |
-/// | `gen_ai.usage.input_tokens`, `.output_tokens`, `.cache_read.input_tokens`, `.reasoning.output_tokens` | what it cost |
+/// | `gen_ai.response.finish_reasons` | the reason why the model stopped |
+/// | `gen_ai.usage.input_tokens`, `.output_tokens`, `.cache_read.input_tokens`, `.reasoning.output_tokens` | the usage |
 /// | `error.type` | the kind of the error |
-/// | `fugato.stage` | what the metadata of the request call `stage` |
-/// | `fugato.attempts` | the attempts that decorators within told of |
+/// | `fugato.stage` | the `stage` of the request's metadata |
+/// | `fugato.attempts` | the number of attempts that inner decorators report |
 ///
 /// # Notes
-/// - Neither what is asked nor what is answered is in the span: it may be private.
-/// - These names are still in development there; the table above is what we hold to.
+/// - Neither the messages nor the answer are in the span, because they may be private.
+/// - OpenTelemetry still develops these names; the table above is what this crate keeps to.
 #[derive(Debug, Clone)]
 pub struct Traced<M> {
     model: M,
@@ -36,7 +36,7 @@ pub struct Traced<M> {
 }
 
 impl<M: ChatModel> Traced<M> {
-    /// Wraps a model. The provider is who serves it, as in `openai` or `anthropic`.
+    /// Wraps a model. The provider is the service that runs it, such as `openai` or `anthropic`.
     pub fn new(model: M, provider: impl Into<String>) -> Self {
         Self {
             model,
@@ -165,7 +165,7 @@ impl Trace {
     }
 }
 
-/// 0.2 as 0.2, and not as the nearest `f64` of the nearest `f32`.
+/// Converts 0.2 to 0.2, and not to the nearest `f64` of the nearest `f32`.
 fn decimal(value: f32) -> Option<f64> {
     value.to_string().parse().ok()
 }

@@ -1,4 +1,4 @@
-//! A function is asked for: corrections, attempts over all models, and forms of calls.
+//! Requests for a function call: corrections, attempts over all models, and forms of calls.
 use std::time::Duration;
 
 use fugato_llm::{
@@ -69,7 +69,8 @@ async fn attempts_are_counted_over_all_models_and_corrections() {
     let main = Scripted::new([down(), down()]).named("main");
     let chain = Retry::new(Fallback::new(main.clone()).or(backup.clone())).attempts(9);
     let refused = ask(&chain).await.unwrap_err();
-    // Two of three are gone when the backup is corrected, and the main model takes the last one.
+    // Two of three attempts are used when the backup is corrected, and the main model takes the
+    // last one.
     let went = [CallOutcome::Rejected, CallOutcome::AllFailed];
     assert_eq!(outcomes(&refused.traces), went);
     assert!(refused.why().contains("maintenance"), "{refused}");

@@ -1,4 +1,4 @@
-//! Answers that are recorded, and what a replay makes of them.
+//! Answers that are recorded, and their replay.
 
 use std::{
     io::{self, Write},
@@ -43,7 +43,7 @@ fn ask(text: &str) -> ChatRequest {
     ChatRequest::new([Message::system("Be brief."), Message::user(text)])
 }
 
-/// Everything of an answer, errors in short.
+/// Collects all deltas of an answer, with its error in short.
 async fn heard(
     model: &impl fugato_llm::ChatModel,
     request: ChatRequest,
@@ -93,7 +93,7 @@ async fn a_replay_gives_the_same_deltas_and_the_same_errors() {
         expected.push(heard_plain);
     }
     let replay = tape.replay();
-    // The order of different requests does not matter, and neither does what no server sees.
+    // The order of different requests does not matter, nor do fields that no server sees.
     for (request, expected) in requests.into_iter().zip(expected).rev() {
         let request = request
             .timeout(Duration::from_secs(1))

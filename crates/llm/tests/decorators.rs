@@ -41,7 +41,7 @@ async fn l2_retry_waits_as_long_as_the_server_asks() {
     ]);
     let start = Instant::now();
     let response = Retry::new(script.clone()).complete(ask()).await.unwrap();
-    // 7 s as asked, then the second pause of the doubling row.
+    // 7 s as the server asks, then the second pause of the doubling sequence.
     assert_eq!(start.elapsed(), seconds(8) + Duration::from_millis(20));
     assert_eq!(response.message.content, "Hello");
     let expected = [
@@ -156,7 +156,7 @@ async fn l3_attempts_are_counted_over_the_chain() {
         .collect();
     assert_eq!(tried, ["main", "backup", "main", "backup"]);
 
-    // Patience with the main model never uses up the attempt that is kept for the backup.
+    // Retries of the main model never use up the attempt that is reserved for the backup.
     let model = Fallback::new(Retry::new(main)).or(backup);
     let why = model.complete(ask().attempts(3)).await.unwrap_err();
     let tried: Vec<_> = why

@@ -1,4 +1,4 @@
-//! Limits of size, of spending and of the window, around models that keep to none.
+//! Limits of size, of spending and of the window, around models that exceed them.
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -20,7 +20,7 @@ fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Says the same for ever.
+/// A model that repeats the same text without end.
 #[derive(Clone)]
 struct Endless(ChatDelta);
 
@@ -57,7 +57,7 @@ async fn an_endless_answer_ends_at_its_limit() {
             (ModelErrorKind::AnswerTooLong, "it is longer than 10 KiB", 1)
         );
     }
-    // Without a limit of its own, a caller that waits for the whole has one.
+    // Without a decorator, `complete` limits the size of the answer itself.
     let why = Endless(ChatDelta::text(long)).complete(ask()).await;
     assert_eq!(why.unwrap_err().kind, ModelErrorKind::AnswerTooLong);
 }
@@ -93,7 +93,7 @@ async fn a_stage_is_limited_with_its_corrections_and_a_run_with_its_stages() {
     let stage = "its answers took longer than 9 s in this stage";
     assert_eq!(spent(&why), (ModelErrorKind::OutOfBudget, stage));
     assert_eq!(start.elapsed(), seconds(1));
-    // Another decision has a whole allowance, as far as the run has one.
+    // Another decision has a whole allowance, as far as that of the run permits.
     assert!(asked("plan", false).await.is_ok());
     let why = asked("plan", false).await.unwrap_err();
     let run = "its answers took longer than 15 s in this run";
@@ -101,7 +101,7 @@ async fn a_stage_is_limited_with_its_corrections_and_a_run_with_its_stages() {
     let left = script.left();
     assert_eq!(spent(&asked("execute", false).await.unwrap_err()).1, run);
     assert_eq!(script.left(), left, "the model is not asked in vain");
-    // Another run, and nobody's.
+    // Another run, and no scope at all.
     let other = SpendScope::new("thread/2", "plan").hold(model.complete(ask()));
     assert!(other.await.is_ok());
     assert!(model.complete(ask()).await.is_ok());
@@ -188,7 +188,7 @@ async fn a_window_that_is_smaller_than_said_is_learnt() {
         "{seen:?}"
     );
 
-    // What cannot be shorter is not sent twice.
+    // A request that cannot be shortened is not sent twice.
     let script = Scripted::new([Reply::error(exceeded())]);
     let model = Retry::new(ContextWindow::new(script.clone(), 100_000));
     let why = model.complete(ask()).await.unwrap_err();

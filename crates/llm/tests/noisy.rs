@@ -1,6 +1,7 @@
-//! Answers with noise of every kind, and what is meant by them.
+//! Answers with noise of every kind, and their intended meaning.
 //!
-//! `tests/peers/clients/noisy.py` makes them, and tells which of them `json_repair` gets right.
+//! `tests/peers/clients/noisy.py` generates them, and says which of them `json_repair` reads
+//! correctly.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What small models really answer, read by a contract.
+//! Recorded answers of small models, read by a contract.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +68,7 @@ struct Decided {
     tool_call: Option<Call>,
 }
 
-/// How many answers of each kind come to what.
+/// Returns the number of answers by their recorded class and their result.
 fn counts() -> BTreeMap<(String, String), usize> {
     let contract = Contract::<Decided>::new("decision");
     let mut counts = BTreeMap::new();

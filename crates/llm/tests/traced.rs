@@ -25,7 +25,7 @@ use tracing::{
 
 type Fields = BTreeMap<String, String>;
 
-/// Keeps every span: its fields, and how many hold it still.
+/// The recorded spans: the fields of each, and the number of its open handles.
 #[derive(Clone, Default)]
 struct Spans {
     next: Arc<AtomicU64>,

@@ -1,5 +1,4 @@
-//! One call of a tool of a server: asked once, never repeated, and taken back if nobody waits for
-//! it any more.
+//! One call of a server's tool: sent once, never repeated, and cancelled if its future is dropped.
 use std::{sync::Arc, time::Duration};
 
 use fugato_tool::{EffectClass, ToolFailure};
@@ -20,9 +19,9 @@ use crate::{
     link::{Link, Session},
 };
 
-/// How long a server that was silent may take to say that it is there.
+/// The time limit of a ping after a timeout.
 const A_SIGN: Duration = Duration::from_secs(5);
-/// The longest text of a server's error that a model is shown, in characters.
+/// The longest error message of a server that a model gets, in characters.
 const LONGEST_ERROR: usize = 2_000;
 
 pub(crate) struct Call<'a> {
@@ -32,12 +31,12 @@ pub(crate) struct Call<'a> {
     pub(crate) repeatable: bool,
 }
 
-/// Whether it does no harm to call a tool of this class again.
+/// Returns true if a call of this effect class may be repeated.
 pub(crate) fn is_repeatable(effect: EffectClass) -> bool {
     matches!(effect, EffectClass::Pure | EffectClass::Idempotent)
 }
 
-/// Calls, and answers what the server asks on the way.
+/// Calls a tool, and answers the server's questions on the way.
 pub(crate) async fn call(
     link: &Link,
     call: &Call<'_>,
@@ -77,8 +76,8 @@ pub(crate) async fn call(
     ))
 }
 
-/// The service's progress token is known only when the request is on its way, so the names of the
-/// calls are held until it is written down: no progress is read before.
+/// Sends the request once. Its progress token is known only when it is on its way, so the map of
+/// calls stays locked until the token is in it: no progress is read before.
 async fn once(
     link: &Link,
     session: &Session,
@@ -111,7 +110,7 @@ async fn once(
     answer
 }
 
-/// A call that waits for its answer. Dropped before, it tells the server that nobody waits.
+/// The guard of a call that waits for its answer. Dropped before, it sends a cancellation.
 struct Asked {
     peer: Peer<RoleClient>,
     handler: Handler,
@@ -147,7 +146,7 @@ impl Drop for Asked {
             let reason = Some("nobody waits for the answer any more".to_owned());
             let taken_back = CancelledNotificationParam::new(Some(id), reason);
             if let Err(error) = peer.notify_cancelled(taken_back).await {
-                tracing::debug!(%error, "{}", crate::log_key::THE_SERVER_COULD_NOT_BE_TOLD_THAT_A_CALL_WAS_TAKEN_BACK);
+                tracing::debug!(%error, "cancel notification failed");
             }
         });
     }
@@ -200,7 +199,7 @@ async fn failed(
         }
         ServiceError::TransportSend(_) => doubtful(link, call, "was lost while it was called"),
         ServiceError::Timeout { timeout } => {
-            // What hangs would let the next call wait as long.
+            // With a server that hangs, the next call would wait as long.
             if !is_there(session).await {
                 link.lost(session).await;
             }
@@ -212,7 +211,7 @@ async fn failed(
     failure.because(error)
 }
 
-/// Whether a server says anything, be it that it does not know what it is asked.
+/// Returns true if a server answers a ping, even with an error.
 async fn is_there(session: &Session) -> bool {
     let ping = ClientRequest::PingRequest(PingRequest::default());
     let options = PeerRequestOptions::with_timeout(A_SIGN);
@@ -228,7 +227,7 @@ async fn is_there(session: &Session) -> bool {
     )
 }
 
-/// The call may have been carried out.
+/// Returns the failure of a call that may have been carried out.
 fn doubtful(link: &Link, call: &Call<'_>, what: &str) -> ToolFailure {
     let (server, tool) = (&link.server, call.tool);
     let advice = if call.repeatable {

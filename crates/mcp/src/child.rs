@@ -11,14 +11,14 @@ use tokio::{
     time::timeout,
 };
 
-/// How long a program may take to end after its input has ended.
+/// The time limit for a program to end after its input has ended.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// A running program, and what it says.
+/// A running program with its input and output.
 ///
-/// What starts a server is often not the server, so the program is the head of a group, and all of
-/// the group ends with it. The group is killed before its head is waited for: until then nothing
-/// else can have got its number.
+/// The started program is often only a launcher of the server, so it is the head of a process
+/// group, which ends as a whole. The group is killed before its head is waited for: until then its
+/// number cannot be reused.
 pub(crate) struct Child {
     group: Box<dyn ChildWrapper>,
     lines: AsyncRwTransport<RoleClient, ChildStdout, ChildStdin>,
@@ -62,7 +62,7 @@ impl Transport<RoleClient> for Child {
 
     async fn close(&mut self) -> io::Result<()> {
         self.lines.close().await?;
-        // A program that has closed its output has said all that it had to say.
+        // A program that has closed its output sends nothing more.
         let ends = async { while self.lines.receive().await.is_some() {} };
         let _ = timeout(PATIENCE, ends).await;
         self.group.start_kill()?;
@@ -73,7 +73,7 @@ impl Transport<RoleClient> for Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // Not before it was closed: then its number may be another's by now.
+        // After `close` the number may belong to another process.
         if self.group.id().is_some() {
             let _ = self.group.start_kill();
         }

@@ -14,14 +14,14 @@ use crate::{Era, handler::Handler};
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 pub(crate) type Running = RunningService<RoleClient, Handler>;
 
-/// A way to a server, which can be gone again after the server was lost.
+/// A way to connect to a server, also again after it was lost.
 #[async_trait]
 pub(crate) trait Connect: Send + Sync {
-    /// Goes there and greets.
+    /// Connects and performs the greeting.
     async fn connect(&self, handler: Handler, era: Era) -> Result<Running, BoxError>;
 }
 
-/// Begins the conversation.
+/// Begins the session by the way of the protocol that `era` selects.
 pub(crate) async fn greet<T, E, A>(
     transport: T,
     handler: Handler,
@@ -43,7 +43,7 @@ where
     Ok(handler.serve_with_lifecycle(transport, mode).await?)
 }
 
-/// A way that a function knows.
+/// A connection that a function opens.
 pub(crate) struct Custom<F, S> {
     open: F,
     stream: PhantomData<fn() -> S>,

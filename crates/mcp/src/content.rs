@@ -1,18 +1,18 @@
-//! What a server returns, as text for the model and data for programs, both of bounded size.
+//! A server's result, as text for the model and data for programs, both of bounded size.
 use fugato_tool::{ToolFailure, ToolOutput};
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, ResourceContents};
 use serde_json::{Value, json};
 
 use crate::McpOptions;
 
-/// The names under which our servers tell what the protocol has no field for.
+/// The names of `_meta` fields by which our servers send a status and issues.
 pub(crate) const STATUS: &str = "fugato/status";
 pub(crate) const ISSUES: &str = "fugato/issues";
 
 /// Reads a result.
 ///
-/// The text is that of all blocks; what is no text is named there, and kept under `content` in
-/// the data. If the result has a structured value, that is the data.
+/// The text is that of all blocks; another kind of block is named there, and kept under `content`
+/// in the data. A structured value of the result becomes the data instead.
 pub(crate) fn read(
     result: CallToolResult,
     options: &McpOptions,
@@ -81,7 +81,7 @@ fn line(block: &ContentBlock) -> String {
     }
 }
 
-/// Cuts a text, in the text itself and for whoever reads the issues.
+/// Cuts a text to `most` characters, with a note in the text; returns the issue to report.
 fn cut(text: &mut String, most: usize) -> Option<String> {
     let (end, _) = text.char_indices().nth(most)?;
     let all = text.chars().count();

@@ -2,7 +2,7 @@ use std::{error::Error, time::Duration};
 
 use thiserror::Error;
 
-/// A server cannot be used.
+/// The error of a server that cannot be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum McpError {
@@ -11,7 +11,7 @@ pub enum McpError {
     Unreachable {
         /// The server.
         server: String,
-        /// Why.
+        /// The cause.
         source: Box<dyn Error + Send + Sync>,
     },
     /// It was lost several times in a row, and is left alone for a while.
@@ -19,7 +19,7 @@ pub enum McpError {
     Resting {
         /// The server.
         server: String,
-        /// How long from now.
+        /// The time until the next attempt is allowed.
         wait: Duration,
     },
     /// It was lost while it was asked.
@@ -33,7 +33,7 @@ pub enum McpError {
     TimedOut {
         /// The server.
         server: String,
-        /// How long it had.
+        /// The time limit.
         limit: Duration,
     },
     /// It answered with an error.
@@ -51,7 +51,7 @@ pub enum McpError {
     Garbage {
         /// The server.
         server: String,
-        /// What it was, instead of what.
+        /// The kind of answer that came.
         what: &'static str,
     },
     /// It offers more tools than are accepted.
@@ -61,7 +61,7 @@ pub enum McpError {
     TooManyTools {
         /// The server.
         server: String,
-        /// How many are accepted.
+        /// The limit.
         most: usize,
     },
 }

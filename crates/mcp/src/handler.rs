@@ -15,20 +15,20 @@ use tokio::sync::{Mutex, watch};
 
 use crate::{McpOptions, Progress, question};
 
-/// Our side of the conversation with a server: what it may ask of us and tell us unasked.
+/// The client side of the session with a server: its requests to us, and its notifications.
 #[derive(Clone)]
 pub(crate) struct Handler(Arc<Inner>);
 
 struct Inner {
     server: String,
     options: Arc<McpOptions>,
-    /// Which call a progress token belongs to.
+    /// The calls by their progress tokens.
     calls: Mutex<HashMap<ProgressToken, CallName>>,
     /// Counts the changes of the list of tools.
     changes: watch::Sender<u64>,
 }
 
-/// A call, for those who read its progress.
+/// The name of a call, for readers of its progress.
 #[derive(Clone)]
 pub(crate) struct CallName {
     pub(crate) tool: String,
@@ -94,7 +94,7 @@ impl ClientHandler for Handler {
         told: LoggingMessageNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        tracing::debug!(server = %self.0.server, level = ?told.level, data = %told.data, "{}", crate::log_key::TOLD_BY_THE_SERVER);
+        tracing::debug!(server = %self.0.server, level = ?told.level, data = %told.data, "log message of the server");
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {

@@ -5,9 +5,9 @@ use rmcp::model::ToolAnnotations;
 
 use crate::McpTool;
 
-/// What a server says that a tool does. It is a claim: nothing makes a server keep to it.
+/// A server's claims about a tool. Nothing makes a server keep to them.
 ///
-/// What it does not say is taken to be the worst.
+/// A missing claim counts as the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "the protocol has these four")]
@@ -23,7 +23,7 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// A tool about which nothing is known.
+    /// The hints of a tool about which nothing is known.
     pub const fn worst() -> Self {
         Self {
             read_only: false,
@@ -48,7 +48,8 @@ impl Hints {
         }
     }
 
-    /// What they mean for a call: whether it may run at once, and whether it may be repeated.
+    /// Returns the access and the effect class of a call: if it may run at once, and if it may be
+    /// repeated.
     ///
     /// | hints | access | effect |
     /// |---|---|---|
@@ -63,7 +64,7 @@ impl Hints {
                 open_world: false,
                 ..
             } => (Access::Read, EffectClass::Pure),
-            // The world goes on: what was read once is kept, and not read anew after a crash.
+            // The world changes: a stored result is kept, and not read again after a crash.
             Self {
                 read_only: true, ..
             } => (Access::Read, EffectClass::Idempotent),
@@ -74,7 +75,7 @@ impl Hints {
         }
     }
 
-    /// What we say of a tool of our own: never more than its spec promises.
+    /// Returns the hints of our own tool: never more than its spec promises.
     pub(crate) fn of_spec(spec: &ToolSpec) -> ToolAnnotations {
         let read_only = spec.access == Access::Read;
         let said = ToolAnnotations::new().read_only(read_only);
@@ -82,13 +83,15 @@ impl Hints {
             (Access::Read, EffectClass::Pure) => said.open_world(false),
             (Access::Read, _) => said,
             (Access::Context, _) => said.destructive(false).open_world(false),
-            // Updates are committed, so what is pure for the tool is no repeatable call.
+            // Updates are committed, so a call that is pure for the tool is not repeatable for the
+            // client.
             (Access::Write, effect) => said.idempotent(effect == EffectClass::Idempotent),
         }
     }
 }
 
-/// The policy by which a person has to agree to every call of a tool that may overwrite or delete.
+/// Returns the policy that requires a person's agreement to every call of a tool that may overwrite
+/// or delete.
 ///
 /// ```
 /// use fugato_mcp::{McpTools, confirm_destructive};
@@ -108,7 +111,8 @@ pub fn confirm_destructive<'t, S>(
             return Verdict::Allow;
         }
         match confirm_writes(call, state) {
-            // An override may have made a read of it; what the server said is asked about anyway.
+            // An override may declare the tool a read; a destructive hint needs the agreement
+            // anyway.
             Verdict::Allow => Verdict::NeedConfirm(ConfirmCard::of(call)),
             verdict => verdict,
         }

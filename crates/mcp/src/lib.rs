@@ -9,7 +9,6 @@ mod handler;
 mod hints;
 mod link;
 mod listing;
-mod log_key;
 mod name;
 mod options;
 #[cfg(feature = "plugin")]

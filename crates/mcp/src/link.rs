@@ -1,5 +1,5 @@
-//! The conversation with a server: begun when it is needed, and begun again after it was lost, but
-//! not more and more often.
+//! The session with a server: begun at its first use, and begun again after it was lost, with
+//! growing pauses.
 use std::{sync::Arc, time::Duration};
 
 use rmcp::{
@@ -18,7 +18,7 @@ use crate::{
     handler::Handler,
 };
 
-/// The longest time for which a server that keeps being lost is left alone.
+/// The longest pause before a server that keeps failing is tried again.
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
 pub(crate) struct Link {
@@ -32,12 +32,12 @@ pub(crate) struct Link {
 #[derive(Default)]
 struct State {
     session: Option<Arc<Session>>,
-    /// How often in a row the server was lost or not reached.
+    /// The number of failures in a row: lost sessions and failed connections.
     failures: u32,
     not_before: Option<Instant>,
 }
 
-/// One conversation.
+/// One session.
 pub(crate) struct Session {
     running: Running,
     pub(crate) handler: Handler,
@@ -55,7 +55,7 @@ impl Link {
         }
     }
 
-    /// The conversation that is going on, or a new one.
+    /// Returns the current session, or begins a new one.
     pub(crate) async fn session(&self) -> Result<Arc<Session>, McpError> {
         let mut state = self.state.lock().await;
         if let Some(session) = state.session.as_ref().filter(|session| !session.is_over()) {
@@ -70,7 +70,7 @@ impl Link {
             Ok(session) => {
                 state.session = Some(Arc::clone(&session));
                 if again {
-                    // A server that was started anew may offer other tools.
+                    // A restarted server may offer other tools.
                     session.handler.tools_changed();
                 }
                 Ok(session)
@@ -110,17 +110,17 @@ impl Link {
         }))
     }
 
-    /// An answer came: what went wrong before is forgotten.
+    /// Records an answer: earlier failures are forgotten.
     pub(crate) async fn worked(&self) {
         let mut state = self.state.lock().await;
         state.failures = 0;
         state.not_before = None;
     }
 
-    /// The conversation broke off.
+    /// Records the loss of a session.
     pub(crate) async fn lost(&self, session: &Arc<Session>) {
         let mut state = self.state.lock().await;
-        // Of several calls that notice, one counts.
+        // Of several calls that notice the loss, one counts.
         if state
             .session
             .take_if(|current| Arc::ptr_eq(current, session))
@@ -130,7 +130,7 @@ impl Link {
         }
     }
 
-    /// Ends the conversation, if one is going on.
+    /// Ends the session, if there is one.
     pub(crate) async fn close(&self) {
         let session = self.state.lock().await.session.take();
         if let Some(session) = session {
@@ -173,7 +173,7 @@ impl Drop for Session {
     }
 }
 
-/// Whether changes of the list of tools are only told to those who listen.
+/// Returns true if the server sends changes of the list of tools only to subscribers.
 fn listens(running: &Running) -> bool {
     running.peer().peer_info().is_some_and(|info| {
         let tools = info.capabilities.tools.as_ref();

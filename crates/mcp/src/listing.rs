@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::{Hints, McpError, McpServer, McpTool, link::Session, name::Names};
 
-/// The longest description that a model is shown, in characters: a server writes it.
+/// The longest description that a model gets, in characters: a server writes it.
 const LONGEST_DESCRIPTION: usize = 4_000;
 /// The largest schema, in bytes of JSON.
 const LARGEST_SCHEMA: usize = 64 * 1024;
@@ -30,27 +30,27 @@ pub struct McpTools {
 pub struct RefusedTool {
     /// Its name, or its place in the list if it has none.
     pub name: String,
-    /// What is wrong with it.
+    /// The defect.
     pub reason: String,
 }
 
 impl McpTools {
-    /// The tools.
+    /// Returns the tools.
     pub fn iter(&self) -> slice::Iter<'_, McpTool> {
         self.tools.iter()
     }
 
-    /// How many tools there are.
+    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no tools.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// What the server offers, and cannot be used. Each was reported to `tracing`, too.
+    /// Returns the offered tools that cannot be used. Each was reported to `tracing`, too.
     pub fn refused(&self) -> &[RefusedTool] {
         &self.refused
     }
@@ -130,8 +130,8 @@ async fn page(
     }
 }
 
-/// What the server lists. One tool that is none does not spoil the others, so that each is read by
-/// itself.
+/// Reads one page of the list. Each tool is parsed by itself later, so that a malformed one does
+/// not spoil the others.
 fn read(answer: ServerResult) -> Option<Page> {
     let mut list = match answer {
         ServerResult::ListToolsResult(list) => serde_json::to_value(list).ok()?,
@@ -173,7 +173,7 @@ fn garbage(server: &McpServer, what: &'static str) -> McpError {
     McpError::Garbage { server, what }
 }
 
-/// Parts what can be used from what cannot.
+/// Separates the usable tools from the refused ones.
 fn sorted(server: &McpServer, offered: Vec<Value>) -> McpTools {
     let mut found = McpTools {
         tools: vec![],
@@ -197,7 +197,7 @@ fn sorted(server: &McpServer, offered: Vec<Value>) -> McpTools {
         match usable {
             Ok(tool) => found.tools.push(tool),
             Err(reason) => {
-                tracing::warn!(server = server.name(), tool = %name, %reason, "{}", crate::log_key::A_TOOL_CANNOT_BE_USED);
+                tracing::warn!(server = server.name(), tool = %name, %reason, "tool refused");
                 found.refused.push(RefusedTool { name, reason });
             }
         }
@@ -243,7 +243,7 @@ fn usable(server: &McpServer, offered: Value, names: &mut Names) -> Result<McpTo
     ))
 }
 
-/// The schema of the arguments as a registry accepts it.
+/// Checks and completes the schema of the arguments for a registry.
 fn schema(mut schema: Value) -> Result<Schema, String> {
     if schema.to_string().len() > LARGEST_SCHEMA {
         return Err(format!("its schema is larger than {LARGEST_SCHEMA} bytes"));

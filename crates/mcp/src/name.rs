@@ -1,16 +1,16 @@
-//! Names that every model server accepts, made of names that need not be.
+//! Names that every model server accepts, made from arbitrary names.
 use std::collections::BTreeSet;
 
 /// The longest name that model servers accept.
 const LONGEST: usize = 64;
 
-/// Names that are given out once.
+/// A set of unique names.
 #[derive(Default)]
 pub(crate) struct Names(BTreeSet<String>);
 
 impl Names {
-    /// A name for the tool of a server: 1 to 64 of `A-Z a-z 0-9 _ -`, and not taken yet. The same
-    /// tools in the same order always get the same names.
+    /// Returns a new name for the tool of a server: 1 to 64 of `A-Z a-z 0-9 _ -`. The same tools in
+    /// the same order always get the same names.
     pub(crate) fn give(&mut self, prefix: &str, tool: &str) -> String {
         let whole = if prefix.is_empty() {
             tool.to_owned()
@@ -18,7 +18,7 @@ impl Names {
             format!("{prefix}_{tool}")
         };
         let plain = sanitised(&whole);
-        // What was lost on the way is told apart by a digest of the original.
+        // A digest of the original replaces what was cut off.
         let mut name = if plain.len() <= LONGEST && !plain.is_empty() {
             plain.clone()
         } else {
@@ -40,7 +40,7 @@ fn sanitised(name: &str) -> String {
         .collect()
 }
 
-/// The name, cut so that a digest fits behind it.
+/// Returns the name, cut so that a digest fits behind it.
 fn marked(plain: &str, whole: &str) -> String {
     let digest = format!("_{:08x}", digest(whole.as_bytes()) >> 32);
     // All characters are ASCII by now.
@@ -48,7 +48,8 @@ fn marked(plain: &str, whole: &str) -> String {
     kept + &digest
 }
 
-/// FNV-1a: short, stable over versions and machines, and nothing that has to withstand an attack.
+/// Returns the FNV-1a hash: short, stable over versions and machines, and not meant to withstand an
+/// attack.
 pub(crate) fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

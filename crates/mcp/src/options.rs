@@ -10,7 +10,7 @@ use futures::future::{BoxFuture, FutureExt};
 
 use crate::{ServerAnswer, ServerQuestion};
 
-/// How the tools of a server are offered, and how it is spoken to.
+/// The options of a server: how its tools are offered, and the limits of its calls.
 ///
 /// ```
 /// use std::time::Duration;
@@ -48,22 +48,21 @@ pub(crate) type ProgressReader = Arc<dyn Fn(Progress) + Send + Sync>;
 pub(crate) type Answers =
     Arc<dyn Fn(ServerQuestion) -> BoxFuture<'static, ServerAnswer> + Send + Sync>;
 
-/// Which of the two ways of the protocol to begin with a server is used.
+/// The ways to begin a session with a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Era {
-    /// The server is asked for what it supports, and greeted in the old way if it does not know
-    /// the question.
+    /// The server is queried for its versions, and greeted by the handshake if it does not know the
+    /// query.
     #[default]
     Either,
-    /// It is greeted in the old way (2025-11-25 and before): for servers that do not survive a
-    /// question that they do not know.
+    /// The handshake (2025-11-25 and before): for servers that fail on an unknown query.
     Handshake,
-    /// It is asked (2026-07-28): for servers that must not be greeted.
+    /// The query (2026-07-28): for servers without a handshake.
     Stateless,
 }
 
-/// How far a call has come, in the words of the server.
+/// The progress of a call, as the server reports it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -73,11 +72,11 @@ pub struct Progress {
     pub tool: String,
     /// The id of the call: [`ToolContext::call_id`](fugato_tool::ToolContext::call_id).
     pub call: String,
-    /// How much is done, in no particular unit.
+    /// The amount that is done, in no particular unit.
     pub done: f64,
-    /// How much there is, if the server knows.
+    /// The whole amount, if the server knows it.
     pub total: Option<f64>,
-    /// What it is doing.
+    /// The current activity.
     pub message: Option<String>,
 }
 
@@ -104,14 +103,14 @@ impl Default for McpOptions {
 }
 
 impl McpOptions {
-    /// Every tool, with what the server says of it, and with the limits that are named at each
-    /// method.
+    /// Creates options that offer every tool, with the server's hints, and with the limits that are
+    /// named at each method.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets what stands before the names of the tools, with `_` between; the name of the server
-    /// if it is not set, nothing if it is empty.
+    /// Sets the prefix of the tools' names, with `_` between; by default the name of the server, no
+    /// prefix if it is empty.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = Some(prefix.into());
@@ -139,15 +138,15 @@ impl McpOptions {
         self
     }
 
-    /// Does not believe what the server says about its tools: each is taken for the worst.
+    /// Ignores the server's hints: each tool counts as the worst.
     #[must_use]
     pub fn distrust_hints(mut self) -> Self {
         self.trusts_hints = false;
         self
     }
 
-    /// Changes what is known about one tool, by the name that the server gave it. What is said
-    /// here wins over what the server says.
+    /// Changes the spec of one tool, by the name that the server gave it. The change wins over the
+    /// server's hints.
     #[must_use]
     pub fn adjust(
         mut self,
@@ -158,50 +157,49 @@ impl McpOptions {
         self
     }
 
-    /// Sets how to begin with the server.
+    /// Sets the way to begin a session.
     #[must_use]
     pub fn era(mut self, era: Era) -> Self {
         self.era = era;
         self
     }
 
-    /// Sets how long starting and greeting the server may take; 30 seconds if it is not set.
+    /// Sets the time limit for starting and greeting the server; 30 seconds by default.
     #[must_use]
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
         self.connect_timeout = limit;
         self
     }
 
-    /// Sets for how long a call may be silent, without an answer or progress; 60 seconds if it is
-    /// not set.
+    /// Sets the time limit for a call without an answer or progress; 60 seconds by default.
     #[must_use]
     pub fn timeout(mut self, silence: Duration) -> Self {
         self.timeout = silence;
         self
     }
 
-    /// Sets how long a call may take, whatever progress it reports; 10 minutes if it is not set.
+    /// Sets the time limit for a whole call, independent of progress; 10 minutes by default.
     #[must_use]
     pub fn longest(mut self, limit: Duration) -> Self {
         self.longest = limit;
         self
     }
 
-    /// Sets how many tools the server may offer; 500 if it is not set.
+    /// Sets the number of tools that the server may offer; 500 by default.
     #[must_use]
     pub fn most_tools(mut self, tools: usize) -> Self {
         self.most_tools = tools;
         self
     }
 
-    /// Sets how many characters of a result the model reads; 20,000 if it is not set.
+    /// Sets the number of characters of a result that the model gets; 20,000 by default.
     #[must_use]
     pub fn most_text(mut self, characters: usize) -> Self {
         self.most_text = characters;
         self
     }
 
-    /// Sets how many bytes of JSON of a result are kept for programs; 256 KiB if it is not set.
+    /// Sets the number of bytes of JSON of a result that are kept for programs; 256 KiB by default.
     /// A result is a record of the log, which has limits of its own.
     #[must_use]
     pub fn most_data(mut self, bytes: usize) -> Self {
@@ -209,16 +207,17 @@ impl McpOptions {
         self
     }
 
-    /// Reads how far calls have come. It must not block. What a server says at the very end may be
-    /// overtaken by its answer, and is left out then.
+    /// Sets the reader of calls' progress. It must not block. Progress that arrives after the
+    /// answer is dropped.
     #[must_use]
     pub fn on_progress(mut self, read: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(read));
         self
     }
 
-    /// Answers what the server asks while it executes a call. Without it the server is told that
-    /// nobody can be asked. The time in which a person thinks counts as silence of the server.
+    /// Sets the function that answers the server's questions during a call. Without it, questions
+    /// are declined and the server does not get the capability. The time in which a person thinks
+    /// counts as silence of the server.
     #[must_use]
     pub fn answers<F, A>(mut self, answer: F) -> Self
     where

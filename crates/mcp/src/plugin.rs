@@ -1,5 +1,5 @@
-//! Plugins: programs of others in folders of their own, with a manifest, what they were granted,
-//! and a lock around them.
+//! Plugins: foreign programs in folders of their own, with a manifest, granted permissions, and a
+//! lock around them.
 mod entry;
 #[cfg(target_os = "linux")]
 mod kernel;
@@ -18,16 +18,16 @@ use serde_json::Value;
 
 pub use lock::{Unlockable, locked};
 
-use crate::{McpError, McpOptions, McpServer, McpTool, Program, log_key};
+use crate::{McpError, McpOptions, McpServer, McpTool, Program};
 use entry::{Entry, NoPython};
 use lock::Lock;
 
-/// How long a plugin may take to start.
+/// The time limit for the start of a plugin.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long a call of it may be silent.
+/// The time limit for a call without an answer or progress.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// The plugins of a folder: what each may do, and how it is locked in.
+/// The plugins of a folder, with their permissions and their lock.
 ///
 /// A plugin is a folder with a `manifest.json` and any executable, `main.py` included, that speaks
 /// MCP on its standard input and output.
@@ -40,37 +40,38 @@ pub struct Plugins {
     launcher: Option<PathBuf>,
 }
 
-/// What an operator says of plugins, as it stands in a file of settings. By default none was granted
-/// anything.
+/// An operator's settings for plugins, as a file of settings holds them. By default no permission
+/// is granted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct PluginSettings {
-    /// Those that run although they do not start by themselves.
+    /// The plugins that run although they do not start by themselves.
     pub start: BTreeSet<String>,
-    /// What each may do, by its name. One that wants more does not run.
+    /// The permissions of each plugin, by its name. A plugin that wants more does not run.
     pub granted: BTreeMap<String, BTreeSet<Permission>>,
-    /// Where all of them may read, beside the programs of the system and their own folder.
+    /// The places that all plugins may read, in addition to the system's programs and their own
+    /// folder.
     pub readable: Vec<PathBuf>,
-    /// Those that run although nothing locks them in.
+    /// The plugins that run although nothing locks them in.
     pub unlocked: BTreeSet<String>,
-    /// What is put before the program of each in the place of our lock, such as a container.
+    /// The command in front of each plugin's program in the place of our lock, such as a container.
     pub wrap: Vec<String>,
 }
 
-/// The plugins that run, and those that do not.
+/// The result of loading: the plugins that run, and those that do not.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Loaded {
     /// Their tools.
     pub tools: Vec<McpTool>,
-    /// The names of those that a person has to agree to.
+    /// The names of the tools that need a person's agreement.
     pub dangerous: BTreeSet<String>,
     /// The plugins that do not run, by name, and why.
     pub refused: Vec<(String, PluginRefused)>,
 }
 
-/// A plugin does not run.
+/// The reasons why a plugin does not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PluginRefused {
@@ -80,7 +81,7 @@ pub enum PluginRefused {
     /// Its manifest cannot be used.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// It calls itself otherwise than its folder.
+    /// Its name differs from that of its folder.
     #[error("its folder is called {folder:?}, and its manifest {manifest:?}")]
     OtherName {
         /// The name of the folder.
@@ -91,7 +92,7 @@ pub enum PluginRefused {
     /// It wants more than it was granted.
     #[error("it wants {}, and was not granted that", names(missing))]
     Ungranted {
-        /// What it was not granted.
+        /// The permissions that are missing.
         missing: Vec<Permission>,
     },
     /// There is no Python to run it.
@@ -110,7 +111,7 @@ fn names(permissions: &[Permission]) -> String {
 }
 
 impl Plugins {
-    /// The plugins in the folders of this folder. None was granted anything.
+    /// Creates the plugins of the folders in this folder, without any permission.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
@@ -121,72 +122,71 @@ impl Plugins {
         }
     }
 
-    /// What an operator says of them, in the place of what was said before.
+    /// Replaces the operator's settings.
     #[must_use]
     pub fn settings(mut self, settings: PluginSettings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// What each may do, by its name. One that wants more does not run.
+    /// Sets the permissions of each plugin, by its name. A plugin that wants more does not run.
     #[must_use]
     pub fn granted(mut self, granted: BTreeMap<String, BTreeSet<Permission>>) -> Self {
         self.settings.granted = granted;
         self
     }
 
-    /// Starts these, too, although they do not start by themselves.
+    /// Adds plugins to be started although they do not start by themselves.
     #[must_use]
     pub fn start(mut self, names: impl IntoIterator<Item = String>) -> Self {
         self.settings.start.extend(names);
         self
     }
 
-    /// The folder in which those with `write-file` may read and write: `PLUGIN_ROOT`.
+    /// Sets the folder in which plugins with `write-file` may read and write: `PLUGIN_ROOT`.
     #[must_use]
     pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
         self.root = Some(root.into());
         self
     }
 
-    /// The folder in which those with `read-memory` may read: `PLUGIN_MEMORY`.
+    /// Sets the folder in which plugins with `read-memory` may read: `PLUGIN_MEMORY`.
     #[must_use]
     pub fn memory(mut self, memory: impl Into<PathBuf>) -> Self {
         self.memory = Some(memory.into());
         self
     }
 
-    /// Lets all of them read these places, too, such as where their interpreter lies.
+    /// Adds places that all plugins may read, such as the folder of their interpreter.
     #[must_use]
     pub fn readable(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
         self.settings.readable.extend(places);
         self
     }
 
-    /// Runs these although nothing locks them in: they can reach what this process can.
+    /// Adds plugins that run although nothing locks them in: they can reach what this process can.
     #[must_use]
     pub fn unlocked(mut self, names: impl IntoIterator<Item = String>) -> Self {
         self.settings.unlocked.extend(names);
         self
     }
 
-    /// Puts a command before the program of each, such as a container. It takes the place of our
-    /// lock.
+    /// Sets a command in front of each plugin's program, such as a container. It replaces our lock.
     #[must_use]
     pub fn wrapped(mut self, command: impl IntoIterator<Item = String>) -> Self {
         self.settings.wrap = command.into_iter().collect();
         self
     }
 
-    /// The program that locks plugins in: one whose `main` begins with [`locked`]. It is this one
-    /// unless another is said.
+    /// Sets the program that locks plugins in: one whose `main` begins with [`locked`]. By default
+    /// it is the current program.
     #[must_use]
     pub fn launcher(mut self, program: impl Into<PathBuf>) -> Self {
         self.launcher = Some(program.into());
         self
     }
 
-    /// Starts them. One that cannot be used is left out, and spoils none of the others.
+    /// Starts the plugins. One that cannot be used is left out, and does not affect the others.
     pub async fn load(&self) -> Loaded {
         let mut loaded = Loaded::default();
         for folder in self.folders() {
@@ -201,12 +201,7 @@ impl Plugins {
                 }
                 Err(why) => {
                     let told = told(&why);
-                    tracing::warn!(
-                        plugin = name,
-                        why = told,
-                        "{}",
-                        log_key::A_PLUGIN_DOES_NOT_RUN
-                    );
+                    tracing::warn!(plugin = name, why = told, "plugin not started");
                     loaded.refused.push((name, why));
                 }
             }
@@ -224,7 +219,8 @@ impl Plugins {
         folders
     }
 
-    /// The tools of a plugin, and whether a person has to agree to them; none if it is not to run.
+    /// Starts a plugin, and returns its tools, and true if they need a person's agreement; none if
+    /// it is not to be started.
     async fn plugin(
         &self,
         folder: &Path,
@@ -256,8 +252,8 @@ impl Plugins {
         Ok(Some((tools.into_iter().collect(), manifest.dangerous)))
     }
 
-    /// How a plugin is started: in its own folder, with nothing of our environment but what
-    /// programs need to run, and told of places only that it may use.
+    /// Returns the program of a plugin: in its own folder, with only the environment that programs
+    /// need to run, and with the paths of the places that it may use.
     async fn program(&self, folder: &Path, manifest: &Manifest) -> Result<Program, PluginRefused> {
         let folder = absolute(folder);
         let entry = Entry::find(&folder, &manifest.entry).await?;
@@ -309,7 +305,7 @@ fn absolute(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// An error with its causes.
+/// Formats an error with its causes.
 fn told(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))

@@ -13,8 +13,8 @@ use crate::{
     handler::Handler,
 };
 
-/// What of our environment a program gets, unless it is said otherwise: enough to find programs,
-/// its own home and its language, and none of our secrets.
+/// The variables of our environment that a program gets by default: enough to find programs, its
+/// own home and its language, and none of our secrets.
 const INHERITED: [&str; 10] = [
     "APPDATA",
     "HOME",
@@ -28,16 +28,16 @@ const INHERITED: [&str; 10] = [
     "USERPROFILE",
 ];
 
-/// A server that is a program of its own, to be started by us and spoken to over its standard
-/// input and output.
+/// A server that is a separate program, which is started and called over its standard input and
+/// output.
 ///
-/// It is started when it is first needed, and again after it was lost. It is asked to end when the
-/// last handle of its server is gone, and killed if it does not, with what it has started. What it
-/// writes to its standard error goes to `tracing`.
+/// It is started at its first use, and again after it was lost. When the last handle of its server
+/// is dropped, its input ends; if it does not end then, it is killed with its child processes. Its
+/// standard error goes to `tracing`.
 ///
-/// It is not locked in: a program that must not reach files or networks has to be started in
-/// something that keeps it from them, such as a container, whose command is then the program here,
-/// or as a plugin, with the feature `plugin`.
+/// It is not locked in: a program that must not reach files or networks has to run in something
+/// that prevents it, such as a container, whose command is then the program here, or as a plugin,
+/// with the feature `plugin`.
 ///
 /// ```
 /// use fugato_mcp::Program;
@@ -59,7 +59,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program, looked for as a shell would.
+    /// Creates a program, looked for as a shell would.
     pub fn new(name: impl Into<OsString>) -> Self {
         Self {
             name: name.into(),
@@ -84,14 +84,14 @@ impl Program {
         self
     }
 
-    /// Sets the folder in which it runs; ours if it is not set.
+    /// Sets the working directory; by default ours.
     #[must_use]
     pub fn dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.dir = Some(dir.into());
         self
     }
 
-    /// Sets which variables of our environment it gets, instead of the few that it gets anyway.
+    /// Sets the variables of our environment that it gets, in the place of the default ones.
     #[must_use]
     pub fn inherit<N: Into<OsString>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.inherited = names.into_iter().map(Into::into).collect();
@@ -129,7 +129,7 @@ impl Connect for Program {
     }
 }
 
-/// Hands on what a program complains about, in pieces of bounded size, until it ends.
+/// Logs the standard error of a program, in pieces of bounded size, until it ends.
 async fn log(program: String, errors: ChildStderr) {
     let mut errors = BufReader::new(errors);
     loop {
@@ -137,7 +137,7 @@ async fn log(program: String, errors: ChildStderr) {
             Ok([]) | Err(_) => return,
             Ok(bytes) => {
                 for line in String::from_utf8_lossy(bytes).lines() {
-                    tracing::debug!(program, line, "{}", crate::log_key::WRITTEN_BY_THE_SERVER);
+                    tracing::debug!(program, line, "stderr of the server");
                 }
                 bytes.len()
             }

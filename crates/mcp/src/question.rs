@@ -4,31 +4,31 @@ use serde_json::{Map, Value};
 
 use crate::options::Answers;
 
-/// What a server asks while it executes a call.
+/// A server's question during a call.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ServerQuestion {
     /// The server.
     pub server: String,
-    /// What a person is asked, in the words of the server.
+    /// The question to a person, in the words of the server.
     pub message: String,
     /// The schema of the answer: an object of plain values.
     pub schema: Schema,
 }
 
-/// What a person answers to a server.
+/// A person's answer to a server.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ServerAnswer {
-    /// The values that were asked for. What is left out is filled with the defaults of the schema.
+    /// The values of the answer. Missing ones get the defaults of the schema.
     Given(Value),
     /// No.
     Declined,
-    /// Nothing: the person turned away.
+    /// No answer: the person closed the question.
     Cancelled,
 }
 
-/// Asks, and checks what is answered: the server never gets what its schema does not allow.
+/// Asks, and checks the answer: the server never gets a value against its schema.
 pub(crate) async fn answered(
     server: &str,
     asked: ElicitRequestParams,
@@ -57,7 +57,7 @@ pub(crate) async fn answered(
             match checked.check(&given) {
                 Ok(()) => ElicitResult::new(ElicitationAction::Accept).with_content(given),
                 Err(error) => {
-                    tracing::warn!(server, %error, "{}", crate::log_key::THE_ANSWER_DOES_NOT_FIT_WHAT_THE_SERVER_ASKED);
+                    tracing::warn!(server, %error, "elicitation answer rejected");
                     ElicitResult::new(ElicitationAction::Cancel)
                 }
             }

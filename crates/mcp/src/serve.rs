@@ -25,26 +25,26 @@ pub use host::{Stateless, ToolHost, View};
 #[cfg(feature = "http-server")]
 pub use http::{HttpServing, ToolHttpService};
 
-/// Our tools as an MCP server. Cheap to clone; the clones share host and gates.
+/// An MCP server of our tools. Cheap to clone; the clones share host and gates.
 ///
-/// A client is shown what is visible, and what is not visible cannot be called. A call passes the
-/// gates first: one that a person has to confirm is put to the person through the client, and
-/// refused if the client cannot ask.
+/// A client sees the visible tools, and cannot call others. A call passes the gates first: one that
+/// needs confirmation is put to the person through the client, and refused if the client cannot
+/// ask.
 ///
-/// What the person answers comes from the client, so the confirmation is as good as the client is.
-/// Whoever does not trust it uses a gate that blocks.
+/// The person's answer comes from the client, so the confirmation is as trustworthy as the client.
+/// For an untrusted client, use a gate that blocks.
 pub struct ToolServer<S = (), U = ()> {
     registry: Registry<S, U>,
     host: Arc<dyn ToolHost<S, U>>,
     gates: Arc<GateChain<S>>,
     config: ServerConfig,
-    /// Counts the changes of what is visible.
+    /// The number of changes of the visible tools.
     changes: watch::Sender<u64>,
-    /// Tells the client of this clone, if it has one.
+    /// The notifier of this clone's client, if it has one.
     teller: Teller,
 }
 
-/// The task that tells a client about changes. It ends with the conversation.
+/// The task that notifies a client of changes. It ends with the session.
 #[derive(Default)]
 struct Teller(Mutex<Option<JoinHandle<()>>>);
 
@@ -71,7 +71,7 @@ where
     S: Send + Sync + 'static,
     U: Send + 'static,
 {
-    /// A server of this name, with no gates.
+    /// Creates a server of this name, with no gates.
     pub fn new(
         name: impl Into<String>,
         registry: Registry<S, U>,
@@ -100,22 +100,22 @@ where
         self
     }
 
-    /// Sets the version of the program that clients are told.
+    /// Sets the program's version that clients see.
     #[must_use]
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.config.server_info.version = version.into();
         self
     }
 
-    /// Sets what clients are told about using the tools.
+    /// Sets the instructions for clients about using the tools.
     #[must_use]
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.config.instructions = Some(text.into());
         self
     }
 
-    /// Tells clients that other tools are visible now. What the calls of clients change is told by
-    /// itself.
+    /// Notifies clients that other tools are visible now. Changes by the calls of clients are
+    /// notified automatically.
     pub fn changed(&self) {
         self.changes.send_modify(|count| *count += 1);
     }
@@ -152,7 +152,7 @@ where
     }
 }
 
-/// A client could not be served.
+/// The error of a client that could not be served.
 #[derive(Debug, Error)]
 #[error("the client could not be served")]
 pub struct ServeError(#[source] Box<dyn std::error::Error + Send + Sync>);

@@ -15,11 +15,10 @@ use crate::{
     listing,
 };
 
-/// A server whose tools are offered as our own. Cheap to clone; the clones share one conversation.
+/// A server whose tools are offered as our own. Cheap to clone; the clones share one session.
 ///
-/// It is connected when it is first needed. If it is lost, the next call connects anew: at once
-/// the first time, then after a second, two, four, and at most a minute. A call itself is never
-/// repeated.
+/// It is connected at its first use. If it is lost, the next call connects again: at once the first
+/// time, then after a second, two, four, and at most a minute. A call itself is never repeated.
 #[derive(Clone)]
 pub struct McpServer {
     pub(crate) link: Arc<Link>,
@@ -27,12 +26,12 @@ pub struct McpServer {
 }
 
 impl McpServer {
-    /// A server that is a program.
+    /// Creates a server that is a program.
     pub fn stdio(name: impl Into<String>, program: Program, options: McpOptions) -> Self {
         Self::new(name, Box::new(program), options)
     }
 
-    /// A server behind an URL.
+    /// Creates a server behind an URL.
     #[cfg(feature = "http")]
     pub fn http(
         name: impl Into<String>,
@@ -47,8 +46,8 @@ impl McpServer {
         Self::new(name, Box::new(way), options)
     }
 
-    /// A server at the other end of a stream of bytes, which `open` opens each time that the
-    /// server is connected.
+    /// Creates a server at the other end of a stream of bytes, which `open` opens for each
+    /// connection.
     pub fn stream<F, A, S>(name: impl Into<String>, open: F, options: McpOptions) -> Self
     where
         F: Fn() -> A + Send + Sync + 'static,
@@ -65,14 +64,14 @@ impl McpServer {
         }
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.link.server
     }
 
-    /// Asks for its tools. Connects if it is not connected.
+    /// Requests the list of tools, and connects if needed.
     pub async fn tools(&self) -> Result<McpTools, McpError> {
-        // A change while the list is read is a change after it.
+        // A change while the list is read counts as a change after it.
         let session = self.link.session().await?;
         let version = *self.link.changes.borrow();
         let tools = listing::list(self, &session).await?;
@@ -80,8 +79,8 @@ impl McpServer {
         Ok(tools)
     }
 
-    /// Waits until its tools may be others than those that were listed last: it said so, or it was
-    /// started anew. A registry does not change, so a new one is put together then.
+    /// Waits until the tools may differ from those that were listed last: the server has notified a
+    /// change, or was connected again. A registry does not change, so a new one is built then.
     pub async fn changed(&self) {
         let mut changes = self.link.changes.subscribe();
         let listed = self.listed.load(Ordering::Relaxed);
@@ -89,7 +88,7 @@ impl McpServer {
         let _ = changes.wait_for(|version| *version != listed).await;
     }
 
-    /// Ends the conversation. A server that is a program ends, too. The next call connects anew.
+    /// Ends the session. A server that is a program ends, too. The next call connects again.
     pub async fn close(&self) {
         self.link.close().await;
     }

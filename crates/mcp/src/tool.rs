@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::{Hints, McpServer, call, content};
 
-/// A tool of a server. It asks for no updates: what it does, it does there.
+/// A tool of a server. It returns no updates: its effects happen at the server.
 #[derive(Clone)]
 pub struct McpTool {
     server: McpServer,
@@ -25,17 +25,17 @@ impl McpTool {
         }
     }
 
-    /// Its name here.
+    /// Returns the name here.
     pub fn name(&self) -> &str {
         &self.spec.name
     }
 
-    /// The name that the server gave it.
+    /// Returns the name that the server gave it.
     pub fn original(&self) -> &str {
         &self.original
     }
 
-    /// What the server says that it does; the worst if it is not believed.
+    /// Returns the server's hints; the worst ones if hints are not trusted.
     pub fn hints(&self) -> Hints {
         self.hints
     }

@@ -12,9 +12,9 @@ use crate::{
     handler::Handler,
 };
 
-/// How a server behind an URL is reached.
+/// The HTTP options of a server behind an URL.
 ///
-/// Signing in is the business of the program: it brings the token, or an HTTP client that does.
+/// The program handles authentication itself: it passes a token, or an HTTP client that has one.
 ///
 /// ```
 /// use fugato_mcp::HttpOptions;
@@ -30,7 +30,7 @@ pub struct HttpOptions {
 }
 
 impl HttpOptions {
-    /// No token, no further headers, and a client that follows no redirect.
+    /// Creates options without a token and further headers, with a client that follows no redirect.
     pub fn new() -> Self {
         Self::default()
     }

@@ -329,7 +329,7 @@ async fn a_call_that_nobody_waits_for_is_taken_back() {
         let registry = Registry::builder().tool(endless).build().unwrap();
         let desk = ToolServer::new("desk", registry, Stateless::new());
         let here = offered(&connect(desk, McpOptions::new().era(era))).await;
-        // The conversation goes on: what stops the call is nothing but the word of the client.
+        // The session goes on: only the client's cancellation stops the call.
         let asks = here.clone();
         let waiting = tokio::spawn(async move { call(&asks, "desk_wait", json!({})).await });
         assert_eq!(hears.recv().await, Some("began"));

@@ -1,4 +1,4 @@
-//! Servers that are programs: here, shells that know three answers by heart.
+//! Servers that are programs: here, shells with three fixed answers.
 #![expect(clippy::unwrap_used, reason = "a test that stops here has failed")]
 #![cfg(unix)]
 
@@ -10,7 +10,7 @@ use fugato_tool::{Registry, ToolContext};
 use serde_json::json;
 use tokio::{io::AsyncReadExt, net::unix::pipe};
 
-/// Greets, lists one tool, and answers one call with what `words` becomes in a shell.
+/// Greets, lists one tool, and answers one call with the result of `words` in a shell.
 fn shell(words: &str) -> Program {
     let script = format!(
         r#"
@@ -58,7 +58,7 @@ async fn a_program_that_is_not_there_is_an_error() {
     );
 }
 
-/// A pipe with a name; what reads it sees its end when nobody has it open any more.
+/// A named pipe; its reader sees the end when the last writer has closed it.
 struct Fifo(std::path::PathBuf);
 
 impl Fifo {

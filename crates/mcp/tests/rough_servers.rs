@@ -22,7 +22,7 @@ use tokio::{
     sync::mpsc,
 };
 
-/// What a server does with a request.
+/// The reaction of a server to a request.
 enum Does {
     /// Sends these lines; `$id` and `$token` stand for those of the request.
     Says(Vec<String>),

@@ -10,9 +10,9 @@ use thiserror::Error;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ArchiveEntry {
-    /// Something that happened in a run.
+    /// An event of a run.
     Event(Box<Event>),
-    /// Something that was said.
+    /// A message of the conversation.
     Message(Message),
 }
 
@@ -35,20 +35,21 @@ struct Read {
     entry: ArchiveEntry,
 }
 
-/// Writes an archive: a line of JSON for each entry, so that it can be read by anything and is
-/// never rewritten.
+/// A writer of archives, with one line of JSON for each entry.
+///
+/// Written lines are never rewritten, and any JSON parser can read them.
 #[derive(Debug)]
 pub struct ArchiveWriter<W> {
     to: W,
 }
 
 impl<W: Write> ArchiveWriter<W> {
-    /// Writes at the end of what is there: of a file, one that was opened to append.
+    /// Creates a writer that writes to `to`. Open a file with `append` to keep the lines in it.
     pub fn new(to: W) -> Self {
         Self { to }
     }
 
-    /// Writes a line, in one piece.
+    /// Writes one line with a single call of `write_all`, and flushes.
     pub fn write(&mut self, entry: &ArchiveEntry) -> Result<(), ArchiveError> {
         let mut line = serde_json::to_vec(&Written { v: VERSION, entry })
             .map_err(|source| ArchiveError::Line { line: 0, source })?;
@@ -67,19 +68,19 @@ impl<W: Write> ArchiveWriter<W> {
         self.write(&ArchiveEntry::Message(message))
     }
 
-    /// What it was written to.
+    /// Returns the underlying writer.
     pub fn into_inner(self) -> W {
         self.to
     }
 }
 
-/// What an archive holds.
+/// The entries of an archive.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Archive {
-    /// Its lines, in order.
+    /// The entries, in the order of their lines.
     pub entries: Vec<ArchiveEntry>,
-    /// Whether the last line was not written to its end, and is left out: whoever wrote it died.
+    /// True if the last line is incomplete because its writer died; that line is left out.
     pub torn: bool,
 }
 
@@ -108,7 +109,7 @@ impl Archive {
         Ok(archive)
     }
 
-    /// The events, as they happened.
+    /// Returns the events, in the order of the lines.
     pub fn events(&self) -> impl Iterator<Item = &Event> {
         self.entries.iter().filter_map(|entry| match entry {
             ArchiveEntry::Event(event) => Some(&**event),
@@ -116,7 +117,7 @@ impl Archive {
         })
     }
 
-    /// The messages, as they were said.
+    /// Returns the messages, in the order of the lines.
     pub fn messages(&self) -> impl Iterator<Item = &Message> {
         self.entries.iter().filter_map(|entry| match entry {
             ArchiveEntry::Message(message) => Some(message),
@@ -125,27 +126,27 @@ impl Archive {
     }
 }
 
-/// An archive cannot be written or read.
+/// An error of writing or reading an archive.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ArchiveError {
-    /// The file.
+    /// The file cannot be read or written.
     #[error("the archive cannot be reached")]
     Io(#[from] io::Error),
-    /// A line is no entry.
+    /// A line that is no entry.
     #[error("line {line} of the archive is no entry")]
     Line {
-        /// Which, from 1; 0 for one that is being written.
+        /// The number of the line, from 1; 0 for a line that is being written.
         line: usize,
-        /// What is wrong with it.
+        /// The error of the JSON parser or serialiser.
         source: serde_json::Error,
     },
-    /// A line is of a version that is not known.
+    /// A line of an unknown version.
     #[error("line {line} of the archive has version {found}, and version 1 is known")]
     Version {
-        /// Which, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// Its version.
+        /// The version of the line.
         found: u32,
     },
 }

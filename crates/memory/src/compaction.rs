@@ -1,40 +1,41 @@
-//! Making room in a prompt without losing what was said.
+//! Compaction: shorter prompts by summaries of old messages.
 //!
-//! The messages stay where they are. What is persisted beside them is a summary, and up to where it
-//! speaks for them: the watermark. Asking for a summary and checking it are plain functions; who
-//! asks a model, and what happens if that fails, is up to a node: without an update nothing changes.
+//! The messages stay where they are. The state holds a summary and its watermark, which is the
+//! index up to which the summary stands in for the messages. Requesting a summary and checking it
+//! are plain functions. A node decides which model is asked and how a failure is handled: without
+//! an update nothing changes.
 use fugato_state::{Compaction, CompactionUpdate, Message, Millis, Role, Segment};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// When a conversation is summarised, and what stays in view.
+/// The policy that decides when a conversation is summarised, and which turns stay in view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompactionPolicy {
-    /// When.
+    /// The condition for a summary.
     pub when: Trigger,
-    /// What is counted by `keep_recent` and `segment`.
+    /// The unit that `keep_recent` and `segment` count.
     pub unit: Unit,
-    /// How many of the newest turns are never summarised.
+    /// The number of newest turns that are never summarised.
     pub keep_recent: usize,
-    /// How many turns one summary covers at most: a long conversation is summarised in segments.
+    /// The greatest number of turns in one summary; a long conversation is summarised in segments.
     pub segment: usize,
-    /// How many characters a summary may have.
+    /// The greatest length of a summary in characters.
     pub most_characters: usize,
 }
 
-/// What a summary covers whole numbers of, so that no call of a tool is cut off from its result.
+/// The unit that a summary covers in whole numbers, so that a tool call stays with its result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unit {
-    /// Turns: what a person says, and all that follows from it.
+    /// Turns: a message of the person, and all that follows until the next one.
     #[default]
     Turns,
-    /// Steps: what the agent says or calls, and what comes of it. For long work within one turn.
+    /// Steps: a message of the agent, and the results of its calls. For long work within one turn.
     Steps,
 }
 
-/// What is too much, counted over the messages that no summary speaks for.
+/// The condition for a summary, evaluated over the messages that no summary covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Trigger {
@@ -63,44 +64,45 @@ impl Default for CompactionPolicy {
 }
 
 impl CompactionPolicy {
-    /// Summarises when this is so.
+    /// Sets the condition for a summary.
     #[must_use]
     pub fn when(mut self, when: Trigger) -> Self {
         self.when = when;
         self
     }
 
-    /// Counts steps in the place of turns.
+    /// Counts steps instead of turns.
     #[must_use]
     pub fn by_steps(mut self) -> Self {
         self.unit = Unit::Steps;
         self
     }
 
-    /// Leaves so many of the newest turns as they are.
+    /// Sets the number of newest turns that are never summarised.
     #[must_use]
     pub fn keep_recent(mut self, turns: usize) -> Self {
         self.keep_recent = turns;
         self
     }
 
-    /// Summarises at most so many turns at once.
+    /// Sets the greatest number of turns in one summary, at least 1.
     #[must_use]
     pub fn segment(mut self, turns: usize) -> Self {
         self.segment = turns.max(1);
         self
     }
 
-    /// Allows summaries of so many characters.
+    /// Sets the greatest length of a summary in characters.
     #[must_use]
     pub fn most_characters(mut self, characters: usize) -> Self {
         self.most_characters = characters;
         self
     }
 
-    /// What to summarise now; none if nothing is too much, or all of it is recent.
+    /// Returns the segment to summarise now; `None` if the condition does not hold, or if all
+    /// messages are recent.
     ///
-    /// It ends before a turn or a step begins, so that no call of a tool is cut off from its result.
+    /// The segment ends before a turn or a step begins, so that a tool call stays with its result.
     pub fn due(
         &self,
         history: &[Message],
@@ -146,7 +148,7 @@ impl Trigger {
     }
 }
 
-/// Where turns begin.
+/// Returns the indexes of the messages that begin a turn.
 fn turns(messages: &[Message]) -> impl Iterator<Item = usize> {
     said_by(messages, Role::User)
 }
@@ -156,33 +158,33 @@ fn said_by(messages: &[Message], role: Role) -> impl Iterator<Item = usize> {
     messages.iter().enumerate().filter_map(said)
 }
 
-/// What is to be summarised.
+/// A segment of a conversation that is to be summarised.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SummaryRequest {
-    /// The first message.
+    /// The index of the first message.
     pub from: usize,
-    /// The first message that is not summarised any more.
+    /// The index after the last message.
     pub upto: usize,
-    /// What older messages came to; empty for none.
+    /// The summary of the older messages; empty if there is none.
     pub known: String,
-    /// The messages.
+    /// The messages to summarise.
     pub messages: Vec<Message>,
-    /// How many characters the summary may have.
+    /// The greatest length of the summary in characters.
     pub most_characters: usize,
-    /// What must be in it, word for word.
+    /// The phrases that the summary must contain, word for word.
     pub keep: Vec<String>,
 }
 
 impl SummaryRequest {
-    /// Names what must be in the summary, word for word, such as names and dates.
+    /// Adds phrases that the summary must contain word for word, such as names and dates.
     #[must_use]
     pub fn keeping<S: Into<String>>(mut self, phrases: impl IntoIterator<Item = S>) -> Self {
         self.keep.extend(phrases.into_iter().map(Into::into));
         self
     }
 
-    /// What to ask a model.
+    /// Returns the messages that request the summary from a model.
     pub fn prompt(&self) -> Vec<Message> {
         let most = self.most_characters;
         let mut task = format!(
@@ -205,8 +207,10 @@ impl SummaryRequest {
         vec![Message::system(task), Message::user(told)]
     }
 
-    /// Whether what a model answered will do. The update is for [`Compaction::apply`]; without one
-    /// nothing changes.
+    /// Checks a model's answer, and returns the update for [`Compaction::apply`].
+    ///
+    /// Without that update nothing changes. Fails if the answer is empty or too long, or lacks a
+    /// phrase of `keep`.
     pub fn check(&self, answer: &str, at: Millis) -> Result<CompactionUpdate, SummaryError> {
         let summary = answer.trim();
         if summary.is_empty() {
@@ -248,25 +252,26 @@ fn line(message: &Message) -> String {
     line
 }
 
-/// An answer is no summary. Each says what would be one, for a model that is asked again.
+/// An answer that is not accepted as a summary. The message says what is allowed, for a model that
+/// is asked again.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SummaryError {
-    /// There is nothing in it.
+    /// The answer is empty.
     #[error("the summary is empty; answer with the summary alone")]
     Empty,
-    /// It is too long.
+    /// The answer is too long.
     #[error("the summary has {found} characters, and at most {most} are allowed")]
     TooLong {
-        /// How long it is.
+        /// The length of the answer in characters.
         found: usize,
-        /// How long it may be.
+        /// The greatest length allowed.
         most: usize,
     },
-    /// Something that must be kept is not in it.
+    /// The answer lacks phrases that it must contain.
     #[error("these must be in the summary, word for word: {}", missing.join("; "))]
     Lost {
-        /// What is not in it.
+        /// The missing phrases.
         missing: Vec<String>,
     },
 }

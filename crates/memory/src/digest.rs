@@ -1,11 +1,11 @@
-//! What tells whether a text has changed: the same on every machine and in every version, because
-//! it is stored.
+//! Digests that detect changed texts: they are stored, so they are the same on every machine and in
+//! every version.
 
-/// The digest of texts one after the other; where one ends and the next begins counts.
+/// Returns the digest of the texts in order; the boundaries between them count.
 pub(crate) fn of(parts: &[&str]) -> u64 {
     parts.iter().fold(OFFSET, |digest, part| {
         let mixed = part.bytes().fold(digest, mix);
-        // No byte of a text is 255.
+        // The byte 255 occurs in no UTF-8 text.
         mix(mixed, u8::MAX)
     })
 }

@@ -14,9 +14,10 @@ use crate::{HybridSearch, IndexEntry, IndexUpdate, Synced};
 
 /// A document store with a search over it, for any store and any index.
 ///
-/// The documents are the source. A write that is acknowledged was made, even if the index could not
-/// follow: then the next search brings its namespace up to date first. What other processes wrote
-/// is found after [`refresh`](Self::refresh). A hit is always a document that is there now.
+/// The documents are the source. An acknowledged write is in the store even if the index update
+/// failed: then the next search first brings that namespace up to date. Documents that other
+/// processes wrote are found after [`refresh`](Self::refresh). A hit is always a document that
+/// exists now.
 #[derive(Debug)]
 pub struct IndexedDocs<D> {
     docs: D,
@@ -24,11 +25,11 @@ pub struct IndexedDocs<D> {
     behind: Mutex<BTreeSet<Namespace>>,
 }
 
-/// How many documents are read at once.
+/// The number of documents in one page of a listing.
 const PAGE: usize = 500;
 
 impl<D: DocStore> IndexedDocs<D> {
-    /// Puts a search over a store. What is in the store already is found after
+    /// Adds a search to a store. Documents that the store already holds are found after
     /// [`refresh`](Self::refresh).
     pub fn new(docs: D, search: HybridSearch) -> Self {
         Self {
@@ -38,7 +39,7 @@ impl<D: DocStore> IndexedDocs<D> {
         }
     }
 
-    /// Brings the index of one namespace, without those within it, up to date.
+    /// Brings the index of one namespace up to date, without the namespaces within it.
     pub async fn refresh(&self, space: &Namespace) -> Result<Synced, StoreError> {
         let mut wanted = vec![];
         let mut filter = DocFilter::default().values().limit(PAGE);
@@ -99,7 +100,7 @@ impl<D: DocStore> IndexedDocs<D> {
         behind.extend(spaces);
     }
 
-    /// Forgets that these fell behind, and tells which they were.
+    /// Takes the set of namespaces whose index is out of date.
     fn take_behind(&self) -> BTreeSet<Namespace> {
         std::mem::take(&mut *self.behind.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -148,7 +149,7 @@ impl<D: DocStore> DocStore for IndexedDocs<D> {
     async fn remove(&self, space: &Namespace) -> Result<(), StoreError> {
         self.docs.remove(space).await?;
         let index = self.search.index();
-        // What stays in the index is not found: no document answers for it.
+        // Entries that stay in the index yield no hits: their documents are gone.
         if let Ok(there) = index.digests(&tree_prefix(space)).await {
             let _ = index.update(IndexUpdate::remove(there.into_keys())).await;
         }
@@ -169,7 +170,7 @@ impl<D: DocStore> DocSearch for IndexedDocs<D> {
                 return Err(error);
             }
         }
-        // Some hits may have expired since.
+        // Twice the limit, because some hits may have expired since.
         let mut asked = self.search.query(&query.text).within(tree_prefix(space));
         asked.limit = query.limit.saturating_mul(2);
         asked.vector.clone_from(&query.vector);
@@ -185,12 +186,14 @@ impl<D: DocStore> DocSearch for IndexedDocs<D> {
     }
 }
 
-/// No name holds a line feed, so that an id says where the namespace ends.
+/// Returns the prefix of the ids of one namespace. No name contains a line feed, so that an id
+/// shows where its namespace ends.
 fn id_prefix(space: &Namespace) -> String {
     format!("{}\n", tree_prefix(space))
 }
 
-/// What the ids of a namespace and of all within it begin with, and no others.
+/// Returns the prefix that the ids of a namespace and of all namespaces within it share, and no
+/// other ids.
 fn tree_prefix(space: &Namespace) -> String {
     format!("doc:{space}/")
 }
@@ -200,7 +203,7 @@ fn named(id: &str) -> Option<(Namespace, DocKey)> {
     Some((space.parse().ok()?, key.parse().ok()?))
 }
 
-/// All that is text in a value.
+/// Appends all strings within a value to `text`.
 fn collect_text(value: &Value, text: &mut String) {
     match value {
         Value::String(found) => {

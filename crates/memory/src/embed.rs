@@ -5,24 +5,24 @@ use thiserror::Error;
 
 use crate::{digest, term::terms};
 
-/// Turns texts into vectors, so that what means the same lies close together.
+/// An embedder, which turns texts into vectors so that similar texts get near vectors.
 ///
 /// # Contract
 /// - **one for each**: as many vectors as texts, in their order.
 /// - **one space**: all vectors have the same number of dimensions, and only finite numbers.
 /// - **same again**: the same text gives the same vector as long as the name is the same.
-/// - **nothing for nothing**: no texts give no vectors, without asking anybody.
-/// - **no secrets**: an error does not contain what the model authenticates with.
+/// - **nothing for nothing**: no texts give no vectors, without a request.
+/// - **no secrets**: an error does not contain the credentials of the model.
 #[async_trait]
 pub trait Embedder: Send + Sync {
-    /// The vectors of texts.
+    /// Returns the vectors of texts.
     async fn embed(&self, texts: &[String]) -> Result<Embeddings, EmbedError>;
 
-    /// The name of what makes the vectors, its version included: vectors of different names do not
-    /// compare.
+    /// Returns the name of the model that makes the vectors, with its version. Vectors of different
+    /// names cannot be compared.
     fn name(&self) -> &str;
 
-    /// Whether near means alike in meaning, and not only in letters.
+    /// Returns true if near vectors mean similar meaning, and not only similar spelling.
     fn is_semantic(&self) -> bool {
         true
     }
@@ -32,14 +32,14 @@ pub trait Embedder: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Embeddings {
-    /// One vector a text, in the order of the texts.
+    /// One vector for each text, in the order of the texts.
     pub vectors: Vec<Vec<f32>>,
-    /// How many tokens were read, where a server tells.
+    /// The number of tokens read, if the server reports it.
     pub tokens: Option<u64>,
 }
 
 impl Embeddings {
-    /// These vectors.
+    /// Creates embeddings from vectors, without a number of tokens.
     pub fn new(vectors: impl IntoIterator<Item = Vec<f32>>) -> Self {
         Self {
             vectors: vectors.into_iter().collect(),
@@ -47,7 +47,7 @@ impl Embeddings {
         }
     }
 
-    /// Says how many tokens were read.
+    /// Sets the number of tokens read.
     #[must_use]
     pub fn tokens(mut self, tokens: u64) -> Self {
         self.tokens = Some(tokens);
@@ -55,18 +55,18 @@ impl Embeddings {
     }
 }
 
-/// Texts could not be turned into vectors.
+/// A failure to embed texts.
 #[derive(Debug, Error)]
 #[error("texts could not be embedded by {name}")]
 pub struct EmbedError {
-    /// By what.
+    /// The name of the embedder.
     pub name: String,
-    /// Why.
+    /// The cause.
     pub source: Box<dyn std::error::Error + Send + Sync>,
 }
 
 impl EmbedError {
-    /// A failure of the embedder of this name.
+    /// Creates the error of the embedder of this name.
     pub fn new(
         name: impl Into<String>,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -80,8 +80,8 @@ impl EmbedError {
 
 /// An embedder that needs no model and no network: hashed n-grams of characters.
 ///
-/// It is **not semantic**: near means that the spelling is alike, so that a word is found by its
-/// other forms and in spite of a slip, but never by a synonym.
+/// It is **not semantic**: near vectors mean similar spelling. A word is found by its inflected
+/// forms and in spite of a typing error, but never by a synonym.
 #[derive(Debug, Clone)]
 pub struct HashedNgrams {
     dimensions: usize,
@@ -89,7 +89,7 @@ pub struct HashedNgrams {
 }
 
 impl HashedNgrams {
-    /// Vectors of so many dimensions, at least one.
+    /// Creates an embedder with vectors of so many dimensions, at least one.
     pub fn new(dimensions: usize) -> Self {
         let dimensions = dimensions.max(1);
         Self {
@@ -98,7 +98,7 @@ impl HashedNgrams {
         }
     }
 
-    /// The vector of a text.
+    /// Returns the vector of a text.
     pub fn vector(&self, text: &str) -> Vec<f32> {
         let mut vector = vec![0.0; self.dimensions];
         for term in terms(text) {
@@ -109,7 +109,8 @@ impl HashedNgrams {
                 }
             }
         }
-        // A text without a letter lies in a direction of its own, because one must lie somewhere.
+        // A text without a letter gets a fixed vector of its own, because a zero vector has no
+        // direction.
         if vector.iter().all(|x| *x == 0.0) {
             self.add(&mut vector, "");
         }
@@ -128,7 +129,7 @@ impl HashedNgrams {
     }
 }
 
-/// 384 dimensions.
+/// The default embedder has 384 dimensions.
 impl Default for HashedNgrams {
     fn default() -> Self {
         Self::new(384)

@@ -1,12 +1,12 @@
 use crate::{SummaryRequest, cut, importance};
 
-/// The most characters of a line.
+/// The most characters of a line of an extract.
 const LINE: usize = 200;
 
 impl SummaryRequest {
-    /// What a summary says where no model makes one: what was known, and a line of each message that
-    /// matters at least so much, by [`importance`]. Where that is too long, what matters least is
-    /// left out, and of that the oldest first.
+    /// Returns a summary made without a model: the known summary, and the first line of each
+    /// message of at least this [`importance`]. If that is too long, the least important lines are
+    /// left out, the oldest of them first.
     pub fn extract(&self, least: f32) -> String {
         let mut lines: Vec<String> = self.known.lines().map(str::to_owned).collect();
         for message in &self.messages {

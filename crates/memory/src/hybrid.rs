@@ -11,10 +11,9 @@ use crate::{
     SearchQuery, chunks,
 };
 
-/// An index and, if there is one, an embedder: what finds by words and by meaning.
+/// A search over an index, by text and, with an embedder, by vectors.
 ///
-/// An embedder that fails costs the meaning and not the search: text alone answers, and the answer
-/// says so.
+/// If the embedder fails, the search answers by text alone and reports that in the result.
 #[derive(Clone)]
 pub struct HybridSearch {
     index: Arc<dyn SearchIndex>,
@@ -22,35 +21,36 @@ pub struct HybridSearch {
     fusion: Fusion,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Found {
-    /// What matches, best first.
+    /// The hits, best first.
     pub hits: Vec<SearchHit>,
-    /// Why text alone was searched although there is an embedder.
+    /// The error of the embedder, if therefore text alone was searched.
     pub text_alone: Option<EmbedError>,
 }
 
-/// What bringing an index up to date took.
+/// The result of bringing an index up to date.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Synced {
-    /// How many entries were put, because they are new or have changed.
+    /// The number of entries put because they are new or have changed.
     pub put: usize,
-    /// How many were removed, because their source is gone.
+    /// The number of entries removed because their source is gone.
     pub removed: usize,
-    /// How many were as they should be, and were left alone.
+    /// The number of entries that were up to date and were left alone.
     pub unchanged: usize,
-    /// Why entries were put without their vectors; the next time it is tried again.
+    /// The error of the embedder, if entries were put without their vectors; the next sync retries
+    /// them.
     pub text_alone: Option<EmbedError>,
 }
 
-/// What the ids of chunks of Markdown begin with, so that an index may hold other things beside.
+/// The prefix of the ids of Markdown chunks, so that an index may hold other entries, too.
 pub(crate) const MARKDOWN: &str = "md:";
 
 impl HybridSearch {
-    /// Searches an index by text alone.
+    /// Creates a search by text alone.
     pub fn new(index: Arc<dyn SearchIndex>) -> Self {
         Self {
             index,
@@ -59,21 +59,21 @@ impl HybridSearch {
         }
     }
 
-    /// Searches by vectors too.
+    /// Adds an embedder, to search by vectors, too.
     #[must_use]
     pub fn embedded_by(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.embedder = Some(embedder);
         self
     }
 
-    /// How the two rankings become one; by rank if not said.
+    /// Sets the fusion of the two rankings; by rank if not set.
     #[must_use]
     pub fn fused_by(mut self, fusion: Fusion) -> Self {
         self.fusion = fusion;
         self
     }
 
-    /// The index.
+    /// Returns the index.
     pub fn index(&self) -> &Arc<dyn SearchIndex> {
         &self.index
     }
@@ -82,12 +82,12 @@ impl HybridSearch {
         self.fusion
     }
 
-    /// A query that is fused as this search says.
+    /// Creates a query with the fusion of this search.
     pub fn query(&self, text: impl Into<String>) -> SearchQuery {
         SearchQuery::new(text).fused_by(self.fusion)
     }
 
-    /// The best for a query, which is embedded if it is not yet.
+    /// Searches the index. A query without a vector is embedded first if there is an embedder.
     pub async fn search(&self, mut query: SearchQuery) -> Result<Found, StoreError> {
         let mut text_alone = None;
         if let (None, Some(embedder)) = (&query.vector, &self.embedder) {
@@ -100,8 +100,8 @@ impl HybridSearch {
         Ok(Found { hits, text_alone })
     }
 
-    /// Brings what the index has of Markdown files up to date: what did not change is not embedded
-    /// again, and what is of none of these files is removed.
+    /// Brings the Markdown entries of the index up to date. Unchanged chunks are not embedded
+    /// again, and entries of other files are removed.
     pub async fn sync(&self, files: &[NoteFile]) -> Result<Synced, StoreError> {
         let chunks = files.iter().flat_map(|file| chunks(&file.path, &file.text));
         let model = self.model();
@@ -109,7 +109,8 @@ impl HybridSearch {
         self.sync_entries(MARKDOWN, wanted).await
     }
 
-    /// Brings all entries whose ids begin so up to date: these, and no others. Vectors are added.
+    /// Makes the entries whose ids begin with `prefix` exactly these, and adds vectors to those
+    /// put.
     pub async fn sync_entries(
         &self,
         prefix: &str,
@@ -134,7 +135,8 @@ impl HybridSearch {
         Ok(synced)
     }
 
-    /// The name of what embeds, which is part of every digest: another model means other vectors.
+    /// Returns the embedder's name, or an empty string. It is part of every digest, because another
+    /// model means other vectors.
     pub(crate) fn model(&self) -> String {
         let embedder = self.embedder.as_ref();
         embedder
@@ -161,7 +163,7 @@ impl HybridSearch {
                 (entries, None)
             }
             Err(error) => {
-                // With another digest than it should have, an entry is put anew the next time.
+                // A wrong digest makes the next sync put the entry again, with its vector.
                 for entry in &mut entries {
                     entry.digest = !entry.digest;
                 }
@@ -171,7 +173,7 @@ impl HybridSearch {
     }
 }
 
-/// Asks for vectors, and believes only as many as there are texts.
+/// Embeds texts; fails if the number of vectors is not the number of texts.
 async fn embed(embedder: &dyn Embedder, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
     let vectors = embedder.embed(texts).await?.vectors;
     if vectors.len() == texts.len() {

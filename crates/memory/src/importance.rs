@@ -1,6 +1,6 @@
-/// How much a text seems to matter, from 0 to 1, by the words in it: what people ask to remember
-/// and what always or never holds matters more, small talk less. It is a guess for what bears no
-/// mark.
+/// Estimates how much a text matters, from 0 to 1, by keywords. Requests to remember something and
+/// rules ("always", "never") score high, small talk low. It is a guess for texts without an
+/// importance mark.
 pub fn importance(text: &str) -> f32 {
     let text = text.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));

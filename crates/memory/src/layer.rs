@@ -1,5 +1,5 @@
-//! The layers of memory, which do not mix: each has its own type, its own updates and its own
-//! limits, and no update of one can reach another.
+//! The layers of memory. Each has its own type, updates and limits, and no update of one layer
+//! changes another.
 mod cut;
 mod execution;
 mod history;
@@ -18,19 +18,19 @@ pub use self::{
     task::{Decision, TaskState, TaskSummary, TaskUpdate},
 };
 
-/// All layers of what one agent remembers of one person and one piece of work.
+/// All layers of memory that one agent has of one person and one piece of work.
 ///
 /// It is a part of a state: a `State` that holds it passes its updates on to [`Memory::apply`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Memory {
-    /// What was said lately; never a source of truth about the world.
+    /// The recent conversation; never a source of truth about the world.
     pub history: History,
-    /// What the person is about, over many requests.
+    /// The task of the person, over many requests.
     pub task: TaskState,
-    /// How far the present work is.
+    /// The progress of the present work.
     pub execution: Execution,
-    /// What the person wants in general.
+    /// The general preferences of the person.
     pub preferences: Preferences,
 }
 
@@ -39,20 +39,20 @@ pub struct Memory {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MemoryUpdate {
-    /// To what was said.
+    /// A change to the conversation.
     History(HistoryUpdate),
-    /// To what it is about.
+    /// A change to the task.
     Task(TaskUpdate),
-    /// To how far it is.
+    /// A change to the progress of the work.
     Execution(ExecutionUpdate),
-    /// To what is wanted in general.
+    /// A change to the preferences.
     Preference(PreferenceUpdate),
-    /// Empties all layers of the work; preferences stay.
+    /// Empties all layers except the preferences.
     Cleared,
 }
 
 impl Memory {
-    /// Applies one change. What makes no sense changes nothing.
+    /// Applies one change. An update that its layer does not allow changes nothing.
     pub fn apply(&mut self, update: MemoryUpdate) {
         match update {
             MemoryUpdate::History(update) => self.history.apply(update),

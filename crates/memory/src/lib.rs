@@ -21,7 +21,7 @@ pub use archive::{Archive, ArchiveEntry, ArchiveError, ArchiveWriter};
 pub use compaction::{CompactionPolicy, SummaryError, SummaryRequest, Trigger, Unit};
 pub use docs::IndexedDocs;
 pub use embed::{EmbedError, Embedder, Embeddings, HashedNgrams};
-// A summary and its watermark are plain state, which a prompt reads, too.
+// A prompt reads the summary and its watermark, too, so these types are in `fugato_state`.
 pub use fugato_state::{Compaction, CompactionUpdate, Segment};
 pub use hybrid::{Found, HybridSearch, Synced};
 pub use importance::importance;

@@ -3,14 +3,15 @@ use thiserror::Error;
 
 use crate::Notebook;
 
-/// Where lasts what a person explicitly wants to be remembered, over all conversations.
+/// A long-term memory, for notes that a person explicitly asks to be remembered over all
+/// conversations.
 ///
 /// *Contract*
-/// - **nothing twice**: to remember the same note again changes nothing.
-/// - **a note is text**: it is kept as it was said, but for spaces and line ends.
+/// - **nothing twice**: remembering the same note again changes nothing.
+/// - **a note is text**: it is kept as it was said, except for spaces and line ends.
 #[async_trait]
 pub trait LongTermMemory: Send + Sync {
-    /// Keeps a note.
+    /// Stores a note.
     async fn remember(&self, note: &str) -> Result<(), RememberError>;
 }
 
@@ -19,24 +20,25 @@ const _: () = {
     object_safe(None);
 };
 
-/// A note could not be kept.
+/// A failure to store a note.
 #[derive(Debug, Error)]
 #[error("the note cannot be kept")]
 pub struct RememberError(#[source] Box<dyn std::error::Error + Send + Sync>);
 
 impl RememberError {
-    /// It could not be kept for this reason.
+    /// Creates the error from its cause.
     pub fn new(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self(why.into())
     }
 }
 
-/// The section of a notebook in which such notes are.
+/// The section of a notebook that holds such notes.
 const SECTION: &str = "Remembered";
 
 #[async_trait]
 impl LongTermMemory for Notebook {
-    /// Adds the note to what lasts, under the heading `Remembered`. It writes one small file.
+    /// Adds the note to the lasting notes, under the heading `Remembered`. It writes one small
+    /// file.
     async fn remember(&self, note: &str) -> Result<(), RememberError> {
         Self::remember(self, SECTION, note).map_err(RememberError::new)
     }

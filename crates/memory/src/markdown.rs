@@ -1,33 +1,33 @@
 use crate::{cut, digest, importance::importance};
 
-/// A piece of a Markdown file that is found as a whole: a section, or a part of a long one.
+/// A part of a Markdown file that is found as a whole: a section, or a part of a long one.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Chunk {
-    /// The path of the file, the headings above, and which part it is.
+    /// The path of the file, the headings above, and the number of the part.
     pub id: String,
-    /// The headings above, outermost first, and the text: so that each part of a section is also
-    /// found by what it is about.
+    /// The headings above, outermost first, and the text. The headings let each part of a section
+    /// be found by its topic.
     pub text: String,
-    /// How much it matters: what a mark such as `<!-- importance: 0.9 -->` says, or else what the
-    /// words suggest.
+    /// The importance: the value of a mark such as `<!-- importance: 0.9 -->`, or else an estimate
+    /// from the words.
     pub importance: f32,
-    /// Its first line, from 1.
+    /// The number of its first line, from 1.
     pub line: usize,
 }
 
 impl Chunk {
-    /// How many characters of text a chunk has at most, headings apart.
+    /// The greatest length of the text in characters, without headings.
     pub const MOST_CHARACTERS: usize = 1_200;
 
-    /// What tells whether it has changed.
+    /// Returns the digest that detects a change of the chunk or of the embedder.
     pub(crate) fn digest(&self, embedded_by: &str) -> u64 {
         let importance = self.importance.to_string();
         digest::of(&[&self.text, &importance, embedded_by])
     }
 }
 
-/// Cuts a Markdown file at its headings, and long sections at their paragraphs.
+/// Splits a Markdown file at its headings, and long sections at their paragraphs.
 pub fn chunks(path: &str, markdown: &str) -> Vec<Chunk> {
     let mut cutting = Cutting {
         path,
@@ -49,7 +49,7 @@ pub fn chunks(path: &str, markdown: &str) -> Vec<Chunk> {
     cutting.done
 }
 
-/// The characters of the open fence after a line.
+/// Returns the character of the code fence that is open after this line.
 fn fenced(line: &str, open: Option<char>) -> Option<char> {
     let line = line.trim_start();
     let mark = ['`', '~'].into_iter().find(|mark| {
@@ -148,7 +148,7 @@ impl<'a> Cutting<'a> {
     }
 }
 
-/// A line without its mark, and what the mark says.
+/// Returns the line without its importance mark, and the importance that the mark gives.
 fn unmarked(line: &str) -> (String, Option<f32>) {
     const OPEN: &str = "<!-- importance:";
     let found = line.split_once(OPEN).and_then(|(before, rest)| {

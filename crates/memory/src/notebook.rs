@@ -6,8 +6,10 @@ use std::{
 
 use thiserror::Error;
 
-/// A folder of Markdown that people and agents write: `MEMORY.md` for what lasts, and a log for
-/// each day in `memory/`. It is the source; every index over it can be built anew.
+/// A folder of Markdown that people and agents write: `MEMORY.md` for lasting notes, and a log for
+/// each day in `memory/`.
+///
+/// The folder is the source; every index over it can be rebuilt.
 #[derive(Debug, Clone)]
 pub struct Notebook {
     folder: PathBuf,
@@ -18,24 +20,24 @@ pub struct Notebook {
 pub struct NoteFile {
     /// Its path within the folder, with slashes.
     pub path: String,
-    /// What is in it.
+    /// The text of the file.
     pub text: String,
 }
 
-/// The file of what lasts.
+/// The file of the lasting notes.
 const LASTING: &str = "MEMORY.md";
-/// The folder of the logs.
+/// The folder of the daily logs.
 const DAYS: &str = "memory";
 
 impl Notebook {
-    /// The notebook in a folder, which is made with the first note.
+    /// Opens the notebook in a folder, which is created with the first note.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
         }
     }
 
-    /// All files, what lasts first, and then the logs from the oldest day on.
+    /// Returns all files: the lasting notes first, and then the logs from the oldest day on.
     pub fn files(&self) -> Result<Vec<NoteFile>, NotebookError> {
         let mut files = vec![];
         if let Some(text) = self.read(LASTING)? {
@@ -52,9 +54,10 @@ impl Notebook {
         Ok(files)
     }
 
-    /// Adds a line to what lasts, at the end of the section of this heading, which is made if it is
-    /// not there. A line that is there already is not added again. The file is replaced whole, so
-    /// that nobody reads half of it.
+    /// Adds a line to the lasting notes, at the end of the section with this heading.
+    ///
+    /// A missing section is created. A line that is already there is not added again. The file is
+    /// replaced atomically, so that no reader sees half of it.
     pub fn remember(&self, section: &str, note: &str) -> Result<(), NotebookError> {
         let (section, note) = (one_line(section)?, one_line(note)?);
         let text = self
@@ -71,7 +74,7 @@ impl Notebook {
         append(&path, day, &note).map_err(|error| failed(&path, error))
     }
 
-    /// Whether a line is in the log of a day, as a whole.
+    /// Returns true if the log of a day contains this note as a whole line.
     pub fn is_logged(&self, day: &str, note: &str) -> Result<bool, NotebookError> {
         let (text, line) = (self.read(&of_day(day)?)?, format!("- {}", one_line(note)?));
         Ok(text.is_some_and(|text| text.lines().any(|there| there == line)))
@@ -87,25 +90,25 @@ impl Notebook {
     }
 }
 
-/// A notebook cannot be read or written.
+/// An error of reading or writing a notebook.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NotebookError {
-    /// A file.
+    /// A file cannot be read or written.
     #[error("{} cannot be read or written", path.display())]
     File {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// A day has no such name.
+    /// A name that is no day.
     #[error("{day:?} is no day; one such as 2026-11-22 is")]
     Day {
-        /// What was given.
+        /// The given name.
         day: String,
     },
-    /// A note or a heading has nothing in it.
+    /// An empty note or heading.
     #[error("a note or its heading is empty")]
     Empty,
 }
@@ -133,7 +136,7 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The file of a day.
+/// Returns the path of the log of a day.
 fn of_day(day: &str) -> Result<String, NotebookError> {
     if is_day(day) {
         return Ok(format!("{DAYS}/{day}.md"));
@@ -141,7 +144,8 @@ fn of_day(day: &str) -> Result<String, NotebookError> {
     Err(NotebookError::Day { day: day.into() })
 }
 
-/// A note that could begin a heading or end a section would change what is around it.
+/// Joins the text into one line without leading `#`, because a note must not begin a heading or end
+/// a section.
 fn one_line(text: &str) -> Result<String, NotebookError> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = words.join(" ");
@@ -185,7 +189,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     let beside = path.with_extension(format!("{}.new", std::process::id()));
     let written = written(&beside, text).and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
-        // It may not even have been made.
+        // The temporary file may not have been created.
         let _ = fs::remove_file(&beside);
     }
     written
@@ -209,10 +213,10 @@ fn append(path: &Path, day: &str, note: &str) -> io::Result<()> {
     let begin = match last_byte(&mut file)? {
         None => format!("# {day}\n\n"),
         Some(b'\n') => String::new(),
-        // Whoever wrote before was cut off, such as by a disk that was full.
+        // The previous write was cut off, for example by a full disk.
         Some(_) => "\n".to_owned(),
     };
-    // In one piece, so that two who write at the same time do not mix.
+    // One write call, so that two writers at the same time do not mix their lines.
     file.write_all(format!("{begin}- {note}\n").as_bytes())
 }
 

@@ -14,11 +14,11 @@ use crate::{Decision, MemoryUpdate, PreferenceUpdate, Preferences, TaskState, Ta
 
 pub use copy::{PersonCopy, PersonUpdate};
 
-/// The layers that belong to a person and not to one session, what they are about and what they
-/// prefer: documents under keys, in one namespace for all people.
+/// The memory layers of a person across sessions, task and preferences: documents under keys, in
+/// one namespace for all people.
 ///
-/// A session takes a copy, and stores changes by applying them to what is stored by then: several
-/// sessions at once lose nothing of each other. An empty task is stored as an empty string.
+/// A session takes a copy. It stores its changes by applying them to the current document, so that
+/// concurrent sessions lose no change of each other. An empty task is stored as an empty string.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -49,17 +49,18 @@ type Admits = dyn Fn(TaskUpdate) -> TaskUpdate + Send + Sync;
 
 /// The namespace of the keys.
 const CONFIG: &str = "config";
-/// How often somebody else may come first.
+/// The most attempts of one change, if other writers get in between.
 const TRIES: usize = 32;
 
 impl PersonLayers {
-    /// What is stored here.
+    /// Creates the layers over a document store.
     pub fn new(docs: Arc<dyn DocStore>) -> Self {
         let admits = Arc::new(|update| update);
         Self { docs, admits }
     }
 
-    /// Stores only what this leaves of a change: not what can be looked up at any time.
+    /// Sets a filter for task changes, to keep out what can be looked up at any time. Only its
+    /// result is stored.
     #[must_use]
     pub fn admitting(
         mut self,
@@ -69,25 +70,25 @@ impl PersonLayers {
         self
     }
 
-    /// The key of what somebody is about.
+    /// Returns the key of a person's task.
     pub fn task_key(person: &str) -> String {
         format!("agent_task_state_{person}")
     }
 
-    /// The key of what somebody prefers.
+    /// Returns the key of a person's preferences.
     pub fn preference_key(person: &str) -> String {
         format!("agent_preferences_{person}")
     }
 
-    /// What somebody is about, and what they prefer.
+    /// Reads the task and the preferences of a person; the defaults if nothing is stored.
     pub async fn recall(&self, person: &str) -> Result<(TaskState, Preferences), StoreError> {
         let (task, _) = self.read::<StoredTask>(&Self::task_key(person)).await?;
         let (preferences, _) = self.read(&Self::preference_key(person)).await?;
         Ok((task.into(), preferences))
     }
 
-    /// Applies changes to what is stored now, whoever has changed it meanwhile. Those of other
-    /// layers are not for here, and change nothing.
+    /// Applies changes to the stored documents, and retries if another writer gets in between.
+    /// Changes of other layers are ignored.
     pub async fn apply(&self, person: &str, updates: &[MemoryUpdate]) -> Result<(), StoreError> {
         let (mut tasks, mut wishes): (Vec<TaskUpdate>, Vec<PreferenceUpdate>) = (vec![], vec![]);
         for update in updates {
@@ -123,7 +124,7 @@ impl PersonLayers {
         Ok(())
     }
 
-    /// The document under a key, as it lies there.
+    /// Returns the stored document under a key as it is.
     pub async fn document(&self, key: &str) -> Result<Option<Value>, StoreError> {
         let (space, key) = place(key)?;
         Ok(self.docs.get(&space, &key).await?.map(|doc| doc.value))
@@ -180,7 +181,7 @@ fn json(value: impl Serialize) -> Value {
     serde_json::to_value(value).expect("strings, numbers and lists of them are JSON")
 }
 
-/// What somebody is about, under the names that it is stored by.
+/// A stored task, under the names that it is stored by.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct StoredTask {

@@ -5,33 +5,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::{EmbedError, Found, HybridSearch, MemoryIndex, NoteFile, chunks, hybrid::MARKDOWN};
 
-/// A piece of a note that was found.
+/// A part of a note that a search found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FoundNote {
-    /// Where it stands: the file, its headings, and which piece it is.
+    /// The place of the note: the file, its headings, and the number of the part.
     pub id: String,
-    /// What it says.
+    /// The text of the part, with its headings.
     pub text: String,
-    /// How well it matches; only scores of one search compare.
+    /// The score. Only scores of the same search can be compared.
     pub score: f64,
 }
 
-/// What was found in notes.
+/// The result of a search in notes.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FoundNotes {
-    /// What matches, best first.
+    /// The notes, best first.
     pub notes: Vec<FoundNote>,
-    /// Why text alone was searched although there is an embedder.
+    /// The error of the embedder, if therefore text alone was searched.
     pub text_alone: Option<EmbedError>,
-    /// Why the notes were searched without the index, by text.
+    /// The error of the index, if therefore the notes were searched in memory.
     pub without_index: Option<StoreError>,
 }
 
 impl HybridSearch {
-    /// The best of these notes for a question, at most so many. They are the source: what was
-    /// edited is indexed first, and an index that cannot be used costs time and no answer.
+    /// Returns the best of these notes for a question, at most `limit`.
+    ///
+    /// The files are the source. Edited files are indexed first; if the index fails, a new index in
+    /// memory is used, which takes longer.
     pub async fn search_notes(
         &self,
         files: &[NoteFile],

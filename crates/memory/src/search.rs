@@ -16,46 +16,46 @@ pub use self::{
     vectors::{VectorError, Vectors},
 };
 
-/// An index over texts and, where there are any, their vectors. It is derived: whatever is in it
-/// can be built anew from its source.
+/// An index over texts and, optionally, their vectors. It is derived: its content can be rebuilt
+/// from the source.
 ///
 /// *Contract*
-/// - **whole**: an update is done whole or not at all.
+/// - **whole**: an update is atomic.
 /// - **latest**: an entry replaces the one of its id.
 /// - **recall**: a query of two Chinese characters finds every entry whose text holds them.
 /// - **text alone**: a query without a vector is answered by text, whatever vectors there are.
-/// - **history does not matter**: two indexes with the same entries answer alike, in whatever order
-///   and by whatever detours the entries came. Of equal scores the lesser id comes first.
+/// - **history does not matter**: two indexes with the same entries answer alike, whatever updates
+///   led to them. Of equal scores the lesser id comes first.
 #[async_trait]
 pub trait SearchIndex: Send + Sync {
-    /// Removes entries, and puts others in.
+    /// Removes entries, and puts others, in one atomic update.
     async fn update(&self, update: IndexUpdate) -> Result<(), StoreError>;
 
-    /// The entries that match, best first.
+    /// Returns the entries that match, best first.
     async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchHit>, StoreError>;
 
-    /// The digests of the entries whose ids begin so, by id.
+    /// Returns the digests of the entries whose ids begin with `prefix`, by id.
     async fn digests(&self, prefix: &str) -> Result<BTreeMap<String, u64>, StoreError>;
 }
 
-/// What an index has of a text.
+/// An entry of an index.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct IndexEntry {
-    /// Where it comes from: unique in the index.
+    /// The id, unique in the index; it names the source.
     pub id: String,
-    /// What is searched.
+    /// The text that is searched.
     pub text: String,
-    /// The same as a vector, of as many numbers as every other in the index.
+    /// The vector of the text, with as many dimensions as every other in the index.
     pub vector: Option<Vec<f32>>,
-    /// What tells whether the source has changed.
+    /// The digest that detects a change of the source.
     pub digest: u64,
-    /// How much it matters: from 0 to 1.
+    /// The importance, from 0 to 1.
     pub importance: f32,
 }
 
 impl IndexEntry {
-    /// A text of middling importance.
+    /// Creates an entry of importance 0.5, with the digest of the text.
     pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
         Self {
@@ -67,21 +67,21 @@ impl IndexEntry {
         }
     }
 
-    /// With its vector.
+    /// Sets the vector.
     #[must_use]
     pub fn vector(mut self, vector: Vec<f32>) -> Self {
         self.vector = Some(vector);
         self
     }
 
-    /// With another digest than that of the text.
+    /// Sets another digest than that of the text.
     #[must_use]
     pub fn digest(mut self, digest: u64) -> Self {
         self.digest = digest;
         self
     }
 
-    /// With an importance, which is brought between 0 and 1.
+    /// Sets the importance, which is clamped to 0…1.
     #[must_use]
     pub fn importance(mut self, importance: f32) -> Self {
         self.importance = if importance.is_nan() {
@@ -93,17 +93,17 @@ impl IndexEntry {
     }
 }
 
-/// What changes in an index. What is both removed and put is put.
+/// An update of an index. An id that is both removed and put is put.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct IndexUpdate {
-    /// The ids of those to remove; one that is not there is no error.
+    /// The ids to remove; an unknown id is no error.
     pub remove: Vec<String>,
-    /// Those to put; of two with one id the last counts.
+    /// The entries to put; of two with one id the last counts.
     pub put: Vec<IndexEntry>,
 }
 
 impl IndexUpdate {
-    /// Puts entries.
+    /// Creates an update that puts entries.
     pub fn put(entries: impl IntoIterator<Item = IndexEntry>) -> Self {
         Self {
             remove: vec![],
@@ -111,7 +111,7 @@ impl IndexUpdate {
         }
     }
 
-    /// Removes entries.
+    /// Creates an update that removes entries.
     pub fn remove<S: Into<String>>(ids: impl IntoIterator<Item = S>) -> Self {
         Self {
             remove: ids.into_iter().map(Into::into).collect(),
@@ -120,26 +120,26 @@ impl IndexUpdate {
     }
 }
 
-/// What to look for.
+/// A query to an index.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SearchQuery {
-    /// What a person would ask.
+    /// The text of the query.
     pub text: String,
-    /// The same as a vector; none for text alone.
+    /// The vector of the text; `None` to search by text alone.
     pub vector: Option<Vec<f32>>,
-    /// How many at most.
+    /// The greatest number of hits.
     pub limit: usize,
-    /// What the ids of all hits begin with.
+    /// The prefix that the ids of all hits have.
     pub prefix: String,
     /// The least importance of a hit.
     pub min_importance: f32,
-    /// How the two rankings become one.
+    /// The fusion of the two rankings.
     pub fusion: Fusion,
 }
 
 impl SearchQuery {
-    /// The ten best for a text, among all.
+    /// Creates a query for the ten best hits for a text, among all entries.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -151,42 +151,43 @@ impl SearchQuery {
         }
     }
 
-    /// Gives the embedding of the text.
+    /// Sets the embedding of the text.
     #[must_use]
     pub fn near(mut self, vector: Vec<f32>) -> Self {
         self.vector = Some(vector);
         self
     }
 
-    /// How many at most.
+    /// Sets the greatest number of hits.
     #[must_use]
     pub fn limit(mut self, limit: usize) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Only those whose ids begin so.
+    /// Limits the hits to ids with this prefix.
     #[must_use]
     pub fn within(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self
     }
 
-    /// Only those that matter as much.
+    /// Limits the hits to entries of at least this importance.
     #[must_use]
     pub fn min_importance(mut self, importance: f32) -> Self {
         self.min_importance = importance;
         self
     }
 
-    /// How the two rankings become one.
+    /// Sets the fusion of the two rankings.
     #[must_use]
     pub fn fused_by(mut self, fusion: Fusion) -> Self {
         self.fusion = fusion;
         self
     }
 
-    /// How many each ranking must be asked for, so that what is good in both is not missed.
+    /// Returns the number of entries to take from each ranking, so that an entry that is good in
+    /// both is not missed.
     pub fn depth(&self) -> usize {
         self.limit.saturating_mul(4).max(50)
     }
@@ -198,11 +199,11 @@ impl SearchQuery {
 pub struct SearchHit {
     /// Its id.
     pub id: String,
-    /// How well it matches; only scores of one search compare.
+    /// The fused score. Only scores of the same search can be compared.
     pub score: f64,
-    /// How well its text matches, by BM25; none if it does not.
+    /// The BM25 score of the text; `None` if the text does not match.
     pub text_score: Option<f64>,
-    /// The cosine of its vector and that of the query; none if it was not among the nearest.
+    /// The cosine of its vector and that of the query; `None` if it is not among the nearest.
     pub vector_score: Option<f64>,
 }
 

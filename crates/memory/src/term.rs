@@ -1,20 +1,20 @@
-//! What a text is found by.
+//! The terms of texts.
 //!
-//! Words between spaces are terms, in lower case. Scripts that put no spaces between words, such as
-//! Chinese, are cut into overlapping pairs of characters: whatever pair a person looks for is a
-//! term of every text that holds it, with no dictionary that could cut elsewhere.
+//! Words between spaces are terms, in lower case. Scripts without spaces between words, such as
+//! Chinese, are split into overlapping pairs of characters: any pair of a query is a term of every
+//! text that contains it, and no dictionary is needed.
 
-/// What a query looks for.
+/// A term of a query.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sought {
     /// Exactly this term.
     Term(String),
-    /// Every term that begins with this character: how a query of one character finds the pairs
-    /// that it begins, and every character begins a term.
+    /// Every term that begins with this character. A query of one character thereby finds every
+    /// text with it, because every character begins a term.
     Beginning(char),
 }
 
-/// The terms of a text that is searched, in order and with repetitions.
+/// Returns the terms of a text that is searched, in order and with repetitions.
 pub fn terms(text: &str) -> Vec<String> {
     let mut found = vec![];
     each_run(text, |unspaced, run| {
@@ -28,7 +28,7 @@ pub fn terms(text: &str) -> Vec<String> {
     found
 }
 
-/// What to look for to answer a query, each once.
+/// Returns the terms of a query, sorted and without repetitions.
 pub fn sought(query: &str) -> Vec<Sought> {
     let mut found = vec![];
     each_run(query, |unspaced, run| match run {
@@ -64,7 +64,8 @@ fn each_run(text: &str, mut each: impl FnMut(bool, &[char])) {
     }
 }
 
-/// Whether a character is of a script without spaces; none for what is no part of a word.
+/// Returns true for a character of a script without spaces, false for another word character, and
+/// `None` for what is not part of a word.
 fn kind_of(c: char) -> Option<bool> {
     if is_unspaced(c) {
         Some(true)
@@ -73,7 +74,7 @@ fn kind_of(c: char) -> Option<bool> {
     }
 }
 
-/// Chinese, Japanese, Korean, and the scripts of South-East Asia.
+/// Returns true for Chinese, Japanese, Korean, and the scripts of South-East Asia.
 fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{0E01}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{1100}'..='\u{11FF}'
@@ -84,7 +85,7 @@ fn is_unspaced(c: char) -> bool {
         | '\u{20000}'..='\u{323AF}')
 }
 
-/// Letters as wide as a Chinese character are the same letters.
+/// Returns the half-width form of a full-width letter; other characters unchanged.
 fn half_width(c: char) -> char {
     match c {
         '\u{FF01}'..='\u{FF5E}' => char::from_u32(u32::from(c) - 0xFEE0).unwrap_or(c),

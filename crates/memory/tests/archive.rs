@@ -1,4 +1,4 @@
-//! What was archived replays to the same.
+//! Tests that an archive reads back the entries that were written.
 use fugato_memory::{Archive, ArchiveEntry, ArchiveError, ArchiveWriter};
 use fugato_state::{Message, RunId, ThreadId, ToolStatus};
 use fugato_stream::{Event, EventKind};

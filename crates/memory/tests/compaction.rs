@@ -1,4 +1,4 @@
-//! Summaries speak for messages; the messages stay.
+//! Tests of compaction: summaries stand in for messages, and the messages stay.
 use fugato_memory::{
     Compaction, CompactionPolicy, CompactionUpdate, Segment, SummaryError, Trigger,
 };

@@ -1,4 +1,4 @@
-//! Layers keep to themselves, within their limits.
+//! Tests of the memory layers: they stay separate and within their limits.
 use fugato_memory::{
     Decision, Execution, ExecutionStatus, ExecutionUpdate, HistoryUpdate, Memory, MemoryUpdate,
     Observation, PreferenceUpdate, Snapshot, Speaker, TaskState, TaskSummary, TaskUpdate, Turn,

@@ -1,4 +1,4 @@
-//! The contract of an index, on the one in memory.
+//! Tests of the contract of an index, on the one in memory.
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -24,7 +24,8 @@ fn ids(hits: &[SearchHit]) -> BTreeSet<String> {
     hits.iter().map(|hit| hit.id.clone()).collect()
 }
 
-/// Few characters, so that pairs meet often: also at the ends of runs, beside letters and stops.
+/// Texts of few characters, so that pairs are frequent: also at the ends of runs, and next to
+/// letters and stops.
 fn texts() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec("[复习报销单a 1。，Ａー々]{0,12}", 0..30)
 }
@@ -120,7 +121,7 @@ proptest! {
     }
 }
 
-/// Numbers between -1 and 1 that are the same each time.
+/// Returns a repeatable sequence of numbers between -1 and 1.
 fn noise(seed: u64) -> impl FnMut() -> f32 {
     let mut state = seed;
     move || {
@@ -157,7 +158,7 @@ fn nothing_near_is_missed_where_vectors_lie_in_clusters() {
                 let slots = |of: &[(usize, f64)]| -> BTreeSet<usize> {
                     of.iter().map(|(slot, _)| *slot).collect()
                 };
-                // Those that are as near as the last in single precision come too.
+                // Those as near as the last in single precision are found, too.
                 let (found, exact) = (slots(&found), slots(&exact));
                 assert!(exact.is_subset(&found), "{exact:?} are not among {found:?}");
                 assert!(found.len() < 15, "{found:?} are many");
@@ -193,7 +194,7 @@ fn trn_t5_without_a_vector_text_alone_answers() -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The numbers of a whole search, worked out by hand.
+/// Checks the numbers of a whole search against a calculation by hand.
 ///
 /// There are three texts of 3, 2 and 1 terms, 2 on average, and two of them have `tea`: its rarity is
 /// ln(1 + 1.5 / 2.5) = 0.470004. BM25 gives the first, which has it twice,
@@ -264,7 +265,7 @@ fn an_update_that_is_refused_changes_nothing() -> Result<(), StoreError> {
     Ok(())
 }
 
-/// An index whose store is down.
+/// An index that is unavailable.
 #[derive(Debug)]
 struct Down;
 

@@ -1,4 +1,4 @@
-//! Markdown and documents are the source; the index follows.
+//! Tests with Markdown and documents as the source of an index.
 use std::{
     collections::BTreeMap,
     sync::{
@@ -21,7 +21,7 @@ use serde_json::json;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// Counts what it is asked, and fails on demand.
+/// An embedder that counts its requests, and fails on demand.
 #[derive(Debug, Default)]
 struct Watched {
     ngrams: HashedNgrams,
@@ -190,11 +190,11 @@ fn trn_11_a_line_is_there_as_a_whole_or_not_at_all() -> Outcome {
     let notebook = Notebook::new(folder.path());
     let day = "2026-11-22";
     assert!(!notebook.is_logged(day, "tea")?);
-    // However it was spaced.
+    // Spaces do not matter.
     notebook.log(day, "green  tea\n at noon")?;
     assert!(notebook.is_logged(day, "green  tea\n at noon")? && !notebook.is_logged(day, "tea")?);
     assert!(notebook.is_logged("../memory/x", "tea").is_err());
-    // A disk was full amid a line: what comes later is a line of its own.
+    // A full disk cut a line off: the next note is a line of its own.
     let path = folder.path().join("memory/2026-11-22.md");
     std::fs::write(&path, "# 2026-11-22\n\n- green t")?;
     notebook.log(day, "green tea")?;
@@ -253,7 +253,7 @@ fn what_was_written_before_is_found_after_a_refresh() -> Result<(), StoreError> 
     Ok(())
 }
 
-/// An index that cannot be written on demand.
+/// An index whose updates fail on demand.
 #[derive(Debug, Default)]
 struct Jammed {
     index: MemoryIndex,

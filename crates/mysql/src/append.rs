@@ -1,4 +1,4 @@
-//! What is written of a commit, all of it in one transaction.
+//! The script of a commit, in one transaction.
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{Appended, Commit, Snapshot, Status, StoreErrorKind};
 
@@ -11,10 +11,10 @@ use crate::{
 /// The last position that a thread can have.
 const MAX_SEQ: Seq = i64::MAX.unsigned_abs();
 
-/// Whether a position this far after another is one.
+/// Checks that the positions of a commit after `head` are possible.
 pub(crate) fn fits(commit: &Commit, head: Seq) -> Result<(), StoreErrorKind> {
     let end = head.saturating_add(commit.records.len() as Seq);
-    // A writer that expects a head past the last one loses anyway, and is told so.
+    // A writer that expects a head past the last position gets a conflict anyway.
     if head <= MAX_SEQ && end > MAX_SEQ {
         let what = format!("a thread has at most {MAX_SEQ} records; this one has {head}");
         return Err(StoreErrorKind::Invalid(what));
@@ -22,12 +22,12 @@ pub(crate) fn fits(commit: &Commit, head: Seq) -> Result<(), StoreErrorKind> {
     Ok(())
 }
 
-/// Appends a commit to a thread. Everything after the lock is done only where `@go` is true, so
-/// that a conflict needs no second round trip.
+/// Returns the script that appends a commit to a thread. Everything after the lock is conditional
+/// on `@go`, so that a conflict needs no second round trip.
 pub(crate) fn append(thread: &ThreadId, commit: &Commit, clock: &StoreClock) -> Script {
     let (head, fence) = (commit.expect.head, commit.expect.fence);
     let mut script = Script::lock(thread, clock);
-    // Only who expects nothing makes a thread, and only one that can be written.
+    // Only a commit that expects no thread creates one, and only if it can be written.
     if (head, fence) == (0, 0) && commit.check_base(0, 0).is_ok() {
         script.make(thread);
     }
@@ -42,7 +42,7 @@ pub(crate) fn append(thread: &ThreadId, commit: &Commit, clock: &StoreClock) -> 
     script
 }
 
-/// Makes a thread that begins with a fold.
+/// Returns the script that creates a thread with a snapshot as its base.
 pub(crate) fn fork(
     thread: &ThreadId,
     base: &Snapshot,
@@ -61,12 +61,12 @@ pub(crate) fn fork(
     script
 }
 
-/// Writes the commit after `head`.
+/// Adds the statements that write the commit after `head`.
 fn write(script: &mut Script, commit: &Commit, head: Seq, go: &str, base: &str) {
     let nonce = hex(&commit.nonce.to_be_bytes());
     let (code, till) = status(commit.status);
     let due = match commit.status {
-        // It has been able to go on since it became so, not since its last record.
+        // The thread has been runnable since its status changed, not since its last record.
         Status::Runnable => "IF(@status=0,due,@now)",
         Status::Sleeping { .. } | Status::Waiting { .. } => &till,
         Status::Idle => "NULL",
@@ -103,7 +103,7 @@ fn finish(script: &mut Script) {
     );
 }
 
-/// The answer to a commit that was to be written after `head`.
+/// Reads the answer to a commit that was to be written after `head`.
 pub(crate) fn answer(
     mut row: Row,
     commit: &Commit,

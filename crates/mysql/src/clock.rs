@@ -8,18 +8,18 @@ use std::{
 
 use fugato_state::Millis;
 
-/// Before all times that are ever seen.
+/// A time before all others.
 const NEVER: Millis = -(1 << 62);
 
-/// The server's time in milliseconds since the Unix epoch. It does not depend on time zones, nor
-/// ends in 2038.
+/// The server's time in milliseconds since the Unix epoch, independent of time zones and of the
+/// year 2038.
 const SERVER: &str = "TIMESTAMPDIFF(MICROSECOND,'1970-01-01 00:00:00',UTC_TIMESTAMP(6)) DIV 1000";
 
-/// How a statement gets to know the time.
+/// The clock of a store, as an SQL expression.
 pub(crate) struct StoreClock {
     given: Option<Arc<dyn Fn() -> Millis + Send + Sync>>,
-    /// The newest time that the server told: in this process time does not run backwards. Between
-    /// processes each thread remembers its own.
+    /// The newest time that the server returned: within this process time does not run backwards.
+    /// Between processes each thread stores its own.
     seen: AtomicI64,
 }
 
@@ -31,8 +31,9 @@ impl StoreClock {
         }
     }
 
-    /// An expression of the time, given an expression of what a thread has seen, which may be null:
-    /// a variable that is null would make a text of the whole.
+    /// Returns an expression of the current time, given an expression of the time that a thread has
+    /// seen. It may be null; the cast keeps a null variable from turning the whole expression into
+    /// text.
     pub(crate) fn now(&self, seen: &str) -> String {
         let newest = self.seen.load(Ordering::Relaxed);
         let now = match &self.given {
@@ -42,7 +43,7 @@ impl StoreClock {
         format!("GREATEST(COALESCE(CAST({seen} AS SIGNED),{NEVER}),{newest},{now})")
     }
 
-    /// Takes notice of a time that the server told.
+    /// Records a time that the server returned.
     pub(crate) fn see(&self, now: Millis) -> Millis {
         self.seen.fetch_max(now, Ordering::Relaxed);
         now

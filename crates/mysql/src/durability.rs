@@ -1,22 +1,22 @@
 use std::fmt;
 
-/// What a server promises of commits that it acknowledged, the least first.
+/// The durability that a server promises for acknowledged commits, the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Durability {
-    /// `innodb_flush_log_at_trx_commit` is 0, or not told: those of about the last second may be lost
-    /// when the server dies.
+    /// `innodb_flush_log_at_trx_commit` is 0 or not reported: commits of about the last second may
+    /// be lost when the server dies.
     Second,
-    /// It is 2, or `sync_binlog` is not 1 where there is a binary log: a power failure may undo the
-    /// newest ones.
+    /// It is 2, or there is a binary log and `sync_binlog` is not 1: a power failure may undo the
+    /// newest commits.
     System,
-    /// It is 1: they are on the disk before they are acknowledged.
+    /// It is 1: commits are on the disk before they are acknowledged.
     Disk,
 }
 
 impl Durability {
-    /// What the settings of a server amount to. After a power failure a server with a binary log
-    /// undoes what is not in that log, which must be on the disk as well then.
+    /// Returns the durability of a server's settings. After a power failure a server with a binary
+    /// log undoes commits that are missing in that log, so the log must be on the disk as well.
     pub(crate) fn of(flush: &str, binary_log: bool, sync_binary_log: &str) -> Self {
         match flush {
             "1" if !binary_log || sync_binary_log == "1" => Self::Disk,

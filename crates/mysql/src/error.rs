@@ -1,13 +1,13 @@
-//! What a server reports, in the words of the store.
+//! The conversion of server errors to store errors.
 use fugato_store::{StoreError, StoreErrorKind};
 use mysql_async::{DriverError, Error, ServerError};
 
-/// Whether a request was carried out is unknown after [`StoreErrorKind::Unavailable`]; the nonce of
-/// a commit makes repeating it safe.
+/// Converts an error of the driver. After [`StoreErrorKind::Unavailable`] the outcome is unknown;
+/// the nonce of a commit makes repeating it safe.
 pub(crate) fn store_error(error: Error, operation: &'static str) -> StoreError {
     let kind = match &error {
         Error::Server(error) => kind_of(error),
-        // What does not parse may hold a password, so that it is not repeated.
+        // The parse error is not quoted, because the URL may contain a password.
         Error::Url(_) => return url_error(operation),
         Error::Driver(
             DriverError::UnknownAuthPlugin { .. } | DriverError::MysqlOldPasswordDisabled,
@@ -32,9 +32,10 @@ fn kind_of(error: &ServerError) -> StoreErrorKind {
     match error.code {
         // No space in a table, on the disk, or in memory.
         1021 | 1026 | 1037 | 1038 | 1041 | 1114 => StoreErrorKind::Full,
-        // An error of the storage engine that names the number of the operating system's.
+        // An error of the storage engine that contains the operating system's error number.
         1030 if error.message.contains("28") => StoreErrorKind::Full,
-        // Too many connections; shutting down; killed; too late; locks; only reading for now.
+        // Too many connections; shutting down; killed; timed out; lock conflicts; read-only for
+        // now.
         1040 | 1053 | 1203 | 1205 | 1213 | 1226 | 1290 | 1317 | 1792 | 1836 | 1927 | 1969
         | 3024 => StoreErrorKind::Unavailable,
         1044 | 1045 | 1698 => {
@@ -49,8 +50,8 @@ fn kind_of(error: &ServerError) -> StoreErrorKind {
     }
 }
 
-/// Whether another transaction was in the way, so that the same will go through later: a deadlock,
-/// a lock that was held for too long, or a thread that another has just made.
+/// Returns true if another transaction was in the way, so that a retry will succeed: a deadlock, a
+/// lock that was held for too long, or a thread that was created at the same time.
 pub(crate) fn was_in_the_way(error: &Error) -> bool {
     matches!(error, Error::Server(error) if matches!(error.code, 1020 | 1062 | 1205 | 1213))
 }

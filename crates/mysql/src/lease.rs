@@ -1,4 +1,4 @@
-//! Who may write, the queue of threads that can go on, and signals.
+//! Leases, the queue of runnable threads, and signals.
 use fugato_state::{Millis, ThreadId};
 use fugato_store::{Fence, Lease, LeaseRequest, Leased, Signal, StoreError, StoreErrorKind};
 
@@ -8,17 +8,17 @@ use crate::{
     sql::{PIECE, Script, hex},
 };
 
-/// The longest time that is granted, in milliseconds: more than a hundred million years.
+/// The longest time to live that is granted, in milliseconds: more than fifty million years.
 const LONGEST: Millis = 1 << 61;
 
-/// How many threads one request claims at most.
+/// The most threads that one request claims.
 const MOST_CLAIMED: usize = 10_000;
 
-/// From how many bytes of signals on no more are left for the owner of a thread.
+/// The size of pending signals, in bytes, from which on no more are accepted for a thread.
 const MOST_SIGNALS: usize = 1 << 22;
 
-/// A fence greater than all that the thread, and those before it under its name, ever had: their
-/// numbers are never used twice.
+/// A fence greater than all that the thread, and earlier ones of the same name, ever had: their ids
+/// are never used twice.
 const NEXT_FENCE: &str = "GREATEST(fence,id<<32)+1";
 
 impl MySqlLog {
@@ -73,12 +73,12 @@ impl MySqlLog {
         .await
     }
 
-    /// Threads that another claims or writes at this moment are passed over.
+    /// Claims due threads, and skips those that another request claims or writes at this moment.
     async fn claim(&self, n: usize, owner: &str, ttl: Millis) -> Result<Leased, StoreError> {
         const NOW: &str = "GREATEST(@now,COALESCE(seen,@now))";
         let (n, ttl) = (n.min(MOST_CLAIMED), clamped(ttl));
         let mut script = Script::default();
-        // Without the index all rows would be locked until those of the limit are found.
+        // Without the index all rows would be locked until enough for the limit are found.
         script
             .add(&format!("SET @now={}", self.clock().now("NULL")))
             .add("START TRANSACTION")

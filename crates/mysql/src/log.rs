@@ -15,14 +15,15 @@ use crate::{
     sql::{Script, hex},
 };
 
-/// The logs of many threads in one database of a `MySQL` or `MariaDB` server. Cloning shares the
+/// The logs of many threads in one database of a `MySQL` or `MariaDB` server. Clones share the
 /// connections.
 ///
-/// A commit is one transaction, and small ones take one round trip. What survives of an
-/// acknowledged commit is up to the settings of the server: see [`durability`](Self::durability).
+/// A commit is one transaction, and small ones take one round trip. The durability of an
+/// acknowledged commit depends on the settings of the server: see [`durability`](Self::durability).
 ///
 /// A request whose future is dropped may have been carried out or not; its connection is closed,
-/// and harms no other. Connections belong to the tokio runtime on which they were made.
+/// and other requests are not affected. Connections belong to the tokio runtime on which they were
+/// made.
 #[derive(Clone)]
 pub struct MySqlLog {
     shared: Arc<Shared>,
@@ -42,14 +43,14 @@ impl fmt::Debug for MySqlLog {
 }
 
 impl MySqlLog {
-    /// Connects to a database, `mysql://user:password@host:port/database`, and makes its tables
-    /// where they are missing.
+    /// Connects to a database, `mysql://user:password@host:port/database`, and creates missing
+    /// tables.
     ///
     /// # Errors
-    /// `Invalid` for a URL that cannot be used, a wrong password, a missing database or right, and
-    /// a server that is too old or set up so that it cannot keep the contract; the message says
-    /// what to set. `Corrupt` if the tables are of a newer version. `Unavailable` if the server
-    /// does not answer in time. No message holds the password.
+    /// `Invalid` for a URL that cannot be used, a wrong password, a missing database or privilege,
+    /// and a server that is too old or whose settings do not suffice; the message names the
+    /// setting. `Corrupt` if the tables have a newer version. `Unavailable` if the server does not
+    /// answer in time. No message contains the password.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         Self::connect_with(url, MySqlOptions::default()).await
     }
@@ -63,8 +64,8 @@ impl MySqlLog {
         })
     }
 
-    /// What the server promises of commits that it acknowledged, by the settings that it told when
-    /// the newest connection was made.
+    /// Returns the durability of acknowledged commits, by the settings that the server reported
+    /// when the newest connection was made.
     pub fn durability(&self) -> Durability {
         self.shared.pool.durability()
     }
@@ -77,7 +78,7 @@ impl MySqlLog {
         &self.shared.clock
     }
 
-    /// Does something to a thread and reads the row that it answers.
+    /// Runs a script on a thread, and reads its one row.
     pub(crate) async fn ask<T>(
         &self,
         thread: &ThreadId,
@@ -92,7 +93,7 @@ impl MySqlLog {
         .await
     }
 
-    /// The same with all rows.
+    /// Runs a script on a thread, and reads all of its rows.
     pub(crate) async fn ask_all<T>(
         &self,
         thread: &ThreadId,
@@ -130,7 +131,8 @@ impl ThreadLog for MySqlLog {
         let from = from.max(1);
         let name = hex(thread.as_str().as_bytes());
         let mut script = Script::default();
-        // One statement sees one state. A thread without such records gives a row of nulls.
+        // One statement reads one consistent state. A thread without such records gives a row of
+        // nulls.
         script.add(&format!(
             "SELECT t.base,r.seq,r.body FROM fugato_thread t \
              LEFT JOIN fugato_record r ON r.thread=t.id AND r.seq>={from} \

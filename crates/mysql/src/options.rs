@@ -4,7 +4,7 @@ use fugato_state::Millis;
 
 use crate::Durability;
 
-/// How a database is used.
+/// Options for using a database.
 #[derive(Clone)]
 #[must_use]
 pub struct MySqlOptions {
@@ -17,38 +17,40 @@ pub struct MySqlOptions {
 }
 
 impl MySqlOptions {
-    /// How many connections this process uses at most; 16 if not said, at least 1. As many commits
-    /// wait for the disk together.
+    /// Sets the most connections of this process, at least 1; 16 if not set. So many commits can
+    /// wait for the disk at once.
     pub fn connections(mut self, most: usize) -> Self {
         self.connections = most.max(1);
         self
     }
 
-    /// How long a request may take, waiting for a connection and connecting included; ten seconds
-    /// if not said. What takes longer fails with
+    /// Sets the time that a request may take, waiting for a connection and connecting included; ten
+    /// seconds if not set.
+    ///
+    /// A request that takes longer fails with
     /// [`Unavailable`](fugato_store::StoreErrorKind::Unavailable).
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Refuses servers that promise less; every server will do if not said. It is asked of each new
-    /// connection.
+    /// Refuses servers that promise a weaker durability; any server is accepted if not set. Each
+    /// new connection is checked.
     pub fn at_least(mut self, durability: Durability) -> Self {
         self.at_least = durability;
         self
     }
 
-    /// Where time comes from, in milliseconds since the Unix epoch; the clock of the server if not
-    /// said. The store never lets it run backwards. For tests: processes that share a store must
+    /// Sets the clock, in milliseconds since the Unix epoch; the clock of the server if not set.
+    /// The store never lets its time run backwards. For tests: processes that share a store must
     /// share its clock.
     pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
         self.clock = Some(Arc::new(clock));
         self
     }
 
-    /// Speaks TLS and trusts these certificates, in PEM, beside those that browsers trust. With
-    /// `require_ssl=true` in the URL TLS is spoken without them.
+    /// Uses TLS, and trusts these PEM certificates in addition to the public authorities. With
+    /// `require_ssl=true` in the URL, TLS is used without them.
     #[cfg(feature = "tls")]
     pub fn root_certificates(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.roots = Some(pem.into());

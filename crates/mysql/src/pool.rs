@@ -1,4 +1,4 @@
-//! Connections, each used by one request at a time.
+//! A pool of connections, each used by one request at a time.
 use std::{
     fmt,
     future::Future,
@@ -21,10 +21,10 @@ use crate::{
     sql::Script,
 };
 
-/// After how long a connection is asked whether it still is one.
+/// The idle time after which a connection is checked before use.
 const FRESH: Duration = Duration::from_secs(10);
 
-/// How often a transaction is tried when others are in its way.
+/// The most attempts of a transaction that conflicts with others.
 const TRIES: u32 = 50;
 
 pub(crate) struct Pool {
@@ -36,14 +36,15 @@ pub(crate) struct Pool {
 
 struct Free {
     connections: Vec<(Conn, Instant)>,
-    /// How often connections were found broken: one that is older is not used again.
+    /// The number of times that connections were found broken; a connection of an earlier era is
+    /// not used again.
     era: u64,
     durability: Durability,
 }
 
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The rest of the address may hold a password.
+        // The rest of the address may contain a password.
         f.debug_struct("Pool")
             .field("host", &self.opts.ip_or_hostname())
             .field("port", &self.opts.tcp_port())
@@ -53,7 +54,7 @@ impl fmt::Debug for Pool {
 }
 
 impl Pool {
-    /// Connects for the first time.
+    /// Creates the pool with a first connection.
     pub(crate) async fn open(url: &str, options: MySqlOptions) -> Result<Self, StoreError> {
         let pool = Self {
             opts: server::opts(url, &options)?,
@@ -75,9 +76,8 @@ impl Pool {
         self.free().durability
     }
 
-    /// Carries out a script and returns the rows of its last statement. Whether it was done is
-    /// unknown if the connection breaks meanwhile. A connection whose request was not brought to
-    /// its end, because its caller went away, is closed.
+    /// Runs a script, and returns the rows of its last statement. If the connection breaks
+    /// meanwhile, the outcome is unknown. The connection of a cancelled request is closed.
     pub(crate) async fn run(
         &self,
         script: &Script,
@@ -87,7 +87,7 @@ impl Pool {
         self.run_then(script, nothing, operation).await
     }
 
-    /// Carries out a script, and then one that depends on the rows of the first, and returns these.
+    /// Runs a script and then one that depends on its rows, and returns the rows of the first.
     pub(crate) async fn run_then(
         &self,
         script: &Script,
@@ -111,7 +111,7 @@ impl Pool {
                     Err(Failed::Damaged(kind)) => return Err(StoreError::new(kind, operation)),
                     Err(Failed::Server(error)) => error,
                 };
-                // The transaction may be open still.
+                // The transaction may still be open.
                 let undone = !error.is_fatal() && conn.query_drop("ROLLBACK").await.is_ok();
                 if undone && was_in_the_way(&error) && tries < TRIES {
                     tokio::time::sleep(Duration::from_millis(tries.into())).await;
@@ -150,7 +150,7 @@ impl Pool {
         })
     }
 
-    /// A connection that was free and works, or a new one, and since when it belongs here.
+    /// Takes a free connection that works, or opens a new one. Returns it with its era.
     async fn take(&self) -> Result<(Conn, u64), StoreError> {
         loop {
             let (found, era) = {
@@ -175,7 +175,7 @@ impl Pool {
         }
     }
 
-    /// Where one connection is broken, the others most likely are as well.
+    /// Drops all free connections of the era, because they are most likely broken, too.
     fn forget(&self, era: u64) {
         let mut free = self.free();
         if free.era == era {
@@ -191,7 +191,7 @@ impl Pool {
 
 enum Failed {
     Server(mysql_async::Error),
-    /// What the server returned is nothing that could be.
+    /// The server returned a row that this crate cannot have caused.
     Damaged(StoreErrorKind),
 }
 
@@ -218,7 +218,7 @@ async fn carry_out(conn: &mut Conn, script: &Script) -> Result<Vec<Row>, mysql_a
     Ok(rows.into_iter().map(Row::from).collect())
 }
 
-/// A request took longer than it may.
+/// The error of a request that timed out.
 #[derive(Debug, thiserror::Error)]
 enum Late {
     #[error("none of the {connections} connections became free within {timeout:?}")]

@@ -1,11 +1,11 @@
-//! What statements return.
+//! The rows that statements return.
 use std::str::FromStr;
 
 use fugato_state::ThreadId;
 use fugato_store::{Signal, Status, StoreErrorKind};
 use mysql_async::Value;
 
-/// The columns of a row, taken from the front.
+/// The columns of a row, read from the front.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     columns: std::vec::IntoIter<Value>,
@@ -31,7 +31,7 @@ impl From<mysql_async::Row> for Row {
 }
 
 impl Row {
-    /// A column, which may be null.
+    /// Reads a column, which may be null.
     pub(crate) fn maybe_bytes(&mut self) -> Read<Option<Vec<u8>>> {
         match self.columns.next() {
             Some(Value::NULL) => Ok(None),
@@ -68,7 +68,7 @@ impl Row {
         self.maybe_number()?.ok_or_else(|| damaged("it is null"))
     }
 
-    /// A condition; null is no.
+    /// Reads a condition; null is false.
     pub(crate) fn is_true(&mut self) -> Read<bool> {
         Ok(self
             .maybe_number::<i64>()?
@@ -95,7 +95,7 @@ impl Row {
         }
     }
 
-    /// Signals, one in each line.
+    /// Reads signals, one in each line.
     pub(crate) fn signals(&mut self) -> Read<Vec<Signal>> {
         let lines = self.maybe_text()?.unwrap_or_default();
         let signals = lines.lines().map(serde_json::from_str);

@@ -1,4 +1,4 @@
-//! The tables, and how they come to be.
+//! The tables and their migrations.
 use fugato_store::{StoreError, StoreErrorKind};
 use mysql_async::{Conn, Error, prelude::Queryable};
 
@@ -7,11 +7,11 @@ use crate::error::store_error;
 /// The version of the tables. 1: the first.
 const VERSION: u32 = 1;
 
-/// How long others may take that make the tables, in seconds.
+/// The time to wait for another process that creates the tables, in seconds.
 const PATIENCE: u32 = 60;
 
-/// What leads from each version to the next. Making a table is a transaction of its own here, so
-/// that each step may find what an interrupted one has left.
+/// The statements that lead from each version to the next. Creating a table commits implicitly, so
+/// each step may find the tables of an interrupted one.
 const STEPS: [&[&str]; VERSION as usize] = [&[
     "CREATE TABLE IF NOT EXISTS fugato_thread (
         id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -46,7 +46,8 @@ const STEPS: [&[&str]; VERSION as usize] = [&[
     ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
 ]];
 
-/// Makes or updates the tables. Of several processes one does it while the others wait.
+/// Creates or updates the tables. If several processes start at once, one does it while the others
+/// wait.
 pub(crate) async fn migrate(conn: &mut Conn) -> Result<(), StoreError> {
     let found = version(conn).await?;
     if found == VERSION {
@@ -65,7 +66,7 @@ pub(crate) async fn migrate(conn: &mut Conn) -> Result<(), StoreError> {
     made.and(freed.map_err(failed))
 }
 
-/// Somebody else makes the tables.
+/// The error that another process is creating the tables.
 #[derive(Debug, thiserror::Error)]
 #[error("another process has been making the tables for {PATIENCE} seconds")]
 struct Locked;
@@ -99,7 +100,7 @@ async fn steps(conn: &mut Conn) -> Result<(), StoreError> {
         "CREATE TABLE IF NOT EXISTS fugato_version (version INT UNSIGNED NOT NULL PRIMARY KEY)
                  ENGINE=InnoDB";
     conn.query_drop(begin).await.map_err(failed)?;
-    // Another may have been faster.
+    // Another process may have been first.
     let found = version(conn).await?;
     known(found)?;
     for (step, to) in STEPS.iter().zip(1..) {

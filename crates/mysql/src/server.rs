@@ -1,4 +1,4 @@
-//! Connecting, and what is asked of a server before it is used.
+//! Connecting, and the checks of a server before it is used.
 use std::collections::HashMap;
 
 use fugato_store::{StoreError, StoreErrorKind};
@@ -11,14 +11,14 @@ use crate::{
     sql::LARGEST_PACKET,
 };
 
-/// Where to connect to.
+/// Parses the address of a database.
 pub(crate) fn opts(url: &str, options: &MySqlOptions) -> Result<Opts, StoreError> {
     let opts = Opts::from_url(url).map_err(|_| url_error("open"))?;
     if opts.db_name().is_none_or(str::is_empty) {
         let what = "the URL names no database".to_owned();
         return Err(StoreError::new(StoreErrorKind::Invalid(what), "open"));
     }
-    // Whoever writes an address means it, even if the server has a shorter way.
+    // Connect by the given address, even if the server offers a local socket.
     let builder = OptsBuilder::from_opts(opts.clone()).prefer_socket(false);
     Ok(with_tls(builder, &opts, options).into())
 }
@@ -37,7 +37,7 @@ fn with_tls(builder: OptsBuilder, _opts: &Opts, _options: &MySqlOptions) -> Opts
     builder
 }
 
-/// A new connection, and what its server promises.
+/// Opens a connection, checks the server, and returns its durability.
 pub(crate) async fn connect(
     opts: &Opts,
     options: &MySqlOptions,
@@ -67,8 +67,8 @@ pub(crate) async fn connect(
     Ok((conn, durability))
 }
 
-/// Time zones, modes and isolation are what the statements are made for, whatever the server's are.
-/// Half of the time of a request may go into waiting for a lock.
+/// Returns the settings that the statements rely on: time zone, modes and isolation, regardless of
+/// the server's. A wait for a lock may take half of a request's timeout.
 fn settings_of_a_session(options: &MySqlOptions) -> String {
     let wait = (options.timeout.as_secs() / 2).clamp(1, 1_000);
     format!(
@@ -88,7 +88,7 @@ fn suits(
 ) -> Result<Durability, StoreErrorKind> {
     let value = |name| told.get(name).map(String::as_str).unwrap_or_default();
     let is_maria = value("version").contains("MariaDB");
-    // `SKIP LOCKED`, and numbers of rows that outlive a restart.
+    // These support `SKIP LOCKED`, and keep auto-increment values over a restart.
     let oldest = if is_maria { (10, 6, 0) } else { (8, 0, 1) };
     if version < oldest {
         let what = format!(

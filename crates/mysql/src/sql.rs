@@ -1,5 +1,5 @@
-//! Statements as text. Whatever comes from outside is a number or bytes, and bytes are written in
-//! hexadecimal digits, so that nothing of it can be read as a statement.
+//! Statements as text. All external values are numbers or bytes, and bytes are written as
+//! hexadecimal literals, so that no value can be read as a statement.
 use fugato_state::{Millis, ThreadId};
 use fugato_store::Status;
 
@@ -8,21 +8,21 @@ use crate::clock::StoreClock;
 /// The largest piece of a body that one statement carries, in bytes.
 pub(crate) const PIECE: usize = 1 << 20;
 
-/// From how many bytes on statements are sent on, and the next ones in a packet of their own.
+/// The size of a packet, in bytes, from which on the next statement begins a new one.
 const ENOUGH: usize = 1 << 20;
 
-/// The largest packet that is ever sent: enough of small statements, and one piece in hexadecimal
-/// digits.
+/// The largest packet that is ever sent: a full packet of small statements, and one piece in
+/// hexadecimal digits.
 pub(crate) const LARGEST_PACKET: usize = ENOUGH + 2 * PIECE + (1 << 16);
 
-/// How many records one statement writes at most.
+/// The most records that one statement writes.
 const ROWS: usize = 100;
 
-/// The largest record that shares a statement with others, in bytes: the columns of a union are of
-/// one kind, and one of more than 64 KiB is not always made large enough.
+/// The largest record that shares a statement with others, in bytes. The columns of a union have
+/// one type, which is not always made large enough for more than 64 KiB.
 const SMALL: usize = 1 << 13;
 
-/// Statements that are carried out one after the other, in few packets. The last one answers.
+/// A sequence of statements in few packets. The last one returns the rows.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     packets: Vec<String>,
@@ -44,8 +44,8 @@ impl Script {
         &self.packets
     }
 
-    /// Begins a transaction that locks a thread. Its columns are variables from here on; all of
-    /// them null or 0 if there is no such thread.
+    /// Begins a transaction that locks a thread. Its columns are in variables from here on; all of
+    /// them are null or 0 if there is no such thread.
     pub(crate) fn lock(thread: &ThreadId, clock: &StoreClock) -> Self {
         let mut script = Self::default();
         let name = hex(thread.as_str().as_bytes());
@@ -64,8 +64,8 @@ impl Script {
         script
     }
 
-    /// Makes the locked thread if there is none. If another makes it at the same time, the server
-    /// says that it is there, and everything is tried again.
+    /// Creates the locked thread if there is none. If another request creates it at the same time,
+    /// the server reports a duplicate, and the whole script is retried.
     pub(crate) fn make(&mut self, thread: &ThreadId) -> &mut Self {
         let name = hex(thread.as_str().as_bytes());
         self.add(&format!(
@@ -107,7 +107,7 @@ impl Script {
         ))
     }
 
-    /// Writes a fold in pieces, in the place of what was there, if the variable `@go` is true.
+    /// Writes a snapshot in pieces, and replaces an existing one, if the variable `@go` is true.
     pub(crate) fn fold(&mut self, seq: u64, body: &[u8]) -> &mut Self {
         self.add(&format!(
             "DELETE FROM fugato_snapshot WHERE thread=@id AND seq={seq} AND @go"
@@ -124,7 +124,7 @@ impl Script {
     }
 }
 
-/// Bytes as a literal.
+/// Returns bytes as a literal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |value: u8| {
@@ -142,7 +142,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     text
 }
 
-/// The columns `status` and `till` as literals.
+/// Returns the columns `status` and `till` as literals.
 pub(crate) fn status(status: Status) -> (u8, String) {
     let till =
         |till: Option<Millis>| till.map_or_else(|| "NULL".to_owned(), |till| till.to_string());

@@ -1,4 +1,4 @@
-//! Snapshots, and looking after threads.
+//! Snapshots, and administration of threads.
 use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
@@ -13,14 +13,14 @@ use crate::{
     sql::{Script, hex},
 };
 
-/// Says whether a fold can lie at a position: between what was compacted away and the head.
+/// Sets `@go` if a snapshot is possible at a position: between the base and the head.
 fn reaches(script: &mut Script, seq: Seq) {
     script.add(&format!(
         "SET @go=(@status IS NOT NULL AND {seq}>=@base AND {seq}<=@head)"
     ));
 }
 
-/// Ends a transaction that stored a fold, or could not.
+/// Ends a transaction that stored a snapshot, or could not.
 fn placed(script: &mut Script) {
     script
         .add("COMMIT")
@@ -101,7 +101,7 @@ impl ThreadAdmin for MySqlLog {
             "status IS NOT NULL".to_owned(),
             format!("name>={}", hex(prefix)),
         ];
-        // No byte of text is the greatest, so that its last one has a next one.
+        // No byte of UTF-8 text is 255, so that the last one has a successor.
         if let Some((last, rest)) = prefix.split_last() {
             let end = [rest, &[last.saturating_add(1)]].concat();
             within.push(format!("name<{}", hex(&end)));

@@ -1,4 +1,4 @@
-//! Connections break, answers get lost, callers go away, others are in the way.
+//! Tests of broken connections, lost answers, cancelled callers and conflicts.
 mod common;
 
 use std::{error::Error, time::Duration};
@@ -20,7 +20,7 @@ async fn connect(url: &str, connections: usize, timeout: Duration) -> MySqlLog {
     log.expect("the server is there")
 }
 
-/// The URL of a new database by way of a wire.
+/// Returns the URL of a new database through a wire that tests can cut.
 async fn by_wire() -> Option<(Wire, String)> {
     let server = shared()?;
     let wire = Wire::to(server);
@@ -37,7 +37,7 @@ async fn k13_a_commit_can_be_repeated_wherever_its_connection_was_cut() {
     };
     let log = connect(&url, 1, LONG).await;
     let desk = thread("desk");
-    // Large enough to be sent in several parts, so that some are lost before the end.
+    // Large enough to be sent in several packets, so that some are lost before the end.
     let large = |head| Commit {
         records: vec![Record(vec![7; Commit::MAX_RECORD]); 2],
         ..commit(head, "")
@@ -73,7 +73,7 @@ async fn a_server_that_does_not_answer_is_unavailable_in_time() {
     let appended = log.append(&desk, &commit(0, "a")).await;
     assert_eq!(appended.expect("it is whole").head, 1);
     wire.go_deaf();
-    // Time passes as soon as nobody can do anything.
+    // The paused clock advances as soon as all tasks wait.
     tokio::time::pause();
     let error = log.append(&desk, &commit(1, "b")).await;
     tokio::time::resume();
@@ -82,7 +82,7 @@ async fn a_server_that_does_not_answer_is_unavailable_in_time() {
     let source = error.source().map(ToString::to_string);
     assert_eq!(source.as_deref(), Some("no answer within 30s"));
     wire.mend();
-    // Whether it was written or not, it is now.
+    // In either case it is written now.
     let again = log.append(&desk, &commit(1, "b")).await;
     assert_eq!(again.expect("it connects anew").head, 2);
 }
@@ -94,7 +94,7 @@ async fn connections_that_are_all_in_use_are_waited_for_in_time() {
     let log = connect(&url, 1, LONG).await;
     let (desk, other) = (thread("desk"), thread("other"));
     let next = commit(0, "a");
-    // It has the connection, and goes no further.
+    // It takes the connection, and stops there.
     let mut held = Box::pin(log.append(&desk, &next));
     assert!(futures::poll!(&mut held).is_pending());
     tokio::time::pause();
@@ -122,7 +122,7 @@ async fn callers_that_go_away_harm_nobody() {
         tokio::spawn(async move {
             let name = thread(&format!("thread {n}"));
             for polls in 0..n % 4 {
-                // Polled a few times, so that it is on its way, and then dropped.
+                // Polled a few times, so that the request is sent, and then dropped.
                 let left = commit(0, "left");
                 let mut append = Box::pin(log.append(&name, &left));
                 for _ in 0..=polls {
@@ -158,8 +158,8 @@ async fn k13_a_deadlock_is_tried_again_and_nothing_is_written_twice() {
         .expect("it is there");
     let id = id.expect("it was just made");
     let before = deadlocks(&mut watch).await;
-    // Another transaction has the place of the next record. It has written more, so that the append
-    // is undone when both wait for each other.
+    // Another transaction has written the position of the next record. It has written more rows, so
+    // that the append is the one to be undone in the deadlock.
     other
         .query_drop("START TRANSACTION")
         .await

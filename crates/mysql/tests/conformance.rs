@@ -1,4 +1,4 @@
-//! `MySqlLog` keeps the contract of a log.
+//! Runs the conformance tests of a log on `MySqlLog`.
 mod common;
 
 use common::{Databases, shared};
@@ -13,7 +13,7 @@ async fn random_requests_are_answered_as_by_the_model() -> Result<(), Failure> {
     }
     let runtime = tokio::runtime::Handle::current();
     let agrees = move || {
-        // The connections live on this runtime.
+        // The connections belong to this runtime.
         let _inside = runtime.enter();
         agrees_with_the_model(&Databases::opened_once(), 24)
     };

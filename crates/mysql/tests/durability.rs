@@ -1,4 +1,4 @@
-//! What survives a server is what it declares.
+//! Tests that commits survive the death of a server as far as its durability says.
 mod common;
 
 use std::sync::{
@@ -11,7 +11,7 @@ use fugato_mysql::{Durability, MySqlLog, MySqlOptions};
 use fugato_store::{StoreErrorKind, ThreadLog};
 use servers::MariaDb;
 
-/// Appends until the server is gone, and counts what was acknowledged.
+/// Appends until the server is gone, and counts the acknowledged commits.
 async fn write(log: MySqlLog, name: String, acknowledged: Arc<AtomicU64>) {
     let name = thread(&name);
     for head in 0.. {

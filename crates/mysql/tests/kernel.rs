@@ -1,4 +1,4 @@
-//! The graph engine keeps its rules on MariaDB.
+//! Runs the engine's tests on MariaDB.
 mod common;
 
 use common::{Databases, shared};

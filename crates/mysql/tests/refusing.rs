@@ -1,4 +1,4 @@
-//! Servers that are not used, tables that are not touched, and what is not said.
+//! Tests of refused servers, of unknown tables, and of errors that contain no password.
 mod common;
 
 use std::error::Error;
@@ -10,7 +10,7 @@ use futures::future::join_all;
 use mysql_async::prelude::Queryable;
 use servers::MariaDb;
 
-/// All that an error says.
+/// Returns the whole text of an error, with its causes.
 fn words(error: &(dyn Error + 'static)) -> String {
     let below = error.source().map(words);
     format!("{error} {error:?} {}", below.unwrap_or_default())
@@ -115,7 +115,7 @@ async fn a_newer_version_is_refused_and_not_touched() {
 async fn of_many_that_make_the_tables_one_does_and_what_was_interrupted_is_completed() {
     let Some(server) = shared() else { return };
     let url = database(server.url()).await;
-    // Somebody made the first table and died.
+    // Another process created the first table and died.
     let mut other = admin(&url).await;
     let first = "CREATE TABLE fugato_version (version INT UNSIGNED NOT NULL PRIMARY KEY)";
     other.query_drop(first).await.expect("it is new");

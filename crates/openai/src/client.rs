@@ -11,7 +11,7 @@ use crate::{ApiKey, answer, failure, wire};
 /// A model behind a server that speaks the chat completions protocol.
 ///
 /// # Notes
-/// - Nothing is tried again here; wrap it in [`Retry`](fugato_llm::Retry) and its like.
+/// - The client does not retry; wrap it in [`Retry`](fugato_llm::Retry) and other decorators.
 /// - [`ChatRequest::timeout`] limits the whole exchange.
 ///
 /// # Cancellation safety
@@ -28,11 +28,11 @@ pub struct OpenAi {
     pub(crate) extra: Map<String, Value>,
 }
 
-/// How a server is told whether to think: the protocol knows no common word for it.
+/// The field that controls whether a model thinks; servers have no common one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ThinkingField {
-    /// Not at all; it does as it does by default.
+    /// No field; the default of the server applies.
     #[default]
     Unsaid,
     /// `"reasoning_effort": "medium"` or `"minimal"`.
@@ -46,10 +46,10 @@ pub enum ThinkingField {
 }
 
 impl OpenAi {
-    /// The model of this name behind `base_url`.
+    /// Creates a client of the model with this name behind `base_url`.
     ///
-    /// A base without a path, such as `http://localhost:8080`, gets `/v1`. Any other is used as it
-    /// is: `https://example.org/v1`, `https://example.org/api/v3`.
+    /// A base without a path, such as `http://localhost:8080`, gets `/v1`. Any other base is used
+    /// unchanged: `https://example.org/v1`, `https://example.org/api/v3`.
     pub fn new(base_url: &str, model: impl Into<String>) -> Self {
         Self {
             http: Client::new(),
@@ -63,42 +63,43 @@ impl OpenAi {
         }
     }
 
-    /// What to authenticate with.
+    /// Sets the key with which the client authenticates.
     #[must_use]
     pub fn key(mut self, key: ApiKey) -> Self {
         self.key = Some(key);
         self
     }
 
-    /// The HTTP client to use in place of a new one: for proxies, own certificates and the like.
+    /// Sets the HTTP client, for proxies, own certificates and the like.
     #[must_use]
     pub fn http(mut self, client: Client) -> Self {
         self.http = client;
         self
     }
 
-    /// Whether to ask what an answer costs; on by default, and unknown to some old servers.
+    /// Sets whether to request the usage of an answer; on by default, and unknown to some old
+    /// servers.
     #[must_use]
     pub fn usage(mut self, wanted: bool) -> Self {
         self.usage = wanted;
         self
     }
 
-    /// How the server is told whether to think.
+    /// Sets the field that controls whether the model thinks.
     #[must_use]
     pub fn thinking_field(mut self, field: ThinkingField) -> Self {
         self.thinking = field;
         self
     }
 
-    /// What the server calls the longest answer; `max_tokens` by default.
+    /// Sets the name of the field for the longest answer; `max_tokens` by default.
     #[must_use]
     pub fn max_tokens_field(mut self, field: impl Into<String>) -> Self {
         self.max_tokens_field = field.into();
         self
     }
 
-    /// A field that this server wants in the body of every request.
+    /// Adds a field to the body of every request.
     #[must_use]
     pub fn extra(mut self, field: impl Into<String>, value: impl Into<Value>) -> Self {
         self.extra.insert(field.into(), value.into());
@@ -126,7 +127,7 @@ impl ChatModel for OpenAi {
             target: "fugato.openai",
             model = self.model,
             status = response.status().as_u16(),
-            "{}", crate::log_key::MODEL_RESPONSE
+            "model_response"
         );
         if response.status().is_success() {
             Ok(answer::deltas(response, self.key.clone()))
@@ -140,7 +141,7 @@ impl ChatModel for OpenAi {
     }
 }
 
-/// The header that carries the key.
+/// Returns the header that carries the key.
 pub(crate) fn bearer(key: Option<&ApiKey>) -> Result<Option<HeaderValue>, ModelError> {
     let Some(key) = key else {
         return Ok(None);

@@ -12,8 +12,8 @@ use crate::{client, failure};
 /// An embedding model behind a server that speaks the protocol of `/v1/embeddings`.
 ///
 /// # Notes
-/// - Nothing is tried again here. Texts beyond [`batch`](Self::batch) go in further requests, one
-///   after the other; if one fails, all fail.
+/// - The client does not retry. Texts beyond [`batch`](Self::batch) are sent in further requests,
+///   one after the other; if one fails, all fail.
 /// - The source of an [`EmbedError`] is the [`ModelError`], with its kind and its advice.
 ///
 /// # Cancellation safety
@@ -31,8 +31,8 @@ pub struct OpenAiEmbedder {
 }
 
 impl OpenAiEmbedder {
-    /// The model of this name behind `base_url`, which is read as
-    /// [`OpenAi::new`](crate::OpenAi::new) does.
+    /// Creates a client of the model with this name behind `base_url`, which is read as by
+    /// [`OpenAi::new`](crate::OpenAi::new).
     pub fn new(base_url: &str, model: impl Into<String>) -> Self {
         let model = model.into();
         Self {
@@ -47,22 +47,22 @@ impl OpenAiEmbedder {
         }
     }
 
-    /// What to authenticate with.
+    /// Sets the key with which the client authenticates.
     #[must_use]
     pub fn key(mut self, key: ApiKey) -> Self {
         self.key = Some(key);
         self
     }
 
-    /// The HTTP client to use in place of a new one: for proxies, own certificates and the like.
+    /// Sets the HTTP client, for proxies, own certificates and the like.
     #[must_use]
     pub fn http(mut self, client: Client) -> Self {
         self.http = client;
         self
     }
 
-    /// How many dimensions the vectors shall have, where the model leaves a choice. They are part of
-    /// the name, because vectors of different lengths do not compare.
+    /// Sets the number of dimensions of the vectors, for models that offer a choice. It is part of
+    /// the name, because vectors of different lengths cannot be compared.
     #[must_use]
     pub fn dimensions(mut self, dimensions: u32) -> Self {
         self.dimensions = Some(dimensions);
@@ -70,14 +70,14 @@ impl OpenAiEmbedder {
         self
     }
 
-    /// How many texts to send at once; 256 by default, at least 1.
+    /// Sets the number of texts in one request; 256 by default, at least 1.
     #[must_use]
     pub fn batch(mut self, texts: usize) -> Self {
         self.batch = texts;
         self
     }
 
-    /// How long one request may take; no limit by default.
+    /// Sets the time limit of one request; no limit by default.
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
@@ -104,7 +104,7 @@ impl OpenAiEmbedder {
             target: "fugato.openai",
             model = self.model,
             status = response.status().as_u16(),
-            "{}", crate::log_key::MODEL_RESPONSE
+            "model_response"
         );
         if !response.status().is_success() {
             return Err(failure::of_status(response, self.key.as_ref()).await);
@@ -143,7 +143,7 @@ impl Embedder for OpenAiEmbedder {
     }
 }
 
-/// The longest answer: 256 texts of 4,096 dimensions have 20 MB.
+/// The size limit of an answer in bytes: 256 texts of 4,096 dimensions have 20 MB.
 const MOST_BYTES: usize = 64 << 20;
 
 async fn whole(mut response: Response) -> Result<Vec<u8>, ModelError> {
@@ -177,7 +177,7 @@ struct Counted {
 }
 
 impl Answer {
-    /// The vectors in the order of the texts, whatever order the server sends them in.
+    /// Returns the vectors in the order of the texts, whatever their order in the answer.
     fn vectors(self, texts: usize) -> Result<Vec<Vec<f32>>, ModelError> {
         let mut vectors = vec![None; texts];
         for (position, item) in self.data.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Failures of a server in words that hold for every server.
+//! Conversion of the errors of a server to [`ModelError`].
 
 use std::time::SystemTime;
 
@@ -6,12 +6,12 @@ use fugato_llm::{ApiKey, ModelError, ModelErrorKind, RetryAdvice, retry_after};
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
 
-/// As much of a server's own words as is kept.
+/// The number of characters that are kept of a server's message.
 const MESSAGE_CHARS: usize = 500;
-/// As much of the body of a failure as is read.
+/// The number of bytes that are read of the body of a failure.
 const BODY_BYTES: usize = 16 << 10;
 
-/// A request that did not get through.
+/// Returns the error of a request without a response.
 pub(crate) fn of_request(error: reqwest::Error) -> ModelError {
     let kind = if error.is_timeout() {
         ModelErrorKind::TimedOut
@@ -24,7 +24,7 @@ pub(crate) fn of_request(error: reqwest::Error) -> ModelError {
     ModelError::new(kind, "").caused_by(error.without_url())
 }
 
-/// An answer that broke off.
+/// Returns the error of an answer that broke off.
 pub(crate) fn of_body(error: reqwest::Error) -> ModelError {
     let timed_out = error.is_timeout();
     let kind = if timed_out {
@@ -35,7 +35,7 @@ pub(crate) fn of_body(error: reqwest::Error) -> ModelError {
     ModelError::new(kind, "").caused_by(error.without_url())
 }
 
-/// An answer with a status that says no.
+/// Returns the error of a response with a failure status.
 pub(crate) async fn of_status(mut response: Response, key: Option<&ApiKey>) -> ModelError {
     let status = response.status();
     let header = |name: &str| response.headers().get(name)?.to_str().ok();
@@ -62,7 +62,7 @@ pub(crate) async fn of_status(mut response: Response, key: Option<&ApiKey>) -> M
     }
 }
 
-/// An error that a server put into the stream of an answer.
+/// Returns the error that a server put into the stream of an answer.
 pub(crate) fn of_frame(error: &Value, key: Option<&ApiKey>) -> ModelError {
     let code = error
         .get("code")
@@ -72,7 +72,7 @@ pub(crate) fn of_frame(error: &Value, key: Option<&ApiKey>) -> ModelError {
     Told::of(error).classify(status, key)
 }
 
-/// What a server says of a failure.
+/// The message and the codes of a failure, as the server reports them.
 struct Told {
     message: String,
     code: String,

@@ -4,7 +4,6 @@ mod answer;
 mod client;
 mod embed;
 mod failure;
-mod log_key;
 mod wire;
 
 pub use client::{OpenAi, ThinkingField};

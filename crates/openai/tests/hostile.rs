@@ -1,4 +1,4 @@
-//! Servers that do harm, and the error in which each answer ends.
+//! Harmful servers, and the error in which each answer ends.
 use std::time::{Duration, Instant};
 
 use fugato_llm::{ChatModelExt as _, ChatRequest, ModelError, ModelErrorKind, SizeLimit, Timeout};
@@ -7,7 +7,8 @@ use fugato_state::Message;
 use fugato_testkit::{FaultyServer, ServerFault};
 use tokio::runtime::Runtime;
 
-/// Asks a server with the limits that a program has, but shorter ones of time.
+/// Sends a request to a faulty server with the limits of a program, but shorter times. Returns the
+/// error.
 fn asked(fault: ServerFault, idle: Duration, total: Duration) -> ModelError {
     let server = FaultyServer::start(fault);
     let timed = Timeout::new(OpenAi::new(server.url(), "m"))
@@ -21,7 +22,7 @@ fn asked(fault: ServerFault, idle: Duration, total: Duration) -> ModelError {
         .expect_err("this is no answer")
 }
 
-/// A limit that is not reached, but by a test that would hang.
+/// A limit that only a hanging test would reach.
 const LONG: Duration = Duration::from_secs(60);
 
 #[test]
@@ -76,7 +77,7 @@ fn a_server_that_hangs_is_left_in_time() {
     for (fault, [idle, total], words) in [
         (ServerFault::Hangs, [short, LONG], silent),
         (ServerFault::HangsMidway, [short, LONG], silent),
-        // Comments keep a connection alive, but nobody answers.
+        // Comments keep a connection alive, but no answer comes.
         (ServerFault::Comments(pause), [short, LONG], silent),
         (
             ServerFault::Drip(pause),
@@ -91,7 +92,7 @@ fn a_server_that_hangs_is_left_in_time() {
     ] {
         let start = Instant::now();
         let error = asked(fault, idle, total);
-        // Comments can reach the limit of what is read first.
+        // Comments may exceed the limit of the body first.
         if fault != ServerFault::EndlessComments || error.kind == ModelErrorKind::TimedOut {
             let told = (error.kind, error.context.as_str());
             assert_eq!(told, (ModelErrorKind::TimedOut, words), "{fault:?}");

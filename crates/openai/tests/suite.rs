@@ -1,4 +1,4 @@
-//! The contract of a model, kept over HTTP.
+//! The contract of `ChatModel`, tested over HTTP.
 
 #[path = "server/spoken.rs"]
 mod spoken;

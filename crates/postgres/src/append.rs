@@ -1,4 +1,4 @@
-//! Commits: compare and set, repetition, forks.
+//! Commits: compare-and-set, repetition, forks.
 use fugato_state::{Millis, Seq, ThreadId};
 use fugato_store::{Appended, Commit, Snapshot, StoreErrorKind};
 use tokio_postgres::Row;
@@ -11,26 +11,26 @@ use crate::{
     woken,
 };
 
-/// How often a commit is tried that others passed by between its statements: somebody else made
-/// the thread and removed it again.
+/// The most attempts of a commit, if the thread is created and removed by others between the
+/// statements.
 const ATTEMPTS: usize = 5;
 
-/// What a look at a thread says of a commit that did not match it.
+/// The verdict on a commit that did not match its thread.
 enum Verdict {
-    /// It is there already.
+    /// The commit is stored already.
     Repeats(Appended),
     Refused(StoreErrorKind),
-    /// It matches now.
+    /// The commit matches now.
     Again,
 }
 
-/// A commit with what goes into the statement.
+/// A commit with the parameters of its statement.
 struct Write<'a> {
     sql: &'a str,
     /// The position before its first record.
     first: Seq,
     snapshots: Vec<&'a Snapshot>,
-    /// What is wrong with it, if the thread is as it expects.
+    /// The error of the commit, even if the thread is as it expects.
     wrong: Option<StoreErrorKind>,
 }
 
@@ -50,7 +50,7 @@ impl Database {
             },
             first: expect.head,
             snapshots: commit.base.iter().collect(),
-            // How far a thread that is there was compacted is for the statement to see.
+            // The statement checks the base of an existing thread.
             wrong: commit.check_base(0, expect.head).err(),
         };
         self.commit(name, commit, &write, |row| {
@@ -102,7 +102,7 @@ impl Database {
         .await
     }
 
-    /// One statement if the thread is as expected, else a look at what it is.
+    /// Runs one statement if the thread is as expected; otherwise reads the thread to find out why.
     async fn commit(
         &self,
         name: &ThreadId,
@@ -175,7 +175,7 @@ impl Database {
             .await
     }
 
-    /// The answer, and when others could claim the thread if they can now.
+    /// Returns the answer, and the time from which others can claim the thread, if they can now.
     fn appended(&self, row: &Row) -> Result<(Appended, Option<Millis>), Failed> {
         let appended = Appended {
             head: number(get(row, 0)?)?,
@@ -186,7 +186,7 @@ impl Database {
     }
 }
 
-/// The answer to a commit whose first answer was lost.
+/// Returns the answer to a repeated commit.
 fn repeated(row: &ThreadRow) -> Appended {
     Appended {
         head: row.head,

@@ -1,4 +1,4 @@
-//! Time that never runs backwards.
+//! A clock that never runs backwards.
 use std::{
     fmt,
     sync::atomic::{AtomicI64, Ordering},
@@ -8,11 +8,11 @@ use fugato_state::Millis;
 
 use crate::options::Clock;
 
-/// What this process knows of the time of a store.
+/// The time of a store, as this process has seen it.
 ///
-/// The clock is the server's. The server remembers in a sequence the newest time that a lease was
-/// about, and in the row of a thread the time of its last change; this remembers what the process
-/// was told, so that not even two reads go back.
+/// The clock is the server's. A sequence on the server holds the newest time of a lease operation,
+/// and the row of a thread holds the time of its last change. This holds the newest time that the
+/// process has received, so that not even two reads go back.
 pub(crate) struct StoreClock {
     instead: Option<Clock>,
     newest: AtomicI64,
@@ -26,14 +26,14 @@ impl StoreClock {
         }
     }
 
-    /// The time to take in place of the server's, if this store was told one, and the newest that
-    /// was seen: the first two parameters of every statement that needs the time.
+    /// Returns the time to use instead of the server's, if the options set a clock, and the newest
+    /// time seen. These are the first two parameters of every statement that needs the time.
     pub(crate) fn parameters(&self) -> (Option<Millis>, Millis) {
         let instead = self.instead.as_ref().map(|clock| clock());
         (instead, self.newest.load(Ordering::Relaxed))
     }
 
-    /// Remembers a time that the server told.
+    /// Records a time that the server returned, and returns the newest time seen.
     pub(crate) fn saw(&self, now: Millis) -> Millis {
         self.newest.fetch_max(now, Ordering::Relaxed).max(now)
     }

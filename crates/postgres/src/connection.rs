@@ -1,4 +1,4 @@
-//! One connection of the pool, as long as a request uses it.
+//! A pooled connection while a request uses it.
 use std::time::Duration;
 
 use deadpool_postgres::Object;
@@ -7,18 +7,18 @@ use tokio_postgres::{Error, Row, error::SqlState, types::ToSql};
 
 use crate::error::Failed;
 
-/// How much longer than the server itself a request waits for its word.
+/// The time that a request waits for an answer after the server's own timeout.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A connection that goes back to the pool only if nothing is under way on it.
+/// A connection that returns to the pool only if no statement and no transaction is open on it.
 ///
-/// A request that is dropped midway, or that nobody answered, would leave its statement or
-/// transaction to whoever uses the connection next; so such a connection is closed instead.
+/// A cancelled or unanswered request would leave its statement or transaction to the next user of
+/// the connection, so such a connection is closed instead.
 #[derive(Debug)]
 pub(crate) struct Connection {
     client: Option<Object>,
     patience: Duration,
-    /// Whether a statement was sent and its answer has not come, or a transaction is open.
+    /// True if a statement was sent and is unanswered, or if the connection is unusable.
     pending: bool,
     in_transaction: bool,
 }
@@ -33,7 +33,7 @@ impl Connection {
         }
     }
 
-    /// Carries out a statement, which is prepared the first time, and returns its rows.
+    /// Executes a statement, which is prepared the first time, and returns its rows.
     pub(crate) async fn rows(
         &mut self,
         sql: &str,
@@ -49,7 +49,7 @@ impl Connection {
         self.settle(answered.map_err(|_| Failed::Silence(self.patience))?)
     }
 
-    /// The same where there is one row or none.
+    /// Executes a statement with at most one row.
     pub(crate) async fn maybe(
         &mut self,
         sql: &str,
@@ -58,7 +58,7 @@ impl Connection {
         Ok(self.rows(sql, parameters).await?.into_iter().next())
     }
 
-    /// The same where there is one row.
+    /// Executes a statement with exactly one row.
     pub(crate) async fn row(
         &mut self,
         sql: &str,
@@ -68,7 +68,7 @@ impl Connection {
         row.ok_or_else(|| Failed::Damaged("a row is missing that was always there".into()))
     }
 
-    /// Carries out statements without parameters, of which only success matters.
+    /// Executes statements without parameters and results.
     pub(crate) async fn batch(&mut self, sql: &str) -> Result<(), Failed> {
         self.pending = true;
         let asked = self.client().batch_execute(sql);
@@ -93,7 +93,7 @@ impl Connection {
         Ok(())
     }
 
-    /// An answer came. After some of them the connection is of no use any more.
+    /// Handles an answer. After some errors the connection is not used again.
     fn settle<T>(&mut self, answer: Result<T, Error>) -> Result<T, Failed> {
         self.pending = answer.as_ref().is_err_and(leaves_it_useless);
         Ok(answer?)
@@ -104,18 +104,18 @@ impl Connection {
     }
 }
 
-/// Whether a connection is of no use after this.
+/// Returns true if the connection cannot be used after this error.
 fn leaves_it_useless(error: &Error) -> bool {
     let Some(code) = error.code() else {
-        // It broke, or the two no longer understand each other.
+        // The connection broke, or the protocol is out of step.
         return true;
     };
-    // A prepared statement that the server forgot, or that was prepared for another table.
+    // A prepared statement that the server dropped, or that was prepared for another table.
     let forgotten = [
         SqlState::INVALID_SQL_STATEMENT_NAME,
         SqlState::FEATURE_NOT_SUPPORTED,
     ];
-    // The server is about to end it: it stops, or an operator said so.
+    // The server is about to end the connection: it stops, or an operator ended it.
     let ends = ["08", "57P"]
         .iter()
         .any(|class| code.code().starts_with(class));
@@ -127,7 +127,7 @@ impl Drop for Connection {
         if (self.pending || self.in_transaction)
             && let Some(client) = self.client.take()
         {
-            // What is taken from the pool is closed when it is dropped.
+            // An object taken from the pool is closed when it is dropped.
             drop(Object::take(client));
         }
     }

@@ -1,4 +1,4 @@
-//! Connections to the server, and what each is told first.
+//! Connections to the server, and their settings.
 use std::{pin::Pin, str::FromStr, sync::Arc, time::Duration};
 
 use deadpool_postgres::Connect;
@@ -9,13 +9,13 @@ use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls, Soc
 
 use crate::{PostgresOptions, Synchronous};
 
-/// After how long without a word the other side is asked whether it is still there.
+/// The idle time after which a keepalive is sent.
 const KEEPALIVE: Duration = Duration::from_secs(50);
 
-/// What the server says without being asked. Whoever polls it drives the connection.
+/// The messages that the server sends unasked. Polling the stream drives the connection.
 pub(crate) type Messages = Pin<Box<dyn Stream<Item = Result<AsyncMessage, Error>> + Send>>;
 
-/// How connections are made. Clones make the same.
+/// A factory of connections. Clones make the same.
 #[derive(Clone)]
 pub(crate) struct Connector {
     pub(crate) config: Config,
@@ -31,7 +31,7 @@ enum Tls {
 }
 
 impl Connector {
-    /// Reads where to connect to. What is wrong with it is not told, because it holds a password.
+    /// Parses the address. An error does not quote it, because it contains a password.
     pub(crate) fn new(url: &str, options: &PostgresOptions) -> Result<Self, StoreError> {
         let mut config = Config::from_str(url).map_err(|_| {
             let what = "this is no address of a PostgreSQL database; \
@@ -44,7 +44,7 @@ impl Connector {
         if config.get_application_name().is_none() {
             config.application_name("fugato");
         }
-        // A host that vanished is noticed within minutes and not hours.
+        // A vanished host is detected within minutes and not hours.
         config.keepalives_idle(KEEPALIVE);
         let tls = Tls::new(&config, options)?;
         let settings = settings(options).into();
@@ -55,7 +55,7 @@ impl Connector {
         })
     }
 
-    /// A connection, on which the settings have still to be made.
+    /// Opens a connection, without the settings.
     pub(crate) async fn connect(&self) -> Result<(Client, Messages), Error> {
         match &self.tls {
             Tls::Off => {
@@ -96,37 +96,39 @@ where
     }))
 }
 
-/// Nobody is told but whoever waits for an answer, and they are told why.
+/// Drives a connection, and logs notices and its end. Errors of requests are returned to their
+/// callers.
 pub(crate) async fn drive(mut messages: Messages) {
     use futures::StreamExt;
     while let Some(message) = messages.next().await {
         match message {
             Ok(AsyncMessage::Notice(notice)) => {
-                tracing::debug!(%notice, "{}", crate::log_key::THE_SERVER_SAYS);
+                tracing::debug!(%notice, "server notice");
             }
             Ok(_) => {}
             Err(error) => {
-                tracing::debug!(%error, "{}", crate::log_key::A_CONNECTION_ENDED);
+                tracing::debug!(%error, "connection closed");
                 return;
             }
         }
     }
 }
 
-/// What every connection is set to, whatever the server, database, role or address say.
+/// Returns the settings of every connection, which override those of server, database, role and
+/// address.
 fn settings(options: &PostgresOptions) -> String {
     let milliseconds = options.statement_timeout.as_millis().max(1);
     let synchronous = match options.synchronous {
-        // What waits for more than the own disk stays as it is.
+        // A setting that waits for more than the own disk stays as it is.
         Synchronous::Full => {
             "SELECT set_config('synchronous_commit', 'on', false) \
              WHERE current_setting('synchronous_commit') = 'off'"
         }
         Synchronous::Normal => "SET synchronous_commit = off",
     };
-    // Nothing is found but what is named with its schema. Compare-and-set is written for statements
-    // that see what others committed while they waited. And each statement has one good plan, by an
-    // index, also while the planner believes that the tables are small.
+    // An empty search path finds only names with a schema. Compare-and-set needs statements that
+    // see commits made while they waited. Each statement has one good plan, by an index, which must
+    // also be used while the planner takes the tables to be small.
     format!(
         "SET search_path = pg_catalog;
          SET statement_timeout = {milliseconds};

@@ -1,4 +1,4 @@
-//! A database that was opened: its connections, its statements, its clock.
+//! An open database: its connections, statements and clock.
 use std::{
     fmt,
     sync::{Arc, atomic::AtomicU32},
@@ -20,7 +20,7 @@ use crate::{
     sql::Sql,
 };
 
-/// The oldest server that knows every word of the statements.
+/// The oldest server version that supports the statements.
 const OLDEST: i32 = 120_000;
 
 pub(crate) struct Database {
@@ -35,7 +35,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Connects, checks the server, and makes or migrates the tables.
+    /// Connects, checks the server, and creates or migrates the tables.
     pub(crate) async fn open(url: &str, options: PostgresOptions) -> Result<Arc<Self>, StoreError> {
         let schema = Schema::new(&options.schema)?;
         let connector = Connector::new(url, &options)?;
@@ -72,7 +72,7 @@ impl Database {
         Ok(Arc::new(database))
     }
 
-    /// A connection that nobody else uses, or the reason why there is none.
+    /// Takes a connection from the pool; fails with the reason if there is none.
     pub(crate) async fn connection(&self) -> Result<Connection, Failed> {
         let options = &self.options;
         let got = self.pool.get().await.map_err(|error| {
@@ -82,7 +82,7 @@ impl Database {
         Ok(Connection::new(got, options.statement_timeout))
     }
 
-    /// Looks at a thread.
+    /// Reads the row of a thread.
     pub(crate) async fn look(
         &self,
         connection: &mut Connection,

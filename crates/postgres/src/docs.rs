@@ -21,23 +21,23 @@ use crate::{
     row::{end_of_prefix, get, number, stored},
 };
 
-/// After how many writes expired documents are cleared away.
+/// The number of writes between two removals of expired documents.
 const WRITES_BETWEEN_SWEEPS: u32 = 64;
 
 /// Documents in one schema of a `PostgreSQL` database, which may be that of a [`PostgresLog`].
-/// Cloning shares its connections.
+/// Clones share its connections.
 ///
-/// A batch of one is one statement and one round trip. A larger one is one transaction, and those
-/// that share a namespace wait for each other. Expired documents are cleared away now and then,
-/// after a write, a portion at a time.
+/// A batch of one write is one statement and one round trip. A larger one is one transaction, and
+/// those that share a namespace wait for each other. Expired documents are removed now and then
+/// after a write, a few at a time.
 #[derive(Debug, Clone)]
 pub struct PostgresDocs {
     database: Arc<Database>,
 }
 
 impl PostgresDocs {
-    /// Connects to a database; see [`PostgresLog::connect`] for what is refused. Where there is a
-    /// log, [`PostgresLog::docs`] shares its connections.
+    /// Connects to a database; see [`PostgresLog::connect`] for the errors. If there is a log
+    /// already, [`PostgresLog::docs`] shares its connections.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         Ok(PostgresLog::connect(url).await?.docs())
     }
@@ -49,7 +49,7 @@ impl PostgresDocs {
 }
 
 impl PostgresLog {
-    /// The documents beside the threads of this schema.
+    /// Returns the documents in the same schema as the threads.
     pub fn docs(&self) -> PostgresDocs {
         PostgresDocs {
             database: Arc::clone(&self.database),
@@ -85,7 +85,7 @@ impl PostgresDocs {
         filter: &DocFilter,
     ) -> Result<Vec<DocEntry>, Refusal> {
         if filter.prefix.contains('\0') {
-            // No key holds it, and the server cannot be asked for it.
+            // No key contains it, and the server accepts no text with it.
             return Ok(vec![]);
         }
         let database = &self.database;
@@ -131,7 +131,7 @@ impl PostgresDocs {
         Ok(())
     }
 
-    /// Clears away what has expired, without letting the caller wait for it.
+    /// Removes expired documents in the background, after every so many writes.
     fn sweep_at_times(&self, mut connection: Connection) {
         let writes = self.database.writes.fetch_add(1, Ordering::Relaxed);
         if writes % WRITES_BETWEEN_SWEEPS != WRITES_BETWEEN_SWEEPS - 1 {
@@ -142,7 +142,7 @@ impl PostgresDocs {
             let (instead, seen) = database.clock.parameters();
             let sweep = &database.doc_sql.sweep;
             if let Err(error) = connection.rows(sweep, &[&instead, &seen]).await {
-                tracing::debug!(%error, "{}", crate::log_key::EXPIRED_DOCUMENTS_WERE_NOT_CLEARED_AWAY);
+                tracing::debug!(%error, "expired documents could not be deleted");
             }
         });
     }
@@ -188,7 +188,7 @@ impl DocStore for PostgresDocs {
     }
 }
 
-/// Why a batch was refused, and because of which of its writes.
+/// The reason why a batch was refused, and the write that caused it.
 type Refused<'a> = (Refusal, Option<&'a DocWrite>);
 
 fn changed(kind: StoreErrorKind, write: &DocWrite) -> Refused<'_> {

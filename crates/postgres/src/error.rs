@@ -1,23 +1,23 @@
-//! What the server reports, in the words of the store.
+//! The conversion of server errors to store errors.
 use std::time::Duration;
 
 use deadpool_postgres::{PoolError, TimeoutType};
 use fugato_store::{StoreError, StoreErrorKind};
 use tokio_postgres::{Error, error::SqlState};
 
-/// Why a request was not carried out.
+/// The reason why a request was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failed {
-    /// What the server or the connection to it reports.
+    /// An error of the server or of the connection to it.
     #[error("the server or the connection to it failed")]
     Database(#[from] Error),
-    /// No connection is free.
+    /// No connection became free in time.
     #[error("no connection became free within {0:?}: all {1} are in use")]
     NoConnection(Duration, usize),
-    /// Nobody answers.
+    /// The server did not answer in time.
     #[error("the server did not answer within {0:?}")]
     Silence(Duration),
-    /// A stored value cannot be what this crate wrote.
+    /// A stored value that this crate cannot have written.
     #[error("a stored value is damaged: {0}")]
     Damaged(String),
 }
@@ -46,8 +46,8 @@ impl Failed {
         }
     }
 
-    /// Whether it may have been carried out all the same is unknown when this is `Unavailable`;
-    /// the nonce of a commit makes repeating it safe.
+    /// Returns the kind of the store error. After `Unavailable` the outcome is unknown; the nonce
+    /// of a commit makes repeating it safe.
     pub(crate) fn kind(&self) -> StoreErrorKind {
         match self {
             Self::Database(error) => match error.code() {
@@ -67,19 +67,19 @@ impl Failed {
     pub(crate) fn into_kind(self, kind: StoreErrorKind, operation: &'static str) -> StoreError {
         let error = StoreError::new(kind, operation);
         match self {
-            // One link less in the chain of causes.
+            // Shortens the chain of causes.
             Self::Database(cause) => error.because(cause),
             other => error.because(other),
         }
     }
 }
 
-/// Why a request was refused or failed.
+/// The reason why a request was refused or failed.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// The request itself: nothing was written for it.
+    /// An error of the request itself: nothing was written for it.
     Request(StoreErrorKind),
-    /// The server, or the way to it.
+    /// A failure of the server, or of the connection to it.
     Failed(Failed),
 }
 
@@ -109,7 +109,7 @@ impl Refusal {
         }
     }
 
-    /// What others did between two looks, again and again.
+    /// Returns the error for a request whose attempts were all overtaken by other writers.
     pub(crate) fn restless() -> Self {
         Self::Request(StoreErrorKind::Unavailable)
     }
@@ -130,11 +130,11 @@ fn kind_of_code(code: &SqlState) -> StoreErrorKind {
         | &SqlState::INSUFFICIENT_PRIVILEGE => {
             StoreErrorKind::Invalid("the server refuses this user or database".into())
         }
-        // A standby that was the primary a moment ago; another is now, or will be.
+        // A standby that was the primary a moment ago; another server takes over.
         &SqlState::READ_ONLY_SQL_TRANSACTION | &SqlState::LOCK_NOT_AVAILABLE => {
             StoreErrorKind::Unavailable
         }
-        // By class: connections, rolled back for the sake of others, short of something, stopped.
+        // By class: connection errors, rolled back, lack of resources, stopped.
         code => match code.code().get(..2) {
             Some("08" | "40" | "53" | "57") => StoreErrorKind::Unavailable,
             _ => StoreErrorKind::Other,
@@ -142,12 +142,12 @@ fn kind_of_code(code: &SqlState) -> StoreErrorKind {
     }
 }
 
-/// What has no code does not come from the server.
+/// An error without a code does not come from the server.
 fn kind_of_connection(error: &Error) -> StoreErrorKind {
     let mut cause = std::error::Error::source(error);
     while let Some(found) = cause {
         if let Some(error) = found.downcast_ref::<std::io::Error>() {
-            // Trying again does not make a certificate one that is trusted.
+            // A retry does not make a certificate trusted.
             return match error.kind() {
                 std::io::ErrorKind::InvalidData => {
                     StoreErrorKind::Invalid("the server cannot be trusted".into())

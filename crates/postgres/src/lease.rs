@@ -1,4 +1,4 @@
-//! Leases, the queue of threads that can go on, and signals.
+//! Leases, the queue of runnable threads, and signals.
 use fugato_state::{Millis, ThreadId};
 use fugato_store::{Fence, Lease, LeaseRequest, Leased, Signal, StoreErrorKind};
 use tokio_postgres::Row;
@@ -10,8 +10,8 @@ use crate::{
     woken,
 };
 
-/// How often a lease is asked for that was held when it was asked for and free when it was looked
-/// who holds it.
+/// The most attempts to acquire a lease that was held at the attempt and free at the following
+/// look-up of its owner.
 const ATTEMPTS: usize = 5;
 
 impl Database {

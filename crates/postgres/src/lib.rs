@@ -9,7 +9,6 @@ mod docs;
 mod error;
 mod lease;
 mod log;
-mod log_key;
 mod options;
 mod row;
 mod schema;

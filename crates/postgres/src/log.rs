@@ -10,26 +10,25 @@ use futures::Stream;
 
 use crate::{PostgresOptions, Woken, database::Database, error::Refusal};
 
-/// The logs of many threads in one schema of a `PostgreSQL` database. Cloning shares its
-/// connections.
+/// The logs of many threads in one schema of a `PostgreSQL` database. Clones share its connections.
 ///
 /// Any number of processes may use it: of two that write one position exactly one wins.
 ///
-/// A request that is dropped before its answer came may have been carried out. Its connection is
-/// closed and not used again.
+/// A request that is dropped before its answer may have been carried out. Its connection is closed
+/// and not used again.
 #[derive(Debug, Clone)]
 pub struct PostgresLog {
     pub(crate) database: Arc<Database>,
 }
 
 impl PostgresLog {
-    /// Connects to a database such as `postgres://user:password@host/database`, and makes or
-    /// migrates the tables. Must be called on a tokio runtime, and used as long as it runs.
+    /// Connects to a database such as `postgres://user:password@host/database`, and creates or
+    /// migrates the tables. Must be called on a tokio runtime, and used only while it runs.
     ///
     /// # Errors
     /// `Unavailable` if the server does not answer. `Corrupt` if the tables are newer than this
-    /// crate: they are left as they are. `Invalid` if the server refuses the user, is a standby or
-    /// too old, or cannot keep what is [promised](crate::Synchronous).
+    /// crate; they are left as they are. `Invalid` if the server refuses the user, is a standby or
+    /// too old, or cannot keep the [promised](crate::Synchronous) durability.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         Self::connect_with(url, PostgresOptions::default()).await
     }
@@ -40,12 +39,12 @@ impl PostgresLog {
         Ok(Self { database })
     }
 
-    /// Tells a worker that waits when to look again, without asking every moment: as soon as a
-    /// thread that nobody holds can go on, or a signal was left. It never ends; when the connection
-    /// is lost it makes a new one.
+    /// Returns a stream that wakes a waiting worker as soon as a thread without a lease can go on,
+    /// or a signal was sent. The worker need not poll all the time. The stream never ends; it
+    /// reconnects after a lost connection.
     ///
-    /// Words can be lost, so look at times without being told; and a thread whose time comes while
-    /// it sleeps or waits is not announced again. A step of a thread that somebody holds is never
+    /// Notifications can be lost, so also poll now and then. A thread that becomes due while it
+    /// sleeps or waits is not announced again, and a step of a thread with a lease is never
     /// announced.
     pub fn woken(&self) -> impl Stream<Item = Woken> + Send + 'static {
         Arc::clone(&self.database).woken()

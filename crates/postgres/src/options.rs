@@ -2,22 +2,22 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use fugato_state::Millis;
 
-/// When a commit counts as written.
+/// The point at which a commit counts as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Synchronous {
-    /// When the server's disk has confirmed it: an acknowledged commit survives a power failure.
-    /// A server that runs with `fsync=off` cannot keep this, and is refused.
+    /// A commit counts once the server's disk has confirmed it: it survives a power failure. A
+    /// server that runs with `fsync=off` cannot keep this, and is refused.
     #[default]
     Full,
-    /// When the server has it: an acknowledged commit survives the death of the process that wrote
-    /// it; when the server itself dies, the newest ones may be undone, never one in the middle.
-    /// Leases and signals still wait for the disk, because two owners of one thread would be worse
-    /// than a lost record.
+    /// A commit counts once the server has it: it survives the death of the process that wrote it.
+    /// If the server itself dies, the newest commits may be lost, never one in the middle. Leases
+    /// and signals still wait for the disk, because two owners of one thread would be worse than a
+    /// lost record.
     Normal,
 }
 
-/// How a database is opened.
+/// Options for opening a database.
 #[derive(Clone)]
 #[must_use]
 pub struct PostgresOptions {
@@ -32,60 +32,60 @@ pub struct PostgresOptions {
     pub(crate) roots: Option<Vec<u8>>,
 }
 
-/// Where time comes from in place of the server.
+/// The clock to use instead of the server's.
 pub(crate) type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
 
 impl PostgresOptions {
-    /// The schema that holds the tables, which is made where it is missing; `fugato` if not said.
-    /// Stores in different schemas know nothing of each other.
+    /// Sets the schema that holds the tables, which is created if missing; `fugato` if not set.
+    /// Stores in different schemas are independent.
     pub fn schema(mut self, name: impl Into<String>) -> Self {
         self.schema = name.into();
         self
     }
 
-    /// How many connections this process uses at most, beside one for each
-    /// [`woken`](crate::PostgresLog::woken); 10 if not said, at least 1. As many appends wait for
-    /// the disk together.
+    /// Sets the most connections of this process, at least 1; 10 if not set. Each
+    /// [`woken`](crate::PostgresLog::woken) stream uses one more. So many appends can wait for the
+    /// disk at once.
     pub fn pool_size(mut self, connections: usize) -> Self {
         self.pool_size = connections.max(1);
         self
     }
 
-    /// When a commit counts as written; [`Synchronous::Full`] if not said.
+    /// Sets the point at which a commit counts as written; [`Synchronous::Full`] if not set.
     pub fn synchronous(mut self, synchronous: Synchronous) -> Self {
         self.synchronous = synchronous;
         self
     }
 
-    /// How long a request waits until one of the connections is free; five seconds if not said.
+    /// Sets the time that a request waits for a free connection; five seconds if not set.
     pub fn pool_timeout(mut self, timeout: Duration) -> Self {
         self.pool_timeout = timeout;
         self
     }
 
-    /// How long a new connection may take; five seconds if not said.
+    /// Sets the time that a new connection may take; five seconds if not set.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// How long the server may work on one statement, waiting for others included; thirty seconds
-    /// if not said. A server that says nothing for two seconds longer is given up.
+    /// Sets the time that one statement may take on the server, waits for locks included; thirty
+    /// seconds if not set. A request gives up two seconds later if the server does not answer.
     pub fn statement_timeout(mut self, timeout: Duration) -> Self {
         self.statement_timeout = timeout;
         self
     }
 
-    /// Where time comes from, in milliseconds since the Unix epoch; the clock of the server if not
-    /// said. The store never lets it run backwards. For tests: processes that share a store must
+    /// Sets the clock, in milliseconds since the Unix epoch; the clock of the server if not set.
+    /// The store never lets its time run backwards. For tests: processes that share a store must
     /// share its clock.
     pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
         self.clock = Some(Arc::new(clock));
         self
     }
 
-    /// The certificates, in PEM, of who may sign the server's; those that the operating system
-    /// trusts if not said.
+    /// Sets the PEM certificates of the authorities that may sign the server's certificate; those
+    /// that the operating system trusts if not set.
     #[cfg(feature = "tls")]
     pub fn root_certificates(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.roots = Some(pem.into());

@@ -1,21 +1,21 @@
-//! Threads as they lie in the database.
+//! Rows of threads.
 use fugato_state::{Millis, Seq, ThreadId};
 use fugato_store::{Fence, Head, Lease, Signal, Status};
 use tokio_postgres::{Row, types::FromSql};
 
 use crate::error::Failed;
 
-/// A thread as a look at it returns it.
+/// A thread as the look-up statement returns it.
 #[derive(Debug, Clone)]
 pub(crate) struct ThreadRow {
     pub(crate) id: i64,
-    /// None if there is only a lease yet.
+    /// The status; `None` if there is only a lease so far.
     pub(crate) status: Option<Status>,
     pub(crate) head: Seq,
     pub(crate) base: Seq,
     pub(crate) fence: Fence,
     pub(crate) nonce: Option<u128>,
-    /// The signals that its last commit brought its writer.
+    /// The signals that its last commit returned to its writer.
     pub(crate) delivered: Vec<Signal>,
     pub(crate) owner: String,
     pub(crate) lease_until: Millis,
@@ -23,7 +23,7 @@ pub(crate) struct ThreadRow {
 }
 
 impl ThreadRow {
-    /// A thread whose columns come in the order of the statement.
+    /// Reads a row of the look-up statement.
     pub(crate) fn from_row(row: &Row) -> Result<Self, Failed> {
         Ok(Self {
             id: get(row, 0)?,
@@ -51,7 +51,7 @@ impl ThreadRow {
     }
 }
 
-/// A lease whose columns come in the order of the statements that grant one.
+/// Reads a lease from a row of the statements that grant one.
 pub(crate) fn lease(row: &Row) -> Result<Lease, Failed> {
     Ok(Lease {
         thread: name(get(row, 0)?)?,
@@ -71,7 +71,7 @@ pub(crate) fn name(stored: String) -> Result<ThreadId, Failed> {
     ThreadId::new(stored).map_err(|error| Failed::Damaged(error.to_string()))
 }
 
-/// The columns `status` and `until`.
+/// Returns the columns `status` and `until` of a status.
 pub(crate) fn status_columns(status: Status) -> (i16, Option<Millis>) {
     match status {
         Status::Runnable => (0, None),
@@ -81,7 +81,7 @@ pub(crate) fn status_columns(status: Status) -> (i16, Option<Millis>) {
     }
 }
 
-/// A status from its columns.
+/// Reads a status from its columns.
 pub(crate) fn status(code: Option<i16>, until: Option<Millis>) -> Result<Option<Status>, Failed> {
     let Some(code) = code else { return Ok(None) };
     match (code, until) {
@@ -93,7 +93,7 @@ pub(crate) fn status(code: Option<i16>, until: Option<Millis>) -> Result<Option<
     }
 }
 
-/// Signals from their column.
+/// Reads signals from their column.
 pub(crate) fn signals(stored: Option<Vec<String>>) -> Result<Vec<Signal>, Failed> {
     let texts = stored.unwrap_or_default();
     let signal = |text: &String| {
@@ -109,27 +109,27 @@ fn nonce(stored: Option<&[u8]>) -> Result<Option<u128>, Failed> {
     Ok(Some(u128::from_be_bytes(bytes)))
 }
 
-/// A number as it is stored. One past the largest is none that anything can have.
+/// Converts a number for storage. A larger one becomes the maximum, which is never in use.
 pub(crate) fn stored(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A number that is never stored below zero.
+/// Reads a number that is never stored below zero.
 pub(crate) fn number(stored: i64) -> Result<u64, Failed> {
     u64::try_from(stored).map_err(|_| Failed::Damaged(format!("{stored} is below zero")))
 }
 
-/// A text as the server can store it: without the one character that it cannot.
+/// Replaces the NUL characters of a text, which the server cannot store.
 pub(crate) fn text(of: &str) -> String {
     of.replace('\0', "\u{fffd}")
 }
 
-/// A text after every text that begins with this one, if there is any: its last character that has
-/// a next one, made the next one.
+/// Returns a text after every text that begins with `prefix`, if there is one: its last character
+/// that has a successor is replaced with the successor.
 pub(crate) fn end_of_prefix(prefix: &str) -> Option<String> {
     let mut end = prefix.to_owned();
     while let Some(last) = end.pop() {
-        // Between these two lie numbers that are no characters.
+        // The numbers between these two are surrogates, which are no characters.
         let next = match last {
             '\u{d7ff}' => Some('\u{e000}'),
             last => char::from_u32(u32::from(last) + 1),

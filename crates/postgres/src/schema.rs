@@ -1,10 +1,11 @@
-//! What is stored, and how an older store becomes a newer one. The README explains the tables.
+//! The tables and their migrations. The README explains the tables.
 use fugato_store::{StoreError, StoreErrorKind};
 use tokio_postgres::error::SqlState;
 
 use crate::{connection::Connection, error::Failed, row::get};
 
-/// What makes each version of the tables of the one before. 1: threads. 2: documents.
+/// The statements that lead to each version of the tables from the one before. 1: threads. 2:
+/// documents.
 const MIGRATIONS: [&str; 2] = [
     "
         CREATE SEQUENCE {s}.clock MINVALUE -9223372036854775808 START -9223372036854775808;
@@ -62,7 +63,7 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
-    /// The longest name of anything in a database, in bytes.
+    /// The greatest length of an identifier, in bytes.
     const MAX_BYTES: usize = 63;
 
     pub(crate) fn new(name: &str) -> Result<Self, StoreError> {
@@ -77,17 +78,17 @@ impl Schema {
         Err(StoreError::new(StoreErrorKind::Invalid(what), "open"))
     }
 
-    /// The name as it is, which is also that of the channel on which waiting workers listen.
+    /// Returns the name as it is, which is also the name of the notification channel.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// A name in quotes, so that whatever it holds it remains one name.
+    /// Returns the name in quotes, so that any characters remain one name.
     pub(crate) fn quoted(&self) -> String {
         format!("\"{}\"", self.name.replace('"', "\"\""))
     }
 
-    /// Puts the name of the schema into a statement: at `{s}` as a name, at `{'s}` within the
+    /// Fills the name of the schema into a statement: at `{s}` as a name, at `{'s}` within the
     /// quotes of a text.
     pub(crate) fn fill(&self, sql: &str) -> String {
         let quoted = self.quoted();
@@ -95,22 +96,22 @@ impl Schema {
             .replace("{s}", &quoted)
     }
 
-    /// Makes the tables, or brings them up to date.
+    /// Creates the tables, or brings them up to date.
     ///
-    /// Of several processes that start at once one does it, and the others wait for it. It happens
-    /// in one transaction: a process that dies leaves the older version.
+    /// If several processes start at once, one does it and the others wait for it. It happens in
+    /// one transaction: if the process dies, the older version stays.
     pub(crate) async fn prepare(&self, connection: &mut Connection) -> Result<(), StoreError> {
         let found = self.version(connection).await;
         if self.is_known(found.map_err(|failed| failed.into_store("open"))?)? {
             return Ok(());
         }
         let migrated = self.migrate(connection).await;
-        // Perhaps another process was first, and is newer.
+        // Another process may have been first, and may be newer.
         self.is_known(migrated.map_err(|failed| self.explain(failed))?)
             .map(|_| ())
     }
 
-    /// Whether tables of this version need nothing; an error if they are too new.
+    /// Returns true if tables of this version need no migration; an error if they are too new.
     fn is_known(&self, found: usize) -> Result<bool, StoreError> {
         let known = MIGRATIONS.len();
         if found <= known {
@@ -123,9 +124,9 @@ impl Schema {
         Err(StoreError::new(StoreErrorKind::Corrupt(what), "open"))
     }
 
-    /// The version of the tables, 0 if there are none.
+    /// Returns the version of the tables, 0 if there are none.
     async fn version(&self, connection: &mut Connection) -> Result<usize, Failed> {
-        // Not by `to_regclass`, whose answer may be from before the wait for another process.
+        // Not by `to_regclass`, which may answer from before the wait for another process.
         let table = "SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname = $1 AND c.relname = 'version'";
         if connection.rows(table, &[&self.name]).await?.is_empty() {
@@ -136,10 +137,10 @@ impl Schema {
         Ok(usize::try_from(version.unwrap_or(0)).unwrap_or(usize::MAX))
     }
 
-    /// Carries out what is missing, and returns the version that there is then.
+    /// Carries out the missing migrations, and returns the resulting version.
     async fn migrate(&self, connection: &mut Connection) -> Result<usize, Failed> {
         connection.begin().await?;
-        // The number is the letters `fgto`, and beside it a number of the name.
+        // The first number is the letters `fgto`, the second a hash of the name.
         let lock = "SELECT pg_advisory_xact_lock(1718056047, hashtext($1))";
         connection.rows(lock, &[&self.name]).await?;
         let found = self.version(connection).await?;

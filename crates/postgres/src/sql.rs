@@ -1,28 +1,28 @@
-//! Every statement that threads need.
+//! The SQL statements of threads.
 //!
-//! A statement that changes a thread compares and sets in the row of the thread: it waits for
-//! whoever changes it now, and then looks at the row as it has become. What belongs to the thread
-//! is written by the same statement, from what that row returned.
+//! A statement that changes a thread compares and sets in the row of the thread: it waits for a
+//! concurrent change, and then checks the changed row. The same statement writes what belongs to
+//! the thread, from the values that the row returned.
 //!
-//! In all of them `$1` is the time to take in place of the server's clock, or null, and `$2` the
+//! In all of them `$1` is the time to use instead of the server's clock, or null, and `$2` the
 //! newest time that this process has seen.
 #[cfg(test)]
 mod tests;
 
 use crate::{Synchronous, schema::Schema};
 
-/// What is before every time, so that it means "never held".
+/// A time before all others, which means "never held".
 const NEVER: &str = "-9223372036854775808";
 
-/// The time, as part of a statement.
+/// The current time, as part of a statement.
 pub(crate) const CLOCK: &str = "clock AS MATERIALIZED (
     SELECT greatest(
         coalesce($1::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint),
         $2::bigint, last_value) AS now
     FROM {s}.clock {sync})";
 
-/// The time, which other processes are to know of from now on. A sequence is no table: nobody waits
-/// for others to write it, and old values leave nothing behind.
+/// The current time, which is stored for other processes. A sequence is no table: writers do not
+/// wait for each other, and old values leave no dead rows.
 pub(crate) const TICK: &str = "clock AS MATERIALIZED (
     SELECT CASE WHEN seen.now > seen.newest THEN setval('{'s}.clock', seen.now) ELSE seen.newest END
         AS now
@@ -32,16 +32,16 @@ pub(crate) const TICK: &str = "clock AS MATERIALIZED (
             $2::bigint, last_value) AS now
         FROM {s}.clock {sync}) seen)";
 
-/// The same, in a statement that needs it only if it has rows.
+/// The same, in a statement that stores the time only if it has rows.
 const TICKED: &str = "(
     SELECT CASE WHEN k.now > s.last_value THEN setval('{'s}.clock', k.now) END
     FROM clock k, {s}.clock s)";
 
-/// When others could claim the thread, if this statement made it so that they can.
+/// The time from which others can claim the thread, if this statement made it claimable.
 const WAKES: &str = "CASE WHEN t.lease_until <= t.time
         AND (t.status = 1 OR t.status = 0 AND t.due = t.time) THEN t.due END AS wakes";
 
-/// How a changed thread goes on from a commit: `$6` its nonce, `$7` the records, `$8` and `$9` the
+/// The changes that a commit makes to a thread: `$6` its nonce, `$7` the records, `$8` and `$9` the
 /// status.
 const COMMITTED: &str = "
     nonce = $6::bytea, status = $8::smallint, until = $9::bigint,
@@ -51,7 +51,7 @@ const COMMITTED: &str = "
     lease_until = CASE WHEN $8 < 2 THEN t.lease_until ELSE {never} END,
     delivered = t.signals, signals = NULL";
 
-/// The records `$7` of a commit, and the snapshots `$10` with the bodies `$11`.
+/// The inserts of a commit: the records `$7`, and the snapshots `$10` with the bodies `$11`.
 const BELONGINGS: &str = "
 recorded AS (
     INSERT INTO {s}.record (thread, seq, body)
@@ -64,53 +64,54 @@ recorded AS (
 )
 SELECT head, time, delivered, wakes FROM written";
 
-/// The end of a lease of `$ttl` from a time, without leaving the numbers.
+/// The end of a lease of `$ttl` from a time, without an overflow.
 const UNTIL: &str = "least({now}, 9223372036854775807 - greatest({ttl}, 0)) + {ttl}";
 
-/// The statements, with the name of the schema in them.
+/// The statements, with the name of the schema filled in.
 #[derive(Debug)]
 pub(crate) struct Sql {
-    /// A commit to a thread that is not there: `$3` name, `$4` what lies before its first record.
+    /// Commits to a thread that does not exist: `$3` name, `$4` the position before its first
+    /// record.
     pub(crate) create: String,
-    /// A commit to a thread: `$3` name, `$4` head, `$5` fence.
+    /// Commits to a thread: `$3` name, `$4` head, `$5` fence.
     pub(crate) append: String,
-    /// A first commit to a thread that has a lease: the same.
+    /// Makes the first commit to a thread that has a lease, with the same parameters.
     pub(crate) adopt: String,
-    /// A thread `$3`.
+    /// Reads the thread `$3`.
     pub(crate) look: String,
-    /// The same, which nobody else changes until the transaction ends.
+    /// Reads the thread `$3`, and locks it until the transaction ends.
     pub(crate) lock: String,
-    /// Records of `$1` from `$2`, `$3` of them.
+    /// Reads records of the thread `$1` from `$2` on, at most `$3`.
     pub(crate) read: String,
-    /// `$3` name, `$4` owner, `$5` how long.
+    /// Acquires a lease: `$3` name, `$4` owner, `$5` time to live.
     pub(crate) acquire: String,
-    /// `$3` how many, `$4` owner, `$5` how long.
+    /// Claims due threads: `$3` limit, `$4` owner, `$5` time to live.
     pub(crate) claim: String,
-    /// `$3` name, `$4` fence, `$5` how long.
+    /// Renews a lease: `$3` name, `$4` fence, `$5` time to live.
     pub(crate) renew: String,
-    /// `$3` name, `$4` fence.
+    /// Releases a lease: `$3` name, `$4` fence.
     pub(crate) release: String,
-    /// `$3` name, `$4` signal.
+    /// Adds a signal: `$3` name, `$4` signal.
     pub(crate) signal: String,
-    /// `$3` name, `$4` position, `$5` body.
+    /// Puts a snapshot: `$3` name, `$4` position, `$5` body.
     pub(crate) put: String,
-    /// `$1` name, `$2` position.
+    /// Reads the latest snapshot up to a position: `$1` name, `$2` position.
     pub(crate) latest_at: String,
-    /// `$1` name, `$2` position.
+    /// Deletes a snapshot: `$1` name, `$2` position.
     pub(crate) delete: String,
-    /// `$1` prefix, `$2` after, `$3` before, `$4` how many.
+    /// Lists threads: `$1` prefix, `$2` after, `$3` before, `$4` limit.
     pub(crate) list: String,
-    /// `$1` number, `$2` position, `$3` body.
+    /// Compacts a thread: `$1` id, `$2` position, `$3` body.
     pub(crate) compact: String,
-    /// `$1` name.
+    /// Removes the row of a thread: `$1` name.
     pub(crate) remove: String,
-    /// `$1` number.
+    /// Removes the records and snapshots of a thread: `$1` id.
     pub(crate) remove_belongings: String,
 }
 
 impl Sql {
     pub(crate) fn new(schema: &Schema, synchronous: Synchronous) -> Self {
-        // What somebody must be able to rely on waits for the disk at either level.
+        // Requests that a caller must be able to rely on wait for the disk at either level.
         let firm = match synchronous {
             Synchronous::Full => String::new(),
             Synchronous::Normal => until_commit("on"),
@@ -151,7 +152,7 @@ impl Sql {
     }
 }
 
-/// Whether the transaction of this statement, and of no other, waits for the disk.
+/// Returns a condition that sets `synchronous_commit` for the transaction of this statement alone.
 pub(crate) fn until_commit(level: &str) -> String {
     format!("WHERE set_config('synchronous_commit', '{level}', true) IS NOT NULL")
 }
@@ -202,8 +203,9 @@ const READ: &str = "SELECT t.base, r.seq, r.body
     ) r ON true
     WHERE t.name = $1 ORDER BY r.seq";
 
-/// The fences of all threads come from one sequence, so that a thread which is made anew under the
-/// name of a removed one cannot grant a fence that its former owner still holds.
+/// Returns the statement that acquires a lease. The fences of all threads come from one sequence,
+/// so that a thread that is created again under an old name cannot grant a fence that its former
+/// owner still holds.
 fn acquire() -> String {
     let first = until("c.now", "$5::bigint");
     let later = until("greatest(excluded.time, t.time)", "$5");
@@ -221,7 +223,8 @@ fn acquire() -> String {
     )
 }
 
-/// Whoever finds nothing writes nothing, not even the time, however often it looks.
+/// Returns the statement that claims threads. A claim that finds none writes nothing, not even the
+/// time.
 fn claim() -> String {
     let until = until("greatest(c.now, t.time)", "$5::bigint");
     format!(
@@ -263,7 +266,7 @@ const SIGNAL: &str = "WITH {clock}
     UPDATE {s}.thread t SET signals = array_append(t.signals, $4::text), time = greatest(c.now, t.time)
     FROM clock c WHERE t.name = $3 RETURNING t.time";
 
-/// The lock keeps compaction and removal from passing between the look and the write.
+/// The lock keeps compaction and removal from getting in between the read and the write.
 const PUT: &str = "WITH {clock}, reached AS MATERIALIZED (
         SELECT t.id FROM {s}.thread t
         WHERE t.name = $3 AND t.status IS NOT NULL AND $4::bigint BETWEEN t.base AND t.head

@@ -1,4 +1,4 @@
-//! Tables of a program's own.
+//! Tables of an application.
 use std::fmt;
 
 use fugato_store::{Cell, Found, Statement, StoreError};
@@ -13,8 +13,8 @@ use crate::{
     connector::{Connector, drive},
 };
 
-/// A database with tables of a program's own. Its connection is used by one at a time, and made
-/// anew when it is lost.
+/// A database with tables of an application, on one connection that is used by one call at a time
+/// and reopened when it is lost.
 pub struct PostgresTables {
     connector: Connector,
     client: Mutex<Option<Client>>,
@@ -22,10 +22,12 @@ pub struct PostgresTables {
 }
 
 impl PostgresTables {
-    /// A database such as `postgres://user:password@host/database`. Nothing is connected yet.
+    /// Creates the tables of a database such as `postgres://user:password@host/database`, without
+    /// connecting yet.
     ///
     /// # Errors
-    /// This is no such address. What is wrong with it is not told, because it holds a password.
+    /// Fails if this is no such address. The error does not quote it, because it contains a
+    /// password.
     pub fn new(url: &str) -> Result<Self, StoreError> {
         let options = PostgresOptions::default();
         let patience = options.statement_timeout.as_millis().max(1);
@@ -36,10 +38,10 @@ impl PostgresTables {
         })
     }
 
-    /// Reads, as everything was at one moment.
+    /// Runs queries on one consistent snapshot.
     ///
     /// # Errors
-    /// Why it cannot be read; a value that is neither a 64-bit number nor text is such a reason.
+    /// Fails if a query fails, or if a value is neither a 64-bit number nor text.
     pub async fn read(&self, queries: Vec<Statement>) -> Result<Vec<Found>, Error> {
         let mut held = self.client.lock().await;
         let client = self.connected(&mut held).await?;
@@ -48,12 +50,14 @@ impl PostgresTables {
         found(&transaction.start().await?, &queries).await
     }
 
-    /// Carries `first` out, reads, decides and writes, in one transaction. `first` is what writers
-    /// of the same tables wait for, such as `SELECT pg_advisory_xact_lock(?)`: what is read after it
-    /// is what the one before has written. To refuse, or to write nothing, takes everything back.
+    /// Runs `first`, reads, decides and writes, in one transaction.
+    ///
+    /// `first` is a statement that serialises the writers of the same tables, such as `SELECT
+    /// pg_advisory_xact_lock(?)`, so that the queries see what the previous writer has committed.
+    /// If `decide` refuses or returns no statements, everything is rolled back.
     ///
     /// # Errors
-    /// Why nothing was written, or why nobody knows whether it was. The error inside is the one of
+    /// Fails if nothing was written, or if the outcome is unknown. The inner error is the one of
     /// `decide`.
     pub async fn write<T, E>(
         &self,
@@ -81,7 +85,7 @@ impl PostgresTables {
     async fn connected<'a>(&self, held: &'a mut Option<Client>) -> Result<&'a mut Client, Error> {
         if held.as_ref().is_none_or(Client::is_closed) {
             let (client, messages) = self.connector.connect().await?;
-            // It ends with its client, and whoever uses the client is told why.
+            // The task ends with its client, whose caller gets the error.
             tokio::spawn(drive(messages));
             client.batch_execute(&self.settings).await?;
             return Ok(held.insert(client));
@@ -142,7 +146,7 @@ fn cells(row: &Row) -> Result<Vec<Cell>, Error> {
     row.columns().iter().enumerate().map(cell).collect()
 }
 
-/// `$1`, `$2` … in place of each `?`.
+/// Replaces each `?` with `$1`, `$2` …
 fn numbered(sql: &str) -> String {
     let mut parts = sql.split('?');
     let first = parts.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! Reading, snapshots, and looking after threads.
+//! Reading, snapshots, and administration of threads.
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{Head, Record, Snapshot, StoreErrorKind, ThreadFilter, ThreadSummary};
 
@@ -9,7 +9,8 @@ use crate::{
     row::{ThreadRow, end_of_prefix, get, name, number, status, stored},
 };
 
-/// How often a snapshot is put that the thread had no room for, and then had.
+/// The most attempts to put a snapshot, if the thread changes between the write and the look-up of
+/// the reason.
 const ATTEMPTS: usize = 5;
 
 impl Database {
@@ -101,7 +102,7 @@ impl Database {
 
     pub(crate) async fn list(&self, filter: &ThreadFilter) -> Result<Vec<ThreadSummary>, Refusal> {
         if filter.prefix.contains('\0') {
-            // No name holds it, and the server cannot be asked for it.
+            // No name contains it, and the server accepts no text with it.
             return Ok(vec![]);
         }
         let mut connection = self.connection().await?;
@@ -123,7 +124,8 @@ impl Database {
         Ok(lines)
     }
 
-    /// Two statements, because the second must see what a commit wrote for which the first waited.
+    /// Compacts a thread, with two statements: the second must see a commit for which the first
+    /// waited.
     pub(crate) async fn compact(&self, thread: &ThreadId, base: &Snapshot) -> Result<(), Refusal> {
         let mut connection = self.connection().await?;
         connection.begin().await?;
@@ -140,7 +142,7 @@ impl Database {
         }
     }
 
-    /// Two statements for the same reason.
+    /// Removes a thread, with two statements for the same reason.
     pub(crate) async fn remove(&self, thread: &ThreadId) -> Result<(), Refusal> {
         let mut connection = self.connection().await?;
         connection.begin().await?;
@@ -160,7 +162,7 @@ async fn refuse(connection: &mut Connection, why: StoreErrorKind) -> Result<(), 
     Err(why.into())
 }
 
-/// A thread that has records and reaches this position.
+/// Returns the row of a thread that has records and reaches this position; otherwise an error.
 fn reached(row: Option<ThreadRow>, seq: Seq) -> Result<ThreadRow, StoreErrorKind> {
     let reaches = |row: &ThreadRow| row.status.is_some() && seq <= row.head;
     let row = row.filter(reaches).ok_or(StoreErrorKind::NotFound)?;

@@ -9,7 +9,8 @@ use rustls::{
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// Connections to servers whose certificate one of these signed, or one that the system trusts.
+/// Creates TLS connections to servers whose certificate is signed by one of `roots`, or by an
+/// authority that the system trusts.
 pub(crate) fn client(
     roots: Option<&[u8]>,
 ) -> Result<MakeRustlsConnect, Box<dyn Error + Send + Sync>> {

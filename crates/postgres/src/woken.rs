@@ -1,4 +1,4 @@
-//! Words from the server to workers that wait.
+//! Notifications from the server to waiting workers.
 use std::{sync::Arc, time::Duration};
 
 use fugato_state::{Millis, ThreadId};
@@ -11,27 +11,27 @@ use tokio_postgres::{AsyncMessage, Error};
 
 use crate::{connection::Connection, connector::Messages, database::Database};
 
-/// Why a worker that waits should look again.
+/// The reason for a waiting worker to poll again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Woken {
-    /// A thread that nobody holds can be claimed from this time on, in milliseconds of the store's
+    /// A thread without a lease can be claimed from this time on, in milliseconds of the store's
     /// clock. Often that is now.
     Due(Millis),
-    /// A signal was left for the owner of this thread, who gets it by renewing the lease.
+    /// A signal was sent to the owner of this thread, which receives it by renewing the lease.
     Signalled(ThreadId),
-    /// The connection was made, or made anew, or the reader was slow: something may have been
+    /// The connection was made or reopened, or the reader was slow: notifications may have been
     /// missed.
     Anything,
 }
 
-/// How many words wait for a slow reader.
+/// The number of notifications that are buffered for a slow reader.
 const BACKLOG: usize = 1024;
 
-/// How long to wait before the connection is made anew: at first, and at most.
+/// The first and the longest pause before a reconnect.
 const BACK_OFF: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(5)];
 
-/// How long the server may take to begin to listen.
+/// The time that the server may take to begin to listen.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) fn due(at: Millis) -> String {
@@ -49,23 +49,23 @@ impl Woken {
             "signal" => Some(Self::Signalled(ThreadId::new(rest).ok()?)),
             _ => None,
         });
-        // A newer process may say what this one does not know yet.
+        // A newer process may send a kind that this version does not know.
         word.unwrap_or(Self::Anything)
     }
 }
 
 impl Database {
-    /// Tells those who wait, without letting the caller wait for it.
+    /// Notifies waiting workers in the background.
     ///
-    /// A transaction that notifies keeps all others that do from committing until it has committed
-    /// itself. So this is one of its own, which writes nothing and does not wait for the disk. Lost,
-    /// it costs those who wait no more than their next look.
+    /// A transaction that notifies blocks the commits of all others that notify until it has
+    /// committed. Therefore this is a separate transaction, which writes nothing and does not wait
+    /// for the disk. If it is lost, a waiting worker only finds the thread at its next poll.
     pub(crate) fn tell(&self, mut connection: Connection, word: String) {
         let channel = self.schema.name().to_owned();
         tokio::spawn(async move {
             let sql = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
             if let Err(error) = connection.rows(sql, &[&channel, &word]).await {
-                tracing::debug!(%error, "{}", crate::log_key::THOSE_WHO_WAIT_WERE_NOT_TOLD);
+                tracing::debug!(%error, "notify failed");
             }
         });
     }
@@ -79,7 +79,7 @@ impl Database {
     }
 }
 
-/// Listens until nobody does.
+/// Listens, and reconnects, until the stream is dropped.
 async fn listen(database: Arc<Database>, words: Sender<Woken>) {
     let mut speaker = Speaker {
         words,
@@ -93,7 +93,7 @@ async fn listen(database: Arc<Database>, words: Sender<Woken>) {
             () = gone.closed() => return,
             ended = listen_once(&database, &mut speaker) => match ended {
                 Ok(()) => pause = first,
-                Err(error) => tracing::warn!(%error, ?pause, "{}", crate::log_key::CANNOT_LISTEN_TRYING_AGAIN),
+                Err(error) => tracing::warn!(%error, ?pause, "listen failed, retrying"),
             },
         }
         tokio::select! {
@@ -104,13 +104,13 @@ async fn listen(database: Arc<Database>, words: Sender<Woken>) {
     }
 }
 
-/// Listens until the connection ends. An error means that it never came about.
+/// Listens until the connection ends; an error if it could not be made.
 async fn listen_once(database: &Database, speaker: &mut Speaker) -> Result<(), Error> {
     let (client, mut messages) = database.connector.connect().await?;
     let sql = format!("LISTEN {}", database.schema.quoted());
     let asked = client.batch_execute(&sql);
     tokio::pin!(asked);
-    // Whoever polls the messages drives the connection, also for the answer to this.
+    // Polling the messages drives the connection, also for the answer to `LISTEN`.
     let answered = async {
         loop {
             tokio::select! {
@@ -136,7 +136,7 @@ async fn hear_all(messages: &mut Messages, speaker: &mut Speaker) {
 
 struct Speaker {
     words: Sender<Woken>,
-    /// Whether a word was dropped for want of room.
+    /// True if a notification was dropped because the buffer was full.
     missed: bool,
 }
 
@@ -147,7 +147,8 @@ impl Speaker {
         }
     }
 
-    /// The server must not wait for a reader that is slow: it would keep everything since.
+    /// Sends a notification without waiting for a slow reader, because the server would have to
+    /// keep all later ones.
     fn say(&mut self, word: Woken) {
         if self.missed {
             match self.words.try_send(Woken::Anything) {

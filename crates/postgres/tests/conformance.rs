@@ -1,4 +1,4 @@
-//! `PostgresLog` keeps the contract of a log, on a real server.
+//! Runs the conformance tests of a log on `PostgresLog`, with a real server.
 mod schemas;
 
 use fugato_postgres::Synchronous;

@@ -1,4 +1,5 @@
-//! `PostgresDocs` keeps the contract of a document store, alone and beside a log.
+//! Runs the conformance tests of a document store on `PostgresDocs`, alone and in the schema of a
+//! log.
 mod desk;
 
 use std::sync::{
@@ -19,7 +20,7 @@ use servers::Postgres;
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// Each store in a new schema.
+/// A factory of stores, each in a new schema.
 #[derive(Default)]
 struct Schemas {
     last: AtomicU32,
@@ -76,7 +77,7 @@ async fn batches_that_cross_each_other_are_all_written() -> Tested {
             for round in 0..10 {
                 keys.rotate_left(writer);
                 keys.reverse();
-                // Some of each kind, which the server writes one kind after the other.
+                // Some writes of each kind, which the server executes kind by kind.
                 let write = |(place, key): (usize, &DocKey)| match (place + round) % 3 {
                     0 => DocWrite::delete(&space, key),
                     _ => DocWrite::put(&space, key, json!(writer)),
@@ -118,7 +119,7 @@ async fn what_has_expired_is_cleared_away() -> Tested {
     for _ in 0..200 {
         docs.put(&space, &lasting, 1).await?;
         if client.query_one(&sql, &[]).await?.get::<_, i64>(0) == 1 {
-            // Threads beside them are as they were.
+            // Threads in the same schema are unchanged.
             log.append(&name("desk"), &commit(0, 0, "a")).await?;
             return Ok(());
         }

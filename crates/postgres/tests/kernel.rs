@@ -1,4 +1,4 @@
-//! The graph engine keeps its rules on `PostgreSQL`.
+//! Runs the engine's tests on `PostgreSQL`.
 mod schemas;
 
 use fugato_postgres::Synchronous;

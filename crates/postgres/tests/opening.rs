@@ -1,4 +1,4 @@
-//! What is made, what is refused, and what is never told.
+//! Tests of opening: created tables, refused servers, and errors that contain no password.
 mod desk;
 
 use std::error::Error;
@@ -9,7 +9,7 @@ use fugato_store::{StoreError, StoreErrorKind, ThreadLog};
 use futures::future::join_all;
 use servers::Postgres;
 
-/// An error with all of its causes, in both ways to write them.
+/// Returns an error with all of its causes, as `Display` and as `Debug`.
 fn told(error: &StoreError) -> String {
     let mut told = vec![format!("{error} {error:?}")];
     let mut cause = error.source();

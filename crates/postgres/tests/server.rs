@@ -1,4 +1,4 @@
-//! What happens when the server, the network or another process does not do as one wishes.
+//! Tests of failures of the server and the network, and of competing processes.
 mod desk;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -53,7 +53,7 @@ async fn d15_an_answer_that_was_lost_is_given_again() -> Tested {
         let outcome = log.append(&desk, &lost).await;
         assert_eq!(why(outcome), Some(StoreErrorKind::Unavailable));
         wire.mend();
-        // It was written, but its writer cannot know, and need not.
+        // The commit was written without an answer; repeating it is safe.
         let written = straight.head(&desk).await?.map(|head| head.seq);
         assert_eq!(written, Some(known.head + 1));
         assert_eq!(log.append(&desk, &lost).await?.head, known.head + 1);
@@ -88,7 +88,7 @@ async fn d15_what_was_acknowledged_survives_kill_9_of_the_server() -> Tested {
         for ended in join_all(writers).await {
             let (thread, acknowledged) = ended?;
             let found = log.head(&name(&thread)).await?.map_or(0, |head| head.seq);
-            // The commit of which nobody knows: repeating it is enough to know.
+            // The outcome of this commit is unknown, and repeating it resolves that.
             let repeated = log
                 .append(&name(&thread), &commit(acknowledged, 0, &thread))
                 .await?;
@@ -105,7 +105,7 @@ async fn d15_what_was_acknowledged_survives_kill_9_of_the_server() -> Tested {
     Ok(())
 }
 
-/// The last position that was acknowledged.
+/// Returns the last acknowledged position.
 async fn append_until_it_fails(log: &PostgresLog, thread: &str, mut head: u64) -> u64 {
     while let Ok(appended) = log.append(&name(thread), &commit(head, 0, thread)).await {
         head = appended.head;
@@ -122,7 +122,7 @@ async fn d2_of_many_writers_exactly_one_wins_each_position() -> Tested {
     let racers = (0..4).map(|racer| {
         let (schema, desk) = (schema.clone(), desk.clone());
         tokio::spawn(async move {
-            // Pools of their own, as processes have them.
+            // A pool of its own, as a separate process has.
             let log = connect(server, &schema).await?;
             let (author, mut won, mut head) = (format!("racer {racer}"), vec![], 0);
             while head < 100 {
@@ -170,7 +170,7 @@ async fn k14_workers_share_the_queue_and_the_oldest_goes_first() -> Tested {
             let mut mine = vec![];
             loop {
                 let more = claim(&log, 3).await?;
-                // The order within what one worker gets.
+                // The order within the claims of one worker.
                 assert!(more.is_sorted());
                 if more.is_empty() {
                     return Ok::<_, fugato_store::StoreError>(mine);
@@ -236,7 +236,7 @@ async fn when_all_connections_are_in_use_the_error_says_so() -> Tested {
         (refused.kind, cause.as_deref()),
         (StoreErrorKind::Unavailable, Some(expected))
     );
-    // The statement waited for longer than it may.
+    // The statement waited longer than its timeout.
     assert_eq!(why(late), Some(StoreErrorKind::Unavailable));
     hold.let_go().await?;
     assert_eq!(log.append(&desk, &next).await?.head, 2);
@@ -259,7 +259,7 @@ async fn a_dropped_request_keeps_no_connection() -> Tested {
         appended = log.append(&desk, &next) => panic!("nobody may write now: {appended:?}"),
         waits = hold.who_waits(&schema) => assert_eq!(waits?.len(), 1),
     }
-    // The row is still held, and what was dropped still waits for it on the server.
+    // The row is still locked, and the dropped request still waits for it on the server.
     assert_eq!(log.read(&desk, 1, 9).await?.len(), 1);
     hold.let_go().await?;
     assert_eq!(log.append(&desk, &next).await?.head, 2);

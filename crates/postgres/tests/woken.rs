@@ -1,4 +1,4 @@
-//! Workers that wait are told, and those who work are not disturbed.
+//! Tests that waiting workers are notified, and working ones are not.
 mod desk;
 
 use desk::{Tested, commit, connect, fresh, name};
@@ -47,7 +47,7 @@ async fn what_others_can_claim_is_announced_and_steps_are_not() -> Tested {
     let queued = log.append(&name("queued"), &commit(0, 0, "go")).await?;
     assert_eq!(woken.next().await, Some(Woken::Due(queued.now)));
 
-    // Steps of a thread that is held, then a pause; the signal is the next word.
+    // Steps of a thread with a lease, then a pause; the signal is the next notification.
     let lease = acquire(&log, "held").await?;
     for head in 0..5 {
         log.append(&name("held"), &commit(head, lease.fence, "step"))

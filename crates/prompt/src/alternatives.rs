@@ -1,7 +1,7 @@
-//! Alternatives in words. A value written as `a|b|c` is copied literally by small models, so no
-//! prompt shows one.
+//! Alternatives in words. Small models copy a value written as `a|b|c` literally, so no prompt
+//! shows one.
 
-/// The alternatives as part of a sentence: "one of `a`, `b` or `c`".
+/// Returns the alternatives as part of a sentence: "one of `a`, `b` or `c`".
 pub fn one_of<S: AsRef<str>>(values: impl IntoIterator<Item = S>) -> String {
     let values: Vec<_> = values
         .into_iter()
@@ -14,7 +14,7 @@ pub fn one_of<S: AsRef<str>>(values: impl IntoIterator<Item = S>) -> String {
     }
 }
 
-/// The alternatives as a list, each with its meaning.
+/// Returns the alternatives as a list, each with its meaning.
 pub fn bullets<V: AsRef<str>, M: AsRef<str>>(values: impl IntoIterator<Item = (V, M)>) -> String {
     let lines = values.into_iter().map(|(value, meaning)| {
         let (value, meaning) = (value.as_ref(), meaning.as_ref());
@@ -27,8 +27,8 @@ pub fn bullets<V: AsRef<str>, M: AsRef<str>>(values: impl IntoIterator<Item = (V
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Every place in a text that shows alternatives as `a|b`, for tests of prompts. Rows of Markdown
-/// tables, which begin with `|`, and `||` are not meant.
+/// Returns every place in a text that shows alternatives as `a|b`, for tests of prompts. Rows of
+/// Markdown tables, which begin with `|`, and `||` are ignored.
 pub fn piped_alternatives(text: &str) -> Vec<&str> {
     let rows = text
         .lines()
@@ -60,7 +60,7 @@ fn piped_in(line: &str) -> Vec<&str> {
     found
 }
 
-/// What may stand between a value and the bar: spaces and quotes.
+/// Returns true if the character may be between a value and the bar: a space or a quote.
 fn is_between(c: char) -> bool {
     matches!(c, ' ' | '"' | '\'' | '`' | '<' | '>')
 }

@@ -4,7 +4,7 @@ use fugato_state::{Conversation, EstimatedTokens, Message, TokenCount};
 
 use crate::{PromptBuilder, Stage, builder::LeftOut};
 
-/// How many tokens a prompt may have, and what is left out first if it has more.
+/// The token limit of a prompt, and the order in which parts are left out when it is exceeded.
 ///
 /// # Contract
 /// - What is not named in the order is never left out: what the agent and the stage are about, the
@@ -20,7 +20,7 @@ pub struct PromptBudget {
     count: Arc<dyn TokenCount>,
 }
 
-/// Something that can be left out of a prompt.
+/// A part of a prompt that can be left out.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cut {
@@ -28,23 +28,23 @@ pub enum Cut {
     Hints,
     /// The middle of results of tools that have more characters than this.
     Results {
-        /// How many are left.
+        /// The number of characters that are kept of each.
         most: usize,
     },
     /// The oldest steps of the work in this stage.
     Steps,
     /// The oldest messages of the conversation.
     Messages,
-    /// What this source tells.
+    /// The text of the source with this name.
     Source(String),
 }
 
-/// Older messages go so many at a time.
+/// The number of older messages or steps that are left out at a time.
 const JUMP: usize = 8;
 
 impl PromptBudget {
-    /// A budget. The order is: hints, the middle of results longer than 2,000 characters, old steps,
-    /// old messages.
+    /// Creates a budget. The order is: hints, the middle of results longer than 2,000 characters,
+    /// old steps, old messages.
     pub fn new(tokens: u64) -> Self {
         let order = vec![
             Cut::Hints,
@@ -59,14 +59,14 @@ impl PromptBudget {
         }
     }
 
-    /// Sets what is left out, first things first.
+    /// Sets the parts to leave out, in order.
     #[must_use]
     pub fn order(mut self, order: impl IntoIterator<Item = Cut>) -> Self {
         self.order = order.into_iter().collect();
         self
     }
 
-    /// Sets what counts; [`EstimatedTokens`] by default.
+    /// Sets the counter of tokens; [`EstimatedTokens`] by default.
     #[must_use]
     pub fn count(mut self, count: impl TokenCount + 'static) -> Self {
         self.count = Arc::new(count);
@@ -83,45 +83,47 @@ impl fmt::Debug for PromptBudget {
     }
 }
 
-/// A prompt, and what had to be left out of it.
+/// A prompt, and the parts that were left out of it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Fitted {
     /// The messages.
     pub messages: [Message; 4],
-    /// How many tokens they have.
+    /// The number of tokens of the messages.
     pub tokens: u64,
-    /// What was left out, in the order in which it was.
+    /// The parts that were left out, in that order.
     pub left_out: Vec<Omission>,
 }
 
-/// What was left out of a prompt.
+/// A part that was left out of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Omission {
-    /// What.
+    /// The kind of the part.
     pub what: Cut,
-    /// How many: steps, messages, or results that were shortened.
+    /// The number of steps, messages or sources that were left out, or of results that were
+    /// shortened.
     pub count: usize,
-    /// How many tokens that saved.
+    /// The number of tokens that were saved.
     pub tokens: u64,
 }
 
-/// A prompt is longer than its budget although everything was left out that may be.
+/// The error if a prompt exceeds its budget although everything was left out that may be.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("the prompt has {} tokens and may have {budget}; message by message: {parts:?}", fitted.tokens)]
 #[non_exhaustive]
 pub struct TooLong {
-    /// How many tokens it may have.
+    /// The token limit.
     pub budget: u64,
-    /// How many each of its messages has.
+    /// The number of tokens of each message.
     pub parts: [u64; 4],
-    /// The shortest prompt that could be made.
+    /// The shortest prompt that is possible.
     pub fitted: Box<Fitted>,
 }
 
 impl<S> PromptBuilder<S> {
-    /// Builds the messages, and leaves out what the budget says until they fit.
+    /// Builds the messages, and leaves out parts in the order of the budget until they fit. Returns
+    /// [`TooLong`] if they still do not.
     pub fn fitted(
         &self,
         facts: &S,
@@ -172,7 +174,7 @@ impl<S> PromptBuilder<S> {
         })
     }
 
-    /// How often something can be left out.
+    /// Returns the number of times that a part can be left out.
     fn most(&self, cut: &Cut, facts: &S, conversation: &Conversation, stage: &Stage) -> usize {
         match cut {
             Cut::Hints => usize::from(self.has_hints(facts)),
@@ -188,11 +190,11 @@ impl<S> PromptBuilder<S> {
 }
 
 impl Cut {
-    /// How many to leave out where `least` are enough.
+    /// Returns the number to leave out if `least` would be enough.
     fn jump(&self, least: usize, most: usize) -> usize {
         match self {
             Self::Steps | Self::Messages => least.next_multiple_of(JUMP).min(most),
-            // These go all at once.
+            // These are left out all at once.
             _ => most,
         }
     }
@@ -214,7 +216,8 @@ impl LeftOut {
     }
 }
 
-/// The smallest number from 1 that is enough; `most` if none is. The larger, the shorter the prompt.
+/// Returns the smallest number from 1 that is enough; `most` if none is. `enough` must be
+/// monotonic.
 fn smallest(most: usize, enough: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (1, most);
     while low < high {

@@ -4,10 +4,10 @@ use fugato_state::{Conversation, Message, Role};
 
 use crate::{Rules, Stage, Trust, Wording, history::said};
 
-/// The key of the pinned block that is shown as memory.
+/// The key of the pinned block that is shown as the memory.
 pub const MEMORY: &str = "memory_context";
 
-/// Builds the four messages of a prompt, for every stage of an agent.
+/// A builder of the four messages of a prompt, for every stage of an agent.
 ///
 /// # Contract
 /// - The messages are, in this order: what stays the same within a stage (system), the
@@ -29,7 +29,7 @@ pub struct PromptBuilder<S> {
 }
 
 impl<S> PromptBuilder<S> {
-    /// A builder for an agent that is told this in every stage.
+    /// Creates a builder with the text that begins the prompt of every stage.
     pub fn new(global: impl Into<String>) -> Self {
         Self {
             global: global.into(),
@@ -42,55 +42,55 @@ impl<S> PromptBuilder<S> {
         }
     }
 
-    /// Adds what every stage is told beside, under a heading: a profile of the person, how tools are
-    /// used here, and the like. It belongs to the beginning that stays.
+    /// Adds a section under a heading to the prompt of every stage, such as a profile of the person
+    /// or the use of tools. It is part of the stable beginning.
     #[must_use]
     pub fn section(mut self, title: impl Into<String>, text: impl Into<String>) -> Self {
         self.sections.push((title.into(), text.into()));
         self
     }
 
-    /// Sets which source is believed first.
+    /// Sets the order in which sources are trusted.
     #[must_use]
     pub fn trust(mut self, trust: Trust) -> Self {
         self.trust = trust;
         self
     }
 
-    /// Sets the rule packs, which the state chooses among.
+    /// Sets the rule packs, from which the state selects.
     #[must_use]
     pub fn rules(mut self, rules: Rules<S>) -> Self {
         self.rules = rules;
         self
     }
 
-    /// Sets the hints for the next step, which the state chooses among.
+    /// Sets the hints for the next step, from which the state selects.
     #[must_use]
     pub fn hints(mut self, hints: Rules<S>) -> Self {
         self.hints = hints;
         self
     }
 
-    /// Sets the fixed words.
+    /// Sets the fixed texts.
     #[must_use]
     pub fn wording(mut self, wording: Wording) -> Self {
         self.wording = wording;
         self
     }
 
-    /// Makes the last message one of the user, for models that need that.
+    /// Gives the last message the role of the user, for models that need that.
     #[must_use]
     pub fn ends_with_user(mut self) -> Self {
         self.ends_with_user = true;
         self
     }
 
-    /// Builds the messages, however long they are. The facts choose the rules and hints.
+    /// Builds the messages without a limit of their length. The facts select the rules and hints.
     pub fn build(&self, facts: &S, conversation: &Conversation, stage: &Stage) -> [Message; 4] {
         self.arranged(facts, conversation, stage, &LeftOut::default())
     }
 
-    /// The messages without what is left out.
+    /// Builds the messages without the parts in `left_out`.
     pub(crate) fn arranged(
         &self,
         facts: &S,
@@ -152,26 +152,26 @@ impl<S> PromptBuilder<S> {
         text.0
     }
 
-    /// What was said since the watermark.
+    /// Returns the lines of the conversation since the watermark.
     fn lines<'a>(
         &'a self,
         conversation: &'a Conversation,
         stage: &Stage,
     ) -> impl Iterator<Item = (Role, String)> + 'a {
         let history = &conversation.history;
-        // A history that ends before the watermark is another one.
+        // A history that ends before the watermark is a different one, and is shown whole.
         let recent = history.get(stage.watermark..).unwrap_or(history);
         said(recent, &self.wording)
     }
 
-    /// How many lines may be left out: those before what the person said last.
+    /// Returns the number of lines that may be left out: those before the last message of the user.
     pub(crate) fn old_lines(&self, conversation: &Conversation, stage: &Stage) -> usize {
         let lines: Vec<_> = self.lines(conversation, stage).collect();
         let last = lines.iter().rposition(|(who, _)| *who == Role::User);
         last.unwrap_or_else(|| lines.len().saturating_sub(1))
     }
 
-    /// Whether there are hints for the next step now.
+    /// Returns true if there are hints for the next step now.
     pub(crate) fn has_hints(&self, facts: &S) -> bool {
         self.hints.chosen(facts).next().is_some()
     }
@@ -235,11 +235,11 @@ impl<S> PromptBuilder<S> {
     }
 }
 
-/// What of a prompt is not shown, because it would be too long.
+/// The parts that are left out of a prompt that would be too long.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LeftOut {
     pub(crate) hints: bool,
-    /// How many characters a result may have.
+    /// The greatest number of characters of a result; `None` for no limit.
     pub(crate) results: Option<usize>,
     pub(crate) steps: usize,
     pub(crate) messages: usize,
@@ -254,7 +254,7 @@ fn or<'a>(text: &'a str, placeholder: &'a str) -> &'a str {
     }
 }
 
-/// Paragraphs, of which the empty ones are left out.
+/// A text of paragraphs; empty ones are left out.
 #[derive(Default)]
 struct Segment(String);
 

@@ -1,16 +1,16 @@
-//! Views of a history: as a conversation between people and model, and as the work of a stage.
+//! Views of a history: as a conversation between user and model, and as the work of a stage.
 use std::fmt::Write as _;
 
 use fugato_state::{Message, Role};
 
 use crate::Wording;
 
-/// How a correction begins, for the model.
+/// The prefix of a correction, for the model.
 const CORRECTION: &str = "[correction] ";
-/// What marks it, beside its words: words can be typed by anybody.
+/// The key that marks a correction; its prefix alone can be typed by a user.
 const MARK: &str = "correction";
 
-/// The message that tells a model what was wrong with its answer. It is marked, so that a
+/// Creates the message that tells a model what was wrong with its answer. It is marked, so that a
 /// conversation view leaves it out, together with the answer before it.
 pub fn correction(text: &str) -> Message {
     let mut message = Message::user(format!("{CORRECTION}{text}"));
@@ -18,17 +18,19 @@ pub fn correction(text: &str) -> Message {
     message
 }
 
-/// Whether a message is a [`correction`]. What a person types never is, whatever its words are.
+/// Returns true if a message is a [`correction`]. A message that a user types is never one,
+/// whatever its text.
 pub fn is_correction(message: &Message) -> bool {
     message.role == Role::User && message.kept.contains_key(MARK)
 }
 
-/// A message that marks a place in the history, such as the end of a loop. No view shows it.
+/// Creates a message that marks a place in the history, such as the end of a loop. No view shows
+/// it.
 pub fn marker(name: &str) -> Message {
     Message::system(format!("[[{name}]]"))
 }
 
-/// Whether a message is the [`marker`] of this name.
+/// Returns true if a message is the [`marker`] with this name.
 pub fn is_marker(message: &Message, name: &str) -> bool {
     let inner = message
         .content
@@ -37,7 +39,7 @@ pub fn is_marker(message: &Message, name: &str) -> bool {
     message.role == Role::System && inner == Some(name)
 }
 
-/// What came after the last marker of this name; everything if there is none.
+/// Returns the messages after the last marker with this name; all of them if there is none.
 pub fn since_marker<'a>(history: &'a [Message], name: &str) -> &'a [Message] {
     let after = history
         .iter()
@@ -46,14 +48,14 @@ pub fn since_marker<'a>(history: &'a [Message], name: &str) -> &'a [Message] {
     history.get(after..).unwrap_or_default()
 }
 
-/// What people and model said to each other: no tools, no corrections, and none of the answers
-/// that were corrected. What is added to the history is added at the end of the view.
+/// Returns the conversation of user and model as text, without tools, corrections and the answers
+/// that were corrected. Messages that are appended to the history are appended to the view.
 pub fn conversation_view(history: &[Message], wording: &Wording) -> String {
     let lines: Vec<_> = said(history, wording).map(|(_, line)| line).collect();
     lines.join("\n")
 }
 
-/// The lines of the conversation view, and who says each.
+/// Returns the lines of the conversation view, each with its role.
 pub(crate) fn said<'a>(
     history: &'a [Message],
     wording: &'a Wording,
@@ -71,8 +73,8 @@ pub(crate) fn said<'a>(
     history.iter().enumerate().filter_map(line)
 }
 
-/// What was done, with the calls of tools and their results, and with corrections: the working
-/// area of a stage. What the person said is in the conversation.
+/// Returns the work of a stage as text: answers, calls of tools, their results and corrections. The
+/// messages of the user are in the conversation.
 pub fn work_view(history: &[Message], wording: &Wording) -> String {
     let mut view = String::new();
     for message in history {

@@ -12,7 +12,7 @@ mod trust;
 mod wording;
 mod work;
 
-// What a prompt costs is counted here as it is counted where models are asked.
+// Prompts and model clients count tokens with the same trait.
 pub use fugato_state::{EstimatedTokens, TokenCount};
 
 pub use alternatives::{bullets, one_of, piped_alternatives};

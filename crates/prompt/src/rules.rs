@@ -20,19 +20,19 @@ struct Rule<S> {
 }
 
 impl<S> Rules<S> {
-    /// No rules.
+    /// Creates an empty set of rules.
     pub fn new() -> Self {
         Self(vec![])
     }
 
-    /// Adds a text that always holds.
+    /// Adds a text that always applies.
     #[must_use]
     pub fn always(self, name: impl Into<String>, text: impl Into<String>) -> Self {
         self.when(name, |_| true, text)
     }
 
-    /// Adds a text that holds in some states. Texts keep the order in which they are added; one of
-    /// the same name is replaced.
+    /// Adds a text that applies if `holds` returns true for the state. Texts keep the order in
+    /// which they are added; one of the same name is replaced.
     #[must_use]
     pub fn when(
         mut self,
@@ -52,13 +52,13 @@ impl<S> Rules<S> {
         self
     }
 
-    /// The names and texts that hold in this state.
+    /// Returns the names and texts that apply in this state.
     pub fn chosen<'a>(&'a self, state: &'a S) -> impl Iterator<Item = (&'a str, &'a str)> {
         let holding = self.0.iter().filter(move |rule| (rule.holds)(state));
         holding.map(|rule| (rule.name.as_str(), rule.text.as_str()))
     }
 
-    /// All names and texts, whether they hold or not, so that a test can look at each.
+    /// Returns all names and texts, whether they apply or not, so that a test can examine each.
     pub fn all(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0
             .iter()

@@ -2,44 +2,45 @@ use fugato_state::{Compaction, Message};
 
 use crate::Work;
 
-/// What one stage of an agent adds to the prompt, this time.
+/// The part of a prompt that one run of a stage adds.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Stage {
-    /// What the stage is about. Stable, so that a server can cache the prompt's beginning.
+    /// The description of the stage. It should not change, so that a server can cache the prompt's
+    /// beginning.
     pub prompt: String,
-    /// The tools that can be called.
+    /// The catalogue of the tools that can be called.
     pub catalogue: String,
-    /// What older messages of the conversation came to; empty for none.
+    /// The summary of older messages of the conversation; empty for none.
     pub summary: String,
-    /// How many of the messages the summary speaks for: they are not shown.
+    /// The number of messages that the summary covers, which are not shown.
     pub watermark: usize,
-    /// What earlier work of the stage came to; empty for none.
+    /// The summary of earlier work of the stage; empty for none.
     pub work_summary: String,
-    /// What was done in the stage so far.
+    /// The work of the stage so far.
     pub work: Work,
-    /// What is known from elsewhere, each with the name of its source.
+    /// The texts of other sources, each with the name of its source.
     pub sources: Vec<(String, String)>,
-    /// How things stand.
+    /// The description of the present state.
     pub state: String,
-    /// The question whose answer the stage goes on with.
+    /// The question with whose answer the stage continues.
     pub resume: Option<Resume>,
-    /// What to do now.
+    /// The instruction for the next answer.
     pub instruction: String,
 }
 
-/// A question that was asked, and its answer. It is shown so that a short answer such as "yes" is
-/// not taken for something new.
+/// A question to the user, and its answer. It is shown so that a short answer such as "yes" is not
+/// read as a new request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resume {
-    /// What was asked.
+    /// The question.
     pub question: String,
-    /// What was answered.
+    /// The answer.
     pub reply: String,
 }
 
 impl Stage {
-    /// A stage that is about this.
+    /// Creates a stage with its description.
     pub fn new(prompt: impl Into<String>) -> Self {
         Self {
             prompt: prompt.into(),
@@ -47,14 +48,14 @@ impl Stage {
         }
     }
 
-    /// Sets the tools that can be called.
+    /// Sets the catalogue of the tools that can be called.
     #[must_use]
     pub fn catalogue(mut self, catalogue: impl Into<String>) -> Self {
         self.catalogue = catalogue.into();
         self
     }
 
-    /// Shows the summary in place of the messages that it speaks for.
+    /// Shows the summary instead of the messages that it covers.
     #[must_use]
     pub fn compacted(mut self, compaction: &Compaction) -> Self {
         self.summary.clone_from(&compaction.summary);
@@ -62,14 +63,14 @@ impl Stage {
         self
     }
 
-    /// Sets what was done so far: the messages of the work, or a text.
+    /// Sets the work so far: its messages, or a text.
     #[must_use]
     pub fn work(mut self, work: impl Into<Work>) -> Self {
         self.work = work.into();
         self
     }
 
-    /// Sets what was done so far, with the summary in place of the messages that it speaks for.
+    /// Sets the work so far, with the summary instead of the messages that it covers.
     #[must_use]
     pub fn compacted_work(mut self, work: &[Message], compaction: &Compaction) -> Self {
         let (summary, recent) = compaction.view(work);
@@ -77,7 +78,7 @@ impl Stage {
         self.work(recent)
     }
 
-    /// Adds what is known from elsewhere, such as a layer of memory. Sources are shown in the order
+    /// Adds the text of another source, such as a layer of memory. Sources are shown in the order
     /// of [`Trust`](crate::Trust), those that it does not mention last.
     #[must_use]
     pub fn source(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
@@ -85,14 +86,14 @@ impl Stage {
         self
     }
 
-    /// Sets how things stand.
+    /// Sets the description of the present state.
     #[must_use]
     pub fn state(mut self, state: impl Into<String>) -> Self {
         self.state = state.into();
         self
     }
 
-    /// Sets the question whose answer the stage goes on with.
+    /// Sets the question with whose answer the stage continues.
     #[must_use]
     pub fn resume(mut self, question: impl Into<String>, reply: impl Into<String>) -> Self {
         self.resume = Some(Resume {
@@ -102,7 +103,7 @@ impl Stage {
         self
     }
 
-    /// Sets what to do now.
+    /// Sets the instruction for the next answer.
     #[must_use]
     pub fn instruction(mut self, instruction: impl Into<String>) -> Self {
         self.instruction = instruction.into();

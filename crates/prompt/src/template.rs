@@ -1,4 +1,4 @@
-//! Texts that people write in files: who the agent is, whom it serves, which tools it has.
+//! Templates that people write in files: the agent's character, its user, its tools.
 mod folder;
 mod value;
 
@@ -9,10 +9,10 @@ pub use self::{
     value::{ValueTemplate, value_text},
 };
 
-/// A text with places to fill in, each written `{{name}}`.
+/// A text with placeholders, each written `{{name}}`.
 ///
 /// A name consists of letters, digits, `_`, `-` and `.`, and may have spaces around it. Braces with
-/// anything else between them are text. What is filled in is never looked into again.
+/// anything else between them are text. Filled-in text is not searched for placeholders.
 ///
 /// ```
 /// use fugato_prompt::Template;
@@ -38,7 +38,7 @@ enum Piece {
 }
 
 impl Template {
-    /// A template; the name is what errors call it.
+    /// Parses a template. The name is for errors.
     pub fn new(name: impl Into<String>, text: &str) -> Self {
         let (mut pieces, mut plain, mut rest) = (vec![], String::new(), text);
         while let Some((before, after)) = rest.split_once("{{") {
@@ -49,7 +49,7 @@ impl Template {
                 pieces.push(Piece::Place(name.trim().to_owned()));
                 rest = behind;
             } else {
-                // Only one brace is passed, as the next may belong to a place.
+                // Only one brace is consumed, because the next may belong to a placeholder.
                 plain.push('{');
                 rest = rest.get(before.len() + 1..).unwrap_or_default();
             }
@@ -60,7 +60,7 @@ impl Template {
         Self { name, pieces }
     }
 
-    /// The names of the places, each once.
+    /// Returns the names of the placeholders, each once.
     pub fn places(&self) -> BTreeSet<&str> {
         let places = self.pieces.iter().filter_map(|piece| match piece {
             Piece::Place(name) => Some(name.as_str()),
@@ -69,8 +69,8 @@ impl Template {
         places.collect()
     }
 
-    /// The text with its places filled in. A place that nothing is known for is an error that names
-    /// it; what is known and not asked for is left out.
+    /// Returns the text with its placeholders filled in. A placeholder without a value is an error
+    /// that names it; a value without a placeholder is ignored.
     pub fn fill<'a, N: AsRef<str>>(
         &self,
         known: impl IntoIterator<Item = (N, &'a str)>,
@@ -102,24 +102,24 @@ fn is_name(inner: &str) -> bool {
     !inner.is_empty() && inner.chars().all(fits)
 }
 
-/// A template cannot be used.
+/// The error if a template cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TemplateError {
-    /// It asks for what is not known.
+    /// The template has placeholders without a value.
     #[error(
         "{name} asks for {}, which {} not known; known are {}",
         places(.unknown), if .unknown.len() == 1 { "is" } else { "are" }, places(.known)
     )]
     Unknown {
-        /// The template.
+        /// The name of the template.
         name: String,
-        /// What it asks for in vain.
+        /// The placeholders without a value.
         unknown: Vec<String>,
-        /// What it may ask for.
+        /// The names that have a value.
         known: Vec<String>,
     },
-    /// Its name leads out of the folder.
+    /// The name leads out of the folder.
     #[error("{name:?} does not lie in the folder of templates")]
     Outside {
         /// The name.
@@ -128,23 +128,23 @@ pub enum TemplateError {
     /// It is too long for a prompt.
     #[error("{name} is longer than {most} bytes")]
     TooLong {
-        /// The template.
+        /// The name of the template.
         name: String,
-        /// How long it may be.
+        /// The limit in bytes.
         most: u64,
     },
-    /// It is no text.
+    /// The file is not UTF-8 text.
     #[error("{name} is not UTF-8 text")]
     NotText {
-        /// The template.
+        /// The name of the template.
         name: String,
     },
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{name} cannot be read")]
     Unreadable {
-        /// The template.
+        /// The name of the template.
         name: String,
-        /// Why.
+        /// The error of the file system.
         source: io::Error,
     },
 }

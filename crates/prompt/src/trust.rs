@@ -1,7 +1,7 @@
-/// Which source is believed where several contradict each other: the first that says something.
+/// The order in which contradicting sources are trusted: the first that has a statement applies.
 ///
-/// A model that is shown several memories of one thing needs to be told which of them is newer or
-/// nearer to the truth, and for what.
+/// A model that reads several memories of one thing needs to know which of them is newer or more
+/// accurate, and for what.
 ///
 /// ```
 /// use fugato_prompt::Trust;
@@ -26,13 +26,13 @@ struct Trusted {
 }
 
 impl Trust {
-    /// No order.
+    /// Creates an empty order.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a source that is believed less than those before it. The model reads what it is good
-    /// for, and when it is not.
+    /// Adds a source that is trusted less than those before it. The model reads what the source is
+    /// good for, and when it is not.
     #[must_use]
     pub fn then(
         mut self,
@@ -48,7 +48,7 @@ impl Trust {
         self
     }
 
-    /// The place of a source, from 0; what is not mentioned comes last.
+    /// Returns the place of a source, from 0; sources that are not mentioned come last.
     pub fn rank(&self, source: &str) -> usize {
         let place = self.0.iter().position(|trusted| trusted.source == source);
         place.unwrap_or(self.0.len())

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-/// The fixed words of a prompt, so that they can be in the user's language.
+/// The fixed texts of a prompt, so that they can be in the user's language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Wording {
@@ -8,53 +8,53 @@ pub struct Wording {
     pub tools: Cow<'static, str>,
     /// The heading of the rules.
     pub rules: Cow<'static, str>,
-    /// The heading of the summary of what is no longer shown.
+    /// The heading of the summary of messages that are no longer shown.
     pub summary: Cow<'static, str>,
     /// The heading of the conversation.
     pub conversation: Cow<'static, str>,
-    /// Who the person is.
+    /// The name of the user's role.
     pub user: Cow<'static, str>,
-    /// Who the model is.
+    /// The name of the model's role.
     pub assistant: Cow<'static, str>,
-    /// What stands for a conversation in which nothing was said.
+    /// The text for an empty conversation.
     pub no_conversation: Cow<'static, str>,
     /// The heading of the work in this stage.
     pub work: Cow<'static, str>,
     /// The heading of the summary of work that is no longer shown.
     pub work_summary: Cow<'static, str>,
-    /// What stands for a stage in which nothing was done.
+    /// The text for a stage without work.
     pub no_work: Cow<'static, str>,
     /// The heading of the state.
     pub state: Cow<'static, str>,
-    /// What stands for a stage without a state.
+    /// The text for a stage without a state.
     pub no_state: Cow<'static, str>,
     /// The heading of the memory.
     pub memory: Cow<'static, str>,
-    /// The heading of what is resumed.
+    /// The heading of the question and its answer.
     pub resume: Cow<'static, str>,
-    /// What was asked.
+    /// The label of the question.
     pub question: Cow<'static, str>,
-    /// What was answered.
+    /// The label of the answer.
     pub reply: Cow<'static, str>,
     /// The heading of the hints for the next step.
     pub hints: Cow<'static, str>,
     /// The heading of the instruction.
     pub instruction: Cow<'static, str>,
-    /// What stands for an instruction where there is none.
+    /// The text for a missing instruction.
     pub no_instruction: Cow<'static, str>,
-    /// The heading of the order in which sources are believed.
+    /// The heading of the order in which sources are trusted.
     pub trust: Cow<'static, str>,
-    /// What that order means.
+    /// The explanation of that order.
     pub trust_means: Cow<'static, str>,
-    /// What stands between a source and what it is believed for.
+    /// The text between a source and what it is trusted for.
     pub trusted_for: Cow<'static, str>,
-    /// What stands between that and when it is not.
+    /// The text between that and when it is not trusted.
     pub not_trusted: Cow<'static, str>,
-    /// What stands for messages of the conversation that did not fit; `{n}` is their number.
+    /// The text for messages of the conversation that were left out; `{n}` is their number.
     pub messages_left_out: Cow<'static, str>,
-    /// What stands for steps of the work that did not fit; `{n}` is their number.
+    /// The text for steps of the work that were left out; `{n}` is their number.
     pub steps_left_out: Cow<'static, str>,
-    /// What stands for the middle of a result that did not fit; `{n}` is its length.
+    /// The text for the middle of a result that was left out; `{n}` is its length in characters.
     pub characters_left_out: Cow<'static, str>,
 }
 
@@ -65,7 +65,7 @@ macro_rules! wording {
 }
 
 impl Wording {
-    /// English.
+    /// Returns the English texts.
     pub fn english() -> Self {
         wording! {
             tools: "Tools",
@@ -97,7 +97,7 @@ impl Wording {
         }
     }
 
-    /// Chinese.
+    /// Returns the Chinese texts.
     pub fn chinese() -> Self {
         wording! {
             tools: "工具",
@@ -131,7 +131,7 @@ impl Wording {
 }
 
 impl Wording {
-    /// Tells how many.
+    /// Replaces `{n}` by a number.
     pub(crate) fn counted(words: &str, n: usize) -> String {
         words.replace("{n}", &n.to_string())
     }

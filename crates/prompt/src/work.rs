@@ -1,15 +1,16 @@
-//! What was done in a stage, as text or as messages that can be left out one step after the other.
+//! The work of a stage, as text or as messages that can be left out step by step.
 use fugato_state::{Message, Role};
 
 use crate::{Wording, work_view};
 
-/// What was done in a stage so far.
+/// The work of a stage so far.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Work {
-    /// As the program tells it. It is shown whole.
+    /// A text of the program. It is shown whole.
     Text(String),
-    /// As it happened. Where a prompt grows too long, results are shortened and old steps left out.
+    /// The messages themselves. If a prompt is too long, results are shortened and old steps left
+    /// out.
     Messages(Vec<Message>),
 }
 
@@ -44,12 +45,12 @@ impl From<Vec<Message>> for Work {
 }
 
 impl Work {
-    /// How many steps can be left out: all but the newest.
+    /// Returns the number of steps that can be left out: all but the newest.
     pub(crate) fn can_leave_out(&self) -> usize {
         steps(self.messages()).len().saturating_sub(1)
     }
 
-    /// How many results are longer than this.
+    /// Returns the number of results with more than `most` characters.
     pub(crate) fn longer_than(&self, most: usize) -> usize {
         let is_long = |message: &&Message| {
             message.role == Role::Tool && message.content.chars().count() > most
@@ -57,7 +58,7 @@ impl Work {
         self.messages().iter().filter(is_long).count()
     }
 
-    /// The work without its first steps, and with results of at most so many characters.
+    /// Returns the work without its first steps, and with results of at most so many characters.
     pub(crate) fn shown(&self, left_out: usize, most: Option<usize>, wording: &Wording) -> String {
         if let Self::Text(text) = self {
             return text.clone();
@@ -90,13 +91,14 @@ impl Work {
     }
 }
 
-/// Where steps begin. A call and its results are one step, as are an answer and its correction.
+/// Returns the places where steps begin. A call and its results are one step, as are an answer and
+/// its correction.
 fn steps(messages: &[Message]) -> Vec<usize> {
     let begins = |(at, message): (usize, &Message)| (message.role == Role::Assistant).then_some(at);
     messages.iter().enumerate().filter_map(begins).collect()
 }
 
-/// Keeps the beginning and the end, where most results say what they are and what they came to.
+/// Shortens a text to its beginning and its end, which identify most results.
 fn shorten(text: &mut String, most: usize, wording: &Wording) {
     let length = text.chars().count();
     if length <= most {

@@ -1,4 +1,4 @@
-//! Snapshots, and looking after threads.
+//! Snapshots, and administration of threads.
 use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
@@ -13,7 +13,7 @@ use crate::{
     script,
 };
 
-/// How many lines of a list one script looks at, so that others get their turn.
+/// The most lines of a list that one script reads, so that other requests get their turn.
 const PAGE: usize = 1_000;
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! What is asked of a server before it is used.
+//! The checks of a server before it is used.
 use std::collections::HashMap;
 
 use fugato_store::{StoreError, StoreErrorKind};
@@ -16,7 +16,7 @@ use crate::{
 /// The version of the keys and scripts. 1: the first.
 const VERSION: u32 = 1;
 
-/// Refuses servers that would lose threads, and returns what this one promises.
+/// Refuses servers that would lose threads, and returns the durability of this one.
 pub(crate) async fn server(
     connection: &mut MultiplexedConnection,
     options: &RedisOptions,
@@ -25,7 +25,7 @@ pub(crate) async fn server(
     let told = told.map_err(|error| store_error(error, "ask the server about itself"))?;
     let told = fields(&told);
     suits(&told).map_err(|kind| StoreError::new(kind, "use this server"))?;
-    // Where administration is forbidden, the least is declared.
+    // If `CONFIG` is forbidden, the weakest durability is assumed.
     let mut settings = redis::cmd("CONFIG");
     settings.arg("GET").arg("*appendfsync*");
     let settings: RedisResult<Vec<String>> = settings.query_async(connection).await;

@@ -10,8 +10,8 @@ use tokio::sync::Mutex;
 
 use crate::{Durability, RedisOptions, check, error::store_error, script::Script};
 
-/// A server and the connection to it. Requests of many callers travel on it one behind the other,
-/// and a caller that no longer waits harms none of them.
+/// A server and the connection to it. Requests of many callers are pipelined on it, and a cancelled
+/// caller does not affect the others.
 pub(crate) struct Connection {
     client: Client,
     options: RedisOptions,
@@ -21,15 +21,15 @@ pub(crate) struct Connection {
 
 #[derive(Default)]
 struct Slot {
-    /// How many connections there have been.
+    /// The number of connections so far.
     number: u64,
-    /// The newest, unless it is known to be broken.
+    /// The newest connection, unless it is known to be broken.
     live: Option<MultiplexedConnection>,
 }
 
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The rest of the address may hold a password.
+        // The rest of the address may contain a password.
         let address = self.client.get_connection_info().addr().to_string();
         f.debug_struct("Connection")
             .field("address", &address)
@@ -43,7 +43,7 @@ impl Connection {
         options
             .check()
             .map_err(|kind| StoreError::new(kind, "open"))?;
-        // What does not parse may hold a password, so that it is not repeated.
+        // The parse error does not quote the URL, which may contain a password.
         prepare_tls();
         let client = Client::open(url).map_err(|error| store_error(error, "open"))?;
         let connection = Self {
@@ -61,7 +61,7 @@ impl Connection {
         &self.options
     }
 
-    /// What the server of the newest connection promises.
+    /// Returns the durability of the server of the newest connection.
     pub(crate) fn durability(&self) -> Durability {
         *self
             .durability
@@ -69,7 +69,7 @@ impl Connection {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Carries out a script. Whether it was done is unknown if the connection breaks meanwhile.
+    /// Runs a script. If the connection breaks meanwhile, the outcome is unknown.
     pub(crate) async fn run(
         &self,
         script: &Script,
@@ -92,9 +92,9 @@ impl Connection {
         answer
     }
 
-    /// Lets the next caller connect anew. Those who still wait on the old connection go on waiting.
+    /// Makes the next caller reconnect. Callers that wait on the old connection go on waiting.
     fn forget(&self, number: u64) {
-        // Whoever holds the lock is connecting already.
+        // If the lock is held, its holder is connecting already.
         if let Ok(mut slot) = self.slot.try_lock()
             && slot.number == number
         {
@@ -115,13 +115,13 @@ impl Connection {
         done.map_err(late)?
     }
 
-    /// The connection, or a new one: one caller connects while the others wait.
+    /// Returns the connection, or opens a new one: one caller connects while the others wait.
     async fn live(&self) -> Result<(u64, MultiplexedConnection), StoreError> {
         let mut slot = self.slot.lock().await;
         if let Some(live) = &slot.live {
             return Ok((slot.number, live.clone()));
         }
-        // Requests have a time of their own, and connecting is a part of them.
+        // Requests have their own timeout, which includes connecting.
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(None)
             .set_response_timeout(None);
@@ -142,7 +142,7 @@ impl Connection {
     }
 }
 
-/// Runs a script, which the server may not know yet or no more.
+/// Runs a script, and loads it first if the server does not have it.
 pub(crate) async fn evaluate(
     connection: &mut MultiplexedConnection,
     script: &Script,
@@ -160,16 +160,16 @@ pub(crate) async fn evaluate(
     }
 }
 
-/// Chooses who does the arithmetic of TLS, unless the program has chosen.
+/// Sets the default crypto provider of TLS, unless the application has set one.
 fn prepare_tls() {
     #[cfg(feature = "tls")]
     {
-        // An error says that the program has chosen.
+        // An error means that the application has set one.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     }
 }
 
-/// A request took longer than it may.
+/// The error of a request that timed out.
 #[derive(Debug, thiserror::Error)]
 #[error("no answer within {0:?}")]
 struct Late(Duration);

@@ -1,23 +1,23 @@
 use std::fmt;
 
-/// What a server promises of commits that it acknowledged, the least first.
+/// The durability that a server promises for acknowledged commits, the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Durability {
-    /// `appendonly no`: they live in the memory of the server. When its process dies, everything
-    /// since its last dump is lost.
+    /// `appendonly no`: commits are only in the memory of the server. When its process dies,
+    /// everything since its last dump is lost.
     Memory,
-    /// `appendfsync no`, or a setting that the server does not tell: the operating system writes
-    /// them when it wants. A power failure may undo the newest ones.
+    /// `appendfsync no`, or a setting that the server does not report: the operating system decides
+    /// when to write. A power failure may undo the newest commits.
     System,
-    /// `appendfsync everysec`: a power failure may undo those of about the last two seconds.
+    /// `appendfsync everysec`: a power failure may undo the commits of about the last two seconds.
     Second,
-    /// `appendfsync always`: they are on the disk before they are acknowledged.
+    /// `appendfsync always`: commits are on the disk before they are acknowledged.
     Disk,
 }
 
 impl Durability {
-    /// What the settings of a server amount to. `sync` lists names and values in turn.
+    /// Returns the durability of a server's settings. `sync` lists names and values in turn.
     pub(crate) fn of(append_only: bool, sync: Option<&[String]>) -> Self {
         if !append_only {
             return Self::Memory;
@@ -27,7 +27,7 @@ impl Durability {
             let pair = pairs.find(|pair| pair.first().is_some_and(|own| own == name));
             pair.and_then(|pair| pair.get(1)).map(String::as_str)
         };
-        // While the log is rewritten, the server would not wait for the disk.
+        // With this setting the server would not wait for the disk while the log is rewritten.
         let always_waits = value("no-appendfsync-on-rewrite") == Some("no");
         match value("appendfsync") {
             Some("always") if always_waits => Self::Disk,

@@ -21,14 +21,14 @@ use crate::{
     script::{self, Script},
 };
 
-/// The logs of many threads on one Redis server. Cloning shares the connection.
+/// The logs of many threads on one Redis server. Clones share the connection.
 ///
-/// Every request is one script, which the server carries out as a whole, in one round trip. What
-/// survives of an acknowledged commit is up to the settings of the server: see
+/// Every request is one script, which the server executes atomically, in one round trip. The
+/// durability of an acknowledged commit depends on the settings of the server: see
 /// [`durability`](Self::durability).
 ///
-/// A request whose future is dropped may have been carried out or not, and harms no other. The
-/// connection belongs to the tokio runtime on which it was made.
+/// A request whose future is dropped may have been carried out or not, and other requests are not
+/// affected. The connection belongs to the tokio runtime on which it was made.
 #[derive(Clone)]
 pub struct RedisLog {
     shared: Arc<Shared>,
@@ -36,7 +36,8 @@ pub struct RedisLog {
 
 struct Shared {
     connection: Connection,
-    /// The newest time that the server told: even if it forgets, time does not run backwards here.
+    /// The newest time that the server returned: even if it loses that, time does not run backwards
+    /// here.
     seen: AtomicI64,
 }
 
@@ -54,9 +55,9 @@ impl RedisLog {
     ///
     /// # Errors
     /// `Invalid` for a URL that cannot be used, a wrong password, a server that is part of a
-    /// cluster, and one that would drop threads when memory is short. `Corrupt` if what is stored
-    /// is of a newer version. `Unavailable` if the server does not answer in time. No message holds
-    /// the password.
+    /// cluster, and one that would evict threads when memory is short. `Corrupt` if the stored keys
+    /// have a newer version. `Unavailable` if the server does not answer in time. No message
+    /// contains the password.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         Self::connect_with(url, RedisOptions::default()).await
     }
@@ -72,8 +73,8 @@ impl RedisLog {
         })
     }
 
-    /// What the server promises of commits that it acknowledged, by the settings that it told when
-    /// the newest connection was made.
+    /// Returns the durability of acknowledged commits, by the settings that the server reported
+    /// when the newest connection was made.
     pub fn durability(&self) -> Durability {
         self.shared.connection.durability()
     }
@@ -96,7 +97,7 @@ impl RedisLog {
         Ok(Reply::of(answer))
     }
 
-    /// Does something to a thread and reads the answer.
+    /// Runs a request on a thread, and reads the answer.
     pub(crate) async fn with<T>(
         &self,
         thread: &ThreadId,
@@ -140,10 +141,10 @@ impl RedisLog {
     }
 }
 
-/// Checks what Lua could not count.
+/// Checks that the positions of a commit are numbers that Lua represents exactly.
 pub(crate) fn fits(commit: &Commit, head: Seq) -> Result<(), StoreErrorKind> {
     let end = head.saturating_add(commit.records.len() as Seq);
-    // A writer that expects a head past the last one loses anyway, and is told so.
+    // A writer that expects a head past the last position gets a conflict anyway.
     if head <= MAX_SEQ && end > MAX_SEQ {
         let what = format!("a thread has at most {MAX_SEQ} records; this one has {head}");
         return Err(StoreErrorKind::Invalid(what));
@@ -182,7 +183,7 @@ impl ThreadLog for RedisLog {
     ) -> Result<Vec<(Seq, Record)>, StoreError> {
         let from = from.max(1);
         let mut request = self.request(&script::READ, thread.as_str());
-        // Past the last position nothing is, however far.
+        // There are no records past the last position.
         let (first, most) = (from.min(MAX_SEQ + 1), limit.min(1 << 31));
         request.arg(first).arg(most);
         self.with(thread, &request, "read", |mut reply| {
@@ -256,7 +257,7 @@ impl ThreadLog for RedisLog {
     }
 }
 
-/// What is not there is no error.
+/// Reads an optional answer: a missing value is no error.
 pub(crate) fn found<T>(read: Read<T>, operation: &'static str) -> Result<Option<T>, StoreError> {
     match read {
         Ok(found) => Ok(Some(found)),

@@ -5,7 +5,7 @@ use fugato_store::StoreErrorKind;
 
 use crate::Durability;
 
-/// How a server is used.
+/// Options for using a server.
 #[derive(Clone)]
 #[must_use]
 pub struct RedisOptions {
@@ -18,49 +18,49 @@ pub struct RedisOptions {
 }
 
 impl RedisOptions {
-    /// What all keys begin with, so that several stores can share a database; `fugato` if not said.
-    /// It has 1 to 100 bytes, no braces and no control characters.
+    /// Sets the prefix of all keys, so that several stores can share a database; `fugato` if not
+    /// set. It has 1 to 100 bytes, no braces and no control characters.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self
     }
 
-    /// How long a request may take, connecting included; ten seconds if not said. What takes longer
-    /// fails with [`Unavailable`](StoreErrorKind::Unavailable).
+    /// Sets the time that a request may take, connecting included; ten seconds if not set. A
+    /// request that takes longer fails with [`Unavailable`](StoreErrorKind::Unavailable).
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Refuses servers that promise less; every server will do if not said. It is asked of each new
-    /// connection.
+    /// Refuses servers that promise a weaker durability; any server is accepted if not set. Each
+    /// new connection is checked.
     pub fn at_least(mut self, durability: Durability) -> Self {
         self.at_least = durability;
         self
     }
 
-    /// Removes threads that nothing will wake, so `Idle` or `Waiting` without end, when nobody
-    /// wrote or leased them for this long. They are kept if not said.
+    /// Removes threads that nothing will wake, so `Idle` or `Waiting` without an end, after this
+    /// time without a write or a lease. They are kept if not set.
     pub fn keep_threads(mut self, time: Duration) -> Self {
         self.keep_threads = Some(time);
         self
     }
 
-    /// Removes snapshots this long after they were put, but those that stand for compacted records
-    /// or came with a commit. They are kept as long as their threads if not said.
+    /// Removes snapshots this long after they were put, except those that replace compacted records
+    /// or came with a commit. They are kept as long as their threads if not set.
     pub fn keep_snapshots(mut self, time: Duration) -> Self {
         self.keep_snapshots = Some(time);
         self
     }
 
-    /// Where time comes from, in milliseconds since the Unix epoch; the clock of the server if not
-    /// said. The store never lets it run backwards.
+    /// Sets the clock, in milliseconds since the Unix epoch; the clock of the server if not set.
+    /// The store never lets its time run backwards.
     pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
         self.clock = Some(Arc::new(clock));
         self
     }
 
-    /// Braces would end the part of a key that says on which server it lies.
+    /// Checks the prefix. Braces would end the hash tag, the part of a key that selects its server.
     pub(crate) fn check(&self) -> Result<(), StoreErrorKind> {
         let wrong = |char: char| char.is_control() || matches!(char, '{' | '}');
         if (1..=100).contains(&self.prefix.len()) && !self.prefix.contains(wrong) {

@@ -1,22 +1,22 @@
-//! What scripts answer.
+//! The answers of scripts.
 use std::{str::FromStr, vec};
 
 use fugato_state::ThreadId;
 use fugato_store::{Signal, Status, StoreError, StoreErrorKind};
 use redis::Value;
 
-/// The rest of an answer, taken from the front.
+/// The rest of an answer, read from the front.
 #[derive(Debug)]
 pub(crate) struct Reply {
     rest: vec::IntoIter<Value>,
 }
 
-/// Why a script carried nothing out.
+/// The reason why a script was refused.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// As the store says it.
+    /// An error of the store.
     Kind(StoreErrorKind),
-    /// The base of a commit lies outside of its thread.
+    /// The base of a commit is outside of its thread.
     Base { compacted: u64, head: u64 },
     /// There is nothing to return.
     Nothing,
@@ -30,7 +30,7 @@ impl From<StoreErrorKind> for Refusal {
     }
 }
 
-/// A refusal that has no other meaning for who asked.
+/// Converts a refusal that has no special meaning for the caller.
 pub(crate) fn refused(refusal: Refusal, operation: &'static str) -> StoreError {
     let kind = match refusal {
         Refusal::Kind(kind) => kind,
@@ -49,7 +49,7 @@ fn damaged(what: impl std::fmt::Display) -> Refusal {
 }
 
 impl Reply {
-    /// What follows `ok`, or the refusal.
+    /// Reads the rest of an answer after `ok`, or the refusal.
     pub(crate) fn of(answer: Value) -> Read<Self> {
         let mut reply = Self::list(answer)?;
         let word = reply.text()?;
@@ -132,19 +132,19 @@ impl Reply {
         }
     }
 
-    /// Signals, one in each line.
+    /// Reads signals, one in each line.
     pub(crate) fn signals(&mut self) -> Read<Vec<Signal>> {
         let lines = self.text()?;
         let signals = lines.lines().map(serde_json::from_str);
         signals.collect::<Result<_, _>>().map_err(damaged)
     }
 
-    /// The lists in a list.
+    /// Reads a list of lists.
     pub(crate) fn lists(&mut self) -> Read<Vec<Reply>> {
         self.values()?.map(Self::list).collect()
     }
 
-    /// The texts in a list.
+    /// Reads a list of texts.
     pub(crate) fn texts(&mut self) -> Read<Vec<Vec<u8>>> {
         let mut list = Self {
             rest: self.values()?,
@@ -159,7 +159,7 @@ impl Reply {
     }
 }
 
-/// What an answer is, without what it says.
+/// Names the type of a value, for errors.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Nil => "nothing",

@@ -1,4 +1,4 @@
-//! The call of a script.
+//! Calls of scripts.
 use std::time::Duration;
 
 use fugato_state::{Millis, Seq};
@@ -7,10 +7,10 @@ use redis::{Cmd, ToRedisArgs};
 
 use crate::{RedisOptions, script::Script};
 
-/// The last position that a thread can have: Lua counts exactly up to there.
+/// The last position that a thread can have: the greatest number that Lua counts exactly.
 pub(crate) const MAX_SEQ: Seq = (1 << 53) - 1;
 
-/// The longest time that is granted, in milliseconds: some thousand centuries.
+/// The longest time to live that is granted, in milliseconds: more than a hundred thousand years.
 const LONGEST: Millis = 1 << 52;
 
 pub(crate) struct Request {
@@ -19,7 +19,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// A call with the arguments that every script takes.
+    /// Creates a call with the arguments that every script takes.
     pub(crate) fn new(
         script: &'static Script,
         options: &RedisOptions,
@@ -43,12 +43,12 @@ impl Request {
         self
     }
 
-    /// For how long, so that the end stays a number that Lua knows exactly.
+    /// Adds a time to live, limited so that its end stays a number that Lua represents exactly.
     pub(crate) fn time_to_live(&mut self, ttl: Millis) -> &mut Self {
         self.arg(ttl.clamp(-LONGEST, LONGEST))
     }
 
-    /// A commit; of a fork with the fold that its thread begins with.
+    /// Adds a commit; for a fork with the snapshot that its thread begins with.
     pub(crate) fn commit(&mut self, commit: &Commit, begin: Option<&Snapshot>) -> &mut Self {
         let (status, till) = columns(commit.status);
         self.arg(commit.expect.head)
@@ -75,7 +75,7 @@ fn milliseconds(time: Duration) -> String {
     time.as_millis().clamp(1, longest).to_string()
 }
 
-/// Lua has no numbers of this size: it compares text.
+/// Formats a nonce as text, because Lua has no integers of this size.
 fn nonce(nonce: u128) -> String {
     format!("{nonce:032x}")
 }
@@ -89,14 +89,15 @@ fn columns(status: Status) -> (&'static str, Option<Millis>) {
     }
 }
 
-/// The names from `prefix` on, or after `after`, and their end, as the server wants them told.
+/// Returns the ends of the range of names with this prefix and after `after`, in the server's
+/// syntax.
 pub(crate) fn range(prefix: &str, after: Option<&str>) -> (Vec<u8>, Vec<u8>) {
     let marked = |mark: &[u8], name: &str| [mark, name.as_bytes()].concat();
     let begin = match after {
         Some(after) if after >= prefix => marked(b"(", after),
         _ => marked(b"[", prefix),
     };
-    // No byte of text is the greatest, so that its last one has a next one.
+    // No byte of UTF-8 text is 255, so that the last one has a successor.
     let mut end = marked(b"(", prefix);
     match end.last_mut() {
         Some(last) if !prefix.is_empty() => *last += 1,

@@ -1,7 +1,7 @@
-//! What the server carries out, each script as one transaction.
+//! The scripts of the server, each executed as one transaction.
 use std::sync::LazyLock;
 
-/// A script and the hash that it goes by.
+/// A script and its hash.
 #[derive(Debug)]
 pub(crate) struct Script {
     pub(crate) code: &'static str,

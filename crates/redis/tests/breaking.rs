@@ -1,4 +1,4 @@
-//! Connections break, answers get lost, callers go away.
+//! Tests of broken connections, lost answers and cancelled callers.
 mod common;
 
 use std::time::Duration;
@@ -48,7 +48,7 @@ async fn a_server_that_does_not_answer_is_unavailable_in_time() {
     let wire = Wire::to(server);
     let log = connect(wire.url()).await;
     wire.go_deaf();
-    // Time passes as soon as nobody can do anything.
+    // The paused clock advances as soon as all tasks wait.
     tokio::time::pause();
     let error = RedisLog::connect(wire.url()).await;
     tokio::time::resume();
@@ -57,7 +57,7 @@ async fn a_server_that_does_not_answer_is_unavailable_in_time() {
     let source = std::error::Error::source(&error).map(ToString::to_string);
     assert_eq!(source.as_deref(), Some("no answer within 10s"));
     wire.mend();
-    // The connection of another is not broken by it.
+    // The connection of the other log is not broken by it.
     let appended = log.append(&thread("desk"), &commit(0, "a")).await;
     assert_eq!(appended.expect("it is whole").head, 1);
 }
@@ -77,7 +77,7 @@ async fn after_a_late_answer_the_next_request_connects_anew() {
         assert_eq!(late, Err(StoreErrorKind::Unavailable));
     }
     wire.mend();
-    // Whether it was written or not, it is now.
+    // In either case it is written now.
     let again = log.append(&desk, &commit(0, "a")).await;
     assert_eq!(again.expect("it connects anew").head, 1);
 }
@@ -91,7 +91,7 @@ async fn callers_that_go_away_harm_nobody() {
         tokio::spawn(async move {
             let name = thread(&format!("thread {n}"));
             if n % 2 == 0 {
-                // Polled once, so that it is on its way, and then dropped.
+                // Polled once, so that the request is sent, and then dropped.
                 let _ = futures::poll!(Box::pin(log.append(&name, &commit(0, "left"))));
             }
             let text = n.to_string();

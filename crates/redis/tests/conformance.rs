@@ -1,4 +1,4 @@
-//! `RedisLog` keeps the contract of a log.
+//! Runs the conformance tests of a log on `RedisLog`.
 mod common;
 
 use common::{Prefixes, durable, fast};
@@ -30,7 +30,7 @@ async fn random_requests_are_answered_as_by_the_model() -> Result<(), Failure> {
     }
     let runtime = tokio::runtime::Handle::current();
     let agrees = move || {
-        // The connection lives on this runtime.
+        // The connection belongs to this runtime.
         let _inside = runtime.enter();
         agrees_with_the_model(&Prefixes::on(durable(), Durability::Disk), 64)
     };

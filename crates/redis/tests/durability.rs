@@ -1,4 +1,4 @@
-//! What survives a server is what it declares.
+//! Tests that commits survive the death of a server as far as its durability says.
 mod common;
 
 use std::sync::{
@@ -11,8 +11,7 @@ use fugato_redis::{Durability, RedisLog, RedisOptions};
 use fugato_store::{StoreErrorKind, ThreadLog};
 use servers::Redis;
 
-/// Appends until the server is gone, repeating what may have been lost, and counts what was
-/// acknowledged.
+/// Appends until the server is gone, and counts the acknowledged commits.
 async fn write(log: RedisLog, name: String, acknowledged: Arc<AtomicU64>) {
     let name = thread(&name);
     for head in 0.. {
@@ -88,7 +87,7 @@ async fn a_server_in_memory_loses_what_it_acknowledged_and_declares_so() {
     assert_eq!(appended.expect("it acknowledges").head, 1);
     server.kill9();
     server.restart();
-    // The first request finds out that the connection is gone.
+    // The first request detects that the connection is gone.
     let broken = log.head(&desk).await.map_err(|error| error.kind);
     assert_eq!(broken, Err(StoreErrorKind::Unavailable));
     assert_eq!(log.head(&desk).await.expect("it connects anew"), None);

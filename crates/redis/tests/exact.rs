@@ -1,4 +1,4 @@
-//! Names, bytes and numbers come back as they went in.
+//! Tests that names, bytes and numbers are stored exactly.
 mod common;
 
 use common::{commit, durable, prefix, thread};

@@ -1,4 +1,4 @@
-//! What is kept for a while goes when its time is over, and nothing else does.
+//! Tests that data with a limited time to live is removed in time, and nothing else is.
 mod common;
 
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl Desk {
             .collect()
     }
 
-    /// A thread of each status, and one that is only leased.
+    /// Writes a thread of each status, and one that only has a lease.
     async fn write_one_of_each(&self) {
         let begin = self.clock.now();
         for (name, status) in [
@@ -115,7 +115,7 @@ async fn a_thread_that_nothing_wakes_goes_with_all_it_has() {
     let all = ["expires", "idles", "runs", "sleeps", "waits"];
     desk.clock.advance(9_999);
     assert_eq!(desk.names().await, all);
-    // Written once more, its time begins anew.
+    // Another write restarts its time to live.
     desk.log
         .append(&thread("waits"), &commit(1, "b"))
         .await
@@ -133,7 +133,7 @@ async fn a_thread_that_nothing_wakes_goes_with_all_it_has() {
         None
     );
     assert_eq!(desk.names().await, ["expires", "runs", "sleeps", "waits"]);
-    // A name that is used again begins anew, and keeps no fence.
+    // A name that is used again begins a new thread, without the old fence.
     let fresh = Commit {
         nonce: 77,
         ..commit(0, "new")
@@ -147,7 +147,7 @@ async fn a_thread_that_nothing_wakes_goes_with_all_it_has() {
         1
     );
     desk.clock.advance(50_000);
-    // Nobody asks for them, but somebody writes.
+    // A write removes them without a request for them.
     let next = Commit {
         status: Status::Runnable,
         ..commit(1, "b")

@@ -1,4 +1,4 @@
-//! The graph engine keeps its rules on Redis.
+//! Runs the engine's tests on Redis.
 mod common;
 
 use common::{Prefixes, durable};

@@ -1,4 +1,5 @@
-//! Servers that are not used, what is too much for them, and what is not said.
+//! Tests of refused servers, of requests that are too large, and of errors that contain no
+//! password.
 mod common;
 
 use std::error::Error;
@@ -8,7 +9,7 @@ use fugato_redis::{RedisLog, RedisOptions};
 use fugato_store::{Commit, Record, Snapshot, Snapshots, StoreErrorKind, ThreadAdmin, ThreadLog};
 use servers::Redis;
 
-/// All that an error says.
+/// Returns the whole text of an error, with its causes.
 fn words(error: &(dyn Error + 'static)) -> String {
     let below = error.source().map(words);
     format!("{error} {error:?} {}", below.unwrap_or_default())

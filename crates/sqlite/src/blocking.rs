@@ -1,14 +1,14 @@
 //! Waiting for the disk without stopping the runtime.
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// Where work that waits for the disk may run.
+/// The place where work that waits for the disk may run.
 #[derive(Debug, Clone)]
 pub(crate) enum Place {
-    /// Here: there is no runtime that could stop.
+    /// The current thread: there is no runtime that it could block.
     Here,
-    /// Here, after another thread took over the other tasks of this worker.
+    /// The current worker, after another thread took over its other tasks.
     Worker,
-    /// On a thread of the pool, because the runtime has only this one.
+    /// A thread of the blocking pool, because the runtime has only one worker.
     Pool(Handle),
 }
 

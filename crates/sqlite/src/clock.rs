@@ -1,4 +1,4 @@
-//! Time that never runs backwards.
+//! A clock that never runs backwards.
 use std::{
     fmt,
     sync::{
@@ -10,7 +10,7 @@ use std::{
 
 use fugato_state::Millis;
 
-/// The clock of this machine, in milliseconds since the Unix epoch.
+/// Returns the time of this machine, in milliseconds since the Unix epoch.
 pub(crate) fn system_clock() -> Millis {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -18,10 +18,10 @@ pub(crate) fn system_clock() -> Millis {
     Millis::try_from(now.as_millis()).unwrap_or(Millis::MAX)
 }
 
-/// A clock that stands still where its source steps back.
+/// A clock that stops while its source is behind.
 ///
-/// A lease that somebody saw end must not come back to life, and records must not seem older than
-/// those before them, whatever is done to the machine's clock.
+/// An expired lease must not become valid again, and records must not seem older than those before
+/// them, even if the machine's clock is set back.
 pub(crate) struct StoreClock {
     source: Arc<dyn Fn() -> Millis + Send + Sync>,
     newest: AtomicI64,
@@ -39,7 +39,8 @@ impl StoreClock {
         self.at_least((self.source)())
     }
 
-    /// The time, given that another process or a stored record has already seen this one.
+    /// Returns the later of `seen` and the newest time so far; another process or a stored record
+    /// may have seen a later time.
     pub(crate) fn at_least(&self, seen: Millis) -> Millis {
         self.newest.fetch_max(seen, Ordering::Relaxed).max(seen)
     }

@@ -12,19 +12,20 @@ use crate::{
     request::{Answer, Request},
 };
 
-/// Documents in one `SQLite` file, which may be that of a [`SqliteLog`]. Cloning shares it.
+/// A document store in one `SQLite` file, which may be that of a [`SqliteLog`]. Clones share it.
 ///
-/// Writes of documents and appends to threads share their transactions, and their wait for the
-/// disk. Expired documents are cleared away by later writes, a portion with each.
+/// Writes of documents and appends to threads share their transactions and their wait for the disk.
+/// Later writes remove expired documents, a few with each.
 #[derive(Debug, Clone)]
 pub struct SqliteDocs {
     log: SqliteLog,
 }
 
 impl SqliteDocs {
-    /// Opens a database, or makes one; see [`SqliteLog::open`] for what is refused. Where a log is
-    /// open on the same file in this process, [`SqliteLog::docs`] is better: two connections that
-    /// write would wait for each other.
+    /// Opens a database, or creates one; see [`SqliteLog::open`] for the errors.
+    ///
+    /// If this process has a log open on the same file, use [`SqliteLog::docs`] instead: two
+    /// connections that write would wait for each other.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Ok(SqliteLog::open(path)?.docs())
     }
@@ -36,7 +37,7 @@ impl SqliteDocs {
 }
 
 impl SqliteLog {
-    /// The documents beside the threads of this file.
+    /// Returns the documents in the same file as the threads.
     pub fn docs(&self) -> SqliteDocs {
         SqliteDocs { log: self.clone() }
     }
@@ -45,7 +46,7 @@ impl SqliteLog {
 #[async_trait]
 impl DocStore for SqliteDocs {
     async fn get(&self, space: &Namespace, key: &DocKey) -> Result<Option<Doc>, StoreError> {
-        // One row: not worth another thread.
+        // One row is not worth another thread.
         let doc = self.log.shared.readers.doc(space, key);
         doc.map_err(|refused| refused.into_store("get").on_document(space, key))
     }

@@ -1,18 +1,19 @@
-//! What `SQLite` reports, in the words of the store.
+//! The conversion of `SQLite` errors to store errors.
 use std::sync::Arc;
 
 use fugato_state::ThreadId;
 use fugato_store::{StoreError, StoreErrorKind};
 use rusqlite::{Error, ErrorCode};
 
-/// Why one request was not carried out.
+/// The reason why a request was not carried out.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// The request itself: nothing was written for it, and the others of its group go on.
+    /// An error of the request itself: nothing was written for it, and the others of its group go
+    /// on.
     Request(StoreErrorKind),
-    /// The same, said in full.
+    /// The same, as a complete store error.
     Said(StoreError),
-    /// The database: the whole group must be undone.
+    /// An error of the database: the whole group must be rolled back.
     Database(Error),
 }
 
@@ -48,7 +49,7 @@ pub(crate) fn store_error(error: &Arc<Error>, operation: &'static str) -> StoreE
     StoreError::new(kind_of(error), operation).because(Arc::clone(error))
 }
 
-/// An error about a thread, if there is one.
+/// Adds the thread to an error, if there is one.
 pub(crate) fn on(error: StoreError, thread: Option<&ThreadId>) -> StoreError {
     match thread {
         Some(thread) => error.on(thread),
@@ -56,8 +57,8 @@ pub(crate) fn on(error: StoreError, thread: Option<&ThreadId>) -> StoreError {
     }
 }
 
-/// Whether no space is left. Where not even the memory that processes share can be made larger,
-/// `SQLite` speaks of input and output.
+/// Returns true if no space is left. If the memory shared by processes cannot grow, `SQLite`
+/// reports an input/output error.
 pub fn is_full(error: &Error) -> bool {
     let shared = error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE);
     shared || error.sqlite_error_code() == Some(ErrorCode::DiskFull)

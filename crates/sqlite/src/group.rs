@@ -1,13 +1,13 @@
-//! Group commit by a leader, without a thread of its own.
+//! Group commit by a leader, without a dedicated thread.
 //!
-//! Whoever comes first is the leader and carries out what is queued, its own job first; whoever
-//! comes meanwhile queues. A leader serves one group and then hands over to the first in the queue,
-//! so that nobody works for others for ever. There is exactly one leader while anything is queued:
-//! a future that is dropped leaves the queue, and hands the lead over if it was its turn.
+//! The first caller becomes the leader and carries out the queued jobs, its own first; callers that
+//! come meanwhile queue. A leader serves one group and then hands over to the first in the queue,
+//! so that no caller works for others for ever. There is exactly one leader while anything is
+//! queued: a future that is dropped leaves the queue, and hands the lead over if it was its turn.
 //!
-//! Those whom a leader has just served mostly come again at once. A new leader therefore lets them
-//! queue for as long as more come, up to the size of the last group: otherwise it would wait for
-//! the disk alone, and they for it. Whoever is alone never waits.
+//! Callers that were just served mostly come again at once. A new leader therefore lets them queue
+//! for as long as more come, up to the size of the last group. Otherwise it would wait for the disk
+//! alone, and they after it. A caller that is alone never waits.
 mod queue;
 #[cfg(test)]
 mod shuffled;

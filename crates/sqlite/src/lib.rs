@@ -6,7 +6,6 @@ mod docs;
 mod error;
 mod group;
 mod log;
-mod log_key;
 mod open;
 mod options;
 mod readers;

@@ -22,15 +22,15 @@ use crate::{
     writer::Writer,
 };
 
-/// How many requests share one transaction at most.
+/// The most requests that share one transaction.
 const MOST_IN_A_GROUP: usize = 512;
 
-/// The logs of many threads in one `SQLite` file. Cloning shares it.
+/// The logs of many threads in one `SQLite` file. Clones share it.
 ///
 /// Several processes may have the file open: of two that write one position exactly one wins. The
-/// file must lie on a disk of this machine, because `SQLite` shares memory between the processes.
+/// file must be on a disk of this machine, because `SQLite` shares memory between the processes.
 ///
-/// Dropping the last clone closes the file; nothing that was acknowledged waits for it.
+/// Dropping the last clone closes the file; acknowledged commits are already written.
 #[derive(Debug, Clone)]
 pub struct SqliteLog {
     pub(crate) shared: Arc<Shared>,
@@ -41,17 +41,18 @@ pub(crate) struct Shared {
     group: Group<Request, Outcome>,
     writer: Mutex<Writer>,
     pub(crate) readers: Readers,
-    /// Whether a commit waits until the disk has it.
+    /// True if a commit waits until the disk has confirmed it.
     waits_for_disk: bool,
 }
 
 impl SqliteLog {
-    /// Opens a database, or makes one where there is none or an empty file.
+    /// Opens a database, or creates one if there is no file or an empty one.
     ///
     /// # Errors
-    /// `Corrupt` for a file that is not such a database, is newer, or is damaged: it is left as it
-    /// is. `Unavailable` if another process holds it for longer than the busy timeout. `Invalid`
-    /// if it cannot be written. The message names the file, what was found and what is allowed.
+    /// `Corrupt` for a file that is no such database, has a newer version, or is damaged; the file
+    /// is left as it is. `Unavailable` if another process holds it for longer than the busy
+    /// timeout. `Invalid` if it cannot be written. The message names the file, the found value and
+    /// the expected one.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_with(path, SqliteOptions::default())
     }
@@ -79,14 +80,15 @@ impl SqliteLog {
         })
     }
 
-    /// Reads every page of the database and checks that it hangs together. Opening does so only
-    /// with small ones.
+    /// Reads every page of the database and checks its integrity. Opening does so only with small
+    /// databases.
     pub async fn verify(&self) -> Result<(), StoreError> {
         self.read_with(|shared| shared.readers.check()).await
     }
 
-    /// Writes a copy of the database as it is now to a new file, which may be opened like this one.
-    /// Others may read and write meanwhile. `Invalid` if the file exists.
+    /// Writes a copy of the current database to a new file, which can be opened like this one.
+    ///
+    /// Others may read and write meanwhile. Fails with `Invalid` if the file exists.
     pub async fn copy_to(&self, path: impl AsRef<Path>) -> Result<(), StoreError> {
         let path = absolute(path.as_ref())?;
         self.read_with(move |shared| shared.readers.copy_to(&path))
@@ -96,7 +98,7 @@ impl SqliteLog {
     pub(crate) async fn write(&self, request: Request) -> Outcome {
         let operation = request.operation();
         let thread = request.thread().cloned();
-        // Whether it was done is unknown then; the nonce of a commit makes repeating it safe.
+        // The outcome is unknown then; the nonce of a commit makes repeating it safe.
         let lost = || {
             let error = StoreError::new(StoreErrorKind::Unavailable, operation);
             on(error, thread.as_ref())
@@ -116,7 +118,7 @@ impl SqliteLog {
         match Place::current() {
             Place::Worker if waits => tokio::task::block_in_place(work),
             Place::Pool(handle) if waits => handle.spawn_blocking(work).await.ok().flatten(),
-            // Making room for other tasks takes longer than doing it.
+            // Moving the work to another thread would take longer than the work.
             _ => work(),
         }
     }
@@ -164,8 +166,8 @@ pub(crate) fn unexpected(answer: &Answer) -> StoreError {
     StoreError::new(StoreErrorKind::Other, "write").because(format!("answered {answer:?}"))
 }
 
-/// How many records are read without making room for other tasks: they lie together, most of them
-/// in pages that are in memory, and moving to another thread takes longer than reading them.
+/// The most records that are read on the current thread. They are mostly in pages that are in
+/// memory, and moving to another thread takes longer than reading them.
 const AT_ONCE: usize = 1024;
 
 #[async_trait]
@@ -193,7 +195,7 @@ impl ThreadLog for SqliteLog {
     }
 
     async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
-        // A look at two pages: not worth another thread.
+        // A read of two pages is not worth another thread.
         let head = self.shared.readers.head(thread);
         head.map_err(|refused| refused.into_store("read the head of").on(thread))
     }
@@ -213,7 +215,7 @@ impl Snapshots for SqliteLog {
     }
 
     async fn latest_at(&self, thread: &ThreadId, seq: Seq) -> Result<Option<Snapshot>, StoreError> {
-        // One row: not worth another thread.
+        // One row is not worth another thread.
         let latest = self.shared.readers.latest_at(thread, seq);
         latest.map_err(|refused| refused.into_store("read a snapshot of").on(thread))
     }

@@ -1,7 +1,7 @@
-//! Opening a database, or refusing to.
+//! Opening a database, with checks.
 //!
-//! A file that is not surely ours is never written: its bytes are looked at before `SQLite` sees
-//! it, and until all checks have passed nothing may be copied from the write-ahead log into it.
+//! A file of another origin is never written: its bytes are checked before `SQLite` opens it, and
+//! nothing is copied from the write-ahead log into it until all checks have passed.
 use std::{
     fs::{self, File},
     io::{ErrorKind, Read},
@@ -19,17 +19,18 @@ use crate::{
     sum,
 };
 
-/// Databases up to this many pages are read whole when they are opened.
+/// The greatest number of pages of a database that is read completely when it is opened.
 const WHOLLY_CHECKED_PAGES: u64 = 2048;
 
-/// The size of a page. A commit of a small record writes one page, so that larger ones cost more;
-/// smaller ones waste more of their space on the rest in which no record fits.
+/// The size of a page in bytes. A commit of a small record writes one page, so larger pages cost
+/// more. Smaller pages waste more space, because the rest of a page holds no further record.
 const PAGE: i64 = 2048;
 
-/// The fixed header of a database file.
+/// The length of the fixed header of a database file, in bytes.
 const HEADER: usize = 100;
 
-/// Opens the connection that writes, makes the tables of a new file, and checks those of an old.
+/// Opens the connection that writes. Creates the tables of a new file, and checks and migrates
+/// those of an old one.
 pub(crate) fn open_writer(path: &Path, options: &SqliteOptions) -> Result<Connection, StoreError> {
     check_header(path)?;
     let connection = connect(path, options).map_err(|error| refuse(path, error))?;
@@ -46,15 +47,15 @@ pub(crate) fn open_reader(path: &Path, options: &SqliteOptions) -> Result<Connec
     Ok(connection)
 }
 
-/// Every statement here has one good plan. Without this, SQLite plans anew whenever other values
-/// are bound, which takes longer than carrying the statement out.
+/// Keeps one query plan for each statement. Otherwise SQLite plans again whenever other values are
+/// bound, which takes longer than executing the statement.
 fn keep_plans(connection: &Connection) -> Result<(), Error> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(())
 }
 
-/// The path that every message names and that every connection uses.
+/// Returns the absolute path, which every message names and every connection uses.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
     std::path::absolute(path).map_err(|error| {
         let what = format!("{} is no path of a database", path.display());
@@ -94,7 +95,7 @@ fn prepare(
     Ok(())
 }
 
-/// Looks at the bytes of an existing file.
+/// Checks the header and the length of an existing file.
 fn check_header(path: &Path) -> Result<(), StoreError> {
     let unreadable = |error: std::io::Error| {
         let what = format!("{} cannot be opened", path.display());
@@ -134,7 +135,7 @@ fn check_header(path: &Path) -> Result<(), StoreError> {
     check_length(path, &header)
 }
 
-/// A number of the header, which are stored with the most significant byte first.
+/// Reads a number of the header, which is stored in big-endian order.
 fn field(header: &[u8], at: usize) -> Option<i32> {
     let bytes = header.get(at..at + 4)?;
     (header.len() == HEADER).then_some(i32::from_be_bytes(bytes.try_into().ok()?))
@@ -148,8 +149,8 @@ fn check_version(path: &Path, version: i32) -> Result<(), StoreError> {
     Err(corrupt(path, &what))
 }
 
-/// Makes the tables of an empty file, in one transaction and before there is a write-ahead log: so
-/// a file bears our mark from its first byte on, or is empty.
+/// Creates the tables of an empty file, in one transaction and before there is a write-ahead log. A
+/// file therefore has our application id from its first byte on, or is empty.
 fn make_tables(connection: &Connection) -> Result<(), Error> {
     if has_tables(connection)? {
         return Ok(());
@@ -170,10 +171,10 @@ fn make_tables(connection: &Connection) -> Result<(), Error> {
     })
 }
 
-/// Makes the tables of an older version those of today.
+/// Migrates the tables of an older version to the current one.
 fn migrate(connection: &Connection) -> Result<(), Error> {
     whole(connection, || {
-        // Another process may have been first.
+        // Another process may have migrated them first.
         if version(connection)? == 1 {
             for sql in from_version_1() {
                 connection.execute_batch(sql)?;
@@ -197,12 +198,12 @@ fn add_sums(connection: &Connection, table: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Does all of it or nothing.
+/// Runs `work` in one transaction.
 fn whole(connection: &Connection, work: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
     connection.execute_batch("BEGIN IMMEDIATE")?;
     let done = work().and_then(|()| connection.execute_batch("COMMIT"));
     if done.is_err() && !connection.is_autocommit() {
-        // The error that matters is the first.
+        // The first error is the one to report.
         let _ = connection.execute_batch("ROLLBACK");
     }
     done
@@ -218,8 +219,8 @@ fn has_tables(connection: &Connection) -> Result<bool, Error> {
     })
 }
 
-/// Checks what the header of the file cannot tell, because the newest pages may still lie in the
-/// write-ahead log, and returns the version of the tables.
+/// Checks the tables, which the header of the file cannot show because the newest pages may still
+/// be in the write-ahead log. Returns the version of the tables.
 fn check_tables(path: &Path, connection: &Connection) -> Result<i32, StoreError> {
     let refuse = |error| refuse(path, error);
     let version = version(connection).map_err(refuse)?;
@@ -245,13 +246,14 @@ fn check_tables(path: &Path, connection: &Connection) -> Result<i32, StoreError>
     Ok(version)
 }
 
-/// What matters of a statement. SQLite quotes the name of a table that was renamed, and puts columns
-/// that were added on a line of its own choice.
+/// Returns a statement without spaces and quotes, for comparison. SQLite quotes the name of a
+/// renamed table, and chooses the line breaks of added columns.
 fn bare(sql: &str) -> String {
     sql.replace(|c: char| c.is_whitespace() || c == '"', "")
 }
 
-/// Small files are read whole, and those of which the log holds the end.
+/// Checks every page of a small file, and of a file whose last pages are still in the write-ahead
+/// log.
 fn check_pages(path: &Path, connection: &Connection) -> Result<(), StoreError> {
     let pragma = |name| {
         let found = connection.pragma_query_value(None, name, |row| number(row.get(0)?));
@@ -264,7 +266,7 @@ fn check_pages(path: &Path, connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Checks that a file to which nothing belongs beside it has its end.
+/// Checks that a file without a write-ahead log or journal is complete.
 fn check_length(path: &Path, header: &[u8]) -> Result<(), StoreError> {
     let beside = |suffix: &str| {
         let mut name = path.as_os_str().to_owned();
@@ -292,7 +294,7 @@ fn length(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |found| found.len())
 }
 
-/// Reads every page.
+/// Checks the integrity of every page.
 pub(crate) fn check_whole(path: &Path, connection: &Connection) -> Result<(), StoreError> {
     let found: Result<String, _> =
         connection.pragma_query_value(None, "integrity_check", |row| row.get(0));

@@ -4,15 +4,15 @@ use fugato_state::Millis;
 
 use crate::clock::system_clock;
 
-/// When a commit counts as written.
+/// The point at which a commit counts as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Synchronous {
-    /// When the disk has confirmed it: an acknowledged commit survives a power failure.
+    /// A commit counts once the disk has confirmed it: it survives a power failure.
     #[default]
     Full,
-    /// When the operating system has it: an acknowledged commit survives the death of the
-    /// process; a power failure may undo the newest ones, never one in the middle.
+    /// A commit counts once the operating system has it: it survives the death of the process. A
+    /// power failure may undo the newest commits, never one in the middle.
     Normal,
 }
 
@@ -25,7 +25,7 @@ impl Synchronous {
     }
 }
 
-/// How a database is opened.
+/// Options for opening a database.
 #[derive(Clone)]
 #[must_use]
 pub struct SqliteOptions {
@@ -40,35 +40,39 @@ impl SqliteOptions {
     /// The most pages that the write-ahead log may hold before it is copied into the database.
     pub const MAX_WAL_PAGES: u32 = 256;
 
-    /// When a commit counts as written; [`Synchronous::Full`] if not said.
+    /// Sets the point at which a commit counts as written; [`Synchronous::Full`] if not set.
     pub fn synchronous(mut self, synchronous: Synchronous) -> Self {
         self.synchronous = synchronous;
         self
     }
 
-    /// How long to wait for another process that writes; five seconds if not said.
+    /// Sets the time to wait for another process that writes; five seconds if not set.
     pub fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.busy_timeout = timeout;
         self
     }
 
-    /// How many pages of 2 KiB the write-ahead log holds before it is copied into the database: 1
-    /// to [`Self::MAX_WAL_PAGES`], which it is if not said. More pages mean fewer copies and a
+    /// Sets the number of pages of 2 KiB that the write-ahead log holds before it is copied into
+    /// the database.
+    ///
+    /// From 1 to [`Self::MAX_WAL_PAGES`], which is the default. More pages mean fewer copies and a
     /// larger file.
     pub fn wal_pages(mut self, pages: u32) -> Self {
         self.wal_pages = pages.clamp(1, Self::MAX_WAL_PAGES);
         self
     }
 
-    /// How large the database may grow, in bytes, rounded up to pages of 2 KiB. What does not fit
-    /// is refused with [`Full`](fugato_store::StoreErrorKind::Full). No limit if not said.
+    /// Limits the size of the database, in bytes, rounded up to pages of 2 KiB. No limit if not
+    /// set.
+    ///
+    /// A write above the limit fails with [`Full`](fugato_store::StoreErrorKind::Full).
     pub fn max_bytes(mut self, bytes: u64) -> Self {
         self.max_bytes = Some(bytes);
         self
     }
 
-    /// Where time comes from, in milliseconds since the Unix epoch; the machine's clock if not
-    /// said. The store never lets it run backwards.
+    /// Sets the clock, in milliseconds since the Unix epoch; the machine's clock if not set. The
+    /// store never lets its time run backwards.
     pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
         self.clock = Arc::new(clock);
         self

@@ -1,4 +1,4 @@
-//! Connections that only read, so that reading never waits for a writer's disk.
+//! Connections that only read, so that reads never wait for a writer's disk.
 mod doc;
 mod record;
 
@@ -24,7 +24,7 @@ use crate::{
     sum,
 };
 
-/// How many idle connections are kept.
+/// The most idle connections that are kept.
 const MOST_IDLE: usize = 16;
 
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Readers {
         }
     }
 
-    /// Reads with several statements, as of one moment.
+    /// Runs several read statements on one consistent snapshot.
     fn at_once<T>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Refusal>,
@@ -58,7 +58,7 @@ impl Readers {
         })
     }
 
-    /// Reads with a connection of its own.
+    /// Runs `read` with a connection of its own.
     fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Refusal>) -> Result<T, Refusal> {
         let idle = self
             .idle
@@ -71,7 +71,7 @@ impl Readers {
         };
         let found = read(&connection);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        // One with an open transaction would show the past for ever.
+        // A connection with an open transaction would show old data for ever.
         if connection.is_autocommit() && idle.len() < MOST_IDLE {
             idle.push(connection);
         }
@@ -169,7 +169,7 @@ impl Readers {
         })
     }
 
-    /// Reads every page.
+    /// Checks the integrity of every page.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let connection = open_reader(&self.path, &self.options)
             .map_err(|error: Error| Refusal::from(error).into_store("verify"))?;
@@ -183,7 +183,7 @@ impl Readers {
         let name = path
             .to_str()
             .ok_or_else(|| invalid(format!("{} is no text", path.display())))?;
-        // SQLite would fill an empty file that is there.
+        // SQLite would write into an existing empty file.
         File::create_new(path)
             .map_err(|error| invalid(format!("cannot make {name}")).because(error))?;
         let copied = open_reader(&self.path, &self.options)
@@ -196,7 +196,7 @@ impl Readers {
                 })
             });
         if copied.is_err() {
-            // A part of a copy is of no use; the error that matters is the first.
+            // A partial copy is of no use; the first error is the one to report.
             let _ = fs::remove_file(path);
         }
         copied

@@ -1,4 +1,4 @@
-//! What the writer is asked to do.
+//! Requests to the writer.
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
     Appended, Commit, DocWrite, LeaseRequest, Leased, Namespace, Snapshot, StoreError, Version,
@@ -13,7 +13,7 @@ pub(crate) enum Request {
     Fork(ThreadId, Snapshot, Commit),
     Compact(ThreadId, Snapshot),
     Remove(ThreadId),
-    /// A checked batch, and its values as text.
+    /// A checked batch, and its values as JSON text.
     Write(Vec<DocWrite>, Vec<Option<String>>),
     Clear(Namespace),
 }
@@ -63,13 +63,12 @@ impl Request {
         }
     }
 
-    /// Whether losing it in a power failure would lose something.
+    /// Returns true if the request must not be lost in a power failure.
     ///
-    /// A lease lost in a power failure harms nobody: whoever held it died in the same failure, and
-    /// the fence that may be granted again was seen by no survivor. Whatever was written under a
-    /// lease was written after it in the same file, so that a durable record makes its lease
-    /// durable. A lost snapshot is only taken again. A signal is not such a request: somebody was
-    /// told that the run will stop.
+    /// A lease may be lost: its owner died in the same failure, and no survivor saw the fence that
+    /// may be granted again. A record written under a lease comes after it in the same file, so a
+    /// durable record makes its lease durable. A lost snapshot is taken again. A signal must not be
+    /// lost, because its sender was promised that it will be delivered.
     pub(crate) fn must_survive_power_failure(&self) -> bool {
         match self {
             Self::Append(..)

@@ -1,4 +1,4 @@
-//! Threads as they lie in the database.
+//! Rows of threads.
 use std::error::Error;
 
 use fugato_state::{Millis, Seq, ThreadId};
@@ -14,13 +14,13 @@ use crate::schema::{MAX_SEQ, key, seq_of};
 #[derive(Debug, Clone)]
 pub(crate) struct ThreadRow {
     pub(crate) id: i64,
-    /// None if there is only a lease yet.
+    /// The status; `None` if there is only a lease so far.
     pub(crate) status: Option<Status>,
     pub(crate) due: Option<Millis>,
     pub(crate) base: Seq,
     pub(crate) head: Seq,
     pub(crate) nonce: Option<u128>,
-    /// When the last record was written.
+    /// The time of the last record.
     pub(crate) time: Millis,
     pub(crate) fence: Fence,
     pub(crate) lease_until: Millis,
@@ -40,7 +40,7 @@ const SELECT_THREAD: &str = "SELECT t.id, t.status, t.until, t.due, t.base, t.no
              WHERE t.name = ?1";
 
 impl ThreadRow {
-    /// A thread that was just made.
+    /// Creates the row of a new thread.
     pub(crate) fn empty(id: i64) -> Self {
         Self {
             id,
@@ -63,7 +63,7 @@ impl ThreadRow {
             .optional()
     }
 
-    /// A thread whose columns come in the order of the statement above.
+    /// Reads a row of the statement above.
     fn from_row(row: &Row<'_>) -> Result<Self> {
         let base = number(row.get(4)?)?;
         // The newer of the last records of both tables.
@@ -91,12 +91,12 @@ impl ThreadRow {
         })
     }
 
-    /// The keys of everything that the thread can have.
+    /// Returns the first and the last key that records and snapshots of the thread can have.
     pub(crate) fn keys(&self) -> [i64; 2] {
         [key(self.id, 0), key(self.id, MAX_SEQ)]
     }
 
-    /// The columns `status` and `until`.
+    /// Returns the columns `status` and `until` of a status.
     pub(crate) fn status_columns(status: Status) -> (i64, Option<Millis>) {
         match status {
             Status::Runnable => (0, None),
@@ -107,7 +107,7 @@ impl ThreadRow {
     }
 }
 
-/// A status from its columns.
+/// Reads a status from its columns.
 pub(crate) fn status(code: Option<i64>, until: Option<Millis>) -> Result<Option<Status>> {
     let Some(code) = code else { return Ok(None) };
     match (code, until) {
@@ -123,7 +123,7 @@ pub(crate) fn status(code: Option<i64>, until: Option<Millis>) -> Result<Option<
     }
 }
 
-/// Signals from their column.
+/// Reads signals from their column.
 pub(crate) fn signals(column: Option<String>) -> Result<Vec<Signal>> {
     let Some(text) = column else {
         return Ok(vec![]);
@@ -131,17 +131,17 @@ pub(crate) fn signals(column: Option<String>) -> Result<Vec<Signal>> {
     serde_json::from_str(&text).map_err(damaged)
 }
 
-/// A number as it is stored. Positions, fences and sizes stay far below the largest.
+/// Converts a number for storage. Positions, fences and sizes stay far below the maximum.
 pub(crate) fn stored(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A number that is never stored below zero.
+/// Reads a number that is never stored below zero.
 pub(crate) fn number(stored: i64) -> Result<u64> {
     u64::try_from(stored).map_err(damaged)
 }
 
-/// A stored value that cannot be what this crate wrote.
+/// Returns the error for a stored value that this crate cannot have written.
 pub(crate) fn damaged(why: impl Into<Box<dyn Error + Send + Sync>>) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, Type::Text, why.into())
 }

@@ -1,18 +1,18 @@
-//! What is stored, and where. The README explains the tables.
+//! The tables and their keys. The README explains the tables.
 use fugato_state::Seq;
 
-/// Marks a database as ours: the letters `fgto`.
+/// The application id of our databases: the letters `fgto`.
 pub(crate) const APPLICATION_ID: i32 = 0x6667_746f;
 
 /// The version of the tables.
 ///
 /// - 1: the first.
-/// - 2: what is committed together lies together, in `record_by_arrival`; `record` became
+/// - 2: records of one transaction are contiguous in `record_by_arrival`; `record` became
 ///   `record_by_thread`, so that a program of version 1 that still has the file open finds nothing
 ///   instead of a part; documents; check sums.
 pub(crate) const VERSION: i32 = 2;
 
-/// The tables and indexes, by name, in the order in which they are made.
+/// The tables and indexes, by name, in the order of creation.
 pub(crate) const TABLES: [(&str, &str); 9] = [
     (
         "store",
@@ -96,10 +96,10 @@ pub(crate) const TABLES: [(&str, &str); 9] = [
     ),
 ];
 
-/// How many of the tables there were in version 1.
+/// The number of tables in version 1.
 const TABLES_1: usize = 5;
 
-/// The tables of a version, by name.
+/// Returns the tables of a version, by name.
 pub(crate) fn tables(version: i32) -> Vec<(String, String)> {
     let owned = |(name, sql): &(&str, &str)| ((*name).to_owned(), (*sql).to_owned());
     if version != 1 {
@@ -113,7 +113,7 @@ pub(crate) fn tables(version: i32) -> Vec<(String, String)> {
     tables.map(|(name, sql)| (old(name), old(sql))).collect()
 }
 
-/// What makes tables of version 1 those of today.
+/// Returns the statements that migrate tables of version 1 to the current version.
 pub(crate) fn from_version_1() -> impl Iterator<Item = &'static str> {
     let altered = [
         "ALTER TABLE record RENAME TO record_by_thread",
@@ -125,21 +125,21 @@ pub(crate) fn from_version_1() -> impl Iterator<Item = &'static str> {
         .chain(TABLES.iter().skip(TABLES_1).map(|(_, sql)| *sql))
 }
 
-/// The bits of a key that hold the position within its thread.
+/// The number of bits of a key that hold the position within its thread.
 const SEQ_BITS: u32 = 32;
 
 /// The last position that a thread can have.
 pub(crate) const MAX_SEQ: Seq = (1 << SEQ_BITS) - 1;
 
-/// The key of a record or snapshot: the thread's number above its position, so that the records of
-/// a thread lie side by side in one b-tree without an index of their own, and a commit writes one
-/// page.
+/// Returns the key of a record or snapshot: the number of the thread above its position. The
+/// records of a thread are thereby contiguous in one b-tree without another index, and a commit
+/// writes one page.
 pub(crate) fn key(thread: i64, seq: Seq) -> i64 {
     let seq = i64::try_from(seq.min(MAX_SEQ)).unwrap_or(i64::MAX);
     (thread << SEQ_BITS) | seq
 }
 
-/// The position in a key.
+/// Returns the position in a key.
 pub(crate) fn seq_of(key: i64) -> Seq {
     key.unsigned_abs() & MAX_SEQ
 }

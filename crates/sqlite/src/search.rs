@@ -20,15 +20,16 @@ use crate::{
     error::{Refusal, store_error},
 };
 
-/// An index in a file of its own: full text by `FTS5`, fed with the terms of `fugato-memory`, and
-/// vectors that are all compared. Cloning shares it.
+/// A search index in a file of its own: full text by `FTS5`, with the terms of `fugato-memory`, and
+/// an exact search over all vectors. Clones share it.
 ///
-/// The file is derived from what was indexed: whoever deletes it builds it anew. So an update does
-/// not wait for the disk, and a power failure may undo the newest ones, whole. A file of another
-/// version is emptied; one that is not such an index is refused. Names and lengths are kept in
-/// memory, from the first search on, and so are vectors, from the first search for one on, and the
-/// lists of the terms that were searched since the last change. What other processes write is seen
-/// by the next search.
+/// The file is derived from its sources and can be deleted and rebuilt. An update therefore does
+/// not wait for the disk, and a power failure may undo the newest updates as a whole. A file of
+/// another version is emptied; a file that is no such index is refused.
+///
+/// Names and lengths are kept in memory from the first search on, vectors from the first vector
+/// search on, and the posting lists of searched terms until the next change. A search sees the
+/// writes of other processes.
 #[derive(Debug, Clone)]
 pub struct SqliteSearch {
     shared: Arc<Mutex<Opened>>,
@@ -41,13 +42,13 @@ struct Opened {
     texts: Option<Texts>,
 }
 
-/// Marks an index as ours: the letters `fgix`.
+/// The application id of our indexes: the letters `fgix`.
 const APPLICATION_ID: i32 = 0x6667_6978;
 
 /// The version of the tables and of the terms in them.
 ///
 /// - 1: the first.
-/// - 2: how many terms each text has, and how often it holds each.
+/// - 2: the number of terms of each text, and the count of each term.
 const VERSION: i32 = 2;
 
 const TABLES: &str = "
@@ -66,7 +67,7 @@ const TABLES: &str = "
     );";
 
 impl SqliteSearch {
-    /// Opens an index, or makes one where there is no file or an empty one.
+    /// Opens an index, or creates one if there is no file or an empty one.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         let failed = |error| Refusal::from(error).into_store("open the index");
@@ -134,7 +135,8 @@ impl SearchIndex for SqliteSearch {
     }
 }
 
-/// Checks whose file it is, and makes the tables; the inner error says whose it is not.
+/// Checks that the file is ours, and creates the tables. The inner error says what was found
+/// instead.
 fn prepare(connection: &Connection) -> Result<Result<(), String>, Error> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let (application, version) = (pragma("application_id")?, pragma("user_version")?);
@@ -156,7 +158,7 @@ fn prepare(connection: &Connection) -> Result<Result<(), String>, Error> {
 }
 
 impl Opened {
-    /// Does all of it or nothing, as of one moment.
+    /// Runs `work` in one transaction, on one consistent snapshot.
     fn whole<T>(
         &mut self,
         begin: &str,
@@ -170,17 +172,17 @@ impl Opened {
             Ok(done)
         });
         if done.is_err() {
-            // What is in memory may be ahead of what is stored.
+            // The caches may be ahead of the stored data.
             (self.cached, self.texts) = (None, None);
             if !self.connection.is_autocommit() {
-                // The error that matters is the first.
+                // The first error is the one to report.
                 let _ = self.connection.execute_batch("ROLLBACK");
             }
         }
         done.map_err(|refused| refused.into_store(operation))
     }
 
-    /// What changes when another connection writes.
+    /// Returns `data_version`, which changes when another connection writes.
     fn seen(&self) -> Result<i64, Error> {
         let pragma = "data_version";
         self.connection
@@ -207,7 +209,7 @@ impl Opened {
             self.remove(name)?;
         }
         for entry in &update.put {
-            // Of two with one id the last counts.
+            // Of two entries with one id the last counts.
             self.remove(&entry.id)?;
             let (id, length) = row::put(&self.connection, entry)?;
             if let (Some(vector), Some(cached)) = (&entry.vector, &mut self.cached) {

@@ -1,12 +1,11 @@
-//! Check sums of what is stored: a disk that returns other bytes than it was given is found out,
-//! and not believed.
+//! Check sums of stored data, to detect a disk that returns other bytes than were written.
 use rusqlite::Error;
 
 use crate::row::damaged;
 
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The sum of a body under its key. It finds damage, not malice.
+/// Returns the check sum of a body under its key. It detects damage, not manipulation.
 pub(crate) fn of(key: i64, body: &[u8]) -> u32 {
     let (words, rest) = body.as_chunks::<8>();
     let mut last = [0; 8];
@@ -24,7 +23,7 @@ fn mix(sum: u64, word: u64) -> u64 {
     mixed ^ mixed >> 29
 }
 
-/// Compares with the sum that is stored.
+/// Fails if the stored check sum does not match.
 pub(crate) fn check(key: i64, body: &[u8], stored: i64) -> Result<(), Error> {
     if stored == i64::from(of(key, body)) {
         Ok(())

@@ -1,4 +1,4 @@
-//! Tables of a program's own.
+//! Tables of an application.
 use std::{
     path::Path,
     sync::{Arc, Mutex, PoisonError},
@@ -13,26 +13,26 @@ use rusqlite::{
 
 use crate::is_full;
 
-/// How long another process may write.
+/// The time to wait for another process that writes.
 const BUSY: Duration = Duration::from_secs(10);
 
-/// A file with tables of a program's own. Clones use the same connection, one at a time.
+/// A file with tables of an application. Clones share one connection, one at a time.
 #[derive(Debug, Clone)]
 pub struct SqliteTables(Arc<Mutex<Connection>>);
 
 impl SqliteTables {
-    /// Opens a file, or makes a new one. What was committed to it is on the disk.
+    /// Opens a file, or creates a new one. A committed transaction is on the disk.
     ///
     /// # Errors
-    /// Why it cannot be opened.
+    /// Fails if the file cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Connection::open(path).and_then(Self::over).map_err(told)
     }
 
-    /// Tables that are gone with the last clone.
+    /// Creates tables in memory, which are dropped with the last clone.
     ///
     /// # Errors
-    /// Why they cannot be made.
+    /// Fails if the connection cannot be opened.
     pub fn in_memory() -> Result<Self, Error> {
         Self::over(Connection::open_in_memory()?)
     }
@@ -44,26 +44,26 @@ impl SqliteTables {
         Ok(Self(Arc::new(Mutex::new(connection))))
     }
 
-    /// Does something with the connection, on this thread.
+    /// Runs `work` with the connection, on the current thread.
     ///
     /// # Errors
-    /// Those of `work`.
+    /// Returns the errors of `work`.
     pub fn with_now<T, E>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, E>,
     ) -> Result<T, E> {
-        // A transaction that panicked was rolled back when it was dropped.
+        // The transaction of a panicked call was rolled back when it was dropped.
         let mut connection = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         work(&mut connection)
     }
 
-    /// Does something with the connection, on a thread that may wait for the disk.
+    /// Runs `work` with the connection, on a thread that may wait for the disk.
     ///
     /// # Errors
-    /// Those of `work`.
+    /// Returns the errors of `work`.
     ///
     /// # Panics
-    /// If `work` does. Its transaction is rolled back, and the tables can be used again.
+    /// Panics if `work` does. Its transaction is rolled back, and the tables stay usable.
     pub async fn with<T, E>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, E> + Send + 'static,
@@ -77,16 +77,16 @@ impl SqliteTables {
             Ok(done) => done,
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                // The runtime ends, and whoever waits here with it.
+                // The runtime is shutting down, and this task ends with it.
                 Err(_) => std::future::pending().await,
             },
         }
     }
 
-    /// Reads, as everything was at one moment.
+    /// Runs queries on one consistent snapshot.
     ///
     /// # Errors
-    /// Why it cannot be read; a value that is neither a whole number nor text is such a reason.
+    /// Fails if a query fails, or if a value is neither a whole number nor text.
     pub async fn read(&self, queries: Vec<Statement>) -> Result<Vec<Found>, Error> {
         let read = move |connection: &mut Connection| {
             let transaction = connection.transaction()?;
@@ -95,12 +95,14 @@ impl SqliteTables {
         self.with(read).await.map_err(told)
     }
 
-    /// Reads, decides and writes in one transaction, one writer after the other, those of other
-    /// processes too. `first` is carried out before anything is read. To refuse, or to write
-    /// nothing, takes everything back.
+    /// Reads, decides and writes in one transaction, in which no other writer or process gets in
+    /// between.
+    ///
+    /// The statements of `first` run before the queries. If `decide` refuses or returns no
+    /// statements, everything is rolled back, `first` included.
     ///
     /// # Errors
-    /// Why nothing was written. The error inside is the one of `decide`.
+    /// Fails if nothing could be written. The inner error is the one of `decide`.
     pub async fn write<T, E>(
         &self,
         first: Vec<Statement>,
@@ -112,7 +114,7 @@ impl SqliteTables {
         E: Send + 'static,
     {
         self.with(move |connection| {
-            // Nothing changes between reading and writing.
+            // An immediate transaction: nothing changes between reading and writing.
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             carry_out(&transaction, &first)?;
@@ -131,7 +133,7 @@ impl SqliteTables {
     }
 }
 
-/// A full disk in the words of the store: `SQLite` may say "disk I/O error" there.
+/// Replaces the message of a full disk, for which `SQLite` may report "disk I/O error".
 fn told(error: Error) -> Error {
     match error {
         Error::SqliteFailure(code, _) if is_full(&error) => {
@@ -173,7 +175,7 @@ fn cell(row: &Row<'_>, at: usize) -> Result<Cell, Error> {
     Ok(match row.get_ref(at)? {
         ValueRef::Null => Cell::Null,
         ValueRef::Integer(number) => Cell::Int(number),
-        // Bytes that are no text are refused here.
+        // Bytes that are not text are refused here.
         _ => Cell::Text(row.get(at)?),
     })
 }
@@ -248,7 +250,7 @@ mod tests {
         let both = vec![vec![one, vec![Cell::Int(2), Cell::Null]]];
         assert_eq!(tables.read(all()).await?, both);
 
-        // What is refused, what writes nothing, and what cannot be written leave nothing behind.
+        // A refusal, an empty decision and a failed write leave nothing behind.
         let third = || vec![insert(3, Cell::Null)];
         let refused = |_| Err::<(_, ()), _>("no");
         assert_eq!(tables.write(third(), vec![], refused).await?, Err("no"));

@@ -1,4 +1,4 @@
-//! The one connection that writes.
+//! The only connection that writes.
 mod admin;
 mod append;
 mod doc;
@@ -19,35 +19,35 @@ use crate::{
     schema::MAX_SEQ,
 };
 
-/// How many threads are remembered.
+/// The most threads that are cached.
 const MOST_ROWS: usize = 10_000;
 
-/// How many appends in one transaction lie together rather than with their threads: fewer would
-/// write as many pages either way.
+/// The least number of appends in one transaction that go to `record_by_arrival`; fewer would write
+/// as many pages in either table.
 const MANY: usize = 4;
 
-/// How far the stored clock may lag behind commits that write no thread row.
+/// The most that the stored clock may lag behind commits that write no thread row, in milliseconds.
 const CLOCK_LAG: Millis = 1_000;
 
-/// Writes groups of requests, each group in one transaction.
+/// The writer of groups of requests, each group in one transaction.
 #[derive(Debug)]
 pub(crate) struct Writer {
     connection: Connection,
     path: PathBuf,
     clock: Arc<StoreClock>,
-    /// What is asked of commits that must survive a power failure.
+    /// The setting for commits that must survive a power failure.
     durable: Synchronous,
-    /// What the connection is set to now.
+    /// The current setting of the connection.
     current: Option<Synchronous>,
-    /// Threads as they are in the database, as long as nobody else writes it.
+    /// Cached rows of threads, valid until another connection writes.
     rows: HashMap<ThreadId, ThreadRow>,
-    /// The clock as it is stored, as long as nobody else writes it.
+    /// The cached stored clock, valid until another connection writes.
     stored_clock: Option<Millis>,
-    /// The greatest fence of removed threads, as long as nobody else writes it.
+    /// The cached greatest fence of removed threads, valid until another connection writes.
     lowest_fence: Option<Fence>,
-    /// What changes when another connection writes.
+    /// The `data_version` of the caches; it changes when another connection writes.
     seen: Option<i64>,
-    /// Whether records of this transaction lie together.
+    /// True if the records of this transaction go to `record_by_arrival`.
     together: bool,
 }
 
@@ -74,13 +74,14 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Carries out the requests in their order, in one transaction. One that is refused writes
-    /// nothing, and the others go on.
+    /// Carries out the requests in order, in one transaction. A refused request writes nothing, and
+    /// the others go on.
     pub(crate) fn commit(&mut self, requests: &[Request]) -> Vec<Outcome> {
         match self.transact(requests) {
             Ok(outcomes) => outcomes,
-            // One request may be what the disk has no room for: then the others still fit. But they
-            // do not all wait for another process, one after the other.
+            // One request may be too large for the disk while the others still fit. They are not
+            // retried if the database is busy, so that they do not wait for another process one
+            // after the other.
             Err(error) if requests.len() > 1 && kind_of(&error) != StoreErrorKind::Unavailable => {
                 requests
                     .iter()
@@ -129,7 +130,7 @@ impl Writer {
         done
     }
 
-    /// Forgets what is remembered if another connection has written since.
+    /// Clears the caches if another connection has written since.
     fn look_for_others(&mut self) -> Result<(), Error> {
         let mut statement = self.connection.prepare_cached("PRAGMA data_version")?;
         let seen = Some(statement.query_row([], |row| row.get(0))?);
@@ -148,13 +149,13 @@ impl Writer {
         self.seen = None;
     }
 
-    /// Whatever went wrong, the next group finds no transaction open and nothing half-known.
+    /// Rolls back and clears the caches, so that the next group starts without an open transaction.
     fn roll_back(&mut self) {
         self.forget();
         if !self.connection.is_autocommit()
             && let Err(error) = self.connection.execute_batch("ROLLBACK")
         {
-            tracing::error!(path = %self.path.display(), %error, "{}", crate::log_key::CANNOT_ROLL_BACK);
+            tracing::error!(path = %self.path.display(), %error, "rollback failed");
         }
     }
 
@@ -189,7 +190,7 @@ impl Writer {
         }
     }
 
-    /// Changing it is cheap, and impossible within a transaction.
+    /// Sets `synchronous` before a transaction. The change is cheap, and impossible within one.
     fn set_synchronous(&mut self, wanted: Synchronous) -> Result<(), Error> {
         if self.current != Some(wanted) {
             self.connection.execute_batch(wanted.pragma())?;
@@ -209,7 +210,7 @@ impl Writer {
         Ok(found)
     }
 
-    /// A thread, or one that was not known before.
+    /// Returns the row of a thread, which is inserted if it is missing.
     fn find_or_make(&mut self, name: &ThreadId) -> Result<ThreadRow, Error> {
         if let Some(found) = self.find(name)? {
             return Ok(found);
@@ -234,7 +235,8 @@ impl Writer {
         self.rows.insert(name.clone(), row);
     }
 
-    /// The time for a request that grants or ends something: not before what any process has seen.
+    /// Returns the time for a request that grants or ends something: not before what any process
+    /// has seen.
     fn shared_now(&mut self) -> Result<Millis, Error> {
         let stored = if let Some(stored) = self.stored_clock {
             stored
@@ -247,7 +249,7 @@ impl Writer {
         Ok(self.clock.now())
     }
 
-    /// Stores what time it is, for processes to come and for those beside this one.
+    /// Stores the current time, for later and concurrent processes.
     fn store_clock(&mut self, now: Millis) -> Result<(), Error> {
         if self.stored_clock.is_none_or(|stored| now > stored) {
             let sql = "UPDATE store SET clock = ?1 WHERE clock < ?1";
@@ -257,8 +259,8 @@ impl Writer {
         Ok(())
     }
 
-    /// The same for commits that would write one page more for it: now and then is enough for
-    /// them, because each record bears its time.
+    /// Stores the clock only now and then, for commits that would write one more page for it. That
+    /// is enough because each record contains its time.
     fn store_clock_lazily(&mut self, now: Millis) -> Result<(), Error> {
         let stored = self.stored_clock.unwrap_or(Millis::MIN);
         if now.saturating_sub(stored) >= CLOCK_LAG {

@@ -1,4 +1,4 @@
-//! `SqliteLog` keeps the contract of a log.
+//! Runs the conformance tests of a log on `SqliteLog`.
 use std::sync::{
     Mutex, PoisonError,
     atomic::{AtomicU32, Ordering},
@@ -10,7 +10,7 @@ use fugato_testkit::log::{
 };
 use tempfile::TempDir;
 
-/// Databases in a folder of their own.
+/// A factory of databases in a temporary folder.
 struct Databases {
     folder: Mutex<Option<TempDir>>,
     made: AtomicU32,

@@ -1,4 +1,5 @@
-//! K24 on files: a process dies at any point, and the file is as it was then, its end torn.
+//! Tests K24 on files: a process dies at any point, and the file stays as it was then, with a torn
+//! end.
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -16,7 +17,7 @@ use fugato_testkit::{
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-/// Databases one after the other: each is the last one as a crash left it.
+/// A sequence of databases: each is the last one as a crash left it.
 struct Files {
     folder: TempDir,
     number: AtomicU32,
@@ -99,7 +100,7 @@ impl State for Lines {
     }
 }
 
-/// Sends a letter when it may, and files it.
+/// Returns a graph that sends a letter after an approval, and files it.
 fn letter(world: &World) -> Result<Graph<Lines>, BoxError> {
     let world = world.clone();
     Ok(Graph::<Lines>::starting_at("ask")

@@ -1,4 +1,4 @@
-//! `SqliteDocs` keeps the contract of a document store, alone and beside a log.
+//! Runs the conformance tests of a document store on `SqliteDocs`, alone and in the file of a log.
 use std::sync::{
     Arc, Mutex, PoisonError,
     atomic::{AtomicU32, Ordering},
@@ -17,7 +17,7 @@ use fugato_testkit::{
 use serde_json::json;
 use tempfile::TempDir;
 
-/// Databases in a folder of their own.
+/// A factory of databases in a temporary folder.
 #[derive(Default)]
 struct Databases {
     folder: Mutex<Option<TempDir>>,

@@ -1,4 +1,5 @@
-//! A disk that is really full. The test runs itself again as a child that sees a small disk.
+//! Tests with a disk that is really full. The test runs itself again as a child that sees a small
+//! disk.
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -11,14 +12,14 @@ use fugato_store::{Commit, Expect, Record, Status, StoreErrorKind, ThreadLog};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// Where the child finds its disk.
+/// The variable that names the child's folder.
 const FOLDER: &str = "FUGATO_TEST_FULL_DISK";
 
-/// A file system of 768 KiB that only the child sees and that ends with it.
+/// Mounts a small file system that only the child sees and that ends with it.
 const SMALL_DISK: &str = r#"mount -t tmpfs -o size=900k none "$1" && exec "$2" "$3" --exact"#;
 
-/// Where nobody may mount: no file of the child may be larger. The system says so with another
-/// error, and has to be kept from ending the child.
+/// Limits the size of the child's files, where mounting is not allowed. The system reports this
+/// with another error, and a signal that must not end the child.
 const SMALL_FILES: &str = r#"trap "" XFSZ; ulimit -f 600; exec "$2" "$3" --exact"#;
 
 fn desk() -> ThreadId {
@@ -79,7 +80,7 @@ fn d13_a_full_disk_refuses_and_half_writes_nothing() -> Outcome {
     Ok(())
 }
 
-/// Writes until nothing fits, looks, makes room, and goes on.
+/// Writes until nothing fits, reads, makes room, and goes on.
 async fn fill(folder: &Path) -> Outcome {
     let path = folder.join("desk.db");
     let ballast = folder.join("ballast");
@@ -100,13 +101,13 @@ async fn fill(folder: &Path) -> Outcome {
     assert_eq!(log.read(&desk(), 1, 1_000).await?, expected);
     log.verify().await?;
 
-    // A second look by another process, as it were.
+    // Opened again, like another process would.
     drop(log);
     let log = SqliteLog::open(&path)?;
     assert_eq!(log.read(&desk(), 1, 1_000).await?, expected);
     fs::remove_file(&ballast)?;
     if full.kind != StoreErrorKind::Full {
-        // It is the size of the file that is limited: room elsewhere is no help.
+        // The size of the file is limited: room elsewhere does not help.
         return Ok(());
     }
     assert_eq!(log.append(&desk(), &commit(head)).await?.head, head + 1);

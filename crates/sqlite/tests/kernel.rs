@@ -1,11 +1,11 @@
-//! The graph engine keeps its rules on SQLite.
+//! Runs the engine's tests on SQLite.
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use fugato_sqlite::{SqliteLog, SqliteOptions};
 use fugato_testkit::log::{Abilities, LogFactory, OpenError, Opened, TestClock};
 use tempfile::TempDir;
 
-/// Databases in a folder of their own.
+/// A factory of databases in a temporary folder.
 struct Databases {
     folder: TempDir,
     made: AtomicU32,

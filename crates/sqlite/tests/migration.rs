@@ -1,4 +1,4 @@
-//! Databases of older versions are opened, and their threads go on.
+//! Tests that databases of older versions open, and that their threads go on.
 use std::{fs, path::Path};
 
 use fugato_sqlite::{SqliteLog, SqliteOptions};
@@ -12,7 +12,7 @@ use rusqlite::Connection;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// When the golden file was written.
+/// The time at which the golden file was written.
 const THEN: Millis = 2_000_000_000_000;
 
 fn old(path: &Path) -> rusqlite::Result<Connection> {

@@ -1,4 +1,4 @@
-//! What is opened, what is refused, and that refusing changes nothing.
+//! Tests of opening and of refusing, which must not change the file.
 use std::{fs, path::Path};
 
 use fugato_sqlite::{SqliteLog, SqliteOptions};
@@ -21,7 +21,7 @@ fn commit(head: u64, bytes: usize) -> Commit {
     }
 }
 
-/// A database of a few hundred records, closed.
+/// Creates and closes a database of a few hundred records.
 async fn fill(path: &Path) -> Result<ThreadId, StoreError> {
     let desk = ThreadId::new("desk").expect("a short name");
     let log = SqliteLog::open(path)?;
@@ -31,7 +31,7 @@ async fn fill(path: &Path) -> Result<ThreadId, StoreError> {
     Ok(desk)
 }
 
-/// Opens what must be refused as corrupt, and returns why.
+/// Opens a file that must be refused as corrupt, and returns the message.
 fn refused(path: &Path) -> String {
     let before = fs::read(path).expect("the file is there");
     let error = SqliteLog::open(path).expect_err("the file is not ours");
@@ -201,8 +201,8 @@ async fn verifying_finds_what_opening_a_large_file_does_not()
     log.verify().await?;
     drop(log);
     let mut damaged = fs::read(&path)?;
-    // A page in the middle of a chain of pages of one record names the next; the chain now ends
-    // nowhere.
+    // A page in the middle of the overflow chain of one record names the next page; the chain is
+    // now broken.
     let middle = damaged.len() / PAGE / 2 * PAGE;
     damaged[middle..middle + 4].fill(0xff);
     fs::write(&path, damaged)?;
@@ -295,7 +295,7 @@ async fn d13_a_full_database_refuses_and_half_writes_nothing()
     assert_eq!(log.read(&desk, 1, 1_000).await?.len() as u64, head);
     log.verify().await?;
 
-    // Of a group only what does not fit is refused.
+    // Of a group only the request that does not fit is refused.
     let (small, large) = (ThreadId::new("small")?, commit(head, 100_000));
     let small_commit = commit(0, 10);
     let (large, small) =

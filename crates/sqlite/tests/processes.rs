@@ -1,4 +1,5 @@
-//! Several processes on one file, and processes that die. Each test runs itself again as a child.
+//! Tests with several processes on one file, and with processes that die. Each test runs itself
+//! again as a child.
 use std::{
     collections::BTreeMap,
     env,
@@ -22,7 +23,7 @@ use futures::executor::block_on;
 
 type Tested = Result<(), Box<dyn Error>>;
 
-/// What a child is told: its name, and the file.
+/// The variables that give a child its name and its file.
 const NAME: &str = "FUGATO_TEST_CHILD";
 const FILE: &str = "FUGATO_TEST_FILE";
 
@@ -41,7 +42,7 @@ fn child(program: &Path, test: &str, name: &str, file: &Path) -> Command {
     command
 }
 
-/// Says something to the parent, past the capture of the test harness.
+/// Prints a line for the parent, past the capture of the test harness.
 fn say(line: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "\nsays {line}")?;
@@ -81,7 +82,7 @@ fn commit(author: &str, head: Seq, fence: u64, texts: usize) -> Commit {
     }
 }
 
-/// Runs two children of a test at once, and returns who says to have won which position.
+/// Runs two children of a test at once, and returns the reported winners of each position.
 fn race(test: &str, path: &Path) -> Result<BTreeMap<Seq, Vec<String>>, Box<dyn Error>> {
     drop(open(path)?);
     let program = env::current_exe()?;
@@ -118,7 +119,7 @@ fn wait_for_the_start() -> Tested {
     Ok(())
 }
 
-/// Whose record lies at which position.
+/// Returns the author of the record at each position.
 fn authors(log: &SqliteLog) -> Result<BTreeMap<Seq, Vec<String>>, Box<dyn Error>> {
     let records = block_on(log.read(&desk(), 1, 10_000))?;
     let author = |record: Record| vec![String::from_utf8_lossy(&record.0).into_owned()];
@@ -187,7 +188,7 @@ fn d22_two_processes_never_hold_one_thread_at_once() -> Tested {
     Ok(())
 }
 
-/// How many records an owner writes before it gives the lease back.
+/// The number of records that an owner writes before it releases the lease.
 const TURN: Seq = 5;
 
 fn race_for_the_lease(name: &str, path: &Path) -> Tested {
@@ -246,7 +247,7 @@ fn d15_what_was_acknowledged_survives_kill_9() -> Tested {
     let path = folder.path().join("killed.db");
     let program = env::current_exe()?;
     let mut expected = vec![];
-    // The first is killed while it makes the file, or soon after.
+    // The first is killed while it creates the file, or soon after.
     for acknowledgements in [0, 1, 2, 3, 40, 7, 150, 1, 23] {
         let name = format!("child {}", expected.len());
         let mut running = child(
@@ -276,10 +277,10 @@ fn d15_what_was_acknowledged_survives_kill_9() -> Tested {
     Ok(())
 }
 
-/// How many records each commit has.
+/// The number of records of each commit.
 const GROUP: Seq = 3;
 
-/// Reads so many acknowledgements, kills the child, and reads the rest of what it had said.
+/// Reads so many acknowledgements, kills the child, and reads the rest of its output.
 fn kill_after(
     running: &mut Child,
     out: ChildStdout,
@@ -324,7 +325,7 @@ fn a_file_that_can_only_be_read_is_refused() -> Tested {
         &path,
     );
     if fs::metadata(&path)?.uid() == 0 {
-        // Permissions do not bind root; nobody is bound by them everywhere.
+        // Permissions do not bind root, but they bind the user `nobody`.
         command.uid(65_534);
     }
     let output = command.output()?;

@@ -1,4 +1,4 @@
-//! The index in a file keeps the contract of an index, and agrees with the one in memory.
+//! Runs the conformance tests of an index on a file, and compares it with the one in memory.
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,

@@ -1,4 +1,4 @@
-//! What a crash, a lost end or a disk that forgets leaves behind is opened as it was, or refused.
+//! Tests that a database after a crash, a lost end or lost writes is opened as it was, or refused.
 use std::{
     collections::BTreeMap,
     fs,
@@ -45,7 +45,7 @@ fn space() -> Namespace {
     Namespace::new(["user"]).expect("a short name")
 }
 
-/// The files of a database as a crash leaves them: nothing was closed.
+/// The files of a database after a crash, without closing.
 struct Image {
     database: Vec<u8>,
     wal: Vec<u8>,
@@ -60,8 +60,8 @@ impl Image {
     }
 }
 
-/// A database with records that were written alone and together, a snapshot and documents, of which
-/// the write-ahead log holds the newest part.
+/// Returns a database with single and grouped records, a snapshot and documents, of which the
+/// write-ahead log holds the newest part.
 fn image() -> &'static Image {
     static IMAGE: OnceLock<Image> = OnceLock::new();
     IMAGE.get_or_init(|| {
@@ -103,8 +103,8 @@ async fn write() -> Result<Image, Box<dyn std::error::Error>> {
     Ok(image)
 }
 
-/// What can be read: how many records of each thread. Whatever is read must be what was written;
-/// what cannot be read must be said to be damaged.
+/// Returns the number of readable records of each thread. Readable records must equal those
+/// written; others must be reported as damaged.
 async fn look(log: &SqliteLog) -> Result<BTreeMap<u64, Seq>, TestCaseError> {
     let mut found = BTreeMap::new();
     for thread in 0..THREADS {
@@ -145,7 +145,7 @@ fn is_said(error: &StoreError) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Opens the image and looks; none if it is refused.
+/// Opens the image and reads it; `None` if it is refused.
 fn open(image: &Image) -> Result<Option<BTreeMap<u64, Seq>>, TestCaseError> {
     let failed = |error: std::io::Error| TestCaseError::fail(error.to_string());
     let folder = TempDir::new().map_err(failed)?;
@@ -164,7 +164,7 @@ fn what_was_acknowledged_before_a_crash_is_there() -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// A place in a file, as a fraction of its length.
+/// Generates a position in a file, as a fraction of its length.
 fn place() -> impl Strategy<Value = f64> {
     0.0..1.0
 }
@@ -191,7 +191,7 @@ fn garble(bytes: &mut [u8], place: f64, with: &[u8]) {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
 
-    /// Of the write-ahead log, what comes after its end is gone, and nothing else.
+    /// A torn write-ahead log loses only what comes after its end.
     #[test]
     fn a_torn_write_ahead_log_is_read_up_to_its_end(place in place()) {
         let Image { database, wal } = image();
@@ -199,7 +199,7 @@ proptest! {
         let found = open(&Image { database: database.clone(), wal: torn })?;
         let found = found.ok_or_else(|| TestCaseError::fail("it was refused"))?;
         prop_assert_eq!(found.len() as u64, THREADS);
-        // Commits follow each other: no thread is more than one round ahead.
+        // Commits are in order: no thread is more than one round ahead.
         let (least, most) = (found.values().min(), found.values().max());
         prop_assert!(most.copied().unwrap_or(0) - least.copied().unwrap_or(0) <= 1, "{:?}", found);
     }

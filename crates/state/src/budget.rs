@@ -3,14 +3,14 @@ use serde::{Deserialize, Serialize};
 /// A counter with a limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
-    /// How much has been spent.
+    /// The amount spent so far.
     #[serde(default)]
     pub used: u64,
-    /// How much may be spent.
+    /// The amount that may be spent.
     pub limit: u64,
 }
 
-/// A budget has nothing left.
+/// The error of spending more than a budget has left.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the budget of {limit} is used up")]
 pub struct BudgetExhausted {
@@ -19,12 +19,12 @@ pub struct BudgetExhausted {
 }
 
 impl Budget {
-    /// A budget of which nothing is spent.
+    /// Creates a budget with nothing spent.
     pub fn new(limit: u64) -> Self {
         Self { used: 0, limit }
     }
 
-    /// Spends `amount`, or spends nothing and says that too little is left.
+    /// Spends `amount`; if less is left, returns an error and spends nothing.
     pub fn spend(&mut self, amount: u64) -> Result<(), BudgetExhausted> {
         match self.used.checked_add(amount) {
             Some(used) if used <= self.limit => {
@@ -35,7 +35,7 @@ impl Budget {
         }
     }
 
-    /// What is left.
+    /// Returns the amount left.
     pub fn left(&self) -> u64 {
         self.limit.saturating_sub(self.used)
     }

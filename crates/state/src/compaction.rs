@@ -2,28 +2,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Message, Millis};
 
-/// What older messages came to, and how it came about. The messages themselves are not touched.
+/// The summary of older messages, with its segments. The messages themselves are not changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Compaction {
-    /// What all messages before the watermark came to; empty for none.
+    /// The summary of all messages before the watermark; empty if there is none.
     pub summary: String,
-    /// The watermark: how many of the messages the summary speaks for.
+    /// The watermark: the number of messages that the summary covers.
     pub upto: usize,
-    /// Every segment that was summarised, oldest first, for whoever wants to know.
+    /// Every summarised segment, oldest first, for inspection.
     pub segments: Vec<Segment>,
 }
 
 /// Messages that were summarised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
-    /// The first of them.
+    /// The index of the first message.
     pub from: usize,
-    /// The first that is not one of them.
+    /// The index after the last message.
     pub upto: usize,
-    /// What they, and all before, came to.
+    /// The summary of these messages and all before them.
     pub summary: String,
-    /// When, in milliseconds since the Unix epoch.
+    /// The time of the summary, in milliseconds since the Unix epoch.
     pub at: Millis,
 }
 
@@ -32,10 +32,10 @@ pub struct Segment {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CompactionUpdate {
-    /// A summary speaks for more messages. One that does not begin at the watermark is of another
-    /// time, and changes nothing.
+    /// Extends the summary by a segment. A segment that does not begin at the watermark is
+    /// outdated, and changes nothing.
     Summarised(Segment),
-    /// There is no summary any more.
+    /// Removes the summary.
     Cleared,
 }
 
@@ -54,8 +54,9 @@ impl Compaction {
         }
     }
 
-    /// What a prompt shows of a history: the summary, and the messages that it does not speak for.
-    /// A history that ends before the watermark is another one, and is shown whole.
+    /// Returns the part of a history that a prompt shows: the summary, and the messages that it
+    /// does not cover. A history that ends before the watermark is another one, and is returned
+    /// whole.
     pub fn view<'a>(&'a self, history: &'a [Message]) -> (&'a str, &'a [Message]) {
         (&self.summary, history.get(self.upto..).unwrap_or(history))
     }

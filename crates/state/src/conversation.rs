@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Message, Role};
 
-/// What is kept of a conversation: its history, and blocks that every prompt shows.
+/// The history of a conversation, and the blocks that every prompt shows.
 ///
 /// The system prompt and the tool schemas are not here: they belong to the program, not the
-/// conversation, and are built anew for each request.
+/// conversation, and are rebuilt for each request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
     /// The messages, oldest first.
@@ -21,7 +21,7 @@ pub struct Conversation {
 /// A keyed block of text that every prompt of the conversation shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PinnedBlock {
-    /// Unique in the conversation.
+    /// The key of the block, unique in the conversation.
     pub key: String,
     /// The text.
     pub text: String,
@@ -59,7 +59,7 @@ impl Conversation {
         }
     }
 
-    /// The text of a pinned block.
+    /// Returns the text of a pinned block.
     pub fn pinned(&self, key: &str) -> Option<&str> {
         self.pinned
             .iter()
@@ -67,8 +67,8 @@ impl Conversation {
             .map(|b| b.text.as_str())
     }
 
-    /// The history with every tool call paired with a result, whatever stopped in between:
-    /// a call without a result gets one that says `placeholder`, and a result without its call
+    /// Returns the history with every tool call paired with a result, whatever stopped in between:
+    /// a call without a result gets one with the text `placeholder`, and a result without its call
     /// is left out. Model servers reject anything else.
     pub fn paired(&self, placeholder: &str) -> Vec<Message> {
         let mut paired = Vec::with_capacity(self.history.len());

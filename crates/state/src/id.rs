@@ -28,7 +28,7 @@ impl ThreadId {
         }
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -66,7 +66,7 @@ impl fmt::Debug for ThreadId {
     }
 }
 
-/// A thread cannot bear this name.
+/// The error of a name that a thread cannot have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("thread id {name:?} is not allowed: 1 to 200 bytes without control characters are")]
 pub struct InvalidThreadId {
@@ -80,7 +80,7 @@ pub struct InvalidThreadId {
 pub struct RunId(pub u64);
 
 impl RunId {
-    /// The run after this one. A log may hold any number: the last one is its own successor.
+    /// Returns the run after this one; the largest number is its own successor.
     #[must_use]
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
@@ -102,20 +102,20 @@ impl fmt::Display for RunId {
 pub struct InterruptId(pub Arc<str>);
 
 impl InterruptId {
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the short code that stands for this id in words, such as `K7F2`: letter, digit,
-    /// letter, digit, none of which looks like another. A person types it to say which card is meant.
+    /// Returns the short code of this id, such as `K7F2`: letter, digit, letter, digit, none of
+    /// which looks like another. A person types it to select one of several cards.
     pub fn code(&self) -> String {
         const LETTERS: &[u8] = b"ABCDEFGHJKMNPQRTUVWXYZ";
         const DIGITS: &[u8] = b"23456789";
         let mut rest = self.0.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
             (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
-        // The low bits of such a sum know little of the last bytes.
+        // The low bits of such a sum depend little on the last bytes.
         rest ^= rest >> 32;
         let mut next = |of: &[u8]| {
             let size = of.len() as u64;

@@ -4,25 +4,25 @@ use serde_json::Value;
 
 use crate::{InterruptId, Millis, Schema};
 
-/// What a task wants to know of a person: a typed question, and the schema of its answer.
+/// A typed question of a task to a person, with the schema of its answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
     /// The asking task's own name for the question, unique among the questions it asks at once.
     pub key: String,
-    /// What the person is shown, as data.
+    /// The data that the person is shown.
     pub prompt: Value,
-    /// What the answer must look like.
+    /// The schema of the answer.
     pub schema: Schema,
-    /// A digest of what is being approved; an answer that names another digest is refused.
+    /// The digest of the value to approve; an answer that names another digest is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// When the question expires, in milliseconds of the store's clock.
+    /// The time at which the question expires, in milliseconds of the store's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Millis>,
 }
 
 impl Question {
-    /// A question whose answer is an `A`.
+    /// Creates a question whose answer is an `A`.
     pub fn new<A: JsonSchema>(key: impl Into<String>, prompt: impl Into<Value>) -> Self {
         Self {
             key: key.into(),
@@ -33,14 +33,14 @@ impl Question {
         }
     }
 
-    /// Ties the answer to what is being approved.
+    /// Sets the digest of the value to approve.
     #[must_use]
     pub fn digest(mut self, digest: impl Into<String>) -> Self {
         self.digest = Some(digest.into());
         self
     }
 
-    /// Lets the question expire at `at`.
+    /// Sets the time at which the question expires.
     #[must_use]
     pub fn expires_at(mut self, at: Millis) -> Self {
         self.expires_at = Some(at);

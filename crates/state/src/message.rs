@@ -22,12 +22,12 @@ pub enum Role {
 /// One message of a conversation, in the shape that model servers share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// The role of the sender.
     pub role: Role,
     /// The text; empty if the message consists of tool calls only.
     #[serde(default)]
     pub content: String,
-    /// What the model thought before it spoke, where the server tells.
+    /// The reasoning of the model before its text, if the server reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
     /// The tools that an assistant message calls.
@@ -36,9 +36,9 @@ pub struct Message {
     /// The call that a tool message answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// What goes with this message and is no part of its words, under a name that only whoever put
-    /// it there reads: what a server wants to get back just as it gave it, such as signed reasoning,
-    /// under the name of its protocol; or a mark of the program's own.
+    /// Values that belong to this message and not to its text, by name. Only the code that stored a
+    /// value reads it: a value that a server wants back unchanged, such as signed reasoning, under
+    /// the name of its protocol, or a mark of the program.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kept: BTreeMap<String, Vec<Value>>,
 }
@@ -55,22 +55,22 @@ impl Message {
         }
     }
 
-    /// Instructions of the program.
+    /// Creates a message with instructions of the program.
     pub fn system(content: impl Into<String>) -> Self {
         Self::new(Role::System, content)
     }
 
-    /// What the person said.
+    /// Creates a message of the person.
     pub fn user(content: impl Into<String>) -> Self {
         Self::new(Role::User, content)
     }
 
-    /// What the model said.
+    /// Creates a message of the model.
     pub fn assistant(content: impl Into<String>) -> Self {
         Self::new(Role::Assistant, content)
     }
 
-    /// The result of the call `id`.
+    /// Creates a message with the result of the call `id`.
     pub fn tool(id: impl Into<String>, content: impl Into<String>) -> Self {
         Self {
             tool_call_id: Some(id.into()),
@@ -86,31 +86,31 @@ impl Message {
     }
 }
 
-/// How a tool ended.
+/// The status of a tool call that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolStatus {
-    /// It did what it should.
+    /// The tool succeeded.
     Ok,
-    /// A rule did not let it.
+    /// A rule blocked the call.
     Blocked,
-    /// It tried and could not.
+    /// The tool failed.
     Failed,
 }
 
-/// A tool as a model is told about it.
+/// The description of a tool in a request to a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSchema {
-    /// The name to call it by.
+    /// The name of the tool in calls.
     pub name: String,
-    /// What it does and when to use it.
+    /// The purpose of the tool and when to use it.
     pub description: String,
     /// The JSON Schema of its arguments, an object.
     pub parameters: Schema,
 }
 
 impl ToolSchema {
-    /// A tool.
+    /// Creates the description of a tool.
     pub fn new(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -136,7 +136,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// A call.
+    /// Creates a call.
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: Value) -> Self {
         Self {
             id: id.into(),

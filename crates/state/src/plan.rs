@@ -23,17 +23,17 @@ pub struct PlanStep {
 }
 
 impl Plan {
-    /// A plan whose first step is current.
+    /// Creates a plan whose first step is current.
     pub fn new(steps: Vec<PlanStep>) -> Self {
         Self { steps, current: 0 }
     }
 
-    /// The step that is being worked on, if any is left.
+    /// Returns the step that is being worked on, if any is left.
     pub fn current_step(&self) -> Option<&PlanStep> {
         self.steps.get(self.current)
     }
 
-    /// Goes to the next step, and tells whether one is left.
+    /// Moves to the next step, and returns true if one is left.
     pub fn advance(&mut self) -> bool {
         self.current = (self.current + 1).min(self.steps.len());
         self.current < self.steps.len()

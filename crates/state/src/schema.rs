@@ -47,20 +47,20 @@ impl fmt::Debug for Schema {
 }
 
 impl Schema {
-    /// The schema of a Rust type, by schemars.
+    /// Returns the schema of a Rust type, made by schemars.
     pub fn of<T: JsonSchema>() -> Self {
         schemars::schema_for!(T).to_value().into()
     }
 
-    /// A schema written by hand; rejected when it is not a valid JSON Schema.
+    /// Creates a schema from JSON; `Invalid` if it is not a valid JSON Schema.
     pub fn new(schema: Value) -> Result<Self, SchemaError> {
         let schema = Self::from(schema);
         schema.compiled()?;
         Ok(schema)
     }
 
-    /// Returns true if both schemas say the same of a value: they differ at most in titles,
-    /// descriptions and other annotations, in the names of definitions, and in order.
+    /// Returns true if both schemas are equivalent: they differ at most in titles, descriptions and
+    /// other annotations, in the names of definitions, and in order.
     ///
     /// Two schemas that this calls different may still accept the same values.
     pub fn is_equivalent(&self, other: &Self) -> bool {
@@ -68,12 +68,12 @@ impl Schema {
         self == other || form(self).is_some_and(|own| form(other) == Some(own))
     }
 
-    /// The schema as JSON.
+    /// Returns the schema as JSON.
     pub fn as_value(&self) -> &Value {
         &self.0.schema
     }
 
-    /// Checks a value. The violations name their places, so that a person or a model can act.
+    /// Checks a value. Each violation names its place, so that a person or a model can correct it.
     pub fn check(&self, value: &Value) -> Result<(), SchemaError> {
         let violations: Vec<_> = self
             .compiled()?
@@ -103,7 +103,7 @@ impl Schema {
     }
 }
 
-/// A value does not fit its schema, or the schema itself is wrong.
+/// The error of a value that does not fit its schema, or of an invalid schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
     /// The schema is not a JSON Schema.
@@ -119,7 +119,7 @@ pub enum SchemaError {
 pub struct Violation {
     /// A JSON pointer into the value; empty for the value itself.
     pub path: String,
-    /// What is wrong there, and what is allowed.
+    /// The violated rule, and the allowed values.
     pub message: String,
 }
 

@@ -3,14 +3,73 @@ use serde_json::Value;
 
 /// A plain struct, and the serialisable vocabulary of changes to it.
 ///
+/// The log of a thread stores updates; the state is their fold. Opening a thread applies the stored
+/// updates again, in order, to its last snapshot or its initial state. `apply` is the only code
+/// that changes a state, live and in replay.
+///
+/// ```
+/// use fugato_state::State;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// struct Basket {
+///     items: Vec<String>,
+///     ordered_at: Option<i64>,
+/// }
+///
+/// #[derive(Serialize, Deserialize)]
+/// enum Change {
+///     Added(String),
+///     Ordered { at: i64 },
+/// }
+///
+/// impl State for Basket {
+///     type Update = Change;
+///
+///     fn apply(&mut self, change: Change) {
+///         match change {
+///             Change::Added(item) => self.items.push(item),
+///             Change::Ordered { at } => self.ordered_at = Some(at),
+///         }
+///     }
+/// }
+///
+/// let mut basket = Basket::default();
+/// for stored in [r#"{"Added":"tea"}"#, r#"{"Ordered":{"at":7}}"#] {
+///     basket.apply(serde_json::from_str(stored)?);
+/// }
+/// assert_eq!(basket, Basket { items: vec!["tea".into()], ordered_at: Some(7) });
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+///
+/// Wrong: reading a clock in `apply`. Each replay gives another time.
+/// The node reads the clock, and the update carries the time.
+///
+/// ```text
+/// Change::Ordered => self.ordered_at = Some(now()),
+/// ```
+///
+/// Wrong: checking a rule inside `apply` and hoping that a violation is noticed.
+/// A node checks, and returns an update only when the change is wanted.
+///
 /// *Contract*
 /// - **deterministic**: the same updates applied to the same state give the same state, on every
 ///   machine and at every time; `apply` reads no clock, no random source and nothing outside.
 /// - **infallible**: `apply` does not panic. An update that makes no sense changes nothing.
 /// - **round trip**: serialising a state or an update and reading it back gives an equal value.
 ///
-/// Wrong: checking a rule inside `apply` and hoping that a violation is noticed.
-/// A node checks, and returns an update only when the change is wanted.
+/// # Errors
+/// `apply` returns none. [`migrate_state`](Self::migrate_state) and
+/// [`migrate_update`](Self::migrate_update) return a [`MigrateError`] for a value that they cannot
+/// read; the thread is then not opened, and its log is not changed.
+///
+/// # Cancellation safety
+/// `apply` is synchronous: cancelling a run does not interrupt it.
+///
+/// # Cost
+/// Every update is serialised once for the log. `apply` runs once live, and once for each update
+/// after the last snapshot whenever the thread is opened. A snapshot serialises the whole state, so
+/// large values belong in a document store, with only their keys in the state.
 pub trait State: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
     /// A change to the state, as it is stored.
     type Update: Serialize + DeserializeOwned + Send + 'static;
@@ -42,7 +101,7 @@ pub trait State: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
     }
 }
 
-/// A state or update of another version could not be read.
+/// The error of a stored state or update that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", unreadable(*from, *to))]
 pub struct MigrateError {
@@ -50,7 +109,7 @@ pub struct MigrateError {
     pub from: u32,
     /// The version that tried to read it.
     pub to: u32,
-    /// What was wrong with the value.
+    /// The error of deserialising the value.
     pub source: serde_json::Error,
 }
 

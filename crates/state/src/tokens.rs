@@ -1,14 +1,14 @@
 use crate::Message;
 
-/// Counts the tokens of a text, or estimates them.
+/// A counter or estimator of tokens.
 pub trait TokenCount: Send + Sync {
-    /// The tokens of a text.
+    /// Returns the number of tokens of a text.
     fn text(&self, text: &str) -> u64;
 
-    /// The tokens of a message, what the server adds to each included.
+    /// Returns the number of tokens of a message, with the overhead that the server adds to each.
     fn message(&self, message: &Message) -> u64;
 
-    /// The tokens of messages.
+    /// Returns the number of tokens of all messages.
     fn messages(&self, messages: &[Message]) -> u64 {
         messages.iter().map(|message| self.message(message)).sum()
     }
@@ -46,7 +46,7 @@ impl TokenCount for EstimatedTokens {
     }
 }
 
-/// Chinese, Japanese and Korean script, and the punctuation that goes with it.
+/// Returns true for Chinese, Japanese and Korean script and its punctuation.
 fn is_cjk(c: char) -> bool {
     matches!(c,
         '\u{1100}'..='\u{11FF}' | '\u{2E80}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}'

@@ -18,9 +18,9 @@ impl fmt::Debug for Record {
 /// One atomic append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
-    /// What the writer believes of the thread.
+    /// The head and fence that the writer expects.
     pub expect: Expect,
-    /// A number that no other commit of the thread bears, so that a repeated commit is recognised.
+    /// A number that no other commit of the thread has, so that a repeated commit is recognised.
     pub nonce: u128,
     /// The records; they take the positions after `expect.head`. At least one.
     pub records: Vec<Record>,
@@ -28,8 +28,8 @@ pub struct Commit {
     /// the lease back.
     pub status: Status,
     /// A fold of everything up to its position, from which folding starts from now on. It is
-    /// written as a snapshot in the same transaction, and lies between what was compacted away and
-    /// the end of this commit.
+    /// written as a snapshot in the same transaction; its position is between the compacted base of
+    /// the log and the end of this commit.
     pub base: Option<Snapshot>,
 }
 
@@ -39,7 +39,7 @@ impl Commit {
     /// The largest commit, all records together, in bytes.
     pub const MAX_COMMIT: usize = 16 << 20;
 
-    /// Checks that there are records, and that they are not too large. Every store asks this
+    /// Checks that there are records, and that they are not too large. Every store calls this
     /// before it writes.
     pub fn check_size(&self) -> Result<(), StoreErrorKind> {
         if self.records.is_empty() {
@@ -62,8 +62,8 @@ impl Commit {
         Ok(())
     }
 
-    /// Checks that a base, if there is one, lies within the thread: from what was compacted away
-    /// up to `compacted`, to the end of this commit after `head`.
+    /// Checks that the base, if there is one, is within the thread: not before `compacted`, and not
+    /// after the end of this commit, whose first record follows `head`.
     pub fn check_base(&self, compacted: Seq, head: Seq) -> Result<(), StoreErrorKind> {
         let end = head.saturating_add(self.records.len() as Seq);
         match &self.base {
@@ -76,7 +76,7 @@ impl Commit {
     }
 }
 
-/// What a writer believes of the thread that it writes.
+/// The head and fence that a writer expects of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expect {
     /// The last position, 0 for a thread that does not exist yet.
@@ -96,20 +96,21 @@ pub struct Appended {
     pub signals: Vec<Signal>,
 }
 
-/// What a thread waits for, so that a queue of threads never has to read records.
+/// The status of a thread, kept for a queue of threads that does not read records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It can go on at once.
+    /// The thread can go on at once.
     Runnable,
-    /// It can go on at a time, in milliseconds of the store's clock.
+    /// The thread can go on at a time, in milliseconds of the store's clock.
     Sleeping {
-        /// When.
+        /// The time.
         until: Millis,
     },
-    /// It waits for an answer.
+    /// The thread waits for an answer.
     Waiting {
-        /// When the first of its questions expires, in milliseconds of the store's clock.
+        /// The time at which the first of its questions expires, in milliseconds of the store's
+        /// clock.
         expires: Option<Millis>,
     },
     /// Nothing is left to do.
@@ -117,7 +118,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Whether an append with this status gives the lease back.
+    /// Returns true if an append with this status gives the lease back.
     pub fn releases(self) -> bool {
         matches!(self, Self::Waiting { .. } | Self::Idle)
     }

@@ -1,4 +1,4 @@
-//! Documents: what outlives a thread.
+//! Documents: data that outlives a thread.
 mod memory;
 mod name;
 mod search;
@@ -17,7 +17,7 @@ pub use self::{
 };
 use crate::{StoreError, StoreErrorKind};
 
-/// JSON documents under keys in namespaces, for what outlives a thread: preferences of a user,
+/// JSON documents under keys in namespaces, for data that outlives a thread: preferences of a user,
 /// long-term memory, catalogues, counters that several threads share.
 ///
 /// *Contract*, each a scenario of the conformance suite:
@@ -45,33 +45,34 @@ use crate::{StoreError, StoreErrorKind};
 /// - **time**: it is the store's, and never runs backwards; what has expired does not come back.
 ///
 /// A repeated put whose first answer was lost is harmless without a precondition, and `Changed`
-/// with one: then `get` tells whether the value that is there is one's own.
+/// with one: then `get` shows whether the stored value is the caller's own.
 #[async_trait]
 pub trait DocStore: Send + Sync {
-    /// The document under a key; none if there is none or it has expired.
+    /// Returns the document under a key; none if there is none or it has expired.
     async fn get(&self, space: &Namespace, key: &DocKey) -> Result<Option<Doc>, StoreError>;
 
     /// Writes a batch, whole or not at all; see [`DocWrite::encode`] for what every store checks
     /// first.
     async fn write(&self, batch: Vec<DocWrite>) -> Result<Vec<Option<Version>>, StoreError>;
 
-    /// The documents of a namespace that match, in the order of their keys.
+    /// Returns the documents of a namespace that match, in the order of their keys.
     async fn list(&self, space: &Namespace, filter: DocFilter)
     -> Result<Vec<DocEntry>, StoreError>;
 
     /// Removes a namespace and all within it; removing none is no error.
     async fn remove(&self, space: &Namespace) -> Result<(), StoreError>;
 
-    /// What searches the documents by meaning or words; none if this store has nothing for it.
+    /// Returns the search over the documents, by meaning or words; none if this store does not
+    /// support it.
     fn searcher(&self) -> Option<&dyn DocSearch> {
         None
     }
 }
 
-/// Short words for what one mostly asks of a [`DocStore`].
+/// Convenience methods for every [`DocStore`].
 #[async_trait]
 pub trait DocStoreExt: DocStore {
-    /// Writes one document, whatever is there.
+    /// Writes one document, without a precondition.
     async fn put(
         &self,
         space: &Namespace,
@@ -82,7 +83,7 @@ pub trait DocStoreExt: DocStore {
         self.write_one(write).await.and_then(put_has_version)
     }
 
-    /// Writes one document if what is there is as expected; else `Changed`.
+    /// Writes one document if the precondition holds; otherwise `Changed`.
     async fn put_if(
         &self,
         space: &Namespace,
@@ -94,7 +95,7 @@ pub trait DocStoreExt: DocStore {
         self.write_one(write).await.and_then(put_has_version)
     }
 
-    /// Deletes a document, whatever it is; deleting none is no error.
+    /// Deletes a document, without a precondition; deleting a missing one is no error.
     async fn delete(&self, space: &Namespace, key: &DocKey) -> Result<(), StoreError> {
         self.write_one(DocWrite::delete(space, key)).await?;
         Ok(())
@@ -106,7 +107,7 @@ pub trait DocStoreExt: DocStore {
         Ok(versions.into_iter().next().flatten())
     }
 
-    /// The value under a key as a type of one's own; `Corrupt` if it is none.
+    /// Returns the value under a key as a `T`; `Corrupt` if it does not deserialise.
     async fn get_as<T: DeserializeOwned>(
         &self,
         space: &Namespace,
@@ -125,7 +126,7 @@ pub trait DocStoreExt: DocStore {
             })
     }
 
-    /// Searches a namespace; `Unsupported` if the store has nothing for it.
+    /// Searches a namespace; `Unsupported` if the store has no search.
     async fn search(&self, space: &Namespace, query: &DocQuery) -> Result<Vec<DocHit>, StoreError> {
         match self.searcher() {
             Some(searcher) => searcher.search(space, query).await,

@@ -4,16 +4,16 @@ use fugato_state::{Millis, Seq, ThreadId};
 
 use crate::{DocKey, Fence, Namespace, Version};
 
-/// What a store could not do, and whether trying again can help.
+/// The error of a request to a store.
 #[derive(Debug)]
 pub struct StoreError {
-    /// What went wrong.
+    /// The kind of the error.
     pub kind: StoreErrorKind,
-    /// What was being done, such as `append`.
+    /// The operation, such as `append`.
     pub operation: &'static str,
-    /// The thread it was done to, if it was one.
+    /// The thread of the operation, if it has one.
     pub thread: Option<ThreadId>,
-    /// The document it was done to, if it was one.
+    /// The document of the operation, if it has one.
     pub document: Option<(Namespace, DocKey)>,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
@@ -29,16 +29,16 @@ pub enum StoreErrorKind {
         /// The fence of the newest lease.
         fence: Fence,
     },
-    /// The document is another by now; nothing was written.
+    /// The document has another version; nothing was written.
     Changed {
-        /// The version that is there; none if there is no document.
+        /// The stored version; none if there is no document.
         version: Option<Version>,
     },
-    /// Somebody else holds the lease.
+    /// Another owner holds the lease.
     Busy {
-        /// Who.
+        /// The owner of the lease.
         owner: String,
-        /// When the lease ends, in milliseconds of the store's clock.
+        /// The time at which the lease ends, in milliseconds of the store's clock.
         until: Millis,
     },
     /// The lease is no longer held.
@@ -57,22 +57,22 @@ pub enum StoreErrorKind {
         /// The allowed size.
         limit: usize,
     },
-    /// The request itself makes no sense.
+    /// The request itself is invalid.
     Invalid(String),
-    /// What is stored cannot be read: unknown, newer, or damaged.
+    /// The stored data cannot be read: unknown, newer, or damaged.
     Corrupt(String),
-    /// The store has nothing for it.
+    /// The store does not support the operation.
     Unsupported,
     /// The disk or server is full.
     Full,
-    /// The store did not answer, or not in time: trying again can help.
+    /// The store did not answer, or not in time: a retry can help.
     Unavailable,
-    /// Something else.
+    /// Any other failure.
     Other,
 }
 
 impl StoreError {
-    /// An error of this kind.
+    /// Creates an error of this kind.
     pub fn new(kind: StoreErrorKind, operation: &'static str) -> Self {
         Self {
             kind,
@@ -83,14 +83,14 @@ impl StoreError {
         }
     }
 
-    /// Names the thread.
+    /// Sets the thread.
     #[must_use]
     pub fn on(mut self, thread: &ThreadId) -> Self {
         self.thread = Some(thread.clone());
         self
     }
 
-    /// Names the document.
+    /// Sets the document.
     #[must_use]
     pub fn on_document(mut self, space: &Namespace, key: &DocKey) -> Self {
         self.document = Some((space.clone(), key.clone()));
@@ -104,7 +104,7 @@ impl StoreError {
         self
     }
 
-    /// Whether another writer was first.
+    /// Returns true if another writer was first.
     pub fn is_conflict(&self) -> bool {
         matches!(
             self.kind,
@@ -112,7 +112,7 @@ impl StoreError {
         )
     }
 
-    /// Whether the same request may succeed later.
+    /// Returns true if the same request may succeed later.
     pub fn is_temporary(&self) -> bool {
         matches!(
             self.kind,

@@ -1,4 +1,4 @@
-//! A pointer to a store is a store, so that `Arc<dyn ThreadStore>` is one as well.
+//! The store traits for `Arc`, so that `Arc<dyn ThreadStore>` is a store as well.
 use std::sync::Arc;
 
 use async_trait::async_trait;

@@ -4,25 +4,25 @@ use serde::{Deserialize, Serialize};
 /// The number of a lease: each new lease of a thread has a greater one than all before.
 pub type Fence = u64;
 
-/// What is asked of the leases of a store.
+/// A request about the leases of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeaseRequest {
     /// The right to write one thread, which need not exist yet.
     Acquire {
         /// The thread.
         thread: ThreadId,
-        /// Who asks, for messages to people.
+        /// The owner, for messages to people.
         owner: String,
-        /// For how long, in milliseconds.
+        /// The time to live, in milliseconds.
         ttl: Millis,
     },
     /// The right to write up to `n` threads that can go on now.
     Claim {
-        /// How many at most.
+        /// The largest number of leases.
         n: usize,
-        /// Who asks, for messages to people.
+        /// The owner, for messages to people.
         owner: String,
-        /// For how long, in milliseconds.
+        /// The time to live, in milliseconds.
         ttl: Millis,
     },
     /// More time for a lease that is still held.
@@ -31,7 +31,7 @@ pub enum LeaseRequest {
         thread: ThreadId,
         /// The fence of the lease.
         fence: Fence,
-        /// For how long from now, in milliseconds.
+        /// The new time to live from now, in milliseconds.
         ttl: Millis,
     },
     /// Gives a lease back; giving it back twice is no error.
@@ -50,14 +50,14 @@ pub enum LeaseRequest {
     },
 }
 
-/// What a lease request got.
+/// The response to a lease request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leased {
     /// These leases: one for `Acquire`, up to `n` for `Claim`.
     Granted(Vec<Lease>),
-    /// The lease goes on until then, and these signals arrived.
+    /// The lease was renewed, and these signals arrived.
     Renewed {
-        /// When it ends, in milliseconds of the store's clock.
+        /// The time at which it ends, in milliseconds of the store's clock.
         until: Millis,
         /// Signals that arrived since the last append or renewal.
         signals: Vec<Signal>,
@@ -66,31 +66,31 @@ pub enum Leased {
     Done,
 }
 
-/// The right to write a thread for a while.
+/// A lease: the right to write one thread for a limited time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     /// The thread.
     pub thread: ThreadId,
-    /// The number that makes an older owner's writes fail.
+    /// The fence: commits under an older fence fail.
     pub fence: Fence,
     /// The last position of the thread; 0 if it does not exist yet.
     pub head: Seq,
-    /// When the lease ends, in milliseconds of the store's clock.
+    /// The time at which the lease ends, in milliseconds of the store's clock.
     pub until: Millis,
     /// The clock of the store, in milliseconds since the Unix epoch.
     pub now: Millis,
 }
 
-/// A message to whoever runs a thread.
+/// A message to the owner of a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Signal {
     /// Stop the run.
     Cancel {
-        /// Who asks.
+        /// The caller that asks.
         by: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }

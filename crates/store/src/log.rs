@@ -4,7 +4,39 @@ use futures::{StreamExt as _, TryStreamExt as _, stream, stream::BoxStream};
 
 use crate::{Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Status, StoreError};
 
-/// The logs of many threads: what the engine needs of a store. Records are opaque to it.
+/// The logs of many threads, as the engine needs them of a store. Records are opaque to the store.
+///
+/// Head and fence make every append a compare-and-set, the nonce makes a repeated append harmless,
+/// and a lease keeps other processes from running the thread.
+///
+/// ```
+/// # futures::executor::block_on(async {
+/// use fugato_state::ThreadId;
+/// use fugato_store::{Commit, Expect, MemoryLog, Record, Status, ThreadLog};
+///
+/// let (log, thread) = (MemoryLog::default(), ThreadId::new("desk")?);
+/// let commit = Commit {
+///     expect: Expect { head: 0, fence: 0 },
+///     nonce: 1,
+///     records: vec![Record(b"hello".to_vec())],
+///     status: Status::Idle,
+///     base: None,
+/// };
+/// assert_eq!(log.append(&thread, &commit).await?.head, 1);
+/// // The response was lost: the same commit is repeated, and nothing is written twice.
+/// assert_eq!(log.append(&thread, &commit).await?.head, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+///
+/// Wrong: repeating an append under a new nonce. If the first one was written and only its response
+/// was lost, the second is a `Conflict`, and the writer takes its own record for that of another.
+///
+/// ```text
+/// while log.append(&thread, &commit).await.is_err() {
+///     commit.nonce = random();
+/// }
+/// ```
 ///
 /// *Contract*, each a scenario of the conformance suite:
 /// - **atomic**: `append` writes all records of a commit or none.
@@ -28,6 +60,21 @@ use crate::{Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Stat
 ///   past their time, and that nobody holds; those first that could go on the longest.
 /// - **signal**: a signal needs no lease; the owner gets it once, with its next append or renewal.
 ///   To a thread that never was it is `NotFound`.
+///
+/// # Errors
+/// Every method returns a [`StoreError`]. After a `Conflict` the writer reads the thread again
+/// before it decides anything. After an `Unavailable` append the commit may or may not be written:
+/// the writer repeats the same commit. `Busy` and `Full` can pass; `TooLarge` and `Invalid` do not.
+///
+/// # Cancellation safety
+/// A dropped `append` is like one without a response: the commit is written whole or not at all,
+/// and repeating it settles which. A dropped request for a lease may have been granted; that lease
+/// ends with its time to live. `read` and `head` change nothing.
+///
+/// # Cost
+/// An append is one transaction of the store, however many records it has. The engine makes about
+/// one for each step, or fewer in the batched modes, and one renewal of each lease for each third
+/// of its time to live. Opening a thread reads the records after its last snapshot, in pages.
 #[async_trait]
 pub trait ThreadLog: Send + Sync {
     /// Appends the records of one commit.
@@ -41,35 +88,36 @@ pub trait ThreadLog: Send + Sync {
         limit: usize,
     ) -> Result<Vec<(Seq, Record)>, StoreError>;
 
-    /// The end of the log; none if the thread has no records.
+    /// Returns the end of the log; none if the thread has no records.
     async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError>;
 
-    /// Asks for a lease, more time, or to leave a signal.
+    /// Requests, renews or releases a lease, or leaves a signal.
     async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError>;
 }
 
-/// Stored folds, which make opening a thread faster. Losing one loses nothing.
+/// Stored folds, which make opening a thread faster. Only the base of a compacted log is needed;
+/// any other lost fold costs time and no data.
 #[async_trait]
 pub trait Snapshots: Send + Sync {
     /// Stores a fold. Past the head of the log it is `NotFound`, before its base `Compacted`.
     async fn put(&self, thread: &ThreadId, snapshot: Snapshot) -> Result<(), StoreError>;
 
-    /// The newest fold at or before a position.
+    /// Returns the newest fold at or before a position.
     async fn latest_at(&self, thread: &ThreadId, seq: Seq) -> Result<Option<Snapshot>, StoreError>;
 
-    /// Removes the fold at exactly this position; removing none is no error. The one that stands
-    /// for compacted records cannot be removed: `Invalid`.
+    /// Removes the fold at exactly this position; removing none is no error. The base of a
+    /// compacted log cannot be removed: `Invalid`.
     async fn delete(&self, thread: &ThreadId, seq: Seq) -> Result<(), StoreError>;
 }
 
-/// Looking after threads.
+/// The administration of threads.
 #[async_trait]
 pub trait ThreadAdmin: Send + Sync {
-    /// The threads that match, in the order of their names, after `filter.after`.
+    /// Returns the threads that match, in the order of their names, after `filter.after`.
     async fn list(&self, filter: ThreadFilter) -> Result<Vec<ThreadSummary>, StoreError>;
 
-    /// Makes a new thread whose log begins with `base` and the records of `commit`, which take the
-    /// positions after it. In one transaction: it exists whole or not at all. `Conflict` if the
+    /// Creates a new thread whose log begins with `base` and the records of `commit`, which take
+    /// the positions after it. In one transaction: it exists whole or not at all. `Conflict` if the
     /// thread has records, or another fence than the commit expects; repeating it is no conflict.
     async fn fork(
         &self,
@@ -78,20 +126,20 @@ pub trait ThreadAdmin: Send + Sync {
         commit: &Commit,
     ) -> Result<Appended, StoreError>;
 
-    /// Puts `base` in the place of all records up to and including its position, and drops older
+    /// Replaces all records up to and including the position of `base` by it, and drops older
     /// snapshots, in one transaction. Past the head it is `NotFound`, before an earlier base
     /// `Compacted`. Head, fence, status and nonce stay.
     async fn compact(&self, thread: &ThreadId, base: Snapshot) -> Result<(), StoreError>;
 
-    /// Removes a thread with all that belongs to it; removing none is no error. A thread that is
-    /// made anew under its name never grants the fences of the old one.
+    /// Removes a thread with all its data; removing none is no error. A later thread of the same
+    /// name never grants the fences of the old one.
     async fn remove(&self, thread: &ThreadId) -> Result<(), StoreError>;
 }
 
-/// Short words for what one mostly asks of a [`ThreadAdmin`].
+/// Convenience methods for every [`ThreadAdmin`].
 pub trait ThreadAdminExt: ThreadAdmin {
-    /// Every thread that matches, in the order of their names, however many there are: the limit of
-    /// the filter is how many are asked for at once.
+    /// Returns every thread that matches, in the order of their names, however many there are; the
+    /// limit of the filter is the page size.
     fn all(&self, filter: ThreadFilter) -> BoxStream<'_, Result<ThreadSummary, StoreError>> {
         let pages = stream::try_unfold(filter, async |mut filter| {
             let page = self.list(filter.clone()).await?;
@@ -107,15 +155,15 @@ pub trait ThreadAdminExt: ThreadAdmin {
 
 impl<T: ThreadAdmin + ?Sized> ThreadAdminExt for T {}
 
-/// Which threads to list.
+/// A filter for a list of threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ThreadFilter {
-    /// Only threads whose name begins so.
+    /// The prefix of the names.
     pub prefix: String,
-    /// Only threads whose name comes after this one.
+    /// The name after which the list begins.
     pub after: Option<ThreadId>,
-    /// How many at most.
+    /// The largest number of threads.
     pub limit: usize,
 }
 
@@ -129,18 +177,18 @@ impl Default for ThreadFilter {
     }
 }
 
-/// A line of the list of threads.
+/// An entry in a list of threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadSummary {
     /// The thread.
     pub thread: ThreadId,
     /// Its last position.
     pub head: Seq,
-    /// What it waits for.
+    /// Its status.
     pub status: Status,
 }
 
-/// Everything a store of threads can do.
+/// The traits of a complete store of threads.
 pub trait ThreadStore: ThreadLog + Snapshots + ThreadAdmin {}
 
 impl<T: ThreadLog + Snapshots + ThreadAdmin + ?Sized> ThreadStore for T {}

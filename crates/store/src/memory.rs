@@ -19,7 +19,7 @@ use crate::{
     StoreError, StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
 };
 
-/// The logs of threads in memory. Cloning shares them.
+/// A store of threads in memory. Clones share the threads.
 #[derive(Clone)]
 pub struct MemoryLog {
     shared: Arc<Shared>,
@@ -28,10 +28,10 @@ pub struct MemoryLog {
 struct Shared {
     threads: RwLock<BTreeMap<ThreadId, Arc<Mutex<Thread>>>>,
     clock: Box<dyn Fn() -> Millis + Send + Sync>,
-    /// The largest time seen: the clock may step back, time may not.
+    /// The largest time seen, so that time never runs backwards.
     newest: AtomicI64,
-    /// The greatest fence of removed threads: one made anew under an old name must not grant a
-    /// fence that its former owner still holds.
+    /// The greatest fence of removed threads: a new thread under an old name must not grant a fence
+    /// that a former owner still holds.
     lowest_fence: AtomicU64,
 }
 
@@ -47,7 +47,7 @@ impl Default for MemoryLog {
     }
 }
 
-/// The clock of this machine, in milliseconds since the Unix epoch.
+/// Returns the clock of this machine, in milliseconds since the Unix epoch.
 pub(crate) fn system_clock() -> Millis {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -56,8 +56,8 @@ pub(crate) fn system_clock() -> Millis {
 }
 
 impl MemoryLog {
-    /// A log that reads time from `clock`, in milliseconds since the Unix epoch. Where the clock
-    /// steps back, time stands still.
+    /// Creates a log that reads the time from `clock`, in milliseconds since the Unix epoch. While
+    /// the clock is behind the largest time seen, that time is used.
     pub fn with_clock(clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
         let shared = Shared {
             threads: RwLock::default(),
@@ -99,19 +99,20 @@ impl MemoryLog {
         threads.entry(name.clone()).or_default().clone()
     }
 
-    /// Does something to a thread, which is made if it is missing.
+    /// Runs `act` on a thread, which is created if it is missing.
     fn make<T>(&self, name: &ThreadId, act: impl FnOnce(&mut Thread) -> T) -> T {
         loop {
             let found = self.find_or_make(name);
             let mut thread = lock(&found);
-            // Removed between the two lines above: what is written to it now would be lost.
+            // A thread that was removed between the two lines above is skipped: a write to it would
+            // be lost.
             if !thread.gone {
                 return act(&mut thread);
             }
         }
     }
 
-    /// Does something to a thread, if there is one.
+    /// Runs `act` on a thread, if it exists.
     fn with<T>(&self, name: &ThreadId, act: impl FnOnce(&mut Thread) -> T) -> Option<T> {
         let found = self.find(name)?;
         let mut thread = lock(&found);
@@ -140,7 +141,7 @@ impl MemoryLog {
         found.sort_by_key(|(due, ..)| *due);
         let granted = found.into_iter().filter_map(|(_, name, thread)| {
             let mut thread = lock(thread);
-            // Somebody else may have taken it since.
+            // Another owner may have taken it since.
             let claimable = thread.is_claimable(now);
             claimable
                 .then(|| thread.acquire(name, owner, now, ttl, lowest).ok())
@@ -166,7 +167,7 @@ impl ThreadLog for MemoryLog {
         commit.check_size().map_err(&failed)?;
         let now = self.now();
         if commit.expect != (Expect { head: 0, fence: 0 }) {
-            // A writer that expects a thread does not make one.
+            // A commit that expects an existing thread does not create one.
             let appended = self.with(name, |thread| thread.append(commit, now));
             let missing = StoreErrorKind::Conflict { head: 0, fence: 0 };
             return appended.unwrap_or(Err(missing)).map_err(failed);

@@ -1,20 +1,20 @@
-//! Statements for tables of a program's own, in the words that databases share.
+//! SQL statements for tables of the program's own, in the dialect that databases share.
 
 /// A statement with `?` for each value.
 ///
-/// It is data, so that what is written can be decided by a function that knows no database.
+/// It is data, so that a function without access to a database can decide what is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
-    /// The words.
+    /// The SQL text.
     pub sql: String,
-    /// The values, in the order of their marks.
+    /// The values, in the order of the `?` marks.
     pub values: Vec<Cell>,
 }
 
 /// A value in a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cell {
-    /// There is none.
+    /// No value.
     Null,
     /// A whole number.
     Int(i64),
@@ -26,7 +26,7 @@ pub enum Cell {
 pub type Found = Vec<Vec<Cell>>;
 
 impl Statement {
-    /// A statement with its values.
+    /// Creates a statement with its values.
     pub fn new(sql: impl Into<String>, values: impl IntoIterator<Item = Cell>) -> Self {
         Self {
             sql: sql.into(),

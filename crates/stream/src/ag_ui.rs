@@ -15,10 +15,11 @@ use crate::{
 
 /// Encodes runs as events of the AG-UI protocol, version 1.0.
 ///
-/// That protocol insists on pairs, and its clients refuse a stream without them. Hence what a
-/// reader missed is made up for: a run that is told of from its middle is begun first, a block
-/// without a beginning gets one, and everything that is open is closed before the run ends. Ids of
-/// messages tell task and attempt apart, and no id is used twice in a run.
+/// The protocol requires pairs of begin and end events, and its clients refuse a stream without
+/// them. Hence the encoder adds the events that a reader missed: a run that is encoded from its
+/// middle is begun first, a block without a beginning gets one, and everything that is open is
+/// closed before the run ends. Ids of messages tell task and attempt apart, and no id is used twice
+/// in a run.
 ///
 /// A run that waits for answers ends with the outcome `interrupt`, and lists all questions that are
 /// open; [`Resume::ag_ui`](crate::Resume::ag_ui) reads the answers from the next request.
@@ -30,7 +31,7 @@ pub struct AgUiEncoder {
     run: Option<Begun>,
     blocks: Blocks,
     calls: Names,
-    /// The calls whose arguments are being told.
+    /// The calls whose arguments are being streamed.
     streamed: Calls,
     steps: Vec<String>,
     asked: Asked,
@@ -46,7 +47,7 @@ struct Begun {
     run_id: String,
 }
 
-/// How a run ends well.
+/// The outcomes of a run without an error.
 enum Outcome<'a> {
     Success(Option<&'a Value>),
     Interrupt(&'a [Interrupt]),
@@ -83,7 +84,7 @@ impl AgUiEncoder {
         self
     }
 
-    /// Sets how much is told.
+    /// Sets how much of the events is encoded.
     #[must_use]
     pub fn fidelity(mut self, fidelity: Fidelity) -> Self {
         self.fidelity = fidelity;
@@ -112,7 +113,7 @@ impl AgUiEncoder {
         });
     }
 
-    /// Ends a run of which nothing more will be told.
+    /// Ends a run that gets no further events.
     fn give_up(&mut self, wire: &mut Wire<'_>) {
         let asked = std::mem::take(&mut self.asked);
         if asked.open().is_empty() {
@@ -122,7 +123,7 @@ impl AgUiEncoder {
         }
     }
 
-    /// Closes what is open; nothing of it may stay open when a run ends.
+    /// Closes every open block, call and step, before a run ends.
     fn close(&mut self, wire: &mut Wire<'_>) {
         for block in self.blocks.close_all() {
             finish(&block, wire);
@@ -137,7 +138,7 @@ impl AgUiEncoder {
         }
     }
 
-    /// Lets ids be used again: they are told apart within a run.
+    /// Forgets the run and its ids; ids are unique within a run only.
     fn forget(&mut self) {
         self.run = None;
         self.blocks.forget();
@@ -152,7 +153,7 @@ impl AgUiEncoder {
         wire.send("RUN_FINISHED", |it| {
             it.string("threadId", &run.thread_id)
                 .string("runId", &run.run_id);
-            // What is absent must be left out: the protocol has no null here.
+            // An absent result must be left out: the protocol has no null here.
             if let Outcome::Success(Some(result)) = outcome
                 && !result.is_null()
             {
@@ -273,9 +274,9 @@ impl AgUiEncoder {
         });
     }
 
-    /// A call begins when the first of its arguments come. They are told when they are whole: what
-    /// is told here must be JSON in the end, and a call may be given up in the middle of its
-    /// arguments, or proposed with others than were written first.
+    /// Begins a call at the first piece of its arguments. They are sent when they are whole: the
+    /// client must get JSON in the end, and a call may be abandoned in the middle of its arguments,
+    /// or proposed with others than were written first.
     fn piece(&mut self, event: &Event, wire: &mut Wire<'_>, [call, name]: [&Text; 2]) {
         self.begin(event, wire);
         if self.streamed.is_proposed(event, call) {
@@ -301,8 +302,8 @@ impl AgUiEncoder {
                 wire::call_arguments(wire, &open.id, &whole);
                 return wire::call_end(wire, &open.id);
             }
-            // It began under another name, and nothing can be taken back: the call itself is
-            // another.
+            // It began under another name, and nothing can be taken back: the proposal is a call of
+            // its own.
             wire::call_nothing(wire, &open.id);
         }
         let id = self.calls.fresh(call);
@@ -335,7 +336,7 @@ impl AgUiEncoder {
                 summary,
                 result,
             } => {
-                // A call that has a result was made, whether its proposal was seen or not.
+                // A call that has a result was made, even if its proposal was not seen.
                 if let Some(open) = self.streamed.propose_named(event, call) {
                     wire::call_nothing(wire, &open.id);
                 }

@@ -17,10 +17,10 @@ use crate::{
 
 /// Encodes one run as the UI message stream of the AI SDK, version 1: one message of the assistant.
 ///
-/// Tools run on the server, and are told of as dynamic tools that the provider executes. A question
+/// Tools run on the server, and are encoded as dynamic tools that the provider executes. A question
 /// about a proposed call (its prompt names the call) is a request for approval; any other is a part
 /// `data-interrupt`. [`Resume::ai_sdk`](crate::Resume::ai_sdk) reads the answers from the next
-/// request. The message ends with the run, so nothing that comes after is told.
+/// request. The message ends with the run, so later events are left out.
 #[derive(Debug)]
 pub struct AiSdkEncoder {
     fidelity: Fidelity,
@@ -29,7 +29,7 @@ pub struct AiSdkEncoder {
     blocks: Blocks,
     /// The calls that the message has.
     calls: HashSet<String>,
-    /// The calls whose input is being told.
+    /// The calls whose input is being streamed.
     streamed: Calls,
     asked: Asked,
     usage: Option<Value>,
@@ -52,7 +52,7 @@ impl Default for AiSdkEncoder {
 
 impl AiSdkEncoder {
     /// An encoder that names the message by thread and run, so that a run that goes on after an
-    /// answer goes on in its message.
+    /// answer continues its message.
     pub fn new() -> Self {
         Self {
             fidelity: Fidelity::Strict,
@@ -74,7 +74,7 @@ impl AiSdkEncoder {
         self
     }
 
-    /// Goes on with a message that the client has already, and that has these tool calls.
+    /// Continues a message that the client has already, and that has these tool calls.
     #[must_use]
     pub fn continues<I: Into<String>>(mut self, calls: impl IntoIterator<Item = I>) -> Self {
         self.continues = true;
@@ -82,7 +82,7 @@ impl AiSdkEncoder {
         self
     }
 
-    /// Sets how much is told.
+    /// Sets how much of the events is encoded.
     #[must_use]
     pub fn fidelity(mut self, fidelity: Fidelity) -> Self {
         self.fidelity = fidelity;
@@ -104,7 +104,7 @@ impl AiSdkEncoder {
         chunk(frames, "start-step", |_| {});
     }
 
-    /// Closes what is open.
+    /// Closes every open block, call and step.
     fn close(&mut self, frames: &mut Frames) {
         for block in self.blocks.close_all() {
             finish(&block, frames);
@@ -138,7 +138,7 @@ impl AiSdkEncoder {
         });
     }
 
-    /// The reason of an end that waits for people.
+    /// Returns the finish reason of an end that waits for people.
     fn waiting(&self, interrupts: &[Interrupt]) -> &'static str {
         let mut interrupts = interrupts.iter();
         if interrupts.any(|interrupt| self.approval(interrupt).is_some()) {
@@ -178,7 +178,7 @@ impl AiSdkEncoder {
                 give_up(&call, frames);
             }
         }
-        // Were it kept, every step of a long run would be a part of the message.
+        // As permanent parts, the steps of a long run would all stay in the message.
         data(frames, "node", Part::Passing, |it| {
             it.string("node", &origin.node)
                 .value("visit", &origin.visit);
@@ -248,7 +248,7 @@ impl AiSdkEncoder {
         }
     }
 
-    /// Shows a call with its input. What has an output must have been shown.
+    /// Sends a call with its input. The client needs it before the call's output.
     fn call(&mut self, event: &Event, frames: &mut Frames, [call, name]: [&str; 2], input: &Value) {
         self.calls.insert(call.to_owned());
         // Two tasks may use one id, which is one part of the message.
@@ -262,7 +262,7 @@ impl AiSdkEncoder {
         });
     }
 
-    /// More of the input of a call. What comes after its proposal is known.
+    /// Sends more of the input of a call. Pieces after its proposal are dropped.
     fn piece(&mut self, event: &Event, frames: &mut Frames, [call, name, arguments]: [&Text; 3]) {
         if self.streamed.is_proposed(event, call) {
             return;
@@ -332,14 +332,15 @@ impl AiSdkEncoder {
         }
     }
 
-    /// The call that an interrupt asks to approve, if the message has it.
+    /// Returns the call that an interrupt asks to approve, if the message has it.
     fn approval<'a>(&self, interrupt: &'a Interrupt) -> Option<&'a str> {
         Shown::of(interrupt)
             .call
             .filter(|call| self.calls.contains(*call))
     }
 
-    /// A question is about a call that the message has, or about one that it is shown now.
+    /// Sends a question: a request for approval if the message has its call, which is sent first
+    /// where it is known.
     fn raised(&mut self, event: &Event, interrupt: &Interrupt, frames: &mut Frames) {
         let shown = Shown::of(interrupt);
         if let (Some(call), Some((name, arguments))) = (shown.call, shown.proposed)
@@ -480,20 +481,20 @@ impl Encoder for AiSdkEncoder {
     fn headers(&self) -> &'static [(&'static str, &'static str)] {
         &[
             ("x-vercel-ai-ui-message-stream", "v1"),
-            // What stands between must not wait until there is more.
+            // Proxies must not buffer the stream.
             ("x-accel-buffering", "no"),
         ]
     }
 }
 
-/// How long a part of one's own stays.
+/// The lifetimes of a custom part.
 #[derive(Clone, Copy)]
 enum Part<'a> {
     /// In the message; replaces the part with the same id.
     Kept(&'a str),
-    /// In the message, beside others of its kind.
+    /// In the message, next to others of its kind.
     Added,
-    /// Only told, and not in the message.
+    /// Transient: shown once, and not in the message.
     Passing,
 }
 
@@ -529,13 +530,13 @@ fn finish(block: &Block, frames: &mut Frames) {
     });
 }
 
-/// Which call it is. Tools are the server's, and a client need not know them.
+/// Writes the fields that identify a call. Its tool is the server's, and a client need not know it.
 fn head(it: &mut Object<'_>, call: &str, name: &str) {
     it.string("toolCallId", call).string("toolName", name);
     it.value("dynamic", &true).value("providerExecuted", &true);
 }
 
-/// A call that the model began and that is void.
+/// Ends a call that the model began and that is void.
 fn give_up(call: &Call, frames: &mut Frames) {
     let told = serde_json::from_str(&call.arguments);
     let input = told.unwrap_or_else(|_| Value::from(call.arguments.as_str()));
@@ -546,7 +547,7 @@ fn give_up(call: &Call, frames: &mut Frames) {
     });
 }
 
-/// A question, with its answer once it has one.
+/// Sends a question, with its answer once it has one.
 fn question(frames: &mut Frames, interrupt: &Interrupt, answer: Option<&Value>) {
     let id = interrupt.id.as_str();
     data(frames, "interrupt", Part::Kept(id), |it| {
@@ -557,7 +558,7 @@ fn question(frames: &mut Frames, interrupt: &Interrupt, answer: Option<&Value>) 
     });
 }
 
-/// Whether an answer approves, if it says so.
+/// Returns true if an answer approves, false if it refuses, and none for any other answer.
 fn approved(answer: &Value) -> Option<bool> {
     let names = ["approved", "accept", "ok"];
     let said = names.iter().find_map(|name| answer.get(name)?.as_bool());

@@ -1,4 +1,4 @@
-//! The questions that a reader was told of and that nobody has answered.
+//! The questions that were sent to a reader and are unanswered.
 use fugato_state::{Interrupt, InterruptId};
 
 /// The questions that are open.

@@ -1,9 +1,9 @@
-//! What is open on a wire that insists on pairs.
+//! The open blocks of a protocol that requires pairs of begin and end events.
 use std::{collections::HashMap, sync::Arc};
 
 use crate::{Event, Origin, Text};
 
-/// What a block holds.
+/// The kinds of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holds {
     Text,
@@ -16,15 +16,14 @@ pub(crate) struct Block {
     pub(crate) holds: Holds,
     origin: Option<Arc<Origin>>,
     name: Text,
-    /// What it is called on the wire, where no other block is called so.
+    /// The id in the protocol, unique among the blocks.
     pub(crate) id: String,
 }
 
 /// The blocks that are open on a wire, each under an id that is never used again.
 ///
-/// Tasks name their blocks themselves, so that two may use one name, at the same time or after
-/// one another. What is kept grows with the number of blocks, and is forgotten with
-/// [`forget`](Self::forget).
+/// Tasks name their blocks themselves, so that two may use one name, at the same time or after one
+/// another. Memory grows with the number of blocks, and is released by [`forget`](Self::forget).
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     open: Vec<Block>,
@@ -32,7 +31,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// The id of a block, if it is open.
+    /// Returns the id of a block, if it is open.
     pub(crate) fn find(&self, holds: Holds, event: &Event, name: &str) -> Option<&str> {
         let found = self.position(holds, event, name)?;
         self.open.get(found).map(|block| block.id.as_str())
@@ -60,7 +59,7 @@ impl Blocks {
         Some(self.open.remove(found))
     }
 
-    /// Closes what the task of the event has left open.
+    /// Closes the blocks that the task of the event has left open.
     pub(crate) fn close_task(&mut self, event: &Event) -> Vec<Block> {
         let Some(task) = &event.origin else {
             return vec![];
@@ -94,7 +93,7 @@ impl Blocks {
 pub(crate) struct Names(HashMap<String, u32>);
 
 impl Names {
-    /// The name itself the first time, and then with a number that makes it another.
+    /// Returns the name itself the first time, and then with a number that makes it unique.
     pub(crate) fn fresh(&mut self, name: &str) -> String {
         loop {
             let Some(times) = self.0.get_mut(name) else {
@@ -110,7 +109,7 @@ impl Names {
         }
     }
 
-    /// The name under which something was last given, if it was.
+    /// Returns the last result of [`fresh`](Self::fresh) for a name, if there is one.
     pub(crate) fn last(&self, name: &str) -> Option<String> {
         match self.0.get(name)? {
             1 => Some(name.to_owned()),

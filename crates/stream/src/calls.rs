@@ -1,4 +1,5 @@
-//! Tool calls whose arguments come in pieces, on a wire that insists on pairs.
+//! Tool calls whose arguments come in pieces, in a protocol that requires pairs of begin and end
+//! events.
 use std::{collections::HashSet, sync::Arc};
 
 use serde_json::Value;
@@ -11,14 +12,15 @@ pub(crate) struct Call {
     origin: Option<Arc<Origin>>,
     key: Text,
     pub(crate) name: Text,
-    /// What it is called on the wire.
+    /// The id in the protocol.
     pub(crate) id: String,
-    /// What was told of its arguments.
+    /// The arguments that were sent.
     pub(crate) arguments: String,
 }
 
 impl Call {
-    /// What is still to be told, now that the call is proposed; none if what was told is not it.
+    /// Returns the arguments that are still to be sent, now that the call is proposed; none if the
+    /// sent ones contradict the proposal.
     pub(crate) fn rest(&self, name: &str, arguments: &Value) -> Option<String> {
         if *self.name != *name {
             return None;
@@ -27,7 +29,7 @@ impl Call {
         if let Some(rest) = whole.strip_prefix(&self.arguments) {
             return Some(rest.to_owned());
         }
-        // Models put spaces where they like.
+        // Models differ in whitespace.
         let told: Value = serde_json::from_str(&self.arguments).ok()?;
         (told == *arguments).then(String::new)
     }
@@ -35,8 +37,8 @@ impl Call {
 
 /// The calls that are open on a wire, and those that were proposed.
 ///
-/// A reader may see a proposal in the log before the pieces that led to it; they say nothing new.
-/// What is kept grows with the number of calls, and is forgotten with [`forget`](Self::forget).
+/// A reader may see a proposal in the log before the pieces that led to it; they add nothing then.
+/// Memory grows with the number of calls, and is released by [`forget`](Self::forget).
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     open: Vec<Call>,
@@ -44,13 +46,14 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// The call that an event is about, if it is open.
+    /// Returns the call that an event is about, if it is open.
     pub(crate) fn find(&mut self, event: &Event, call: &str) -> Option<&mut Call> {
         let mut open = self.open.iter_mut().rev();
         open.find(|open| *open.key == *call && open.origin == event.origin)
     }
 
-    /// The call of this name, if it is open, whatever task it is of: where names are not told apart.
+    /// Returns the open call with this id, of whatever task: for protocols in which ids are not per
+    /// task.
     pub(crate) fn named(&mut self, call: &str) -> Option<&mut Call> {
         self.open.iter_mut().rfind(|open| *open.key == *call)
     }
@@ -66,7 +69,7 @@ impl Calls {
         });
     }
 
-    /// Says that a call is whole, and closes it if its task has it open.
+    /// Marks a call as proposed, and closes it if its task has it open.
     pub(crate) fn propose(&mut self, event: &Event, call: &str) -> Option<Call> {
         self.proposed
             .insert((event.origin.clone(), call.to_owned()));
@@ -76,20 +79,20 @@ impl Calls {
         Some(self.open.remove(found))
     }
 
-    /// The same, whatever task has it open.
+    /// Does the same, and closes the call whatever task has it open.
     pub(crate) fn propose_named(&mut self, event: &Event, call: &str) -> Option<Call> {
         let found = self.open.iter().rposition(|open| *open.key == *call);
         let named = found.map(|found| self.open.remove(found));
         self.propose(event, call).or(named)
     }
 
-    /// Whether nothing of a call is left to say.
+    /// Returns true if a call was proposed, so that later pieces add nothing.
     pub(crate) fn is_proposed(&self, event: &Event, call: &str) -> bool {
         let key = (event.origin.clone(), call.to_owned());
         self.proposed.contains(&key)
     }
 
-    /// Closes what the task of the event has left open.
+    /// Closes the calls that the task of the event has left open.
     pub(crate) fn close_task(&mut self, event: &Event) -> Vec<Call> {
         let of_task =
             |open: &mut Call| open.origin.is_some() && is_same_task(open.origin.as_deref(), event);

@@ -5,11 +5,11 @@ use serde_json::{Map, Value};
 
 use crate::{Escaped, prompt::Shown};
 
-/// The text of a card: what is asked, everything that would be done, and how to answer.
+/// The text of a card: the question, everything that would be done, and how to answer.
 ///
-/// Everything that comes from elsewhere is [escaped](Escaped). As a whole, which is what `Display`
-/// writes, it is a message that a chat client shows: the card is indented, so that a client which
-/// renders Markdown shows it as it is.
+/// Everything that comes from elsewhere is [escaped](Escaped). The whole, as `Display` writes it,
+/// is a message for a chat client: the card is indented, so that a client which renders Markdown
+/// shows it verbatim.
 #[derive(Debug, Clone, Copy)]
 pub struct CardText<'a> {
     interrupt: &'a Interrupt,
@@ -21,8 +21,8 @@ pub fn card_text(interrupt: &Interrupt) -> String {
     CardText::of(interrupt).to_string()
 }
 
-/// Returns arguments as a person reads them: one a line with its name, and the lines of a longer text
-/// indented below its name. Nothing is left out, and no value looks like another argument.
+/// Returns arguments as a person reads them: one a line with its name, and the lines of a longer
+/// text indented below its name. Nothing is left out, and no value looks like another argument.
 ///
 /// ```
 /// use serde_json::json;
@@ -64,7 +64,7 @@ fn argument_line(name: &str, value: &Value) -> String {
 }
 
 impl<'a> CardText<'a> {
-    /// The text of this card, in the language of its prompt.
+    /// Creates the text of this card, in the language of its prompt.
     pub fn of(interrupt: &'a Interrupt) -> Self {
         let prompt = &interrupt.question.prompt;
         let shown = Shown::of(interrupt);
@@ -78,7 +78,7 @@ impl<'a> CardText<'a> {
         Self { interrupt, chinese }
     }
 
-    /// Sets whether the words beside those of the prompt are Chinese.
+    /// Selects Chinese or English for the words that are not the prompt's.
     #[must_use]
     pub fn chinese(mut self, chinese: bool) -> Self {
         self.chinese = chinese;
@@ -90,8 +90,8 @@ impl<'a> CardText<'a> {
         Shown::code(self.interrupt)
     }
 
-    /// Returns whether the words of a question were said before it was asked, and need not be said
-    /// again. What is to be agreed to is always shown.
+    /// Returns true if the words of a question were streamed before it was asked, and need not be
+    /// shown again. An approval is always shown.
     pub fn is_said(&self) -> bool {
         let question = &self.interrupt.question;
         let said = question.prompt.get("streamed").and_then(Value::as_bool);
@@ -109,8 +109,8 @@ impl<'a> CardText<'a> {
         }
     }
 
-    /// Returns everything below the heading: what would come of it, what the question says, every
-    /// argument that it does not name itself, and what the tool says of itself.
+    /// Returns everything below the heading: the consequence, the words of the question, every
+    /// argument that the words do not contain, and the tool's own description.
     pub fn body(&self) -> String {
         let prompt = &self.interrupt.question.prompt;
         let shown = Shown::of(self.interrupt);
@@ -132,7 +132,7 @@ impl<'a> CardText<'a> {
         Escaped::block(&parts.join("\n")).to_string()
     }
 
-    /// The arguments whose values the words of the question do not have.
+    /// Returns the arguments whose values are not in the words of the question.
     fn unsaid(&self, shown: &Shown<'_>) -> String {
         let nothing = Map::new();
         let call = self.interrupt.question.prompt.get("call");
@@ -145,7 +145,7 @@ impl<'a> CardText<'a> {
         )
     }
 
-    /// Returns the options that may be chosen from.
+    /// Returns the options of a question.
     fn options(&self) -> Vec<String> {
         let question = &self.interrupt.question;
         let options = question.prompt.get("options");
@@ -163,7 +163,7 @@ impl<'a> CardText<'a> {
         options.map(name).collect()
     }
 
-    /// A heading is a line: what is too long for one says how long it is.
+    /// Shortens a heading to one line, with the number of characters that are left out.
     fn clipped(&self, title: &str) -> String {
         let how = Fold {
             most: [2, TITLE],
@@ -209,15 +209,15 @@ impl fmt::Display for CardText<'_> {
     }
 }
 
-/// How many characters of a heading are shown.
+/// The longest heading, in characters.
 const TITLE: usize = 200;
 
-/// How much of a card is shown: lines and characters, of its beginning and of its end.
+/// The limits of a shown card, in lines and characters.
 #[derive(Debug, Clone, Copy)]
 pub struct Fold {
-    /// How many lines and how many characters are shown at most.
+    /// The largest numbers of lines and characters that are shown.
     pub most: [usize; 2],
-    /// How many of them are of the end.
+    /// The part of them that is taken from the end.
     pub end: [usize; 2],
 }
 
@@ -227,8 +227,8 @@ pub const FOLD: Fold = Fold {
     end: [40, 4_000],
 };
 
-/// Returns the beginning and the end of a text that is too long, with the length of what is left out
-/// between them; a shorter one as it is.
+/// Returns the beginning and the end of a text that is too long, with the length of the omitted
+/// middle between them; a shorter text as it is.
 pub fn fold(text: &str, how: &Fold, chinese: bool) -> String {
     let count = text.chars().count();
     let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
@@ -266,7 +266,7 @@ pub fn fold(text: &str, how: &Fold, chinese: bool) -> String {
     folded + tail.unwrap_or_default()
 }
 
-/// Whether words have a value with everything in it.
+/// Returns true if words contain a value with everything in it.
 fn says(words: &str, value: &Value) -> bool {
     match value {
         Value::Null => true,

@@ -9,8 +9,8 @@ use crate::Event;
 /// Reads the events back from a stream that was encoded with full fidelity, of whatever protocol,
 /// as its bytes come in: cut anywhere, inside a character too.
 ///
-/// Frames without an event, such as the end of the stream, are passed over. What is kept is at
-/// most one frame, of at most [`Decoder::MOST`] bytes unless it is told otherwise.
+/// Frames without an event, such as the end of the stream, are skipped. The buffer holds at most
+/// one frame, of at most [`Decoder::MOST`] bytes unless [`most`](Self::most) sets another limit.
 ///
 /// ```
 /// use fugato_stream::Decoder;
@@ -30,10 +30,10 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// How long a frame may be, in bytes: what a commit of the log may hold.
+    /// The longest frame, in bytes: the limit of one commit of the log.
     pub const MOST: usize = 16 * 1024 * 1024;
 
-    /// A decoder at the beginning of a stream.
+    /// Creates a decoder for the beginning of a stream.
     pub fn new() -> Self {
         Self::default()
     }
@@ -45,7 +45,7 @@ impl Decoder {
         self
     }
 
-    /// Takes the next bytes of a stream of server-sent events, and appends the events that they
+    /// Reads the next bytes of a stream of server-sent events, and appends the events that they
     /// complete. After an error nothing more can be read.
     pub fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let Self { lines, frames } = self;
@@ -61,7 +61,7 @@ impl Decoder {
         })
     }
 
-    /// Takes one message of a wire that has messages, such as a WebSocket.
+    /// Reads one message of a protocol that has messages, such as a WebSocket's.
     pub fn message(&mut self, message: &str) -> Result<Option<Event>, DecodeError> {
         self.frames += 1;
         let failed = |kind| DecodeError {
@@ -102,7 +102,7 @@ fn one(data: &[u8]) -> Result<Option<Event>, DecodeErrorKind> {
     Ok(found.map(|event| *event))
 }
 
-/// A frame, and the places in which protocols allow something of one's own.
+/// A frame, and the places in which protocols allow custom data.
 #[derive(Deserialize)]
 struct Carrier<'a> {
     #[serde(default, rename = "type", borrow)]
@@ -125,25 +125,25 @@ struct Place {
     ev: Option<Box<Event>>,
 }
 
-/// A stream is not one that these encoders write.
+/// The error for a stream that these encoders do not write.
 #[derive(Debug, Error)]
 #[error("frame {frame} of the stream cannot be read")]
 pub struct DecodeError {
     /// The frame, from 1.
     pub frame: usize,
-    /// What is wrong with it.
+    /// The defect of the frame.
     #[source]
     pub kind: DecodeErrorKind,
 }
 
-/// What is wrong with a frame.
+/// The defects of a frame.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DecodeErrorKind {
-    /// It is not JSON, or what should be an event is none.
+    /// It is not JSON, or its event cannot be parsed.
     #[error("it is not an event")]
     Event(#[source] serde_json::Error),
-    /// It is longer than was allowed.
+    /// It is longer than the limit.
     #[error("it is too long")]
     TooLong,
 }

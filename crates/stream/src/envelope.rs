@@ -16,13 +16,13 @@ use crate::{
 
 /// Encodes a run as messages of a WebSocket: envelopes `{event, data, timestamp}`, one a frame.
 ///
-/// Such clients show whole messages, so text is kept until its block is complete. What is said
-/// last in a run is its `final_answer`, unless the run has a text as its output; what is said before
-/// that, and what the model reasons, is `thinking`. What a failed attempt said is dropped.
+/// Such clients show whole messages, so text is kept until its block is complete. The last text of
+/// a run is its `final_answer`, unless the run has a text as its output; earlier text and the
+/// model's reasoning are `thinking`. The text of a failed attempt is dropped.
 ///
-/// Beside its three fields, the envelope of something durable has its position in the log, `seq`.
-/// [`Resume::envelope`](crate::Resume::envelope) reads what a client sends: answers, and the last
-/// position that it has seen.
+/// In addition to its three fields, the envelope of a durable event has its position in the log,
+/// `seq`. [`Resume::envelope`](crate::Resume::envelope) reads a client's messages: answers, and the
+/// last position that it has seen.
 pub struct EnvelopeEncoder {
     clock: Box<dyn Fn() -> Millis + Send>,
     fidelity: Fidelity,
@@ -47,14 +47,15 @@ struct Said {
 struct Proposed {
     call: String,
     params: Value,
-    /// Whether the client was told that it is executed.
+    /// True if the client has got the `tool_call`.
     told: bool,
 }
 
-/// How many proposed calls are kept until they are executed.
+/// The number of proposed calls that are kept until they are executed.
 const CALLS: usize = 256;
 
-/// Where the envelopes of one event go. The first of them carries the event itself, if all is told.
+/// The writer of the envelopes of one event. With full fidelity the first one carries the event
+/// itself.
 struct Wire<'a> {
     frames: &'a mut Frames,
     event: Option<&'a Event>,
@@ -111,7 +112,8 @@ impl Wire<'_> {
 }
 
 impl EnvelopeEncoder {
-    /// An encoder that takes its timestamps from this clock: milliseconds since the Unix epoch.
+    /// Creates an encoder that takes its timestamps from this clock: milliseconds since the Unix
+    /// epoch.
     pub fn new(clock: impl Fn() -> Millis + Send + 'static) -> Self {
         Self {
             clock: Box::new(clock),
@@ -125,7 +127,7 @@ impl EnvelopeEncoder {
         }
     }
 
-    /// Sets how much is told.
+    /// Sets how much of the events is encoded.
     #[must_use]
     pub fn fidelity(mut self, fidelity: Fidelity) -> Self {
         self.fidelity = fidelity;
@@ -163,7 +165,8 @@ impl EnvelopeEncoder {
         })
     }
 
-    /// A block is complete. Text waits, because it may be the last; what waited was not.
+    /// Takes a complete block. Its text is held back as a candidate for the last one; the previous
+    /// candidate is sent.
     fn complete(&mut self, said: Said, wire: &mut Wire<'_>) {
         if said.text.is_empty() {
             return;
@@ -183,7 +186,7 @@ impl EnvelopeEncoder {
         }
     }
 
-    /// What was said is not the last that is said.
+    /// Sends the held text as `thinking`: it is not the last one.
     fn not_last(&mut self, wire: &mut Wire<'_>) {
         if let Some(text) = self.said.take() {
             wire.content("thinking", &text);
@@ -238,7 +241,7 @@ impl EnvelopeEncoder {
         }
     }
 
-    /// The end of a run: its output if that is a text, or else what was said last.
+    /// Sends the final answer of a run: its output if that is a text, or else its last text.
     fn answer(&mut self, output: Option<&Value>, wire: &mut Wire<'_>) {
         let said = self.said.take();
         let content = match (output, said) {
@@ -260,7 +263,7 @@ impl EnvelopeEncoder {
         match &event.kind {
             EventKind::NodeStarted => wire.status("node_started", node),
             EventKind::NodeFailed { error, retry_at } => {
-                // What the attempt said is void.
+                // The text of the attempt is void.
                 self.of_task(event);
                 wire.error(error, retry_at.is_some());
             }
@@ -300,7 +303,7 @@ impl EnvelopeEncoder {
                 summary,
                 result,
             } => {
-                // Who comes later, and the archive, have not seen that it began.
+                // A late reader and the archive have not seen the start of the execution.
                 let known = |known: &Proposed| known.call == *call && !known.told;
                 if self.calls.iter().any(known) {
                     self.tell_call(call, name, "", wire);
@@ -421,7 +424,7 @@ impl Encoder for EnvelopeEncoder {
             self.complete(said, wire);
         }
         self.not_last(wire);
-        // Who waits for an answer was told so by the question.
+        // A stream that ends with an open question is complete with it.
         if self.asked.open().is_empty() {
             wire.error(BROKEN_OFF, false);
         }
@@ -452,7 +455,7 @@ impl fmt::Debug for EnvelopeEncoder {
     }
 }
 
-/// The event that a custom one becomes, if clients know one.
+/// Returns the name that clients know for a custom event; none for others.
 fn known(name: &str) -> Option<&str> {
     let own = [
         "correction",
@@ -471,7 +474,7 @@ fn known(name: &str) -> Option<&str> {
     }
 }
 
-/// An object is what the event holds; anything else is the one field that clients look for.
+/// Sends a custom event: an object as its data, anything else in the one field that clients read.
 fn custom(name: &str, data: &Value, wire: &mut Wire<'_>) {
     let field = match name {
         "planning" => "steps",

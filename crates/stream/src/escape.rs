@@ -1,11 +1,12 @@
 use std::fmt::{self, Write};
 
-/// A text of somebody else's as it may be shown to a person: what would act on a terminal or a page
-/// instead of being read is a visible mark.
+/// A foreign text, made safe to show to a person: characters that would act on a terminal or a page
+/// are replaced by visible marks.
 ///
 /// Marked are control characters (`␛`, `␍`, `<U+009B>`), characters that turn the direction of
-/// writing, that nobody sees, or that end a line for some readers, floods of accents and of variation
-/// selectors, and the bar that [`FRAME`] draws. Letters of every script, emoji and line drawing stay.
+/// writing, that are invisible, or that end a line for some readers, floods of accents and of
+/// variation selectors, and the bar that [`FRAME`] draws. Letters of every script, emoji and line
+/// drawing stay.
 ///
 /// ```
 /// use fugato_stream::Escaped;
@@ -19,18 +20,18 @@ pub struct Escaped<'a> {
     lines: bool,
 }
 
-/// Escapes a text that comes piece by piece: what pieces make together is escaped as in one piece.
+/// An escaper for a text that comes in pieces: the result does not depend on the cuts.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Escaper {
     before: Option<char>,
     marks: usize,
 }
 
-/// What begins each line of a card in a terminal. No escaped text has it, so nothing that a model or
-/// a file says looks like a line of a card.
+/// The prefix of each line of a card in a terminal. No escaped text contains it, so no text of a
+/// model or a file can imitate a line of a card.
 pub const FRAME: &str = "▌ ";
 
-/// How many accents a letter may have.
+/// The largest number of accents of a letter.
 const MARKS: usize = 4;
 
 impl<'a> Escaped<'a> {
@@ -63,7 +64,7 @@ impl fmt::Display for Escaped<'_> {
 }
 
 impl Escaper {
-    /// Writes the next piece.
+    /// Writes the next piece, escaped.
     pub fn write(&mut self, piece: &str, out: &mut impl Write) -> fmt::Result {
         piece.chars().try_for_each(|char| self.put(char, out))
     }
@@ -89,17 +90,17 @@ impl Escaper {
     }
 }
 
-/// The picture of a control character.
+/// Returns the picture of a control character.
 fn picture(control: char) -> char {
     char::from_u32(0x2400 + u32::from(control)).unwrap_or('␀')
 }
 
-/// Whether a character that is no ASCII control is seen as it is. Whatever is added here belongs into
+/// Returns true if a character that is no ASCII control is shown unchanged. Additions belong into
 /// the page's `escape.js`, too.
 fn is_shown(char: char, before: Option<char>, marks: usize) -> bool {
     match char {
-        // Controls, the soft hyphen, and letters that are blank; what turns the direction of writing,
-        // and what has no width; and bars that look like the frame.
+        // Controls, the soft hyphen, and letters that are blank; characters that turn the direction
+        // of writing or have no width; and bars that look like the frame.
         '\u{80}'..='\u{9f}'
         | '\u{ad}'
         | '\u{34f}'
@@ -136,8 +137,8 @@ fn is_shown(char: char, before: Option<char>, marks: usize) -> bool {
     }
 }
 
-/// Whether what comes after a character may be joined to it: letters of Arabic and of the scripts of
-/// India, and emoji.
+/// Returns true if joiners may follow a character: letters of Arabic and of the scripts of India,
+/// and emoji.
 fn is_joined(char: char) -> bool {
     matches!(
         char,
@@ -150,7 +151,7 @@ fn is_selector(char: char) -> bool {
     matches!(char, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// Whether a character is drawn over the one before it.
+/// Returns true if a character is drawn over the one before it.
 fn is_accent(char: char) -> bool {
     matches!(
         char,

@@ -6,21 +6,20 @@ use serde_json::Value;
 
 use crate::Text;
 
-/// One thing that happened in a run.
+/// An event of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// The thread.
     pub thread: ThreadId,
     /// The run within the thread.
     pub run: RunId,
-    /// The position in the thread's log for what is durable; none for what is not, such as a
-    /// text delta.
+    /// The position in the thread's log of a durable event; none for others, such as a text delta.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<Seq>,
-    /// The task that it comes from; none for what concerns the run as a whole.
+    /// The task that it comes from; none for an event of the run as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Arc<Origin>>,
-    /// What happened.
+    /// The kind of the event with its data.
     #[serde(flatten)]
     pub kind: EventKind,
 }
@@ -33,17 +32,17 @@ pub struct Origin {
     pub scope: Arc<str>,
     /// The node.
     pub node: Arc<str>,
-    /// How often the node was entered in its scope, this time included: from 1.
+    /// The number of the node's visit in its scope, from 1.
     pub visit: u32,
     /// The position among tasks of the same scatter, from 0; none outside a scatter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
-    /// Which try this is, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
 }
 
 impl Origin {
-    /// The address of the task: the scope, `node#visit`, and `[index]` inside a scatter.
+    /// Returns the address of the task: the scope, `node#visit`, and `[index]` inside a scatter.
     pub fn task(&self) -> String {
         let mut task = String::with_capacity(self.scope.len() + self.node.len() + 4);
         if !self.scope.is_empty() {
@@ -58,7 +57,7 @@ impl Origin {
         task
     }
 
-    /// Whether both are the same task, in whatever attempt.
+    /// Returns true if both are attempts of the same task.
     pub fn is_same_task(&self, other: &Self) -> bool {
         (self.visit, self.index) == (other.visit, other.index)
             && self.node == other.node
@@ -76,12 +75,12 @@ impl Origin {
 pub enum EventKind {
     /// The run began, or went on after an answer or a crash.
     RunStarted {
-        /// Whether it went on rather than began.
+        /// True if the run went on, false if it began.
         resumed: bool,
     },
     /// The run reached its end.
     RunFinished {
-        /// What the graph's output is, if it declares one.
+        /// The graph's output, if it declares one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Value>,
     },
@@ -90,16 +89,16 @@ pub enum EventKind {
         /// The questions that are open.
         interrupts: Vec<Interrupt>,
     },
-    /// The run failed. What was finished is kept; a retry runs only what failed.
+    /// The run failed. Finished tasks keep their results; a retry runs only the failed ones.
     RunFailed {
-        /// Why.
+        /// The error.
         error: String,
     },
     /// The run was cancelled.
     RunCancelled {
         /// By whom.
         by: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// A task began.
@@ -108,9 +107,10 @@ pub enum EventKind {
     NodeFinished,
     /// An attempt of a task failed.
     NodeFailed {
-        /// Why.
+        /// The error.
         error: String,
-        /// When it is tried again, in milliseconds of the store's clock; none for never.
+        /// The time of the next attempt, in milliseconds of the store's clock; none if there is
+        /// none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_at: Option<i64>,
     },
@@ -140,9 +140,9 @@ pub enum EventKind {
     },
     /// An operator changed the state.
     Amended {
-        /// Who.
+        /// The operator.
         by: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// Text for the person follows.
@@ -204,7 +204,7 @@ pub enum EventKind {
         call: String,
         /// The tool.
         name: String,
-        /// A short line for people: which arguments.
+        /// A short line for people: the arguments.
         preview: String,
     },
     /// A tool ended.
@@ -213,9 +213,9 @@ pub enum EventKind {
         call: String,
         /// The tool.
         name: String,
-        /// How.
+        /// The status of the result.
         status: ToolStatus,
-        /// A short line for people: what came out.
+        /// A short line for people: the outcome.
         summary: String,
         /// The whole result.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -225,24 +225,24 @@ pub enum EventKind {
     Status {
         /// A stable code, such as `rough_building`.
         code: String,
-        /// The same for people, in their language.
+        /// The status for people, in their language.
         summary: String,
     },
     /// Something to show as a unit, such as a finished plan.
     Card {
-        /// What it is.
+        /// The type of the card.
         card: String,
         /// Its content.
         data: Value,
     },
-    /// A model's answer was not usable, and it was told why.
+    /// A model's answer was not usable; the model gets this correction.
     Correction {
-        /// What was wrong, and what is allowed.
+        /// The error, and what is allowed.
         message: String,
     },
     /// Anything else.
     Custom {
-        /// What it is.
+        /// The name of the event.
         name: String,
         /// Its content.
         data: Value,
@@ -250,7 +250,8 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Whether this is a piece of something that is open: text, reasoning, or the arguments of a call.
+    /// Returns true for a piece of something that is open: text, reasoning, or the arguments of a
+    /// call.
     pub fn is_delta(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! From one run to many readers, none of whom the run waits for.
+//! Fan-out of one run's events to many readers, without waiting for any of them.
 use std::{
     collections::VecDeque,
     pin::Pin,
@@ -14,7 +14,7 @@ use futures::{Stream, task::AtomicWaker};
 
 use crate::{Event, EventKind, Text};
 
-/// Hands the events of a run to its readers.
+/// A hub that hands the events of a run to its readers.
 ///
 /// *Contract*
 /// - **nobody waits**: sending never waits for a reader.
@@ -45,7 +45,7 @@ struct Inner {
     closed: bool,
 }
 
-/// What a reader gets.
+/// The items of a subscription.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
     /// An event.
@@ -57,22 +57,22 @@ pub enum Heard {
     },
 }
 
-/// How many events may wait for one reader before it counts as lagging.
+/// The number of queued events at which a reader counts as lagging.
 pub const CAPACITY: usize = 1024;
 
 impl Hub {
-    /// Whether anybody reads. Making an event for nobody can be left out, except for deltas.
+    /// Returns true if there is a reader. Without one, events other than deltas need not be made.
     pub fn is_heard(&self) -> bool {
         self.heard.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether the text of an open block is kept. Then the end of its task must be sent even if
-    /// nobody reads, or a late reader is shown what is over.
+    /// Returns true if the text of an open block is kept. Then the end of its task must be sent
+    /// even without a reader, or a late reader gets a block that is over.
     pub fn has_open(&self) -> bool {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// A new reader.
+    /// Adds a reader.
     pub fn subscribe(self: &Arc<Self>) -> Subscription {
         let mut inner = lock(&self.inner);
         let ring = Arc::new(Ring::default());
@@ -90,9 +90,9 @@ impl Hub {
         }
     }
 
-    /// Hands every event on to another hub too, the open blocks first, as long as that hub is
-    /// there. So a reader can outlast one run and go on with the next. The end of this hub is not
-    /// the end of the other. Asking again for the same changes nothing.
+    /// Hands every event on to another hub too, the open blocks first, as long as that hub exists.
+    /// So a reader can outlast one run and go on with the next. Closing this hub does not close the
+    /// other. A second call with the same hub changes nothing.
     pub fn relay(&self, to: &Arc<Self>) {
         let mut inner = lock(&self.inner);
         let target = Arc::as_ptr(to);
@@ -116,7 +116,8 @@ impl Hub {
         self.deliver(events);
     }
 
-    /// An array costs no allocation, and single events are most events.
+    /// Delivers events to every reader. An array costs no allocation, and most deliveries are
+    /// single events.
     fn deliver(&self, events: impl AsRef<[Event]> + IntoIterator<Item = Event> + Clone) {
         let mut inner = lock(&self.inner);
         for event in events.as_ref() {
@@ -140,8 +141,8 @@ impl Hub {
         last.push(events);
     }
 
-    /// Tells every reader that durable events from this position on were not sent, because nobody
-    /// read when they would have been made. They are in the log.
+    /// Marks durable events from this position on as skipped for every reader, because there was
+    /// none when they would have been made. They are in the log.
     pub fn skip(&self, from: Seq) {
         let inner = lock(&self.inner);
         for relay in inner.relays.iter().filter_map(Weak::upgrade) {
@@ -153,7 +154,7 @@ impl Hub {
         }
     }
 
-    /// Says that no more events will come. Readers get what is queued, and then the end.
+    /// Closes the hub. Readers get the queued events, and then the end.
     pub fn close(&self) {
         let mut inner = lock(&self.inner);
         inner.closed = true;
@@ -165,7 +166,7 @@ impl Hub {
 }
 
 impl Inner {
-    /// Keeps the merged text of each open block for readers who come later.
+    /// Keeps the merged text of each open block for late readers.
     fn remember(&mut self, event: &Event) {
         match &event.kind {
             kind if kind.is_delta()
@@ -186,11 +187,11 @@ impl Inner {
                 let of_event = |open: &Event| open.origin == event.origin || same_task(open, event);
                 self.open.retain(|open| !(of_call(open) && of_event(open)));
             }
-            // What a task left open is complete with it, or void.
+            // A block that a task left open is complete with it, or void.
             EventKind::NodeFinished | EventKind::NodeFailed { .. } => {
                 self.open.retain(|open| !same_task(open, event));
             }
-            // A reader who outlasts the run is not shown what it left open.
+            // A reader that outlasts the run does not get the blocks that it left open.
             EventKind::RunFinished { .. }
             | EventKind::RunParked { .. }
             | EventKind::RunFailed { .. }
@@ -200,7 +201,7 @@ impl Inner {
     }
 }
 
-/// Whether two events come from the same task, in whatever attempt.
+/// Returns true if two events come from the same task, in whatever attempt.
 fn same_task(one: &Event, other: &Event) -> bool {
     match (&one.origin, &other.origin) {
         (Some(one), Some(other)) => one.is_same_task(other),
@@ -208,7 +209,7 @@ fn same_task(one: &Event, other: &Event) -> bool {
     }
 }
 
-/// Where in its block an event is.
+/// The place of an event in its block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Start,
@@ -216,7 +217,7 @@ enum Place {
     End,
 }
 
-/// What pieces make up.
+/// The kinds of blocks and calls that come in pieces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Whole {
     Text,
@@ -224,8 +225,8 @@ enum Whole {
     Call,
 }
 
-/// The block of an event: what it is, its name, and the place in it. Calls have neither start nor
-/// end of their own.
+/// Returns the block of an event: its kind, its name, and the place in it. Calls have neither start
+/// nor end of their own.
 fn block(kind: &EventKind) -> Option<(Whole, &Text, Place)> {
     Some(match kind {
         EventKind::TextStarted { block } => (Whole::Text, block, Place::Start),
@@ -245,7 +246,7 @@ fn same_block(one: &Event, other: &Event) -> bool {
     named.is_some() && named == name(&other.kind) && one.origin == other.origin
 }
 
-/// The start and the text so far of a block that is open. A call begins with its first piece.
+/// Returns the start and the text so far of an open block. A call begins with its first piece.
 fn reopened(delta: &Event) -> Vec<Event> {
     let start = match &delta.kind {
         EventKind::TextDelta { block, .. } => EventKind::TextStarted {
@@ -321,7 +322,7 @@ impl Ring {
     fn push(&self, events: impl IntoIterator<Item = Event>) {
         let mut queue = lock(&self.queue);
         let idle = queue.events.is_empty() && queue.lagged.is_none();
-        // Once an event was dropped, those after it come from the log too, or they would overtake it.
+        // After a dropped event, later ones come from the log too, or they would overtake it.
         if queue.lagged.is_none() && queue.events.len() < CAPACITY {
             queue.events.extend(events);
         } else {
@@ -337,7 +338,7 @@ impl Ring {
 }
 
 impl Queue {
-    /// Takes an event into a full queue.
+    /// Adds an event to a full queue, or drops it.
     fn squeeze(&mut self, event: Event) {
         if let Some(seq) = event.seq {
             self.lagged.get_or_insert(seq);
@@ -348,8 +349,8 @@ impl Queue {
         }
     }
 
-    /// Keeps the text of blocks, and where one ends and the next of the same name begins. What is
-    /// kept grows with what was said, however it was cut up.
+    /// Keeps the text of blocks, with the boundary between two of the same name. Memory grows with
+    /// the text, independent of the number of pieces.
     fn squeeze_block(&mut self, event: Event) {
         let queued = self
             .events
@@ -363,7 +364,7 @@ impl Queue {
                     merge(last, &event);
                 }
             }
-            // A block of which nothing is left to say.
+            // A block of which nothing is left.
             (Some(Place::Start), Some(Place::End)) => {
                 if let Some(at) = queued {
                     self.events.remove(at);
@@ -375,7 +376,8 @@ impl Queue {
     }
 }
 
-/// What must reach a reader although it is not in the log: the end of a run that has none.
+/// Returns true for an event that must reach a lagging reader although it is not in the log, such
+/// as the end of a run.
 fn is_last(kind: &EventKind) -> bool {
     matches!(
         kind,

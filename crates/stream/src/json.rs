@@ -3,8 +3,8 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-/// Characters that some readers of lines take for the end of one, though JSON lets them through
-/// and server-sent events do not mean them.
+/// Characters that some line readers take for a line end, though JSON allows them in strings and
+/// server-sent events do not treat them as one.
 const LINE_ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 
 /// Appends a string with its quotes.
@@ -26,7 +26,7 @@ pub(crate) fn string(out: &mut String, text: &str) {
             },
             _ => continue,
         };
-        // What is escaped is a whole character, so both ends lie between characters.
+        // An escape replaces a whole character, so both ends are character boundaries.
         out.push_str(text.get(from..at).unwrap_or_default());
         if escape.is_empty() {
             let _ = write!(out, "\\u{byte:04x}");
@@ -39,7 +39,7 @@ pub(crate) fn string(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// How the line end that begins here is escaped, and its length in bytes.
+/// Returns the escape of the line end that begins here, and its length in bytes.
 fn line_end(text: &str, at: usize) -> Option<(&'static str, usize)> {
     match text.as_bytes().get(at..)? {
         [0xc2, 0x85, ..] => Some(("\\u0085", 2)),
@@ -49,14 +49,14 @@ fn line_end(text: &str, at: usize) -> Option<(&'static str, usize)> {
     }
 }
 
-/// Appends anything; `null` if it cannot be written.
+/// Appends a value as JSON; `null` if it cannot be serialised.
 pub(crate) fn value<T: Serialize + ?Sized>(out: &mut String, value: &T) {
     let Ok(json) = serde_json::to_string(value) else {
         out.push_str("null");
         return;
     };
     let mut rest = json.as_str();
-    // These can only lie in strings.
+    // These can only occur in strings.
     while let Some((before, after)) = rest.split_once(LINE_ENDS) {
         out.push_str(before);
         let escape = line_end(rest, before.len());
@@ -78,7 +78,7 @@ impl<'a> Object<'a> {
         Self { out, empty: true }
     }
 
-    /// A field whose value is appended by `write`.
+    /// Adds a field whose value is appended by `write`.
     pub(crate) fn field(&mut self, key: &str, write: impl FnOnce(&mut String)) -> &mut Self {
         if !self.empty {
             self.out.push(',');

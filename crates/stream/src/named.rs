@@ -6,8 +6,8 @@ use crate::{Encoder, Event, EventKind, Fidelity, Frames, Vocabulary, json::Objec
 
 /// Encodes a run as server-sent events with names, by a table of names.
 ///
-/// What is durable has its position in the log in the field `seq`, and an `id:` line with the last
-/// position of which everything was sent. A browser that reconnects says that one, and so misses
+/// A durable event has its position in the log in the field `seq`, and an `id:` line with the last
+/// position of which everything was sent. A browser that reconnects sends that one, and so misses
 /// nothing, but may see the events of one position again.
 #[derive(Debug)]
 pub struct NamedSseEncoder {
@@ -18,11 +18,11 @@ pub struct NamedSseEncoder {
     finished: bool,
 }
 
-/// How many proposed calls are kept until they are executed.
+/// The number of proposed calls that are kept until they are executed.
 const PROPOSED: usize = 256;
 
 impl NamedSseEncoder {
-    /// An encoder with these names.
+    /// Creates an encoder with these names.
     pub fn new(vocabulary: Vocabulary) -> Self {
         Self {
             vocabulary,
@@ -32,7 +32,7 @@ impl NamedSseEncoder {
         }
     }
 
-    /// Sets how much is told.
+    /// Sets how much of the events is encoded.
     #[must_use]
     pub fn fidelity(mut self, fidelity: Fidelity) -> Self {
         self.fidelity = fidelity;
@@ -62,8 +62,8 @@ impl NamedSseEncoder {
     }
 
     fn run(&mut self, event: &Event, frames: &mut Frames) {
-        // What was proposed is not executed after the end. A beginning clears nothing: it becomes
-        // durable with the first step, and what that proposes may be told before.
+        // A proposed call is not executed after the end of a run. A beginning clears nothing: it
+        // becomes durable with the first step, whose proposals may be sent before it.
         let goes_on = matches!(
             event.kind,
             EventKind::RunStarted { .. } | EventKind::RunParked { .. }
@@ -243,8 +243,8 @@ impl Encoder for NamedSseEncoder {
         }
     }
 
-    /// Nothing is appended: a browser whose stream ends before the run comes back by itself, and
-    /// says from where.
+    /// Appends nothing: a browser whose stream ends before the run reconnects by itself, with the
+    /// last position that it has seen.
     fn finish(&mut self, _: &mut Frames) {
         self.finished = true;
     }

@@ -12,23 +12,23 @@ use crate::{
     sse,
 };
 
-/// Encodes a run as a stream of OpenAI chat completion chunks, with what such chunks have no place
-/// for in an extension field.
+/// Encodes a run as a stream of OpenAI chat completion chunks, with an extension field for
+/// everything that such chunks have no place for.
 ///
 /// Plain clients see the answer and its reasoning as they grow, and the end. Tools run on the
-/// server, so they are told of in the extension only: a client would try to run what it finds in
+/// server, so they are in the extension only: a client would try to run the entries of
 /// `tool_calls`. There are no `id:` lines, because some clients fail on them; the position in the
 /// log is in the extension.
 #[derive(Debug)]
 pub struct OpenAiEncoder {
-    /// Everything of a chunk up to its choices.
+    /// The bytes of a chunk up to its choices.
     head: String,
     extension: &'static str,
     fidelity: Fidelity,
     include_usage: bool,
     usage: Option<Value>,
     asked: Asked,
-    /// Whether the completion has a text already.
+    /// True if the completion has a text already.
     spoke: bool,
     stage: Stage,
 }
@@ -43,15 +43,15 @@ enum Stage {
     Finished,
 }
 
-/// The field of a delta that holds what is said.
+/// The field of a delta that holds the text.
 const CONTENT: &str = "content";
 /// The beginning of a chunk's choices, up to the fields of its delta.
 const CHOICE: &str = ",\"choices\":[{\"index\":0,\"delta\":{";
-/// The end of a chunk's delta, up to what may follow its choices.
+/// The end of a chunk's delta, up to the fields that may follow its choices.
 const OPEN: &str = "},\"finish_reason\":null}]";
 
 impl OpenAiEncoder {
-    /// An encoder for one completion: its id, the model it is under, and when it began, in seconds
+    /// Creates an encoder for one completion: its id, its model, and its creation time in seconds
     /// since the Unix epoch.
     pub fn new(id: &str, model: &str, created: i64) -> Self {
         let mut head = String::from("data: ");
@@ -72,21 +72,21 @@ impl OpenAiEncoder {
         }
     }
 
-    /// Calls the extension field `extra`, as some clients expect, instead of `ext`.
+    /// Names the extension field `extra`, as some clients expect, instead of `ext`.
     #[must_use]
     pub fn extension_as_extra(mut self) -> Self {
         self.extension = "extra";
         self
     }
 
-    /// Sets how much is told.
+    /// Sets how much of the events is encoded.
     #[must_use]
     pub fn fidelity(mut self, fidelity: Fidelity) -> Self {
         self.fidelity = fidelity;
         self
     }
 
-    /// Sends a chunk with the usage before the end, if the run told of it by a custom event named
+    /// Sends a chunk with the usage before the end, if the run reported it by a custom event named
     /// `usage`.
     #[must_use]
     pub fn include_usage(mut self) -> Self {
@@ -208,7 +208,7 @@ impl OpenAiEncoder {
         });
     }
 
-    /// What waits for an answer, as a part of what is said: a plain client shows nothing else.
+    /// Sends the open questions as text of the answer: a plain client shows nothing else.
     fn ask(&mut self, frames: &mut Frames, open: &[Interrupt]) {
         for interrupt in open.iter().filter(|it| !CardText::of(it).is_said()) {
             let gap = if self.spoke { "\n\n" } else { "" };
@@ -235,7 +235,7 @@ impl OpenAiEncoder {
         });
     }
 
-    /// The chunk after which there is no more text.
+    /// Sends the chunk after which there is no more text.
     fn end(&mut self, event: Option<&Event>, frames: &mut Frames) {
         let end = "},\"finish_reason\":\"stop\"}]";
         self.chunk(event, frames, None, end, |ext| {
@@ -262,7 +262,7 @@ impl OpenAiEncoder {
         });
     }
 
-    /// What `Strict` does not tell of.
+    /// Sends an event that `Strict` leaves out.
     fn other(&mut self, event: &Event, frames: &mut Frames) {
         if self.fidelity == Fidelity::Full {
             self.chunk(Some(event), frames, None, OPEN, |ext| {
@@ -276,7 +276,7 @@ impl Encoder for OpenAiEncoder {
     fn encode(&mut self, event: &Event, frames: &mut Frames) {
         match self.stage {
             Stage::Before | Stage::Open => {}
-            // A completion has one end. What comes after it can only be told beside it.
+            // A completion has one end. Later events fit only into the extension.
             Stage::Ended => return self.other(event, frames),
             Stage::Finished => return,
         }

@@ -1,9 +1,9 @@
-//! What wires make of custom events with names that are well known.
+//! The well-known names of custom events.
 
-/// What the models used, with the names that OpenAI gives to counts of tokens.
+/// The event with the models' token counts, under OpenAI's names.
 pub(crate) const USAGE: &str = "usage";
 
-/// Whether it tells of a plan.
+/// Returns true for an event of a plan.
 pub(crate) fn is_plan(name: &str) -> bool {
     matches!(
         name,
@@ -11,7 +11,7 @@ pub(crate) fn is_plan(name: &str) -> bool {
     )
 }
 
-/// Whether it tells of a search for what is known.
+/// Returns true for an event of a retrieval.
 pub(crate) fn is_retrieval(name: &str) -> bool {
     matches!(name, "rag_query" | "rag_result")
 }

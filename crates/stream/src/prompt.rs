@@ -1,4 +1,4 @@
-//! How an interrupt is shown where a wire has cards of its own for it.
+//! Interrupts as the cards of a protocol.
 use fugato_state::Interrupt;
 use serde_json::Value;
 
@@ -14,11 +14,11 @@ pub(crate) struct Shown<'a> {
     pub(crate) kind: &'a str,
     pub(crate) title: &'a str,
     pub(crate) summary: &'a str,
-    /// The summary, or what stands in its place.
+    /// The summary, or the field that replaces it.
     pub(crate) words: &'a str,
-    /// What comes of it beside what the arguments say, such as what is overwritten.
+    /// The consequence that the arguments do not show, such as a file that is overwritten.
     pub(crate) consequence: &'a str,
-    /// What the tool says of itself.
+    /// The tool's own description.
     pub(crate) says: &'a str,
     /// The id of the call.
     pub(crate) call: Option<&'a str>,
@@ -54,13 +54,13 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// The short code of an approval, by which a person names it in words.
+    /// Returns the short code of an approval, by which a person names it in words.
     pub(crate) fn code(interrupt: &Interrupt) -> Option<String> {
         let approval = interrupt.question.digest.is_some();
         approval.then(|| interrupt.id.code())
     }
 
-    /// What a person reads of it: everything that is asked about, or else what it is called.
+    /// Returns the text for a person: everything that is asked about, or else the heading.
     pub(crate) fn message(interrupt: &Interrupt) -> String {
         let text = CardText::of(interrupt);
         let body = text.body();
@@ -72,8 +72,8 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Writes everything that there is to show of an interrupt; `expires` is what the wire calls the
-/// moment at which it expires.
+/// Writes every field of an interrupt; `expires` is the protocol's name for the moment at which it
+/// expires.
 pub(crate) fn card(it: &mut Object<'_>, interrupt: &Interrupt, expires: &str) {
     let (question, shown) = (&interrupt.question, Shown::of(interrupt));
     it.string("id", interrupt.id.as_str())

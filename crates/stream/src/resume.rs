@@ -5,10 +5,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
-/// How a client goes on: the answers it gives, and what it has seen already.
+/// A client's continuation of a thread: its answers, and the events that it has seen.
 ///
-/// Each protocol has its own way to say so in a request; there is a function for each. They check
-/// the shape only. Whether a question is open and an answer fits is for the thread to say.
+/// Each protocol has its own form for it in a request, and a function here. They check the shape
+/// only. The thread decides if a question is open and an answer fits.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Resume {
@@ -24,17 +24,17 @@ pub struct Resume {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Answered {
-    /// Which question; none if the client means the only one that is open.
+    /// The id of the question; none if the client means the only one that is open.
     pub id: Option<InterruptId>,
     /// The answer.
     pub reply: Reply,
-    /// What the person said about it.
+    /// The person's reason.
     pub reason: Option<String>,
-    /// The digest of what the person was shown.
+    /// The digest of the card that the person saw.
     pub digest: Option<String>,
 }
 
-/// What is answered.
+/// The forms of an answer.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Reply {
@@ -49,7 +49,8 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// The same as a value: whether it is approved, or null if there is no answer.
+    /// Returns the same as a value: true for an approval, false for a rejection, null without an
+    /// answer.
     pub fn into_value(self) -> Value {
         match self {
             Self::Value(value) => value,
@@ -60,29 +61,29 @@ impl Reply {
     }
 }
 
-/// A request does not have the shape that its protocol asks for.
+/// The error for a request without the shape that its protocol requires.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ResumeError {
-    /// A field is not what it should be.
+    /// A field has the wrong type.
     #[error("what should be resumed cannot be read")]
     Shape(#[from] serde_json::Error),
-    /// An action is none of those there are.
+    /// The action is unknown.
     #[error("{action:?} is no action: approve, reject and cancel are")]
     Action {
         /// The action.
         action: String,
     },
-    /// A position is not a number.
+    /// The position is not a number.
     #[error("{id:?} is not the id of an event")]
     Position {
-        /// What was sent.
+        /// The value that was sent.
         id: String,
     },
 }
 
 impl Resume {
-    /// From a request of AG-UI: its field `resume`.
+    /// Reads a request of AG-UI: its field `resume`.
     pub fn ag_ui(request: &Value) -> Result<Self, ResumeError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -112,8 +113,8 @@ impl Resume {
         })
     }
 
-    /// From a request of the AI SDK: the approvals in its last message, and answers to other
-    /// questions in a field of one's own, `answers`, by their ids.
+    /// Reads a request of the AI SDK: the approvals in its last message, and answers to other
+    /// questions in a custom field, `answers`, by their ids.
     pub fn ai_sdk(request: &Value) -> Result<Self, ResumeError> {
         #[derive(Deserialize)]
         struct Said {
@@ -163,9 +164,9 @@ impl Resume {
         Ok(resume)
     }
 
-    /// From a request of OpenAI's protocol: `resume` or the older `confirm_action` in its field
-    /// `extra` or `ext`. A question to the person is answered by the last message; so is the
-    /// reason of a rejection.
+    /// Reads a request of OpenAI's protocol: `resume` or the older `confirm_action` in its field
+    /// `extra` or `ext`. The last message holds the answer to a question of type `ask_user`, and
+    /// the reason of a rejection.
     pub fn openai(request: &Value) -> Result<Self, ResumeError> {
         #[derive(Default, Deserialize)]
         struct Extra {
@@ -226,7 +227,7 @@ impl Resume {
         })
     }
 
-    /// From a message of a WebSocket: `answer` with an id and an answer, or `resume` with the last
+    /// Reads a message of a WebSocket: `answer` with an id and an answer, or `resume` with the last
     /// position that was seen, `after`. Any other message is neither.
     pub fn envelope(message: &Value) -> Result<Self, ResumeError> {
         #[derive(Deserialize)]
@@ -257,7 +258,7 @@ impl Resume {
         }
     }
 
-    /// From the header `Last-Event-ID`, with which a browser comes back to named events.
+    /// Reads the header `Last-Event-ID`, with which a browser reconnects to named events.
     pub fn last_event_id(id: &str) -> Result<Self, ResumeError> {
         let after = id.trim().parse();
         let after = after.map_err(|_| ResumeError::Position { id: id.to_owned() })?;
@@ -267,7 +268,7 @@ impl Resume {
         })
     }
 
-    /// From an object with `answers` by their ids, and `after`, the last position that was seen.
+    /// Reads an object with `answers` by their ids, and `after`, the last position that was seen.
     pub fn by_id(request: &Value) -> Result<Self, ResumeError> {
         let answers = request.get("answers").filter(|it| !it.is_null());
         let answers: BTreeMap<String, Value> = match answers {
@@ -287,7 +288,7 @@ impl Resume {
 }
 
 impl Answered {
-    /// This answer to this question.
+    /// Creates an answer to the question with this id.
     pub fn to(id: impl Into<InterruptId>, reply: Reply) -> Self {
         Self {
             id: Some(id.into()),
@@ -305,7 +306,7 @@ fn list<'a, T: Deserialize<'a>>(field: Option<&'a Value>) -> Result<Vec<T>, Resu
     }
 }
 
-/// The text of the last message.
+/// Returns the text of the last message.
 fn last_words(request: &Value) -> &str {
     let messages = request.get("messages").and_then(Value::as_array);
     let last = messages.and_then(|messages| messages.last());

@@ -2,9 +2,9 @@ use std::{future::Future, ops::RangeInclusive, time::Duration};
 
 use futures::{Stream, stream};
 
-/// Splits a finished text into pieces that can be shown one after another, as if it were being
-/// written: after punctuation and line ends, Chinese or English, and between words where there is
-/// none.
+/// A splitter of a finished text into pieces that can be shown one after another, as if it were
+/// being written: after punctuation and line ends, Chinese or English, and between words where
+/// there is none.
 ///
 /// All pieces together are the text. Every piece but the last has at least as many characters as
 /// the smallest allowed, and none has more than the largest.
@@ -25,7 +25,7 @@ impl Splitter {
     /// The time between two pieces that reads like writing.
     pub const DELAY: Duration = Duration::from_millis(40);
 
-    /// Pieces of so many characters; at least one.
+    /// Creates a splitter for pieces of so many characters; at least one.
     pub fn new(characters: RangeInclusive<usize>) -> Self {
         let least = (*characters.start()).max(1);
         Self {
@@ -34,7 +34,7 @@ impl Splitter {
         }
     }
 
-    /// The pieces of a text.
+    /// Returns the pieces of a text.
     pub fn split<'a>(&self, text: &'a str) -> impl Iterator<Item = &'a str> + use<'a> {
         let splitter = self.clone();
         let mut rest = text;
@@ -45,8 +45,8 @@ impl Splitter {
         })
     }
 
-    /// The pieces as a stream with a pause between two of them. `sleep` is the timer of the
-    /// caller's runtime, and is not asked for a pause of no length. Dropping the stream stops it.
+    /// Returns the pieces as a stream with a pause between two of them. `sleep` is the timer of the
+    /// caller's runtime, and is not called for a pause of no length. Dropping the stream stops it.
     pub fn paced<F, W>(
         &self,
         text: &str,
@@ -73,7 +73,7 @@ impl Splitter {
         })
     }
 
-    /// Where the first piece ends, in bytes.
+    /// Returns the end of the first piece, in bytes.
     fn cut(&self, text: &str) -> usize {
         let mut space = None;
         let mut length = 0;
@@ -96,8 +96,8 @@ impl Splitter {
     }
 }
 
-/// Whether a reader pauses after this character. Between digits and in names such as `a.rs` there
-/// is no pause.
+/// Returns true if a piece may end after this character. Between digits and in names such as `a.rs`
+/// it may not.
 fn is_end(c: char, next: Option<char>) -> bool {
     match c {
         '，' | '。' | '！' | '？' | '；' | '：' | '、' | '…' | '\n' => true,

@@ -5,18 +5,18 @@ use fugato_state::Seq;
 
 use crate::{Frames, json::Object};
 
-/// What keeps a connection open and is no event.
+/// A comment line that keeps a connection open and is no event.
 pub(crate) const KEEP_ALIVE: &str = ": ping\n\n";
 /// The media type.
 pub(crate) const CONTENT_TYPE: &str = "text/event-stream";
-/// What ends a stream in the protocols that end streams so.
+/// The last frame of the protocols that have one.
 pub(crate) const DONE: &str = "data: [DONE]\n\n";
 
 /// Appends one event: an object in one line, under a name if it has one.
 ///
-/// What is durable has an `id:` line with the last position of which everything was sent. A
-/// browser that reconnects says that one, and so misses nothing, but may see the events of one
-/// position again.
+/// A durable event has an `id:` line with the last position of which everything was sent. A browser
+/// that reconnects sends that one, and so misses nothing, but may see the events of one position
+/// again.
 pub(crate) fn frame(
     frames: &mut Frames,
     position: Option<Seq>,
@@ -30,7 +30,7 @@ pub(crate) fn frame(
         }
         if let Some(name) = name {
             out.push_str("event: ");
-            // A name of one's own must not become lines of its own.
+            // A custom name must not become lines of its own.
             let pieces = name.split(['\n', '\r', '\0']);
             pieces.for_each(|piece| out.push_str(piece));
             out.push('\n');

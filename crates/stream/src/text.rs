@@ -15,23 +15,23 @@ enum Repr {
     Long(Arc<String>),
 }
 
-/// How many bytes fit beside the length where a pointer would be.
+/// The longest text without an allocation, in bytes: a [`Text`] then has 16 bytes.
 const SHORT: usize = 14;
 
 impl Text {
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         match &self.0 {
             Repr::Short { length, bytes } => {
                 let bytes = bytes.get(..usize::from(*length)).unwrap_or_default();
-                // They are always a whole `str`, so nothing is ever lost here.
+                // They are always a whole `str`, so nothing is lost here.
                 std::str::from_utf8(bytes).unwrap_or_default()
             }
             Repr::Long(text) => text,
         }
     }
 
-    /// Appends some text. What was copied before stays as it was.
+    /// Appends some text. Copies stay as they were.
     pub fn push_str(&mut self, more: &str) {
         match &mut self.0 {
             Repr::Short { length, bytes } => {
@@ -125,7 +125,7 @@ impl AsRef<str> for Text {
 impl PartialEq for Text {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            // What lies beyond the length is always zero.
+            // The bytes beyond the length are always zero.
             (
                 Repr::Short { length, bytes },
                 Repr::Short {

@@ -1,4 +1,4 @@
-//! Points in time as wires write them.
+//! Points in time as protocols write them.
 use fugato_state::Millis;
 
 const DAY: i64 = 86_400_000;
@@ -6,8 +6,8 @@ const DAY: i64 = 86_400_000;
 const FIRST: Millis = -62_167_219_200_000;
 const LAST: Millis = 253_402_300_799_999;
 
-/// A point in time by ISO 8601 in UTC, to the millisecond. Years have four digits; what lies
-/// further away becomes the nearest that can be written.
+/// Formats a point in time by ISO 8601 in UTC, to the millisecond. Years have four digits; a time
+/// outside them becomes the nearest that can be written.
 pub(crate) fn iso_8601(at: Millis) -> String {
     let at = at.clamp(FIRST, LAST);
     let (day, rest) = (at.div_euclid(DAY), at.rem_euclid(DAY));
@@ -17,8 +17,8 @@ pub(crate) fn iso_8601(at: Millis) -> String {
     format!("{year:04}-{month:02}-{date:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
-/// The date of a day counted from 1970-01-01. Years begin in March here, so that the day that some
-/// of them have more is the last.
+/// Returns the date of a day counted from 1970-01-01. Years begin in March here, so that the leap
+/// day is the last of its year.
 fn civil(day: i64) -> (i64, i64, i64) {
     let day = day + 719_468;
     let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));

@@ -1,7 +1,7 @@
-/// The names that a named event stream has for events: a table.
+/// The table of event names of a named event stream.
 ///
-/// An event without a name is left out, unless fidelity is full. Tables of one's own start from
-/// one of the two here.
+/// An event without a name is left out, unless fidelity is full. A custom table starts from one of
+/// the two here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Vocabulary {
     /// A run began or went on.
@@ -36,9 +36,9 @@ pub struct Vocabulary {
     pub status: Option<&'static str>,
     /// Something to show as a unit.
     pub card: Option<&'static str>,
-    /// A model was told what was wrong.
+    /// A model got a correction.
     pub correction: Option<&'static str>,
-    /// Custom events with names of their own: what they are, and their names here.
+    /// Custom events with names of their own: pairs of the event's name and its name here.
     pub custom: &'static [(&'static str, &'static str)],
 }
 

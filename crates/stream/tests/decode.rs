@@ -1,8 +1,8 @@
-//! Whatever comes over the wire, reading it back neither panics nor keeps more than it may.
+//! No input makes the decoder panic or exceed its buffer.
 use fugato_stream::{DecodeErrorKind, Decoder, decode};
 use proptest::{collection::vec, prelude::*};
 
-/// Pieces that are put together at random: most of what comes out is nearly a stream.
+/// Pieces that are put together at random: most of the results are nearly a stream.
 fn nearly() -> impl Strategy<Value = String> {
     let pieces = [
         "data: ",

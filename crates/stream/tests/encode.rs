@@ -1,4 +1,4 @@
-//! What goes over the wire, byte by byte, and that it can be read back.
+//! The exact bytes of each protocol, and decoding them.
 use std::sync::Arc;
 
 use expect_test::{ExpectFile, expect_file};
@@ -49,12 +49,12 @@ fn gated() -> Interrupt {
     interrupt
 }
 
-/// A run with everything in it.
+/// A run with events of every kind.
 fn transcript() -> Vec<Event> {
     [thinking(), acting()].concat()
 }
 
-/// More of the arguments of the call.
+/// A piece of the arguments of the call.
 fn piece(arguments: &str) -> EventKind {
     EventKind::ToolCallDelta {
         call: "c1".into(),
@@ -63,7 +63,7 @@ fn piece(arguments: &str) -> EventKind {
     }
 }
 
-/// What a model says.
+/// The events of a model.
 fn thinking() -> Vec<Event> {
     let block = || Text::from("b1");
     let think = |kind| event(None, Some("think"), kind);
@@ -110,7 +110,7 @@ fn thinking() -> Vec<Event> {
     ]
 }
 
-/// What a tool and a person do, and the end.
+/// The events of a tool and a person, and the end.
 fn acting() -> Vec<Event> {
     let act = |seq, kind| event(Some(seq), Some("act"), kind);
     let (call, name) = (|| "c1".to_owned(), || "find_free".to_owned());
@@ -267,7 +267,7 @@ fn pln_18_named_events_of_a_plan() {
 
 #[test]
 fn trn_13_envelopes() {
-    // 2024-01-02T03:04:05.006Z, whenever it is asked.
+    // 2024-01-02T03:04:05.006Z, on every call.
     let envelope = || EnvelopeEncoder::new(|| 1_704_164_645_006);
     let lines = |encoder| {
         let mut frames = Frames::new();
@@ -280,7 +280,7 @@ fn trn_13_envelopes() {
         .assert_eq(&lines(envelope().fidelity(Fidelity::Full)));
 }
 
-/// The names of envelopes, and what is in them.
+/// The names of envelopes, and their data.
 fn enveloped(kinds: &[EventKind]) -> Vec<(String, Value)> {
     let mut frames = Frames::new();
     let events: Vec<_> = kinds
@@ -374,7 +374,7 @@ fn l12_the_stream_of_the_ai_sdk() {
     );
 }
 
-/// What a protocol is told of calls: the type of each frame, and what it says of the arguments.
+/// Returns the frames about calls: the type of each, and its part of the arguments.
 fn told(encoder: impl Encoder, kinds: &[EventKind]) -> Vec<String> {
     let events = kinds
         .iter()
@@ -416,7 +416,7 @@ fn l13_a_call_is_begun_once_and_its_proposal_says_what_is_left() {
     };
     let begun = "input-start c1";
     let available = "input-available c1 = {\"duration\":2}";
-    // Spaces are no difference, and what comes after the proposal is nothing new.
+    // Whitespace makes no difference, and pieces after the proposal add nothing.
     let late = || piece("{}");
     assert_eq!(
         both(&[piece("{\"duration\": "), piece("2}"), whole(), late()]),
@@ -434,7 +434,7 @@ fn l13_a_call_is_begun_once_and_its_proposal_says_what_is_left() {
             ],
         ]
     );
-    // Of a call that is cut short, the rest is told.
+    // The missing rest of a call is sent with its proposal.
     assert_eq!(
         both(&[piece("{\"dur"), whole()]),
         [
@@ -446,7 +446,7 @@ fn l13_a_call_is_begun_once_and_its_proposal_says_what_is_left() {
             vec![begun, "input-delta c1 {\"dur", available],
         ]
     );
-    // A proposal says it otherwise than the pieces did, and is right.
+    // A proposal that contradicts the pieces is right.
     assert_eq!(
         both(&[piece("{\"days\":1}"), whole()]),
         [
@@ -572,7 +572,7 @@ fn k35_a_parked_completion_says_what_it_waits_for() {
     let cards = format!("{}\n\nWhich week?", card_text(&gated()));
     assert!(cards.contains("    task: Algebra\n"), "{cards}");
     assert_eq!(says(std::slice::from_ref(&parked)), cards);
-    // A stream that ends before it is told that the run is parked says the same.
+    // A stream that ends before the run is parked gives the same text.
     let asked = [gated(), interrupt("i2", json!("Which week?"))].map(EventKind::InterruptRaised);
     assert_eq!(says(&asked), cards);
     let text = EventKind::TextDelta {

@@ -56,25 +56,26 @@ pub use watched::Watched;
 /// Makes the models that are tried.
 #[async_trait]
 pub trait ChatFactory: Send + Sync {
-    /// A model that gives these replies, one a call. A reply that is an error has one of the kinds
-    /// `Denied`, `NotFound`, `BadRequest`, `RateLimited` and `Unavailable`, and breaks off with
-    /// `CutOff`.
+    /// Creates a model that gives these replies, one a call. A reply that is an error has one of
+    /// the kinds `Denied`, `NotFound`, `BadRequest`, `RateLimited` and `Unavailable`, and breaks
+    /// off with `CutOff`.
     async fn says(&self, replies: Vec<Reply>) -> Result<Speaker, OpenError>;
 
-    /// What the model authenticates with, and must not tell; none if it needs nothing.
+    /// Returns the credentials of the model, which it must not reveal; none if it needs none.
     fn secret(&self) -> Option<&str> {
         None
     }
 }
 
-/// A model under trial.
+/// A model under test.
 pub struct Speaker {
     model: Arc<dyn ChatModel>,
     idle: BoxFuture<'static, ()>,
 }
 
 impl Speaker {
-    /// A model, and what comes true when nothing works for an answer of it any more.
+    /// Creates one from a model, and a future that completes when no work is done for an answer of
+    /// it.
     pub fn new(
         model: impl ChatModel + 'static,
         idle: impl Future<Output = ()> + Send + 'static,
@@ -98,7 +99,7 @@ fn hello() -> ChatRequest {
     ChatRequest::new([Message::user("Hello")])
 }
 
-/// The whole answer of a model that says this.
+/// Returns the whole answer of a model with this reply.
 async fn answer(
     factory: &dyn ChatFactory,
     reply: Reply,
@@ -118,8 +119,8 @@ macro_rules! scenarios {
         /// The names of the scenarios.
         pub const SCENARIOS: &[&str] = &[$(stringify!($scenario)),*];
 
-        /// Runs the scenario of this name, for some seconds at most: a model that breaks its
-        /// promises may let it wait for what never comes.
+        /// Runs the scenario of this name, for some seconds at most: on a broken model it might
+        /// wait for ever.
         pub async fn run(scenario: &str, factory: &dyn ChatFactory) -> Result<(), Failure> {
             let ran: BoxFuture<'_, Result<(), Failure>> = match scenario {
                 $(stringify!($scenario) => Box::pin($scenario(factory)),)*

@@ -7,8 +7,8 @@ use crate::log::TestClock;
 /// One time for everything in a test: tokio's timers and the clock of a store.
 ///
 /// The engine waits by tokio's clock and judges leases, expiries and retries by the store's. In a
-/// test whose tokio clock is paused, this lets the store's clock go with it: a wait of an hour
-/// takes no time, and afterwards it is an hour later for the store too.
+/// test with a paused tokio clock, this makes the store's clock follow it: a wait of an hour takes
+/// no time, and afterwards the store's clock is an hour later too.
 ///
 /// ```
 /// use std::time::Duration;
@@ -39,33 +39,33 @@ use crate::log::TestClock;
 pub struct VirtualClock(TestClock);
 
 impl VirtualClock {
-    /// A clock that shows `now` milliseconds since the Unix epoch, and from now on goes with the
-    /// clock of the runtime in which this is called. On threads that belong to no runtime it shows
-    /// what was seen last.
+    /// Creates a clock that shows `now` milliseconds since the Unix epoch, and from now on follows
+    /// the clock of the runtime in which this is called. On threads outside of every runtime it
+    /// shows the last time seen.
     pub fn start(now: Millis) -> Self {
         let clock = TestClock::at(now);
         clock.follow();
         Self(clock)
     }
 
-    /// What it shows, in milliseconds since the Unix epoch.
+    /// Returns its time, in milliseconds since the Unix epoch.
     pub fn now(&self) -> Millis {
         self.0.now()
     }
 
-    /// The clock to give to a store: it shows the same time.
+    /// Returns the clock for a store, which shows the same time.
     pub fn store(&self) -> TestClock {
         self.0.clone()
     }
 
-    /// Lets time pass. What is due meanwhile is done, each at its time. Where tokio's clock is not
-    /// paused, this takes as long as it says.
+    /// Lets time pass, with everything that is due meanwhile, each at its time. If tokio's clock is
+    /// not paused, this takes the given time.
     pub async fn pass(&self, time: Duration) {
         tokio::time::sleep(time).await;
     }
 
     /// Sets the store's clock forward or, with a negative number of milliseconds, back, as an
-    /// operator or a time server does. Timers take no notice.
+    /// operator or a time server does. Timers are not affected.
     pub fn set_off(&self, by: Millis) {
         self.0.advance(by);
     }

@@ -49,8 +49,8 @@ use crate::log::Failure;
 /// store of the given [`DocFactory`](crate::doc::DocFactory). The expression is evaluated for each
 /// test. The crate needs tokio with its features `macros` and `rt-multi-thread`.
 ///
-/// Where a store needs a server that may be missing, `doc_store_suite!(factory, if there)` asks
-/// first, and the tests pass where it is not there.
+/// If a store needs a server that may be missing, `doc_store_suite!(factory, if there)` checks
+/// `there` first, and the tests pass without it.
 #[macro_export]
 macro_rules! doc_store_suite {
     (@with $then:ident $($rest:tt)*) => {

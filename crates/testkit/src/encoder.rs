@@ -53,26 +53,27 @@ pub use reading::{full_decodes_back, strict_carries_no_event};
 
 /// Makes the encoders that are tried.
 pub trait EncoderFactory: Send + Sync {
-    /// A fresh encoder. Two of them are alike: one that needs a clock is given one that stands.
+    /// Creates an encoder. Two of them give the same output: an encoder that needs a clock gets a
+    /// stopped one.
     fn encoder(&self, fidelity: Fidelity) -> Box<dyn Encoder>;
 
-    /// How its frames travel.
+    /// Returns the wire of its frames.
     fn wire(&self) -> Wire;
 
-    /// Whether a client is told when events end before their run does. It is not where clients
-    /// come back by themselves.
+    /// Returns true if a stream says so when its events end before their run. Encoders whose
+    /// clients reconnect by themselves return false.
     fn tells_of_a_break(&self) -> bool {
         true
     }
 }
 
-/// How frames travel.
+/// The wire on which frames travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wire {
-    /// As server-sent events.
+    /// Server-sent events.
     Events,
-    /// As messages, each a JSON object.
+    /// Messages, each a JSON object.
     Messages,
 }
 
@@ -121,7 +122,7 @@ scenarios! { ($)
 
 const BOTH: [Fidelity; 2] = [Fidelity::Strict, Fidelity::Full];
 
-/// Everything that an encoder makes of these events, the end included.
+/// Encodes these events, and finishes the stream.
 fn encoded(mut encoder: Box<dyn Encoder>, events: &[Event]) -> Frames {
     let mut frames = Frames::new();
     for event in events {
@@ -131,7 +132,7 @@ fn encoded(mut encoder: Box<dyn Encoder>, events: &[Event]) -> Frames {
     frames
 }
 
-/// Tries random values; a failure is shrunk.
+/// Runs a check on random values; a failure is shrunk.
 fn random<S: Strategy>(
     values: &S,
     cases: u32,

@@ -1,8 +1,7 @@
-//! Logs that nobody wrote: what a runner makes of records that are nonsense, or that were sound
-//! once.
+//! Hostile logs for a runner: records that are nonsense, or that were sound once.
 //!
-//! Whatever lies in a log, reading it and going on with it ends, in a result or in an error. The
-//! fuzz targets in `tests/fuzz` feed bytes to these functions, and property tests do so everywhere.
+//! Reading any log, and continuing from it, ends in a result or in an error. The fuzz targets in
+//! `tests/fuzz` feed bytes to these functions, and the property tests run everywhere.
 use std::{
     sync::{Arc, OnceLock},
     time::Duration,
@@ -16,7 +15,7 @@ use fugato_state::{Question, State, ThreadId};
 use fugato_store::{Commit, Expect, MemoryLog, Record, Snapshot, Snapshots, Status, ThreadLog};
 use serde::{Deserialize, Serialize};
 
-/// What the graph of this module says.
+/// The state of the graph of this module.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Lines(Vec<String>);
 
@@ -28,10 +27,10 @@ impl State for Lines {
     }
 }
 
-/// The most records that are looked at, so that each look is short.
+/// The most records that are read, so that each case is short.
 const MOST: usize = 200;
 
-/// How many steps a run may take.
+/// The step limit of a run.
 const STEPS: u64 = 50;
 
 async fn say(cx: Context<Lines>) -> Result<String, BoxError> {
@@ -49,7 +48,7 @@ async fn ask(cx: Context<Lines>) -> Result<Outcome<String>, BoxError> {
     })
 }
 
-/// Does two things that must not be done twice, the second of which fails the first time.
+/// Acts twice with class `Once`; the second action fails the first time.
 async fn act(cx: Context<Lines>) -> Result<String, BoxError> {
     let done = |key| async move { Ok::<String, BoxError>(key) };
     let whole = Effect::once().whole_thread();
@@ -68,7 +67,7 @@ async fn act(cx: Context<Lines>) -> Result<String, BoxError> {
     say(cx).await
 }
 
-/// What each worker is: something done, and a person asked.
+/// Builds the subgraph of a worker: it acts, and asks a person.
 fn worker() -> Result<Graph<Lines>, BuildError> {
     let again = NodePolicy::default().attempts(3);
     Graph::<Lines>::starting_at("act")
@@ -80,7 +79,7 @@ fn worker() -> Result<Graph<Lines>, BuildError> {
         .build()
 }
 
-/// A graph with everything that leaves facts in a log.
+/// Builds a graph that writes every kind of fact to its log.
 fn graph() -> Graph<Lines> {
     let item = |at: Entering<'_, Lines>| {
         let item = at.item::<u64>()?;
@@ -123,7 +122,7 @@ fn runner(log: &MemoryLog) -> Runner<Lines> {
     Runner::new(graph(), Arc::new(log.clone())).options(options)
 }
 
-/// The records of a run through the whole graph.
+/// Returns the records of a run through the whole graph.
 async fn sound() -> Result<Vec<Record>, RunError> {
     let (log, thread) = (MemoryLog::default(), thread());
     let runner = runner(&log);
@@ -146,8 +145,8 @@ async fn sound() -> Result<Vec<Record>, RunError> {
     Ok(records.into_iter().map(|(_, record)| record).collect())
 }
 
-/// Records of a sound log, on which a script of edits was carried out: four bytes each, what, which
-/// record, where, and with what.
+/// Returns the records of a sound log after a script of edits. An edit has four bytes: its kind,
+/// the record, the place, and the value.
 pub async fn edited(script: &[u8]) -> Result<Vec<Record>, RunError> {
     static SOUND: OnceLock<Vec<Record>> = OnceLock::new();
     if SOUND.get().is_none() {
@@ -202,8 +201,8 @@ fn edit_one(records: &mut Vec<Record>, [what, which, place, with]: [u8; 4]) {
     }
 }
 
-/// Puts another number where the next one begins: the neighbours of the largest there are, and small
-/// ones.
+/// Replaces the next number at a place by another one: a neighbour of the largest number, or a
+/// small one.
 fn renumber(bytes: &mut Vec<u8>, place: usize, with: u8) {
     let is_digit = |byte: &u8| byte.is_ascii_digit();
     let Some(begin) = bytes.iter().skip(place).position(is_digit) else {
@@ -220,7 +219,8 @@ fn renumber(bytes: &mut Vec<u8>, place: usize, with: u8) {
     bytes.splice(begin..end, number.to_string().into_bytes());
 }
 
-/// Records of arbitrary bytes, one a line, each with the version byte of today unless it is empty.
+/// Returns records of arbitrary bytes, one a line, each with the present version byte unless it is
+/// empty.
 pub fn raw(bytes: &[u8]) -> Vec<Record> {
     let lines = bytes.split(|byte| *byte == b'\n').take(MOST);
     let record = |line: &[u8]| match line {
@@ -230,8 +230,8 @@ pub fn raw(bytes: &[u8]) -> Vec<Record> {
     lines.map(record).collect()
 }
 
-/// Reads a log of these records in every way there is, and goes on with it. What comes of it is no
-/// matter; that it ends is.
+/// Reads a log of these records in every way, and continues from it. The results do not matter, as
+/// long as every call returns.
 pub async fn look(records: Vec<Record>, fold: Option<Vec<u8>>) {
     let (log, thread) = (MemoryLog::default(), thread());
     for (head, record) in (0..).zip(records) {
@@ -243,7 +243,7 @@ pub async fn look(records: Vec<Record>, fold: Option<Vec<u8>>) {
             base: None,
         };
         if log.append(&thread, &commit).await.is_err() {
-            // It was too large to be a record.
+            // It is too large for a record.
             return;
         }
     }

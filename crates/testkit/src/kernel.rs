@@ -47,8 +47,8 @@ macro_rules! scenarios {
         /// The names of the scenarios.
         pub const SCENARIOS: &[&str] = &[$($(stringify!($scenario)),*),*];
 
-        /// Runs the scenario of this name, for a minute at most: on a log that breaks its promises
-        /// it may wait for what never comes.
+        /// Runs the scenario of this name, for a minute at most: on a broken log it might wait for
+        /// ever.
         pub async fn run(scenario: &str, factory: &dyn LogFactory) -> Result<(), Failure> {
             let ran: BoxFuture<'_, Result<(), Failure>> = match scenario {
                 $($(stringify!($scenario) => Box::pin($scenario(factory)),)*)*
@@ -64,8 +64,8 @@ macro_rules! scenarios {
         /// is evaluated for each test. The crate needs tokio with its features `macros` and
         /// `rt-multi-thread`.
         ///
-        /// Where a log needs a server that may be missing, `kernel_suite!(factory, if there)` asks
-        /// first, and the tests pass where it is not there.
+        /// If a log needs a server that may be missing, `kernel_suite!(factory, if there)` checks
+        /// `there` first, and the tests pass without it.
         #[macro_export]
         macro_rules! kernel_suite {
             ($d factory:expr) => {

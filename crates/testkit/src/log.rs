@@ -26,8 +26,8 @@
 //! fugato_testkit::thread_log_suite!(InMemory);
 //! ```
 //!
-//! What a log can do is declared by its factory and never guessed: a scenario that needs an ability
-//! which is not declared passes, and one that is declared but not there fails.
+//! The abilities of a log are declared by its factory and never guessed: a scenario that needs an
+//! undeclared ability passes, and one whose ability is declared but missing fails.
 mod admin;
 mod append;
 mod broken;
@@ -69,8 +69,8 @@ pub use snapshot::{base_rides_in_the_commit, no_snapshot_past_head, put_and_late
 /// of the given [`LogFactory`](crate::log::LogFactory). The expression is evaluated for each test.
 /// The crate needs tokio with its features `macros` and `rt-multi-thread`.
 ///
-/// Where a log needs a server that may be missing, `thread_log_suite!(factory, if there)` asks
-/// first, and the tests pass where it is not there.
+/// If a log needs a server that may be missing, `thread_log_suite!(factory, if there)` checks
+/// `there` first, and the tests pass without it.
 #[macro_export]
 macro_rules! thread_log_suite {
     (@with $then:ident $($rest:tt)*) => {

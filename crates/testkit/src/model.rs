@@ -48,7 +48,7 @@ struct Script {
 }
 
 impl Scripted {
-    /// A model that gives these replies, one a call.
+    /// Creates a model that gives these replies, one a call.
     pub fn new<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> Self {
         let left: VecDeque<_> = replies.into_iter().map(Into::into).collect();
         let script = Script {
@@ -77,12 +77,12 @@ impl Scripted {
         });
     }
 
-    /// What it was asked so far, oldest first.
+    /// Returns the requests so far, oldest first.
     pub fn requests(&self) -> Vec<ChatRequest> {
         self.with(|script| script.requests.clone())
     }
 
-    /// How many replies are left.
+    /// Returns the number of replies that are left.
     pub fn left(&self) -> usize {
         self.with(|script| script.left.len())
     }

@@ -18,7 +18,7 @@ pub struct ModelServer {
     reason = "a helper that fails fails its test"
 )]
 impl ModelServer {
-    /// A server that answers with this status and body.
+    /// Starts a server that answers with this status and body.
     pub fn answering(status: u16, body: &str) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
         let address = listener.local_addr().expect("it has an address");
@@ -35,14 +35,14 @@ impl ModelServer {
         Self { address }
     }
 
-    /// A server that is not there: nobody listens at its address.
+    /// Returns the address of a server that does not exist: no process listens there.
     pub fn closed() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
         let address = listener.local_addr().expect("it has an address");
         Self { address }
     }
 
-    /// The address, for `--base-url`.
+    /// Returns the address, for `--base-url`.
     pub fn url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
@@ -61,7 +61,7 @@ fn serve(mut stream: TcpStream, answer: &str) {
     let _ = stream.write_all(answer.as_bytes());
 }
 
-/// Whether a request has come with all of its body.
+/// Returns true if the request is complete, with all of its body.
 fn is_whole(request: &[u8]) -> bool {
     let text = String::from_utf8_lossy(request).to_lowercase();
     let Some((head, body)) = text.split_once("\r\n\r\n") else {

@@ -9,8 +9,8 @@ use std::{
 
 use tempfile::TempDir;
 
-/// A program in a folder of its own. Each run is a process, at no terminal; what its test does not
-/// want fails the test.
+/// A program in its own folder. Each run is a process without a terminal. An unexpected result of a
+/// run panics, and so fails the test.
 #[derive(Debug)]
 pub struct Program {
     binary: &'static str,
@@ -21,11 +21,11 @@ pub struct Program {
 /// A run that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// Whether it ended well.
+    /// True if it ended with success.
     pub well: bool,
-    /// What it said.
+    /// The standard output.
     pub out: String,
-    /// What it complained about.
+    /// The standard error.
     pub err: String,
 }
 
@@ -39,7 +39,7 @@ impl Ran {
         Self { well, out, err }
     }
 
-    /// All that it told, whatever ended it.
+    /// Returns all its output, standard output first.
     pub fn told(&self) -> String {
         format!("{}{}", self.out, self.err)
     }
@@ -50,7 +50,7 @@ impl Ran {
     reason = "said of the type: that is what it is for"
 )]
 impl Program {
-    /// A binary that cargo has built, as `env!("CARGO_BIN_EXE_react")` names it.
+    /// Wraps a binary that cargo has built, as `env!("CARGO_BIN_EXE_react")` names it.
     pub fn new(binary: &'static str) -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let env = vec![("TZ", "UTC")];
@@ -61,24 +61,24 @@ impl Program {
         }
     }
 
-    /// Says this to every run by its environment.
+    /// Sets an environment variable for every run.
     #[must_use]
     pub fn env(mut self, name: &'static str, value: &'static str) -> Self {
         self.env.push((name, value));
         self
     }
 
-    /// The folder in which it runs.
+    /// Returns the folder in which it runs.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// A path within the folder.
+    /// Returns a path within the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder().join(name)
     }
 
-    /// A run that has not begun. What it will say is kept.
+    /// Returns the command of a run that has not started. Its output is piped.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(self.binary);
         command.current_dir(self.folder()).args(args);
@@ -90,7 +90,7 @@ impl Program {
         command
     }
 
-    /// What a run says that ends well and complains of nothing.
+    /// Returns the output of a run that must succeed with an empty standard error.
     #[track_caller]
     pub fn ok(&self, args: &[&str]) -> String {
         let ran = self.run(args);
@@ -98,7 +98,7 @@ impl Program {
         ran.out
     }
 
-    /// What a run complains about that ends badly.
+    /// Returns the standard error of a run that must fail.
     #[track_caller]
     pub fn err(&self, args: &[&str]) -> String {
         let ran = self.run(args);
@@ -106,7 +106,7 @@ impl Program {
         ran.err
     }
 
-    /// What a run says to somebody who types these lines.
+    /// Returns the output of a run whose standard input is these lines.
     #[track_caller]
     pub fn typed(&self, args: &[&str], lines: &str) -> String {
         let mut command = self.command(args);
@@ -124,21 +124,20 @@ impl Program {
         ran.out
     }
 
-    /// A run, however it ends.
+    /// Returns the result of a run, whether it succeeds or fails.
     #[track_caller]
     pub fn run(&self, args: &[&str]) -> Ran {
         Ran::of(self.begin(args))
     }
 
-    /// A run, however it ends, and the most memory that it held at once, in KiB; 0 where the system
-    /// does not tell.
+    /// Returns the result of a run, and its peak memory in KiB; 0 if the system does not report it.
     #[track_caller]
     pub fn measured(&self, args: &[&str]) -> (Ran, u64) {
         let child = self.begin(args);
         let status = format!("/proc/{}/status", child.id());
         let watch = thread::spawn(move || {
             let mut most = 0;
-            // The line is gone when the process has ended.
+            // The status file is gone when the process has ended.
             while let Some(now) = peak(&status) {
                 most = most.max(now);
                 thread::sleep(Duration::from_millis(5));
@@ -149,7 +148,7 @@ impl Program {
         (ran, watch.join().expect("it only reads"))
     }
 
-    /// Runs at the same time.
+    /// Starts several runs at the same time, and returns their results in order.
     #[track_caller]
     pub fn at_once(&self, runs: &[&[&str]]) -> Vec<Ran> {
         let begun: Vec<_> = runs.iter().map(|args| self.begin(args)).collect();

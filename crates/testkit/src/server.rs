@@ -1,4 +1,4 @@
-//! A model server that does harm.
+//! A model server with harmful answers.
 use std::{
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
@@ -20,41 +20,41 @@ pub struct FaultyServer {
     requests: Arc<AtomicU64>,
 }
 
-/// A bad way to answer. What has no end ends when its client leaves.
+/// A harmful way to answer. An endless answer ends when its client disconnects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerFault {
-    /// Text for ever, in deltas of 10 kB.
+    /// Endless text, in deltas of 10 kB.
     EndlessText,
-    /// Reasoning for ever, in deltas of 10 kB.
+    /// Endless reasoning, in deltas of 10 kB.
     EndlessReasoning,
-    /// One letter each time that this passes, for ever.
+    /// Endless text, one letter at each interval.
     Drip(Duration),
     /// A line of 1 GB that does not end.
     EndlessLine,
     /// Lines of data that never become an event.
     EndlessEvent,
-    /// A comment each time that this passes, and nothing else.
+    /// A comment at each interval, and nothing else.
     Comments(Duration),
-    /// Comments as fast as they are taken.
+    /// Comments as fast as the client reads them.
     EndlessComments,
     /// The connection is accepted, and nothing is sent.
     Hangs,
-    /// Something is said, and then nothing.
+    /// A part of an answer, and then nothing.
     HangsMidway,
-    /// So many bytes of text, and a proper end.
+    /// This many bytes of text, and a proper end.
     LongText(usize),
-    /// So many calls of a tool, and a proper end.
+    /// This many calls of a tool, and a proper end.
     ManyCalls(usize),
-    /// Calls without words, for ever.
+    /// Endless calls without text.
     EndlessCalls,
-    /// Arguments of a call for ever.
+    /// Endless arguments of a call.
     EndlessArguments,
-    /// Status 500, and a body for ever.
+    /// Status 500 with an endless body.
     EndlessError,
-    /// A header for ever.
+    /// An endless header.
     EndlessHead,
-    /// A JSON document that does not end, in place of events.
+    /// An endless JSON document in place of events.
     EndlessJson,
     /// Status 400: the request exceeds the context of the model.
     ContextExceeded,
@@ -73,7 +73,7 @@ impl FaultyServer {
         thread::spawn(move || {
             for socket in listener.incoming().map_while(Result::ok) {
                 let count = count.clone();
-                // Its client leaves when it has had enough.
+                // Its client disconnects when it has read enough.
                 thread::spawn(move || drop(serve(socket, fault, &count)));
             }
         });
@@ -88,7 +88,7 @@ impl FaultyServer {
         &self.url
     }
 
-    /// Returns how many requests were made so far.
+    /// Returns the number of requests so far.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }

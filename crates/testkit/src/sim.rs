@@ -1,5 +1,5 @@
-//! Crashes, wherever a process can die, and stores that fail, whenever they are asked: what K24
-//! promises is tried out on a graph.
+//! A simulation of crashes at every point of a process, and of store faults at every call: it tests
+//! the promises of K24 on a graph.
 //!
 //! [`CrashSim`] runs a graph once as if nothing could go wrong, and notes every point at which the
 //! process asked its store or acted on the outside world. Then it runs the graph again for each
@@ -32,16 +32,16 @@ pub use report::Report;
 pub use store::{CrashStore, InMemory};
 pub use world::World;
 
-/// Lets a graph crash at every point, and its store fail at every call.
+/// A simulation of a graph with a crash at every point, and a store fault at every call.
 ///
-/// The README shows how it is used. What holds afterwards, for every case:
+/// The README shows an example. These conditions are checked after every case:
 ///
 /// - the state at the end is the same as if nothing had gone wrong;
 /// - every action of class `Once` was done once; one that was not was reported in doubt;
 /// - no action was done again whose receipt the store had acknowledged;
 /// - no answer was asked for again that the store had acknowledged;
-/// - the store lost nothing that it had acknowledged, and took nothing of an owner whose lease was
-///   over;
+/// - the store lost nothing that it had acknowledged, and accepted nothing from an owner whose
+///   lease was over;
 /// - no two appends of the thread were under way at once, so no reply can overtake another.
 pub struct CrashSim<S: State> {
     setup: Setup<S>,
@@ -53,14 +53,14 @@ pub struct CrashSim<S: State> {
     seed: u64,
 }
 
-/// A batch that fills before its time is over, and one whose time is over before it fills.
+/// The limits of batches: some fill before their time is over, and others run out of time first.
 const BATCHED: Durability = Durability::Batched {
     max_records: 8,
     max_delay: std::time::Duration::from_millis(500),
 };
 
 impl<S: State> CrashSim<S> {
-    /// A simulation of the graph that `build` makes. Each process makes its own.
+    /// Creates a simulation of the graph that `build` makes. Each process makes its own.
     pub fn new<E: Into<BoxError>>(
         build: impl Fn(&World) -> Result<Graph<S>, E> + Send + Sync + 'static,
     ) -> Self {
@@ -74,7 +74,7 @@ impl<S: State> CrashSim<S> {
                 }),
                 store: Arc::new(InMemory::default()),
             },
-            // A case may let a task begin more often than by accident.
+            // A case may start a task more often than a real program would.
             options: RunnerOptions::default().crash_limit(50),
             durabilities: vec![Durability::Strict, BATCHED, Durability::AtPause],
             schedules: vec![Schedule::Lockstep],
@@ -84,16 +84,16 @@ impl<S: State> CrashSim<S> {
         }
     }
 
-    /// What the run is started with. Called again, it is what the next run of the same thread is
-    /// started with.
+    /// Sets the input of the run. Each further call adds another run of the same thread, with its
+    /// input.
     #[must_use]
     pub fn input(mut self, input: impl Fn() -> Vec<S::Update> + Send + Sync + 'static) -> Self {
         self.setup.inputs.push(Arc::new(input));
         self
     }
 
-    /// How questions are answered. Whether an effect in doubt happened the world knows: return
-    /// none, and its evidence is the answer.
+    /// Sets the answers to questions. For the question whether an effect in doubt happened, return
+    /// none: the simulated world then answers it.
     #[must_use]
     pub fn answer(
         mut self,
@@ -103,59 +103,59 @@ impl<S: State> CrashSim<S> {
         self
     }
 
-    /// What is compared of the state at the end: all of it, by default. Where the order of things
-    /// is left to chance, as under [`Schedule::Eager`], leave it out here.
+    /// Sets the part of the final state that is compared: all of it, by default. Leave out here
+    /// what depends on a random order, as under [`Schedule::Eager`].
     #[must_use]
     pub fn compare(mut self, view: impl Fn(&S) -> Value + Send + Sync + 'static) -> Self {
         self.setup.view = Arc::new(view);
         self
     }
 
-    /// Only these durabilities: all three, by default.
+    /// Limits the simulation to these durabilities: all three, by default.
     #[must_use]
     pub fn durability(mut self, durabilities: impl IntoIterator<Item = Durability>) -> Self {
         self.durabilities = durabilities.into_iter().collect();
         self
     }
 
-    /// These schedules: lockstep alone, by default.
+    /// Sets the schedules: lockstep alone, by default.
     #[must_use]
     pub fn schedule(mut self, schedules: impl IntoIterator<Item = Schedule>) -> Self {
         self.schedules = schedules.into_iter().collect();
         self
     }
 
-    /// How runs behave otherwise. Durability and schedule are set by the simulation.
+    /// Sets the other options of runs. Durability and schedule are set by the simulation.
     #[must_use]
     pub fn options(mut self, options: RunnerOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Where the logs are: in memory, by default.
+    /// Sets the source of the logs: in memory, by default.
     #[must_use]
     pub fn store(mut self, store: impl CrashStore + 'static) -> Self {
         self.setup.store = Arc::new(store);
         self
     }
 
-    /// Whether every single fault is tried, at every point: they are, by default. Without them,
-    /// more can be left to chance, for as long as there is time.
+    /// Enables or disables the cases with a single fault at every point, which are tried by
+    /// default. Without them there is more time for random cases.
     #[must_use]
     pub fn singles(mut self, singles: bool) -> Self {
         self.singles = singles;
         self
     }
 
-    /// So many random cases in which several things go wrong, for each durability and schedule, on
-    /// top of every single fault: 64 by default.
+    /// Sets the number of random cases with several faults, for each durability and schedule, in
+    /// addition to every single fault: 64 by default.
     #[must_use]
     pub fn random(mut self, cases: u32) -> Self {
         self.random = cases;
         self
     }
 
-    /// What chance begins with: 0 by default, so that the same is tried every time.
+    /// Sets the seed of the random cases: 0 by default, so that every run tries the same ones.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
@@ -179,14 +179,14 @@ impl<S: State> CrashSim<S> {
     async fn run_named(self, test: &str, case: Option<String>) -> Result<Report, Failure> {
         let (told, end) = tokio::sync::oneshot::channel();
         let test = test.to_owned();
-        // Each process of a case is a runtime, and none may begin inside of another.
+        // Each process of a case has a runtime, and a runtime cannot start inside another.
         let sim = std::thread::Builder::new().name("simulation".into());
         let spawned = sim.spawn(move || {
             let ended = match case {
                 Some(case) => self.one(&case),
                 None => self.all(),
             };
-            // Nobody waits any more if this fails.
+            // This fails only if the caller no longer waits.
             let _ = told.send(ended.map_err(|failure| failure.for_test(&test)));
         });
         spawned.map_err(|error| Failure::new(format!("no thread: {error}")))?;
@@ -236,7 +236,7 @@ impl<S: State> CrashSim<S> {
         Ok(report)
     }
 
-    /// The run in which nothing goes wrong.
+    /// Runs a case without faults, as the reference.
     fn bench(&self, mode: (Durability, Schedule), report: &mut Report) -> Result<Bench<S>, Broken> {
         let (durability, schedule) = mode;
         let options = self.options.clone();
@@ -259,7 +259,7 @@ impl<S: State> CrashSim<S> {
     }
 }
 
-/// What the cases of a mode are measured by.
+/// The reference to which the cases of a mode are compared.
 struct Bench<S: State> {
     setup: Setup<S>,
     options: RunnerOptions,
@@ -293,7 +293,7 @@ fn name((durability, schedule): (Durability, Schedule)) -> String {
     format!("{durability},{schedule}")
 }
 
-/// A promise that did not hold, and where.
+/// A broken promise, with its place and its replay line.
 #[derive(Debug, Clone)]
 struct Broken {
     why: Failure,

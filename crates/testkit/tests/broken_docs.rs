@@ -1,4 +1,4 @@
-//! The conformance suite of document stores rejects what it should.
+//! The conformance suite of document stores rejects broken stores.
 use std::{collections::BTreeSet, sync::Arc};
 
 use fugato_store::{DocStore, MemoryDocs};
@@ -25,7 +25,7 @@ fn each_scenario_rejects_some_flaw() {
     assert_eq!(rejecting, SCENARIOS.iter().copied().collect());
 }
 
-/// Declares what it does not do.
+/// A factory that declares an ability which it lacks.
 struct Forgetful;
 
 #[async_trait::async_trait]

@@ -1,4 +1,4 @@
-//! The conformance suite of logs rejects what it should, and what is declared is held to.
+//! The conformance suite of logs rejects broken logs, and checks declared abilities.
 use std::collections::BTreeSet;
 
 use fugato_store::MemoryLog;
@@ -75,7 +75,7 @@ async fn what_is_not_exact_is_rejected() {
     }
 }
 
-/// Gives a whole log, whatever it declares.
+/// A factory of complete logs, which declares any abilities.
 struct Declares(Abilities);
 
 #[async_trait::async_trait]

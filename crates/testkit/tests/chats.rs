@@ -9,7 +9,7 @@ use fugato_testkit::{
     log::OpenError,
 };
 
-/// A scripted model, in what makes another model of it.
+/// A factory of scripted models, each wrapped by a function.
 struct Decorated<F>(F);
 
 #[async_trait]
@@ -55,8 +55,7 @@ mod shared {
     }));
 }
 
-/// Each flaw is found by the scenario that is made for it; time is virtual, so that waiting for
-/// what never comes takes none.
+/// Each flaw is found by its scenario. Time is virtual, so that endless waits take none.
 #[tokio::test(start_paused = true)]
 async fn broken_models_are_rejected_at_the_named_scenario() {
     for flaw in ChatFlaw::ALL {

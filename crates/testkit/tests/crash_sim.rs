@@ -15,7 +15,7 @@ use fugato_testkit::{
 
 use everything::{Lines, everything, say, sorted};
 
-/// The simulation of the graph that does everything.
+/// Returns the simulation of the graph that does everything.
 fn simulation() -> CrashSim<Lines> {
     CrashSim::new(everything)
         .input(|| vec![say("in")])
@@ -59,7 +59,8 @@ async fn k24_every_crash_and_fault_of_the_eager_schedule() -> Result<(), Failure
     Ok(())
 }
 
-/// Tasks that ask whether an action may begin, and give it up: before they are answered, and after.
+/// Builds tasks that ask whether an action may begin, and give it up before the answer, or after
+/// it.
 fn hasty(world: &World) -> Result<Graph<Lines>, BoxError> {
     let (never, then) = (world.clone(), world.clone());
     let graph = Graph::<Lines>::starting_at("spread")

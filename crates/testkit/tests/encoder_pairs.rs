@@ -1,5 +1,5 @@
-//! Two protocols insist on pairs, and clients refuse a stream without them: whatever happens in
-//! whatever order, everything is opened once, used while it is open, and closed.
+//! Two protocols require pairs, and clients refuse a stream without them: for any events in any
+//! order, every item is opened once, used while it is open, and closed.
 use std::collections::HashSet;
 
 use fugato_stream::{AgUiEncoder, AiSdkEncoder, Encoder, Event, Frames};
@@ -7,7 +7,7 @@ use fugato_testkit::encoder::any_events;
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// What is open: kind and id.
+/// The open items: kind and id.
 type Open = HashSet<(&'static str, String)>;
 
 fn sent(mut encoder: impl Encoder, events: &[Event]) -> Vec<Value> {
@@ -28,7 +28,8 @@ fn text<'a>(frame: &'a Value, field: &str) -> &'a str {
     frame[field].as_str().expect("the field is a text")
 }
 
-/// What an event of AG-UI does: to open (`+`), to use (`=`) or to close (`-`) what, under which id.
+/// Returns the effect of an AG-UI event: it opens (`+`), uses (`=`) or closes (`-`) an item of this
+/// kind, whose id is in this field.
 fn ag_ui(kind: &str) -> Option<(char, &'static str, &'static str)> {
     Some(match kind {
         "TEXT_MESSAGE_START" => ('+', "text", "messageId"),

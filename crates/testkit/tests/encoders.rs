@@ -1,4 +1,4 @@
-//! The encoders of the stream keep their contract, and the suite rejects those that do not.
+//! The encoders of the stream keep their contract, and the suite rejects broken ones.
 use std::collections::BTreeSet;
 
 use fugato_stream::{

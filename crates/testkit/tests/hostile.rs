@@ -1,4 +1,4 @@
-//! No log makes a runner panic or go on for ever: what the fuzz targets try for long, tried shortly.
+//! No log makes a runner panic or run for ever: a short version of the fuzz targets.
 use std::{
     sync::{
         Mutex, Once, PoisonError,
@@ -21,10 +21,10 @@ fn runtime() -> Runtime {
     runtime.expect("a runtime can be made")
 }
 
-/// A look takes milliseconds. This long, it would never end, and the test would not either.
+/// The timeout of a case. A case takes milliseconds.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// On a thread of its own, since what goes round in circles never lets a timer speak.
+/// Runs a case on its own thread, since an endless loop would block a timer on this one.
 fn run(records: Vec<Record>, fold: Option<Vec<u8>>) -> Result<(), TestCaseError> {
     note_panics();
     let (ended, end) = mpsc::channel();
@@ -46,7 +46,7 @@ fn run(records: Vec<Record>, fold: Option<Vec<u8>>) -> Result<(), TestCaseError>
     }
 }
 
-/// What panicked in a run, which has a task of its own: nobody who looks on sees it.
+/// The panics of runs. A run has its own task, so that its panic does not reach the caller.
 static PANICS: Mutex<Vec<String>> = Mutex::new(vec![]);
 
 fn note_panics() {
@@ -62,7 +62,7 @@ fn note_panics() {
     });
 }
 
-/// Bytes that look like what lies in a log.
+/// Generates bytes that look like the contents of a log.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
         3 => prop::sample::select(vec![

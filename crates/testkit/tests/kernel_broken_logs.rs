@@ -5,7 +5,7 @@ use fugato_testkit::{
     log::{Abilities, BrokenLogs, Flaw, LogFactory, OpenError, Opened, TestClock},
 };
 
-/// What breaks which rule.
+/// The flaws of logs, each with a scenario that must reject it.
 const REJECTED: &[(Flaw, &str)] = &[
     (Flaw::LosesRecord, "k2_only_closing_records_are_checkpoints"),
     (

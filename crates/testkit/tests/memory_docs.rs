@@ -1,4 +1,4 @@
-//! The documents in memory keep their contract, and say what they have nothing for.
+//! The documents in memory keep their contract, and refuse the features that they lack.
 use std::sync::Arc;
 
 use fugato_store::{

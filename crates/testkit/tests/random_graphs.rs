@@ -1,5 +1,5 @@
-//! Random graphs: the same outcomes give the same state and the same log fold, in whatever order
-//! they come, and wherever the process dies.
+//! Random graphs: the same outcomes give the same state and the same folded log, in any order, and
+//! after a crash at any point.
 #![expect(
     clippy::unwrap_used,
     reason = "a test that cannot be set up has failed"
@@ -34,7 +34,7 @@ impl State for Lines {
     }
 }
 
-/// What lies between two meeting points of a graph.
+/// The part of a graph between two meeting points.
 #[derive(Debug, Clone)]
 enum Part {
     Node {
@@ -65,7 +65,7 @@ fn part() -> impl Strategy<Value = Part> {
     ]
 }
 
-/// How long tasks take, and which have failed once.
+/// The durations of tasks, and the tasks that have failed once.
 #[derive(Debug, Clone)]
 struct Weather {
     seed: u64,
@@ -80,7 +80,7 @@ impl Weather {
         }
     }
 
-    /// Waits as long as the seed says for this task.
+    /// Yields as often as the seed says for this task.
     async fn blow(&self, task: &str) {
         let hash = task.bytes().fold(self.seed, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -141,7 +141,7 @@ fn pause(graph: GraphBuilder<Lines>, name: &str) -> GraphBuilder<Lines> {
     )
 }
 
-/// The graph of these parts. `m0`, `m1` and so on are where they meet.
+/// Builds the graph of these parts. They meet at `m0`, `m1` and so on.
 fn graph(parts: &[Part], weather: &Weather) -> Graph<Lines> {
     let mut graph = Graph::<Lines>::starting_at("m0");
     for (n, part) in parts.iter().enumerate() {
@@ -200,7 +200,7 @@ fn graph(parts: &[Part], weather: &Weather) -> Graph<Lines> {
         .unwrap()
 }
 
-/// Goes on with a thread, whatever it stands at, until its run has ended.
+/// Continues a thread from any standing until its run has ended.
 async fn carry_on(runner: &Runner<Lines>, thread: &ThreadId) -> Result<Lines, RunError> {
     loop {
         let ended = match runner.standing(thread).await? {
@@ -225,7 +225,7 @@ async fn carry_on(runner: &Runner<Lines>, thread: &ThreadId) -> Result<Lines, Ru
         match ended {
             Ok(Ended::Finished { state, .. }) => return Ok((*state).clone()),
             Ok(_) => {}
-            // A task failed, which a retry mends; or the process died.
+            // A task failed, and a retry succeeds; or the process died.
             Err(error) => drop(runner.standing(thread).await.map_err(|_| error)?),
         }
     }
@@ -256,7 +256,7 @@ async fn check(parts: &[Part], seeds: (u64, u64), nth: usize, cut: Cut) {
     let graph = graph(parts, &weather);
     let log = RecordingLog::over(opened.clone());
     log.cut(nth, cut);
-    // With few appends it does not die; that end counts too.
+    // A run with few appends does not die; its end is compared too.
     let died = carry_on(&Runner::new(graph.clone(), Arc::new(log)), &thread).await;
     drop(died);
     now.fetch_add(60_000, std::sync::atomic::Ordering::SeqCst);

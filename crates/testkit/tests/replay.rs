@@ -1,4 +1,4 @@
-//! `replay_check` finds what would change the meaning of a stored log.
+//! `replay_check` finds changes of the meaning of a stored log.
 #![expect(
     clippy::unwrap_used,
     reason = "a test that cannot be set up has failed"
@@ -12,7 +12,7 @@ use fugato_store::MemoryLog;
 use fugato_testkit::kernel::replay_check;
 use serde::{Deserialize, Serialize};
 
-/// A sum, of which a flawed program thinks otherwise.
+/// A sum, which a program with a flaw computes differently.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Sum<const FLAW: u8> {
     sum: u32,

@@ -9,7 +9,7 @@ use crate::{
     preview::preview, registry::Entry,
 };
 
-/// A call that may be executed: the tool is visible and the arguments fit.
+/// A checked call that may be executed: the tool is visible and the arguments fit.
 pub struct Admitted<S = (), U = ()> {
     pub(crate) entry: Arc<Entry<S, U>>,
     pub(crate) call: ToolCall,
@@ -17,23 +17,23 @@ pub struct Admitted<S = (), U = ()> {
 }
 
 impl<S, U> Admitted<S, U> {
-    /// What is known about the tool.
+    /// Returns the spec of the tool.
     pub fn spec(&self) -> &ToolSpec {
         &self.entry.spec
     }
 
-    /// The call with its canonical name and normalised arguments: what to store, to show, and to
-    /// take a digest of.
+    /// Returns the call with its canonical name and normalised arguments: the form to store, to
+    /// show and to digest.
     pub fn call(&self) -> &ToolCall {
         &self.call
     }
 
-    /// A short line for people: at most two arguments that may be shown.
+    /// Returns a short line for people with at most two arguments that may be shown.
     pub fn preview(&self) -> String {
         preview(self.spec(), &self.call.arguments)
     }
 
-    /// The card, with what would come of this call.
+    /// Returns the card with the consequence of this call, unless the card already has one.
     pub(crate) fn on(&self, mut card: ConfirmCard) -> ConfirmCard {
         if card.consequence.is_empty() {
             card.consequence = self.prepared.consequence().unwrap_or_default();
@@ -41,7 +41,7 @@ impl<S, U> Admitted<S, U> {
         card
     }
 
-    /// Executes the call. What went wrong is a result, too: the model reads it.
+    /// Executes the call. A failure is a result too, which the model reads.
     pub async fn run(self, cx: ToolContext<'_, S>) -> ToolResult<U>
     where
         S: Sync,
@@ -49,10 +49,11 @@ impl<S, U> Admitted<S, U> {
         self.act(cx).await.unwrap_or_else(ToolResult::from)
     }
 
-    /// Executes the call as an effect of the outside world: an error says that nobody knows whether
-    /// a tool of class [`EffectClass::Once`] did what it does, so that no receipt may be written.
-    /// Any other class may be repeated, and what went wrong is a result, unless the failure is
-    /// [`unsettled`](ToolFailure::unsettled).
+    /// Executes the call as an effect of the outside world.
+    ///
+    /// The error [`InDoubt`] says that it is unknown whether a tool of class [`EffectClass::Once`]
+    /// has acted, so that no receipt may be written. A call of any other class may be repeated, and
+    /// its failure is a result, unless the failure is [`unsettled`](ToolFailure::unsettled).
     pub async fn act(self, cx: ToolContext<'_, S>) -> Result<ToolResult<U>, InDoubt>
     where
         S: Sync,
@@ -66,8 +67,8 @@ impl<S, U> Admitted<S, U> {
         if spec.requires_state && !cx.has_state() {
             return Ok(ToolFailure::no_state().into());
         }
-        // A panic is the failure of one call, not of its siblings. The call is gone with it, so
-        // nothing half changed is seen again.
+        // A panic is the failure of one call, not of its siblings. The call is consumed, so no
+        // half-changed value is used again.
         let span = tracing::info_span!(
             target: "fugato.tool",
             "execute_tool",
@@ -91,7 +92,7 @@ impl<S, U> Admitted<S, U> {
             Err(panic) => ToolFailure::internal(Panicked(text_of(&*panic))),
         };
         span.record("otel.status_code", "ERROR");
-        tracing::warn!(tool = %spec.name, call = %call.id, error = %Chain(&failure), "{}", crate::log_key::TOOL_FAILED);
+        tracing::warn!(tool = %spec.name, call = %call.id, error = %Chain(&failure), "tool failed");
         if failure.unsettled || failure.in_doubt && spec.effect == EffectClass::Once {
             let tool = spec.name.clone();
             return Err(InDoubt { tool, failure });
@@ -105,14 +106,14 @@ fn overdue(tool: &str, limit: Duration) -> ToolFailure {
     ToolFailure::failed(text).in_doubt()
 }
 
-/// Nobody knows whether a tool that must not act twice has acted: it took too long, it panicked, or
-/// it said so itself.
+/// The error if it is unknown whether a tool has acted: it timed out, it panicked, or it reported
+/// the doubt itself.
 #[derive(Debug, thiserror::Error)]
 #[error("whether the tool {tool:?} has acted is not known")]
 pub struct InDoubt {
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// What it ended with.
+    /// The failure of the call.
     #[source]
     pub failure: ToolFailure,
 }
@@ -136,7 +137,7 @@ fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
     text.unwrap_or_else(|| "without a text".to_owned())
 }
 
-/// An error with its sources, for the operator.
+/// The text of an error and its sources, for the operator.
 struct Chain<'a>(&'a dyn Error);
 
 impl fmt::Display for Chain<'_> {

@@ -3,9 +3,9 @@ use serde_json::{Map, Value};
 
 use crate::{ToolSpec, schema::Shape, words::list};
 
-/// The arguments as the tool knows them: other names and other words replaced. A JSON object in a
-/// string, and nothing at all, count as an object, because models send both. What is only nearly
-/// JSON was mended before it came here, where a model's answer is read.
+/// Normalises arguments: aliases of names and synonyms of values are replaced. A JSON object in a
+/// string, null and an empty string count as objects, because models send them. Arguments that are
+/// only nearly JSON were repaired when the model's answer was read.
 pub(crate) fn normalised(spec: &ToolSpec, arguments: Value) -> Value {
     let mut object = match arguments {
         Value::Object(object) => object,
@@ -18,7 +18,8 @@ pub(crate) fn normalised(spec: &ToolSpec, arguments: Value) -> Value {
         other => return other,
     };
     for (alias, name) in &spec.argument_aliases {
-        // An alias beside its name stays, and is reported as unknown, unless both say the same.
+        // An alias next to its name stays, and is reported as unknown, unless both have the same
+        // value.
         match (object.get(alias), object.get(name)) {
             (Some(value), None) => {
                 let value = value.clone();
@@ -51,7 +52,7 @@ fn replace(value: &mut Value, meaning: &dyn Fn(&str) -> Option<String>) {
     }
 }
 
-/// Everything that is wrong with the arguments, each with its place and what is allowed.
+/// Returns every problem of the arguments, each with its place and what is allowed.
 pub(crate) fn problems(schema: &Schema, arguments: &Value) -> Vec<String> {
     if !arguments.is_object() {
         return vec!["the arguments must be a JSON object".to_owned()];

@@ -19,7 +19,7 @@ use crate::{
     tool_fn,
 };
 
-/// Puts a [`Registry`] together. Nothing is checked before [`build`](Self::build).
+/// A builder of a [`Registry`]. Nothing is checked before [`build`](Self::build).
 pub struct RegistryBuilder<S = (), U = ()> {
     tools: Vec<Candidate<S, U>>,
     domains: Domains,
@@ -65,7 +65,7 @@ impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
         tools.into_iter().fold(self, Self::tool)
     }
 
-    /// Adds a function that answers at once: [`tool_fn`] with the types known.
+    /// Adds a function that returns at once: [`tool_fn`] with the types known.
     #[must_use]
     pub fn function<I, O, F>(self, spec: ToolSpec, function: F) -> Self
     where
@@ -76,15 +76,15 @@ impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
         self.tool(tool_fn::<S, U, I, O, F>(spec, function))
     }
 
-    /// Sets which domains and packs there are.
+    /// Sets the domains and their packs.
     #[must_use]
     pub fn domains(mut self, domains: Domains) -> Self {
         self.domains = domains;
         self
     }
 
-    /// Sets which domains and packs there are, and adds the two tools by which a model chooses
-    /// among them.
+    /// Sets the domains and their packs, and adds the two tools with which a model chooses among
+    /// them.
     #[must_use]
     pub fn domains_to_choose(self, domains: Domains) -> Self
     where
@@ -93,14 +93,14 @@ impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
         context_tools::register(self.domains(domains.clone()), domains)
     }
 
-    /// Stops a call of any tool that takes longer, unless its spec says how long it may take.
+    /// Sets the time limit of calls of tools whose spec has none.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Checks everything, and makes the registry.
+    /// Checks all tools and domains, and builds the registry.
     pub fn build(self) -> Result<Registry<S, U>, RegistryError> {
         check_domains(&self.domains)?;
         let mut tools = BTreeMap::new();
@@ -168,7 +168,7 @@ fn check_name(name: &str) -> Result<(), RegistryError> {
     }
 }
 
-/// Whether every model server accepts the name.
+/// Returns true if every model server accepts the name.
 pub(crate) fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     (1..=64).contains(&name.len()) && name.chars().all(fits)
@@ -230,16 +230,16 @@ fn check_schema(spec: &ToolSpec, schema: &Schema) -> Result<Schema, RegistryErro
     Ok(parameters)
 }
 
-/// Tools do not fit together.
+/// The error if tools do not fit together.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RegistryError {
-    /// Two tools have the same name or other name.
+    /// Two tools have the same name or alias.
     #[error("the name {name:?} is taken by the tool {:?} and by {:?}", .tools[0], .tools[1])]
     Duplicate {
         /// The name.
         name: String,
-        /// The tools.
+        /// The names of the tools.
         tools: [String; 2],
     },
     /// Model servers do not accept the name.
@@ -280,7 +280,7 @@ pub enum RegistryError {
         /// The tool.
         tool: String,
     },
-    /// A domain activates by default what it does not have.
+    /// A domain has a default pack that it does not contain.
     #[error("the domain {domain:?} has no pack {pack:?} to activate by default")]
     UnknownDefaultPack {
         /// The domain.
@@ -288,7 +288,7 @@ pub enum RegistryError {
         /// The pack.
         pack: String,
     },
-    /// Other names, other words or the preview mention an argument that does not exist.
+    /// An alias, a synonym or the preview names an argument that does not exist.
     #[error("the tool {tool:?} has no argument {argument:?}")]
     UnknownArgument {
         /// The tool.
@@ -296,7 +296,7 @@ pub enum RegistryError {
         /// The argument.
         argument: String,
     },
-    /// Arguments have names, so they are an object.
+    /// The arguments are not an object; they must have names.
     #[error("the arguments of the tool {tool:?} are not an object")]
     ArgumentsNotAnObject {
         /// The tool.
@@ -307,7 +307,7 @@ pub enum RegistryError {
     Schema {
         /// The tool.
         tool: String,
-        /// Why.
+        /// The error of the schema.
         source: SchemaError,
     },
 }

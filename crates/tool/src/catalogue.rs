@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use crate::{Access, Registry, Visibility, registry::Entry, schema::Shape, words::list};
 
-/// How much a catalogue tells.
+/// The level of detail of a catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Detail {
@@ -10,7 +10,7 @@ pub enum Detail {
     Full,
     /// A line for each of the first tools, and the names of the rest.
     Lite {
-        /// How many tools get a line.
+        /// The number of tools that get a line.
         most: usize,
     },
 }
@@ -21,7 +21,7 @@ impl Detail {
 }
 
 impl<S, U> Registry<S, U> {
-    /// The visible tools as text for a prompt, by name. Empty if none is visible.
+    /// Returns the visible tools as text for a prompt, by name; empty if none is visible.
     pub fn catalogue(&self, visibility: &Visibility, detail: Detail) -> String {
         let mut text = String::new();
         match detail {

@@ -1,4 +1,4 @@
-//! Adding and removing domains and packs: pure functions from a request to a verdict.
+//! Choice of domains and packs: pure functions from a request to a verdict.
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
@@ -38,15 +38,15 @@ pub struct RemoveTools {
     pub packs: Vec<String>,
 }
 
-/// What became of a request: what the model is told, and what changes.
+/// The verdict on a request: the answer for the model, and the change of the visibility.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ChosenTools {
-    /// The tool that was asked.
+    /// The name of the tool that was called.
     pub tool: String,
-    /// Whether the request was carried out.
+    /// True if the request was accepted.
     pub success: bool,
-    /// What was done.
+    /// The action that was taken.
     pub action: ChoiceAction,
     /// The domain of the request; empty for every domain.
     pub domain: String,
@@ -55,35 +55,35 @@ pub struct ChosenTools {
     /// The mode of a request to add.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// What was done, for the model.
+    /// The action as text for the model; empty if the request was rejected.
     pub message: String,
-    /// What was wrong, and what is allowed; empty if nothing was.
+    /// The problem and what is allowed; empty if the request was accepted.
     pub error: String,
-    /// The same as a code.
+    /// The problem as a code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<ChoiceError>,
-    /// The change of what is active; none if rejected.
+    /// The change of the visibility; `None` if the request was rejected.
     #[serde(skip)]
     pub update: Option<VisibilityUpdate>,
 }
 
-/// What was done with a request.
+/// The action that was taken on a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChoiceAction {
-    /// The domain is active.
+    /// The domain was activated.
     Activate,
-    /// No domain is active.
+    /// All domains were deactivated.
     ClearAll,
-    /// The domain is not active.
+    /// The domain was deactivated.
     Deactivate,
-    /// The packs are not active.
+    /// The packs were deactivated.
     DeactivatePacks,
     /// Nothing was changed.
     Reject,
 }
 
-/// Why a request is rejected.
+/// The reason why a request is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChoiceError {
@@ -102,7 +102,8 @@ pub enum ChoiceError {
 type Rejection = (ChoiceError, String);
 
 impl Domains {
-    /// Activates a domain. The verdict holds the change; nothing is changed here.
+    /// Judges a request to activate a domain. The verdict holds the change; nothing is changed
+    /// here.
     pub fn add(&self, now: &Visibility, request: &AddTools) -> ChosenTools {
         let verdict = ChosenTools {
             packs: request.packs.clone(),
@@ -155,8 +156,8 @@ impl Domains {
         }
     }
 
-    /// Deactivates. Removing what is not active is no error. The verdict holds the change;
-    /// nothing is changed here.
+    /// Judges a request to deactivate packs or domains. Removing an inactive one is no error. The
+    /// verdict holds the change; nothing is changed here.
     pub fn remove(&self, now: &Visibility, request: &RemoveTools) -> ChosenTools {
         if request.all || request.domain.as_deref() == Some("all") {
             return ChosenTools {

@@ -1,6 +1,7 @@
 use crate::{ToolFailure, Visibility};
 
-/// What a tool gets beside its arguments. Cheap to copy.
+/// The context of a call: the state, the visibility, the id, the user and the idempotency key.
+/// Cheap to copy.
 #[derive(Debug)]
 pub struct ToolContext<'a, S = ()> {
     state: Option<&'a S>,
@@ -10,7 +11,8 @@ pub struct ToolContext<'a, S = ()> {
     key: Option<&'a str>,
 }
 
-// Derives would ask that the state can be copied, which a borrowed state need not be.
+// Derived impls would require that the state is `Clone` and `Copy`, which a borrowed state need not
+// be.
 impl<S> Clone for ToolContext<'_, S> {
     fn clone(&self) -> Self {
         *self
@@ -21,7 +23,7 @@ impl<S> Copy for ToolContext<'_, S> {}
 static NOTHING_ACTIVE: Visibility = Visibility::new();
 
 impl<'a, S> ToolContext<'a, S> {
-    /// A context over a state.
+    /// Creates a context with a state.
     pub fn new(state: &'a S) -> Self {
         Self {
             state: Some(state),
@@ -29,7 +31,7 @@ impl<'a, S> ToolContext<'a, S> {
         }
     }
 
-    /// A context while there is no state to work on yet.
+    /// Creates a context without a state, while there is none yet.
     pub fn without_state() -> Self {
         Self {
             state: None,
@@ -40,21 +42,21 @@ impl<'a, S> ToolContext<'a, S> {
         }
     }
 
-    /// Sets which tools are active; without it none of a domain is.
+    /// Sets the visibility; without it no domain is active.
     #[must_use]
     pub fn visibility(mut self, visibility: &'a Visibility) -> Self {
         self.visibility = visibility;
         self
     }
 
-    /// Sets on whose behalf the tool is called.
+    /// Sets the user on whose behalf the tool is called.
     #[must_use]
     pub fn user(mut self, user: &'a str) -> Self {
         self.user = Some(user);
         self
     }
 
-    /// Sets the key by which the other side recognises a repeat.
+    /// Sets the idempotency key, by which the other side recognises a repeat.
     #[must_use]
     pub fn idempotency_key(mut self, key: &'a str) -> Self {
         self.key = Some(key);
@@ -70,27 +72,28 @@ impl<'a, S> ToolContext<'a, S> {
         self.state.is_some()
     }
 
-    /// The state, or the failure that tells the model that there is none yet.
+    /// Returns the state, or the failure that tells the model that there is none yet.
     pub fn state(&self) -> Result<&'a S, ToolFailure> {
         self.state.ok_or_else(ToolFailure::no_state)
     }
 
-    /// Which tools are active.
+    /// Returns the visibility.
     pub fn active(&self) -> &'a Visibility {
         self.visibility
     }
 
-    /// The id of the call that is being executed.
+    /// Returns the id of the call that is being executed.
     pub fn call_id(&self) -> &'a str {
         self.call
     }
 
-    /// On whose behalf the tool is called.
+    /// Returns the user on whose behalf the tool is called.
     pub fn user_id(&self) -> Option<&'a str> {
         self.user
     }
 
-    /// The key by which the other side recognises a repeat, for effects that are *Keyed*.
+    /// Returns the idempotency key, by which the other side recognises a repeat, for effects that
+    /// are *Keyed*.
     pub fn key(&self) -> Option<&'a str> {
         self.key
     }

@@ -1,5 +1,5 @@
-//! The two tools by which a model chooses its tools. Their handlers are pure: what they return is
-//! the change, which the agent applies to its state, or does not.
+//! The two tools with which a model chooses its tools. Their handlers are pure: they return the
+//! change, and the agent decides whether to apply it to its state.
 use std::{fmt::Write as _, sync::Arc};
 
 use serde_json::Value;

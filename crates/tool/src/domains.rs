@@ -2,8 +2,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// Which domains there are, and which packs they have. Part of the program, or of its
-/// configuration; what is active of it is a [`Visibility`](crate::Visibility).
+/// The domains and their packs. They are part of the program or of its configuration; the active
+/// ones are in a [`Visibility`](crate::Visibility).
 ///
 /// ```
 /// use fugato_tool::{Domain, Domains};
@@ -17,22 +17,22 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Domains(BTreeMap<String, Domain>);
 
-/// A field of work, whose tools come in packs.
+/// A domain of tools, which are divided into packs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Domain {
-    /// The pack that is always on while the domain is active, and cannot be added or removed.
+    /// The core pack, which is active with the domain and cannot be added or removed.
     pub core: String,
-    /// The packs that can be.
+    /// The packs that can be added and removed.
     #[serde(default)]
     pub packs: BTreeSet<String>,
-    /// The packs that are activated when none are named.
+    /// The packs that are activated if a request names none.
     #[serde(default)]
     pub default_packs: BTreeSet<String>,
 }
 
 impl Domain {
-    /// A domain with nothing but its core pack.
+    /// Creates a domain with only its core pack.
     pub fn new(core: impl Into<String>) -> Self {
         Self {
             core: core.into(),
@@ -48,21 +48,21 @@ impl Domain {
         self
     }
 
-    /// Adds packs that are activated when none are named.
+    /// Adds packs that are activated if a request names none.
     #[must_use]
     pub fn default_packs<P: Into<String>>(mut self, packs: impl IntoIterator<Item = P>) -> Self {
         self.default_packs.extend(packs.into_iter().map(Into::into));
         self
     }
 
-    /// Whether it has this pack, the core pack included.
+    /// Returns true if the domain has this pack or has it as its core.
     pub fn has(&self, pack: &str) -> bool {
         self.core == pack || self.packs.contains(pack)
     }
 }
 
 impl Domains {
-    /// No domains.
+    /// Creates an empty set of domains.
     pub fn new() -> Self {
         Self::default()
     }
@@ -74,22 +74,22 @@ impl Domains {
         self
     }
 
-    /// A domain.
+    /// Returns a domain by its name.
     pub fn get(&self, name: &str) -> Option<&Domain> {
         self.0.get(name)
     }
 
-    /// The domains by name.
+    /// Returns the domains in order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Domain)> {
         self.0.iter().map(|(name, domain)| (name.as_str(), domain))
     }
 
-    /// The names of the domains.
+    /// Returns the names of the domains.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// The packs of all domains that can be added, each once.
+    /// Returns the packs of all domains that can be added, each once.
     pub(crate) fn all_packs(&self) -> BTreeSet<&str> {
         self.0
             .values()
@@ -98,7 +98,7 @@ impl Domains {
             .collect()
     }
 
-    /// Whether a domain has this pack as its core.
+    /// Returns true if a domain has this pack as its core.
     pub(crate) fn is_core(&self, pack: &str) -> bool {
         self.0.values().any(|domain| domain.core == pack)
     }

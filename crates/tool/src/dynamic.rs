@@ -5,13 +5,13 @@ use serde_json::Value;
 
 use crate::{Tool, ToolContext, ToolFailure, ToolOutput};
 
-/// A tool whose input type is forgotten.
+/// A tool with its input type erased.
 pub(crate) trait DynTool<S, U>: Send + Sync {
-    /// Reads the arguments, once.
+    /// Deserialises the arguments.
     fn prepare(&self, arguments: Value) -> Result<Box<dyn Prepared<S, U>>, serde_json::Error>;
 }
 
-/// A call whose arguments have been read.
+/// A call with deserialised arguments.
 pub(crate) trait Prepared<S, U>: Send {
     fn consequence(&self) -> Option<String>;
 

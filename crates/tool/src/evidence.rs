@@ -1,5 +1,5 @@
-//! What a check has found, kept by the program: a write that depends on it looks here, and never at
-//! what a client or a model says of it.
+//! Findings of checks, kept by the program. A write that depends on a check looks here, and never
+//! at statements of a client or a model.
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 use fugato_state::Millis;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::{GatePolicy, GatedCall, Verdict};
 
-/// What checks have found: plain state, kept with the rest of an agent's state.
+/// The findings of checks: plain state, kept with the rest of an agent's state.
 ///
 /// ```
 /// use std::time::Duration;
@@ -35,22 +35,22 @@ use crate::{GatePolicy, GatedCall, Verdict};
 #[serde(transparent)]
 pub struct Evidence(BTreeMap<String, Vec<Finding>>);
 
-/// What one check has found about one subject.
+/// The finding of one check about one subject.
 ///
-/// The subject is kept whole and not as a digest: whoever calls chooses the arguments, and a digest
-/// short enough to be computed here is one for which a second subject can be found.
+/// The subject is kept whole and not as a digest: the caller chooses the arguments, and for a
+/// digest short enough to be computed here, a second subject with the same digest can be found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Finding {
-    /// What was checked.
+    /// The subject of the check.
     pub subject: Value,
-    /// Whether nothing speaks against it.
+    /// True if the check found no objection.
     pub passed: bool,
-    /// When it was found.
+    /// The time of the finding.
     pub at: Millis,
-    /// From when on it says nothing any more.
+    /// The time from which the finding is no longer valid.
     pub expires_at: Millis,
-    /// What was found, for programs and cards.
+    /// The details, for programs and cards.
     #[serde(default)]
     pub data: Value,
 }
@@ -60,15 +60,15 @@ pub struct Finding {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EvidenceUpdate {
-    /// A check has found something. What it found before about the same subject, and what has
-    /// expired since, is forgotten.
+    /// A new finding of a check. It replaces the earlier finding about the same subject, and
+    /// removes findings that have expired since.
     Found {
         /// The name of the check, such as that of its tool.
         check: String,
-        /// What it found.
+        /// The finding.
         finding: Finding,
     },
-    /// What a check found says nothing any more, such as after the write that it was for.
+    /// All findings of a check become void, such as after the write that they were for.
     Dropped {
         /// The name of the check.
         check: String,
@@ -76,7 +76,7 @@ pub enum EvidenceUpdate {
 }
 
 impl Finding {
-    /// A finding that holds for a while.
+    /// Creates a finding at the time `at` that is valid for `holds`.
     pub fn new(subject: impl Into<Value>, passed: bool, at: Millis, holds: Duration) -> Self {
         let holds = Millis::try_from(holds.as_millis()).unwrap_or(Millis::MAX);
         Self {
@@ -88,7 +88,7 @@ impl Finding {
         }
     }
 
-    /// Adds what was found.
+    /// Sets the details.
     #[must_use]
     pub fn data(mut self, data: impl Into<Value>) -> Self {
         self.data = data.into();
@@ -111,7 +111,7 @@ impl Evidence {
         }
     }
 
-    /// What a check found about a subject, expired or not.
+    /// Returns the finding of a check about a subject, expired or not.
     pub fn about(&self, check: &str, subject: &Value) -> Option<&Finding> {
         let found = self.0.get(check)?;
         found.iter().find(|finding| finding.subject == *subject)
@@ -120,7 +120,7 @@ impl Evidence {
 
 type Look<S> = Box<dyn for<'a> Fn(&'a S) -> (&'a Evidence, Millis) + Send + Sync>;
 
-/// A gate: a tool may be called only on what a check has found nothing against, not long ago.
+/// A gate that allows calls of a tool only after a recent check that found no objection.
 pub struct NeedsEvidence<S> {
     tool: String,
     check: String,
@@ -129,8 +129,8 @@ pub struct NeedsEvidence<S> {
 }
 
 impl<S> NeedsEvidence<S> {
-    /// Calls of `tool` need a finding of `check` about all their arguments. The state tells what
-    /// was found, and the time.
+    /// Creates a gate: calls of `tool` need a finding of `check` about all their arguments. `look`
+    /// returns the findings in the state, and the time.
     pub fn new(
         tool: impl Into<String>,
         check: impl Into<String>,
@@ -144,14 +144,14 @@ impl<S> NeedsEvidence<S> {
         }
     }
 
-    /// Compares these arguments only.
+    /// Compares only these arguments.
     #[must_use]
     pub fn about<A: Into<String>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.about = Some(arguments.into_iter().map(Into::into).collect());
         self
     }
 
-    /// What a check has to look at, to find something about a call with these arguments.
+    /// Returns the subject that a check must examine for a call with these arguments.
     pub fn subject(&self, arguments: &Value) -> Value {
         let Some(about) = &self.about else {
             return arguments.clone();
@@ -240,7 +240,7 @@ mod tests {
         };
         let blocked = |text: &str| Verdict::Block(text.to_owned());
         let none = blocked("`submit` needs `precheck` about the same arguments first");
-        // What the call itself says of a check counts for nothing.
+        // The call's own statements about a check do not count.
         let told = json!({ "amount": 7, "day": 1, "precheck": { "passed": true } });
         assert_eq!(verdict(&desk, told.clone()), none);
         desk.evidence

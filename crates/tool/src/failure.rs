@@ -6,31 +6,32 @@ use crate::ToolStatus;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// A tool did not do what it should.
+/// The error of a tool that did not do what it should.
 ///
 /// The model reads [`text`](Self::text): what was wrong, and what is allowed. The operator reads
-/// the source, which the model is never shown.
+/// the source, which is never shown to the model.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ToolFailure {
-    /// Whether a rule did not let it, as opposed to an attempt that failed.
+    /// True if a rule forbade the call, as opposed to an attempt that failed.
     pub blocked: bool,
-    /// What the model reads.
+    /// The text for the model.
     pub text: String,
-    /// The same for programs.
+    /// The data for programs.
     pub data: Value,
-    /// The single problems, where there are several.
+    /// The single problems, if there are several.
     pub issues: Vec<String>,
-    /// Whether the tool may have acted all the same. A tool that must not act twice is then never
-    /// called again on a guess.
+    /// True if the tool may have acted all the same. A tool that must not act twice is then not
+    /// repeated.
     pub in_doubt: bool,
-    /// Whether this is no result: calling again under the same key finds out what became of it.
+    /// True if there is no result yet: a repeat under the same key finds out whether the tool has
+    /// acted.
     pub unsettled: bool,
     source: Option<BoxError>,
 }
 
 impl ToolFailure {
-    /// It tried and could not. It has not acted.
+    /// Creates the failure of an attempt. The tool has not acted.
     pub fn failed(text: impl Into<String>) -> Self {
         Self {
             blocked: false,
@@ -43,7 +44,7 @@ impl ToolFailure {
         }
     }
 
-    /// A rule did not let it.
+    /// Creates the failure of a call that a rule forbade.
     pub fn blocked(text: impl Into<String>) -> Self {
         Self {
             blocked: true,
@@ -51,7 +52,8 @@ impl ToolFailure {
         }
     }
 
-    /// It failed for a reason that is none of the model's business, and may have acted before.
+    /// Creates the failure for an internal reason, which is not shown to the model. The tool may
+    /// have acted before.
     pub fn internal(source: impl Into<BoxError>) -> Self {
         Self::failed("the tool failed for an internal reason; trying again may help")
             .because(source)
@@ -62,22 +64,23 @@ impl ToolFailure {
         Self::blocked("there is nothing loaded that this tool could work on yet")
     }
 
-    /// Adds the reason, for the operator only.
+    /// Sets the source, for the operator only.
     #[must_use]
     pub fn because(mut self, source: impl Into<BoxError>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// Says that it may have acted all the same, such as when the connection broke after asking.
+    /// Marks that the tool may have acted all the same, such as when the connection broke after the
+    /// request.
     #[must_use]
     pub fn in_doubt(mut self) -> Self {
         self.in_doubt = true;
         self
     }
 
-    /// Says that it may have acted, and that calling it again under the same key finds out: there
-    /// is no result to keep, and the task fails, to be tried again.
+    /// Marks that the tool may have acted, and that a repeat under the same key finds out: there is
+    /// no result to store, and the task fails, to be retried.
     #[must_use]
     pub fn unsettled(mut self) -> Self {
         (self.in_doubt, self.unsettled) = (true, true);

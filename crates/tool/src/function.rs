@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
 
-/// Makes a tool of a function that answers at once.
+/// Creates a tool from a function that returns at once.
 ///
 /// ```
 /// use fugato_tool::{ToolContext, ToolSpec, tool_fn};
@@ -42,8 +42,8 @@ where
     }
 }
 
-/// Makes a tool of a function that has to wait. It returns a boxed future, because a future that
-/// borrows from its context cannot be named otherwise.
+/// Creates a tool from an asynchronous function. It returns a boxed future, because the type of a
+/// future that borrows from its context cannot be written otherwise.
 pub fn async_tool_fn<S, U, I, F>(spec: ToolSpec, function: F) -> AsyncFunctionTool<F, I>
 where
     S: Sync,

@@ -10,62 +10,122 @@ use crate::{Access, ToolSpec};
 
 pub use lists::ToolLists;
 
-/// Decides whether a call may be executed, before it is.
+/// A policy that decides whether a call may be executed, before it is.
 ///
 /// A policy is a pure function of the call and the state, so that asking again after a resume gives
-/// the same verdict. Evidence that it needs, such as a precheck, is in the state, where the program
-/// put it. Functions of the same shape are policies.
+/// the same verdict. Functions of the same shape are policies. Several policies form a
+/// [`GateChain`].
+///
+/// # Example
+/// ```
+/// use fugato_state::ToolCall;
+/// use fugato_tool::{ConfirmCard, GatePolicy, GatedCall, ToolSpec, Verdict};
+/// use serde_json::json;
+///
+/// struct Payments;
+/// struct Account { balance: u64 }
+///
+/// impl GatePolicy<Account> for Payments {
+///     fn judge(&self, call: &GatedCall<'_>, account: &Account) -> Verdict {
+///         if call.spec.name != "pay" {
+///             return Verdict::Allow;
+///         }
+///         match call.call.arguments["amount"].as_u64() {
+///             Some(n) if n <= account.balance => Verdict::NeedConfirm(ConfirmCard::of(call)),
+///             _ => Verdict::Block(format!("`amount` may be at most {}", account.balance)),
+///         }
+///     }
+/// }
+///
+/// let spec = ToolSpec::write("pay", "Pays an amount.");
+/// let judged = |amount: u64| {
+///     let call = ToolCall::new("c1", "pay", json!({ "amount": amount }));
+///     Payments.judge(&GatedCall { spec: &spec, call: &call }, &Account { balance: 50 })
+/// };
+/// assert!(matches!(judged(20), Verdict::NeedConfirm(_)));
+/// assert_eq!(judged(70), Verdict::Block("`amount` may be at most 50".into()));
+/// ```
+///
+/// # Wrong
+/// ```text
+/// |call: &GatedCall<'_>, _: &Account| {
+///     let checked = call.call.arguments["checked"] == true;
+///     if checked && clock.now().hour() < 18 { Verdict::Allow } else { Verdict::NeedConfirm(..) }
+/// }
+/// ```
+/// The model chooses the arguments, so it can state that the call was checked. Findings of checks
+/// are in the state, where the program puts them: see [`NeedsEvidence`](crate::NeedsEvidence). With
+/// the clock, a call that was put to a person at 19:00 runs without an answer if the node is
+/// resumed in the morning.
+///
+/// # Contract
+/// - The call is admitted: it has the canonical name of a visible tool, and normalised arguments
+///   that fit its schema. A call that was refused is not judged.
+/// - Equal calls and equal states have equal verdicts.
+/// - A [`ConfirmCard`] names everything that would be done; [`ConfirmCard::of`] does.
+/// - The text of a [`Verdict::Block`] tells the model the reason, and what is allowed.
+///
+/// # Errors
+/// There are none: a policy that cannot decide returns [`Verdict::Block`]. A panic is not caught
+/// here.
+///
+/// # Cancellation safety
+/// `judge` is synchronous and has no effect. It must not block, as it runs on the executor's
+/// thread.
+///
+/// # Cost
+/// One run of `judge` for each admitted call, and one more after each resume. A chain stops at the
+/// first `Block`. [`ConfirmCard::of`] clones the call and formats its arguments.
 pub trait GatePolicy<S>: Send + Sync {
-    /// Judges a call.
+    /// Returns the verdict on a call.
     fn judge(&self, call: &GatedCall<'_>, state: &S) -> Verdict;
 }
 
 /// A call that waits for a verdict.
 #[derive(Debug, Clone, Copy)]
 pub struct GatedCall<'a> {
-    /// What is known about the tool.
+    /// The spec of the tool.
     pub spec: &'a ToolSpec,
     /// The call, normalised.
     pub call: &'a ToolCall,
 }
 
-/// What a gate says.
+/// The verdict of a gate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It may be executed.
+    /// The call may be executed.
     Allow,
     /// A person has to agree first.
     NeedConfirm(ConfirmCard),
-    /// It must not be executed; the model reads why, and what is allowed.
+    /// The call must not be executed. The model reads the text: the reason, and what is allowed.
     Block(String),
 }
 
-/// What a person is asked to agree to.
+/// A card that asks a person to agree to a call.
 ///
-/// What it holds is somebody else's: what shows it escapes it, as
-/// [`CardText`](fugato_stream::CardText) does.
+/// Its content is untrusted text. A view escapes it, as [`CardText`](fugato_stream::CardText) does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ConfirmCard {
     /// A short heading.
     pub title: String,
-    /// What would be done: every argument, whole.
+    /// The action: every argument, whole.
     pub summary: String,
     /// The call that would be executed.
     pub call: ToolCall,
-    /// What would come of it beside that, such as what is overwritten: what the tool
-    /// [computes](crate::Tool::consequence) from the arguments.
+    /// The consequence that the arguments do not show, such as what is overwritten, as the tool
+    /// [computes](crate::Tool::consequence) it from the arguments.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub consequence: String,
-    /// What the tool says of itself. These may be the words of another server, and never stand in the
-    /// place of the arguments.
+    /// The description that the tool gives of itself. It may come from another server, and never
+    /// replaces the arguments.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub says: String,
 }
 
 impl ConfirmCard {
-    /// A card in words of one's own, which name everything that would be done.
+    /// Creates a card with a text of its own, which must name everything that would be done.
     pub fn new(title: impl Into<String>, summary: impl Into<String>, call: ToolCall) -> Self {
         Self {
             title: title.into(),
@@ -76,7 +136,7 @@ impl ConfirmCard {
         }
     }
 
-    /// The card of a call: the tool, every argument, and what the tool says of itself.
+    /// Creates the card of a call: the tool, every argument, and the tool's description.
     pub fn of(call: &GatedCall<'_>) -> Self {
         let summary = argument_lines(&call.call.arguments);
         Self {
@@ -95,7 +155,8 @@ where
     }
 }
 
-/// Policies in a row: the first `Block` decides, else the first `NeedConfirm`, else it is `Allow`.
+/// A chain of policies: the first `Block` decides, else the first `NeedConfirm`, else it is
+/// `Allow`.
 ///
 /// ```
 /// use fugato_state::ToolCall;
@@ -117,19 +178,19 @@ where
 pub struct GateChain<S>(Vec<Box<dyn GatePolicy<S>>>);
 
 impl<S> GateChain<S> {
-    /// A chain that allows everything.
+    /// Creates a chain that allows everything.
     pub fn new() -> Self {
         Self(vec![])
     }
 
-    /// Adds a policy at the end.
+    /// Appends a policy.
     #[must_use]
     pub fn with(mut self, policy: impl GatePolicy<S> + 'static) -> Self {
         self.0.push(Box::new(policy));
         self
     }
 
-    /// Judges a call.
+    /// Returns the verdict on a call.
     pub fn judge(&self, call: &GatedCall<'_>, state: &S) -> Verdict {
         let mut verdict = Verdict::Allow;
         for policy in &self.0 {
@@ -167,7 +228,7 @@ impl<S> fmt::Debug for GateChain<S> {
     }
 }
 
-/// The policy by which a person has to agree to every write.
+/// The policy that asks a person to agree to every write.
 pub fn confirm_writes<S>(call: &GatedCall<'_>, _: &S) -> Verdict {
     if call.spec.access != Access::Write {
         return Verdict::Allow;

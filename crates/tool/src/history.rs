@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::Called;
 
-/// The two messages that tell of a call and its result. They always go into a history together,
-/// under the id of the call.
+/// Returns the two messages of a call and its result. They always go into a history together, under
+/// the id of the call.
 ///
 /// ```
 /// use fugato_state::{Message, ToolCall};
@@ -28,8 +28,8 @@ pub fn call_pair(
     ]
 }
 
-/// The messages that tell of a round: what the model said, with the calls as they were executed, and
-/// a result for each.
+/// Returns the messages of a round: the model's message with the calls as they were executed, and a
+/// result for each.
 ///
 /// ```
 /// use fugato_state::{Message, Role, ToolCall};
@@ -55,7 +55,7 @@ pub fn round_messages<U>(mut said: Message, called: &[Called<U>]) -> Vec<Message
     std::iter::once(said).chain(told).collect()
 }
 
-/// Servers accept nothing but objects.
+/// Replaces arguments that are no object by an empty one; servers accept only objects.
 fn writable(mut call: ToolCall) -> ToolCall {
     if !call.arguments.is_object() {
         call.arguments = json!({});
@@ -63,7 +63,7 @@ fn writable(mut call: ToolCall) -> ToolCall {
     call
 }
 
-/// Arguments as JSON; `{}` if they cannot be written as an object.
+/// Serialises arguments as JSON; `{}` if they are no object.
 pub fn arguments_of<T: Serialize>(arguments: &T) -> Value {
     match serde_json::to_value(arguments) {
         Ok(object @ Value::Object(_)) => object,

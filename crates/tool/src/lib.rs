@@ -14,7 +14,6 @@ mod failure;
 mod function;
 mod gate;
 mod history;
-mod log_key;
 mod manifest;
 mod preview;
 mod refusal;

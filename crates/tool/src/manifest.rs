@@ -6,7 +6,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What a plugin says of itself before anything of it runs.
+/// The manifest of a plugin, which is read before any of its code runs.
 ///
 /// ```
 /// use std::collections::BTreeSet;
@@ -24,37 +24,37 @@ use serde_json::{Map, Value};
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Manifest {
-    /// Its name: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    /// The name of the plugin: 1 to 64 of `A-Z a-z 0-9 _ -`.
     pub name: String,
-    /// Its version.
+    /// The version of the plugin.
     pub version: String,
-    /// The executable, below the folder of the plugin.
+    /// The path of the executable, relative to the folder of the plugin.
     pub entry: String,
-    /// What it wants to be allowed.
+    /// The permissions that the plugin requests.
     #[serde(default)]
     pub permissions: BTreeSet<Permission>,
     /// The names of its tools.
     #[serde(default)]
     pub provides: Vec<String>,
-    /// What it is told when it starts.
+    /// The configuration that the plugin gets when it starts.
     #[serde(default)]
     pub config: Map<String, Value>,
-    /// Whether it starts together with the agent.
+    /// True if the plugin starts together with the agent.
     #[serde(default)]
     pub auto_start: bool,
-    /// Whether a person has to agree to every call of it.
+    /// True if a person has to agree to every call of its tools.
     #[serde(default)]
     pub dangerous: bool,
 }
 
-/// Something that a plugin may be allowed to do.
+/// A permission of a plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Permission {
     /// Reach the network.
     NetworkCall,
-    /// Read what the agent remembers.
+    /// Read the memory of the agent.
     ReadMemory,
     /// Write files.
     WriteFile,
@@ -65,7 +65,7 @@ pub enum Permission {
 }
 
 impl Manifest {
-    /// Reads a manifest, and checks that its names can be used and its entry lies in its folder.
+    /// Parses a manifest, and checks that its names can be used and its entry is inside its folder.
     pub fn read(json: &str) -> Result<Self, ManifestError> {
         let manifest: Self = serde_json::from_str(json)?;
         for name in std::iter::once(&manifest.name).chain(&manifest.provides) {
@@ -82,17 +82,17 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// What it wants to be allowed and is not.
+    /// Returns the requested permissions that are not granted.
     pub fn ungranted(&self, granted: &BTreeSet<Permission>) -> Vec<Permission> {
         self.permissions.difference(granted).copied().collect()
     }
 }
 
-/// A manifest cannot be used.
+/// The error if a manifest cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManifestError {
-    /// It is no manifest.
+    /// The text is no manifest.
     #[error("the manifest cannot be read")]
     Malformed(#[from] serde_json::Error),
     /// Model servers do not accept the name.
@@ -101,7 +101,7 @@ pub enum ManifestError {
         /// The name.
         name: String,
     },
-    /// The entry lies outside of the plugin.
+    /// The entry is outside the folder of the plugin.
     #[error("the entry {entry:?} does not lie below the folder of the plugin")]
     EntryOutside {
         /// The entry.

@@ -2,11 +2,11 @@ use serde_json::Value;
 
 use crate::{SUMMARY_CHARS, ToolSpec, clip};
 
-/// How many arguments a preview shows at most.
+/// The greatest number of arguments in a preview.
 const MOST: usize = 2;
 
-/// A line of at most 48 characters for a timeline: the first two arguments that the tool allows to
-/// be shown and that are there. A cut is shown by `…`. What is to be agreed to is a
+/// Returns a line of at most 48 characters for a timeline: the first two present arguments that the
+/// tool allows to be shown. A cut is marked by `…`. For agreement there is a
 /// [`ConfirmCard`](crate::ConfirmCard), which leaves nothing out.
 pub fn preview(spec: &ToolSpec, arguments: &Value) -> String {
     let shown: Vec<_> = spec
@@ -22,7 +22,7 @@ pub fn preview(spec: &ToolSpec, arguments: &Value) -> String {
     clip(&shown.join(", "), SUMMARY_CHARS)
 }
 
-/// The first line of a text, and a sign that there are more.
+/// Returns the first line of a text, with `…` if there are more.
 fn line(text: &str) -> String {
     let first = clip(text, SUMMARY_CHARS);
     let more = text.trim().contains(['\n', '\r']) && !first.ends_with('…');

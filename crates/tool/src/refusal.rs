@@ -2,21 +2,21 @@ use thiserror::Error;
 
 use crate::{ToolFailure, ToolResult, words::list};
 
-/// A call that is not carried out, because it is wrong as it stands.
+/// The refusal of a call that is invalid as it is.
 ///
 /// The text is a correction for the model: what was wrong, and what is allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// There is no such tool.
+    /// No tool has this name.
     #[error("there is no tool `{name}`; the tools that can be called now are {}", list(.callable))]
     Unknown {
         /// The name that was called.
         name: String,
-        /// What can be called.
+        /// The names of the tools that can be called.
         callable: Vec<String>,
     },
-    /// The tool is switched off.
+    /// The tool is disabled.
     #[error(
         "the tool `{name}` is switched off; the tools that can be called now are {}",
         list(.callable)
@@ -24,10 +24,10 @@ pub enum Refusal {
     Disabled {
         /// The tool.
         name: String,
-        /// What can be called.
+        /// The names of the tools that can be called.
         callable: Vec<String>,
     },
-    /// The tool is not among those of this phase.
+    /// The tool is not in the whitelist of this phase.
     #[error(
         "the tool `{name}` is not allowed in this phase; the tools that can be called now are {}",
         list(.callable)
@@ -35,7 +35,7 @@ pub enum Refusal {
     NotInPhase {
         /// The tool.
         name: String,
-        /// What can be called.
+        /// The names of the tools that can be called.
         callable: Vec<String>,
     },
     /// The tool is in a domain or pack that is not active.
@@ -47,9 +47,9 @@ pub enum Refusal {
         domain: String,
         /// The pack to add; none if it comes with the domain.
         pack: Option<String>,
-        /// Whether the domain is active, so that the pack can be merged into it.
+        /// True if the domain is active, so that the pack can be merged into it.
         merge: bool,
-        /// Whether the model has a tool to add it with.
+        /// True if the model has a tool to add the domain and the pack.
         can_be_added: bool,
     },
     /// The arguments do not fit.

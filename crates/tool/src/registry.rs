@@ -13,12 +13,12 @@ use crate::{
 
 /// The tools of an agent, by name. Immutable and cheap to clone.
 ///
-/// What is visible is decided in one place, so that what a prompt shows is what can be called.
+/// Visibility is decided in one place, so that a prompt shows exactly the tools that can be called.
 pub struct Registry<S = (), U = ()>(pub(crate) Arc<Inner<S, U>>);
 
 pub(crate) struct Inner<S, U> {
     pub(crate) tools: BTreeMap<String, Arc<Entry<S, U>>>,
-    /// Every other name of a tool.
+    /// The name of each tool by each of its aliases.
     pub(crate) aliases: HashMap<String, String>,
     pub(crate) domains: Domains,
 }
@@ -30,29 +30,29 @@ pub(crate) struct Entry<S, U> {
 }
 
 impl<S: Sync + 'static, U: 'static> Registry<S, U> {
-    /// Starts to put a registry together.
+    /// Creates a builder of a registry.
     pub fn builder() -> RegistryBuilder<S, U> {
         RegistryBuilder::default()
     }
 }
 
 impl<S, U> Registry<S, U> {
-    /// What is known about a tool, whether visible or not, by its name or another name of it.
+    /// Returns the spec of a tool, visible or not, by its name or an alias.
     pub fn spec(&self, name: &str) -> Option<&ToolSpec> {
         self.entry(name).map(|entry| &entry.spec)
     }
 
-    /// The domains and packs.
+    /// Returns the domains and packs.
     pub fn domains(&self) -> &Domains {
         &self.0.domains
     }
 
-    /// The tools that are visible, by name.
+    /// Returns the specs of the visible tools, by name.
     pub fn visible(&self, visibility: &Visibility) -> impl Iterator<Item = &ToolSpec> {
         self.visible_entries(visibility).map(|entry| &entry.spec)
     }
 
-    /// What a model server is told about the tools that are visible, by name, so that the same
+    /// Returns the schemas of the visible tools for a model server, by name, so that the same
     /// visibility always gives the same text.
     pub fn schemas(&self, visibility: &Visibility) -> Vec<ToolSchema> {
         self.visible_entries(visibility)
@@ -63,8 +63,8 @@ impl<S, U> Registry<S, U> {
             .collect()
     }
 
-    /// Checks a call without executing it. Arguments are normalised first: other names and other
-    /// words are replaced.
+    /// Checks a call without executing it. Arguments are normalised first: aliases and synonyms are
+    /// replaced.
     pub fn admit(
         &self,
         call: &ToolCall,
@@ -101,8 +101,8 @@ impl<S, U> Registry<S, U> {
         }
     }
 
-    /// Checks a call against what is active in the context, and executes it. What is refused is a
-    /// result, too: the model reads why.
+    /// Checks a call against the visibility in the context, and executes it. A refusal is a result
+    /// too, from which the model reads the reason.
     pub async fn call(&self, call: &ToolCall, cx: ToolContext<'_, S>) -> ToolResult<U>
     where
         S: Sync,
@@ -132,7 +132,8 @@ impl<S, U> Registry<S, U> {
             .collect()
     }
 
-    /// The one place that decides what is visible.
+    /// Returns the reason why a tool is hidden; `None` if it is visible. No other code decides
+    /// this.
     fn hidden(&self, entry: &Entry<S, U>, visibility: &Visibility) -> Option<Hidden> {
         let spec = &entry.spec;
         if spec.disabled || visibility.disabled.contains(&spec.name) {

@@ -7,24 +7,24 @@ use crate::ToolFailure;
 /// The longest summary, in characters.
 pub const SUMMARY_CHARS: usize = 48;
 
-/// What a tool returns when it did what it should.
+/// The output of a tool that succeeded.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolOutput<U = ()> {
-    /// What the model reads.
+    /// The text for the model.
     pub text: String,
     /// A short line for people; made of the first line of the text if absent.
     pub summary: Option<String>,
-    /// The same for programs.
+    /// The data for programs.
     pub data: Value,
-    /// What is worth knowing although the tool did its work.
+    /// The problems to report although the tool succeeded.
     pub issues: Vec<String>,
-    /// The changes that it asks for.
+    /// The updates that the tool asks for.
     pub updates: Vec<U>,
 }
 
 impl<U> ToolOutput<U> {
-    /// An output with the text that the model reads.
+    /// Creates an output with the text for the model.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -49,21 +49,21 @@ impl<U> ToolOutput<U> {
         self
     }
 
-    /// Adds what is worth knowing.
+    /// Adds a problem to report.
     #[must_use]
     pub fn issue(mut self, issue: impl Into<String>) -> Self {
         self.issues.push(issue.into());
         self
     }
 
-    /// Asks for a change.
+    /// Adds an update.
     #[must_use]
     pub fn update(mut self, update: U) -> Self {
         self.updates.push(update);
         self
     }
 
-    /// Asks for changes.
+    /// Adds updates.
     #[must_use]
     pub fn updates(mut self, updates: impl IntoIterator<Item = U>) -> Self {
         self.updates.extend(updates);
@@ -83,29 +83,29 @@ impl<U> From<&str> for ToolOutput<U> {
     }
 }
 
-/// What came out of a call, whatever it was. Plain data, so that it can be stored as a receipt.
+/// The result of a call, successful or not. Plain data, so that it can be stored as a receipt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolResult<U = ()> {
-    /// How it ended.
+    /// The status of the call.
     pub status: ToolStatus,
-    /// What the model reads.
+    /// The text for the model.
     pub text: String,
     /// A line of at most 48 characters for people.
     pub summary: String,
-    /// The same for programs.
+    /// The data for programs.
     #[serde(default)]
     pub data: Value,
-    /// What is worth knowing beside.
+    /// The problems to report.
     #[serde(default = "Vec::new")]
     pub issues: Vec<String>,
-    /// The changes that the tool asks for; none unless it ended well.
+    /// The updates that the tool asks for; empty unless it succeeded.
     #[serde(default = "Vec::new")]
     pub updates: Vec<U>,
 }
 
 impl<U> ToolResult<U> {
-    /// Whether the tool did what it should.
+    /// Returns true if the tool succeeded.
     pub fn is_ok(&self) -> bool {
         self.status == ToolStatus::Ok
     }
@@ -141,7 +141,7 @@ impl<U> From<ToolFailure> for ToolResult<U> {
     }
 }
 
-/// The first line that says something, cut to `most` characters; a cut is shown by `…`.
+/// Returns the first line that is not blank, cut to `most` characters; a cut is marked by `…`.
 pub fn clip(text: &str, most: usize) -> String {
     let line = text
         .lines()

@@ -8,7 +8,7 @@ use crate::{
     ToolResult, Verdict, Visibility,
 };
 
-/// How many reads of a round run at once.
+/// The number of reads of a round that run at once.
 const AT_ONCE: usize = 16;
 
 /// The calls that a model made in one answer, on their way to their results.
@@ -20,8 +20,8 @@ const AT_ONCE: usize = 16;
 /// - A call that a gate wants confirmed is executed only if it was approved.
 /// - The ids of the calls are distinct.
 ///
-/// Who executes a call is up to the caller of [`run`](Self::run): a node of a graph wraps what acts
-/// on the outside world in an effect, and says to the reader of the stream what begins and ends.
+/// The caller of [`run`](Self::run) chooses how a call is executed: a node of a graph wraps actions
+/// on the outside world in an effect, and reports to the reader of the stream what begins and ends.
 ///
 /// ```
 /// use fugato_state::ToolCall;
@@ -54,21 +54,21 @@ enum Turn<S, U> {
     Settled(Called<U>),
 }
 
-/// A call that was answered.
+/// A call with its result.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Called<U = ()> {
-    /// The call as it was executed: what belongs into the history.
+    /// The call as it was executed, for the history.
     pub call: ToolCall,
-    /// What the tool is; none if there is no such tool.
+    /// The access of the tool; `None` if the tool does not exist.
     pub access: Option<Access>,
-    /// What came out.
+    /// The result.
     pub result: ToolResult<U>,
 }
 
 impl<S, U> Registry<S, U> {
     /// Checks the calls of one answer, each as [`admit`](Self::admit) does. Calls without an id, or
-    /// with one that was there before, get one of their own.
+    /// with the id of an earlier call, get one of their own.
     pub fn round(&self, calls: &[ToolCall], visibility: &Visibility) -> Round<S, U> {
         let turn = |call: ToolCall| match self.admit(&call, visibility) {
             Ok(admitted) => Turn::Due(admitted),
@@ -81,7 +81,7 @@ impl<S, U> Registry<S, U> {
         Round(with_distinct_ids(calls).into_iter().map(turn).collect())
     }
 
-    /// Checks and executes the calls of one answer without asking a gate or keeping receipts.
+    /// Checks and executes the calls of one answer without a gate and without receipts.
     pub async fn call_round(&self, calls: &[ToolCall], cx: ToolContext<'_, S>) -> Vec<Called<U>>
     where
         S: Sync,
@@ -93,7 +93,7 @@ impl<S, U> Registry<S, U> {
 }
 
 impl<S, U> Round<S, U> {
-    /// Lets a gate judge the calls that are not settled yet. What it blocks has its result.
+    /// Lets a gate judge the calls that have no result yet. A blocked call gets its result.
     #[must_use]
     pub fn judged<G>(self, gates: &impl GatePolicy<G>, state: &G) -> Self {
         let judge = |turn| match turn {
@@ -116,7 +116,7 @@ impl<S, U> Round<S, U> {
         Self(self.0.into_iter().map(judge).collect())
     }
 
-    /// The cards of the calls that a person has to agree to, in the order of the calls.
+    /// Returns the cards of the calls that a person has to agree to, in the order of the calls.
     pub fn cards(&self) -> impl Iterator<Item = &ConfirmCard> {
         self.0.iter().filter_map(|turn| match turn {
             Turn::Waiting(_, card) => Some(card),
@@ -124,13 +124,13 @@ impl<S, U> Round<S, U> {
         })
     }
 
-    /// A person agrees to the call of this id. False if it does not wait for that.
+    /// Approves the call with this id. Returns false if it does not wait for approval.
     pub fn approve(&mut self, id: &str) -> bool {
         self.replace(id, Turn::Due)
     }
 
-    /// A person does not agree to the call of this id; the model reads why. False if it does not
-    /// wait for that.
+    /// Declines the call with this id; the model reads `why`. Returns false if it does not wait for
+    /// approval.
     pub fn decline(&mut self, id: &str, why: &str) -> bool {
         self.replace(id, |admitted| blocked(&admitted, why))
     }
@@ -146,8 +146,8 @@ impl<S, U> Round<S, U> {
         true
     }
 
-    /// Executes the calls that are due, each by `execute`, and returns all results in the order of
-    /// the calls. An error of `execute` ends the round when what runs beside it has ended.
+    /// Executes the due calls with `execute`, and returns all results in the order of the calls. An
+    /// error of `execute` ends the round after the calls that run at the same time have ended.
     pub async fn run<E, F, Fut>(self, execute: F) -> Result<Vec<Called<U>>, E>
     where
         F: Fn(Admitted<S, U>) -> Fut,
@@ -214,7 +214,7 @@ fn settled<S, U>(admitted: &Admitted<S, U>, reason: impl Into<String>) -> Called
     }
 }
 
-/// Results are found by id, and effects by what is made of it.
+/// Gives each call a distinct id: results are paired by id, and effects by a key made of it.
 fn with_distinct_ids(calls: &[ToolCall]) -> Vec<ToolCall> {
     let mut taken: HashSet<String> = calls.iter().map(|call| call.id.clone()).collect();
     let mut seen = HashSet::new();

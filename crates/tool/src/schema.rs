@@ -1,11 +1,11 @@
-//! Schemas of arguments: closed, so that what is not named is not allowed, and read again to say
-//! what is.
+//! Schemas of arguments: closed, so that only named properties are allowed, and read to say which
+//! those are.
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// Makes every object of a schema reject properties that it does not name, and drops what only
-/// costs tokens.
+/// Makes every object of a schema reject properties that it does not name, and drops keys that only
+/// cost tokens.
 pub(crate) fn closed(mut schema: Value) -> Value {
     if let Some(root) = schema.as_object_mut() {
         root.remove("$schema");
@@ -19,8 +19,8 @@ pub(crate) fn closed(mut schema: Value) -> Value {
 
 const UNIONS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 
-/// Whether other schemas add to the properties that this one names. Each of them sees only its
-/// own, so not the parts are closed but the whole.
+/// Returns true if other schemas add to the properties of this one. Each part sees only its own
+/// properties, so the whole is closed and not the parts.
 fn is_composed(object: &Map<String, Value>) -> bool {
     object.contains_key("properties")
         && (object.contains_key("$ref") || UNIONS.iter().any(|key| object.contains_key(*key)))
@@ -86,7 +86,7 @@ fn close(schema: &mut Value, parts: &BTreeSet<String>, address: &str) {
     }
 }
 
-/// A schema of an object, read to say what it allows.
+/// A view of an object schema that lists what it allows.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape<'a> {
     root: &'a Value,
@@ -106,10 +106,10 @@ impl<'a> Shape<'a> {
         Self { root, here: root }
     }
 
-    /// The same place, seen through references and through "this or null".
+    /// Follows references and unions with null.
     fn resolved(self, schema: &'a Value) -> Self {
         let mut here = schema;
-        // A chain of references longer than this is a circle.
+        // A longer chain of references is circular.
         for _ in 0..32 {
             let reference = here.get("$ref").and_then(Value::as_str);
             let next = match reference.and_then(|r| r.strip_prefix('#')) {
@@ -131,12 +131,12 @@ impl<'a> Shape<'a> {
         self.here.get("properties")?.as_object()
     }
 
-    /// Whether the value of a property, or of the object itself, is an object.
+    /// Returns true if the type of the value here is an object.
     pub(crate) fn is_object(self) -> bool {
         self.here.get("type").and_then(Value::as_str) == Some("object")
     }
 
-    /// The names of the properties.
+    /// Returns the names of the properties.
     pub(crate) fn names(self) -> impl Iterator<Item = &'a str> {
         self.property_schemas()
             .into_iter()
@@ -144,7 +144,7 @@ impl<'a> Shape<'a> {
             .map(String::as_str)
     }
 
-    /// The properties, those that are required first.
+    /// Returns the properties, the required ones first.
     pub(crate) fn properties(self) -> Vec<Property<'a>> {
         let required: Vec<_> = self
             .here
@@ -169,8 +169,8 @@ impl<'a> Shape<'a> {
         properties
     }
 
-    /// The values that are allowed here, where there is a list of them; of a list, the values of
-    /// its items.
+    /// Returns the values that are allowed here if they are enumerated; for a list, those of its
+    /// items.
     fn values(self) -> Vec<String> {
         if let Some(items) = self.here.get("items") {
             return self.resolved(items).values();
@@ -195,7 +195,8 @@ impl<'a> Shape<'a> {
             .collect()
     }
 
-    /// Reports what `value` has and the schema does not name, and what it does name.
+    /// Reports each property of `value` that the schema does not name, with its path and the shape
+    /// that names the known ones.
     pub(crate) fn report_unknown(
         self,
         value: &Value,
@@ -233,7 +234,7 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// The only member of a union that is not null.
+/// Returns the only member of a union that is not null.
 fn not_null(schema: &Value) -> Option<&Value> {
     let members = schema.get("anyOf")?.as_array()?;
     let is_null = |member: &&Value| member.get("type").and_then(Value::as_str) == Some("null");
@@ -301,7 +302,7 @@ mod tests {
                 shape.names().collect::<Vec<_>>().join(" "),
             ));
         });
-        // `Move` is a part of `How`, so it stays open where it stands alone.
+        // `Move` is a part of `How`, so it stays open when it is used alone.
         assert_eq!(
             found,
             [(String::new(), "why".to_owned(), "how moves".to_owned())]

@@ -3,19 +3,19 @@ use std::{collections::BTreeMap, time::Duration};
 use fugato_state::{EffectClass, Schema};
 use serde::{Deserialize, Serialize};
 
-/// What calling a tool means for the state that the model works on.
+/// The access of a tool to the state that the model works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
-    /// It only looks. It may run at once.
+    /// It only reads. Reads may run at the same time.
     Read,
-    /// It changes something. Gates ask before it runs.
+    /// It changes the state. Gates can ask a person before it runs.
     Write,
-    /// It changes which tools are visible, and nothing else. It is visible in every domain.
+    /// It changes only which tools are visible. It is visible in every domain.
     Context,
 }
 
-/// What is known about a tool without calling it.
+/// The description of a tool for the registry, gates and the model.
 ///
 /// ```
 /// use fugato_tool::{EffectClass, ToolSpec};
@@ -32,33 +32,34 @@ pub enum Access {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolSpec {
-    /// Its name: 1 to 64 of `A-Z a-z 0-9 _ -`, which every model server accepts.
+    /// The name: 1 to 64 of `A-Z a-z 0-9 _ -`, which every model server accepts.
     pub name: String,
-    /// What it does, for the model.
+    /// The description for the model.
     pub description: String,
-    /// Whether it looks, changes, or chooses tools.
+    /// The access to the state: read, write, or choice of tools.
     pub access: Access,
-    /// What it does to the outside world.
+    /// The class of its effect on the outside world.
     pub effect: EffectClass,
-    /// The domain that has to be active; none for a tool that is always visible.
+    /// The domain that has to be active; `None` for a tool that is always visible.
     pub domain: Option<String>,
-    /// The pack of the domain that has to be active; none for the domain alone.
+    /// The pack of the domain that has to be active; `None` for the domain alone.
     pub pack: Option<String>,
-    /// Other names by which models call it.
+    /// Aliases by which models may call it.
     pub aliases: Vec<String>,
-    /// Other names of its arguments, and what they mean.
+    /// Aliases of its arguments, with the names that they stand for.
     pub argument_aliases: BTreeMap<String, String>,
-    /// For an argument, other words for its values, in lower case, and what they mean.
+    /// For each argument, synonyms of its values in lower case, with the values that they stand
+    /// for.
     pub synonyms: BTreeMap<String, BTreeMap<String, String>>,
-    /// The arguments that may be shown to people; the first two that are present are.
+    /// The arguments that may be shown to people; the first two that are present are shown.
     pub preview: Vec<String>,
-    /// How long a call may take; none for as long as the registry lets every tool.
+    /// The time limit of a call; `None` for that of the registry.
     pub timeout: Option<Duration>,
-    /// Whether it is blocked while there is no state to work on.
+    /// True if it is blocked while there is no state to work on.
     pub requires_state: bool,
-    /// Whether it is registered, but neither shown nor callable.
+    /// True if it is registered, but neither shown nor callable.
     pub disabled: bool,
-    /// The schema of the arguments where the input type does not tell it.
+    /// The schema of the arguments, if the input type does not determine it.
     pub schema: Option<Schema>,
 }
 
@@ -82,23 +83,23 @@ impl ToolSpec {
         }
     }
 
-    /// A tool that only looks, and has no effect.
+    /// Creates the spec of a tool that only reads, and has no effect.
     pub fn read(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self::new(name, description, Access::Read)
     }
 
-    /// A tool that changes something. Its effect is taken to be [`EffectClass::Once`], the most
-    /// careful class, until [`effect`](Self::effect) says otherwise.
+    /// Creates the spec of a tool that changes something. Its effect is [`EffectClass::Once`], the
+    /// strictest class, until [`effect`](Self::effect) sets another.
     pub fn write(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self::new(name, description, Access::Write).effect(EffectClass::Once)
     }
 
-    /// A tool that changes which tools are visible.
+    /// Creates the spec of a tool that changes which tools are visible.
     pub fn context(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self::new(name, description, Access::Context)
     }
 
-    /// Sets what it does to the outside world.
+    /// Sets the class of its effect on the outside world.
     #[must_use]
     pub fn effect(mut self, effect: EffectClass) -> Self {
         self.effect = effect;
@@ -119,22 +120,22 @@ impl ToolSpec {
         self
     }
 
-    /// Accepts another name for the tool.
+    /// Adds an alias of the tool.
     #[must_use]
     pub fn also_called(mut self, alias: impl Into<String>) -> Self {
         self.aliases.push(alias.into());
         self
     }
 
-    /// Accepts `alias` as another name of the argument `name`.
+    /// Adds an alias of the argument `name`.
     #[must_use]
     pub fn argument_alias(mut self, alias: impl Into<String>, name: impl Into<String>) -> Self {
         self.argument_aliases.insert(alias.into(), name.into());
         self
     }
 
-    /// Accepts `word`, in upper or lower case, for the value `meaning` of an argument. Words in a
-    /// list are replaced, too.
+    /// Adds `word`, in upper or lower case, as a synonym of the value `meaning` of an argument.
+    /// Words in a list are replaced too.
     #[must_use]
     pub fn synonym(
         mut self,
@@ -147,14 +148,14 @@ impl ToolSpec {
         self
     }
 
-    /// Names the arguments that may be shown to people.
+    /// Sets the arguments that may be shown to people.
     #[must_use]
     pub fn preview<N: Into<String>>(mut self, arguments: impl IntoIterator<Item = N>) -> Self {
         self.preview = arguments.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Stops a call that takes longer; the model reads that it did.
+    /// Sets the time limit of a call. The model reads that a call exceeded it.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
@@ -168,7 +169,7 @@ impl ToolSpec {
         self
     }
 
-    /// Registers it without showing it or letting it be called.
+    /// Registers the tool, but neither shows it nor lets it be called.
     #[must_use]
     pub fn disabled(mut self) -> Self {
         self.disabled = true;

@@ -4,26 +4,19 @@ use serde::de::DeserializeOwned;
 
 use crate::{ToolContext, ToolFailure, ToolOutput, ToolSpec};
 
-/// Something that a model can ask for.
+/// A tool that a model can call.
 ///
-/// `S` is what the tool reads, `U` the changes that it can ask for: a tool never changes the state
-/// itself, it returns updates. A short tool is a function: see [`tool_fn`](crate::tool_fn).
+/// `S` is the state that the tool reads, and `U` the type of the updates that it can ask for. A
+/// tool never changes the state itself; it returns updates, which the caller applies. A short tool
+/// is a function: see [`tool_fn`](crate::tool_fn).
 ///
-/// # Contract
-/// - The spec is asked for once, at registration, and says the same each time.
-/// - `call` sees arguments that fit the schema of `Input`.
-/// - A call that fails asks for no updates.
-/// - What is wrong is told twice: to the model in [`ToolFailure::text`], to the operator in the
-///   source.
-///
+/// # Example
 /// ```
 /// use fugato_tool::{Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec, async_trait};
 /// use schemars::JsonSchema;
 /// use serde::Deserialize;
 ///
-/// struct Weather {
-///     degrees: i32,
-/// }
+/// struct Weather;
 ///
 /// #[derive(Deserialize, JsonSchema)]
 /// struct Place {
@@ -39,10 +32,47 @@ use crate::{ToolContext, ToolFailure, ToolOutput, ToolSpec};
 ///     }
 ///
 ///     async fn call(&self, _: ToolContext<'_>, place: Place) -> Result<ToolOutput, ToolFailure> {
-///         Ok(ToolOutput::new(format!("{}: {} °C", place.city, self.degrees)))
+///         Ok(ToolOutput::new(format!("{}: sunny", place.city)))
 ///     }
 /// }
 /// ```
+///
+/// # Wrong
+/// A tool that changes the state does not compile; it has to return an update:
+/// ```compile_fail,E0594
+/// # use fugato_tool::{NoArguments, ToolSpec, tool_fn};
+/// struct Desk { free: u16 }
+///
+/// tool_fn::<Desk, (), _, _, _>(ToolSpec::write("take", "Takes a place."), |cx, _: NoArguments| {
+///     cx.state()?.free -= 1;
+///     Ok("taken")
+/// });
+/// ```
+/// A change through a `Mutex` compiles and is lost after a crash, because it is not in the log. An
+/// action behind [`ToolSpec::read`] is wrong too: reads run at the same time, pass gates such as
+/// [`confirm_writes`](crate::confirm_writes), and are repeated after a crash.
+///
+/// # Contract
+/// - The spec is asked for once, at registration, and says the same each time.
+/// - `call` sees arguments that fit the schema of `Input`.
+/// - A call that fails asks for no updates.
+/// - What is wrong is told twice: to the model in [`ToolFailure::text`], to the operator in the
+///   source.
+///
+/// # Errors
+/// A failure becomes a result for the model: [`failed`](ToolFailure::failed) for an attempt without
+/// effect, [`blocked`](ToolFailure::blocked()) for a rule, [`internal`](ToolFailure::internal) for
+/// errors that the model cannot correct. A tool that may have acted adds
+/// [`in_doubt`](ToolFailure::in_doubt()). A panic of `call` is caught, and is an internal failure.
+///
+/// # Cancellation safety
+/// `call` can be dropped at every `.await`: at its time limit, and when the run is cancelled. A
+/// late call is in doubt; for [`EffectClass::Once`](crate::EffectClass::Once),
+/// [`act`](crate::Admitted::act) then returns [`InDoubt`](crate::InDoubt) in place of a result.
+///
+/// # Cost
+/// The schema of `Input` is built at registration. A call is validated and deserialised once, and
+/// allocates two futures; the state is borrowed. `consequence` runs only for calls to be confirmed.
 #[async_trait]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool that reads `{S}` and returns `{U}`",
@@ -55,11 +85,11 @@ where
     /// The arguments: a struct, whose schema the model is shown.
     type Input: DeserializeOwned + JsonSchema + Send;
 
-    /// What is known about the tool without calling it.
+    /// Returns the spec of the tool.
     fn spec(&self) -> ToolSpec;
 
-    /// Returns what would come of a call beside what its arguments say, such as what it replaces or
-    /// when it acts, for the card of a person who is asked. Looks only, and is quick.
+    /// Returns the consequence of a call that its arguments do not show, such as what it replaces
+    /// or when it acts, for the confirmation card. It only reads, and is quick.
     fn consequence(&self, input: &Self::Input) -> Option<String> {
         let _ = input;
         None

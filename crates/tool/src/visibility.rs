@@ -2,67 +2,67 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// Which tools are active: plain state, kept with the rest of an agent's state.
+/// The active domain and packs: plain state, kept with the rest of an agent's state.
 ///
-/// What a domain and a pack contain is the program's business, not the state's: see
-/// [`Domains`](crate::Domains). Tools without a domain are active without any of this.
+/// The tools of a domain and a pack are defined by the program, not by the state: see
+/// [`Domains`](crate::Domains). Tools without a domain are always active.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Visibility {
     /// The active domain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    /// The active packs of the domain, beside its core pack, which always is.
+    /// The active packs of the domain, in addition to its core pack, which is always active.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub packs: BTreeSet<String>,
-    /// If set, only these tools are left of those that are active: a phase's whitelist.
+    /// The whitelist of a phase: if set, only these of the active tools are visible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<BTreeSet<String>>,
-    /// Tools that are hidden and blocked for now.
+    /// The tools that are hidden and blocked for now.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub disabled: BTreeSet<String>,
 }
 
-/// A change of what is active.
+/// A change of the visibility.
 ///
-/// Changes say what was asked for and not what came out, so that two of them that were asked for
-/// in one round both hold.
+/// A change holds the request and not the outcome, so that two requests of one round both take
+/// effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum VisibilityUpdate {
-    /// This domain with these packs, and nothing else, is active.
+    /// Activates this domain with these packs, and nothing else.
     Activated {
         /// The domain.
         domain: String,
-        /// Its packs beside the core pack.
+        /// The packs in addition to the core pack.
         packs: BTreeSet<String>,
     },
-    /// These packs are active, too. If the domain is not active, it is with these packs.
+    /// Activates these packs too. If the domain is not active, it is activated with only these
+    /// packs.
     Added {
         /// The domain.
         domain: String,
         /// The packs to add.
         packs: BTreeSet<String>,
     },
-    /// These packs of the domain are not active; a domain without packs that were chosen is not
-    /// active, either.
+    /// Deactivates these packs of the domain; a domain without chosen packs is deactivated too.
     Removed {
         /// The domain.
         domain: String,
         /// The packs to remove.
         packs: BTreeSet<String>,
     },
-    /// This domain is not active.
+    /// Deactivates this domain.
     Deactivated {
         /// The domain.
         domain: String,
     },
-    /// No domain is active.
+    /// Deactivates every domain.
     Cleared,
 }
 
 impl Visibility {
-    /// Nothing of any domain.
+    /// Creates a visibility with no active domain.
     pub const fn new() -> Self {
         Self {
             domain: None,
@@ -72,7 +72,7 @@ impl Visibility {
         }
     }
 
-    /// This domain, with these packs.
+    /// Creates a visibility with this domain and these packs.
     pub fn of<P: Into<String>>(
         domain: impl Into<String>,
         packs: impl IntoIterator<Item = P>,
@@ -84,14 +84,14 @@ impl Visibility {
         }
     }
 
-    /// Leaves only these tools of those that are active.
+    /// Limits the visible tools to these of the active ones.
     #[must_use]
     pub fn only<N: Into<String>>(mut self, tools: impl IntoIterator<Item = N>) -> Self {
         self.only = Some(tools.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Changes what is active. Whitelist and disabled tools stay.
+    /// Applies a change. The whitelist and the disabled tools stay.
     pub fn apply(&mut self, update: VisibilityUpdate) {
         match update {
             VisibilityUpdate::Activated { domain, packs } => {

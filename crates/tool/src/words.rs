@@ -1,5 +1,5 @@
-/// Names in a sentence: "a, b and c". Alternatives are never joined by `|`, because small models
-/// copy such a list as if it were a value.
+/// Joins names for a sentence: "a, b and c". Alternatives are never joined by `|`, because small
+/// models copy such a list as if it were a value.
 pub(crate) fn list<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
     let names: Vec<_> = names.into_iter().collect();
     let Some((last, rest)) = names.split_last() else {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use crate::{Hit, Unreached, Web};
 
-/// An address that may not be asked.
+/// The error for an address that is not on an allowed host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{url:?} may not be read: allowed is https on {allowed}")]
 pub struct NotAllowed {
@@ -14,7 +14,7 @@ pub struct NotAllowed {
     pub allowed: String,
 }
 
-/// Lets through only what lies on hosts that somebody named.
+/// A [`Web`] that lets through only pages on allowed hosts.
 #[derive(Clone)]
 pub struct Allowed {
     web: Arc<dyn Web>,
@@ -30,7 +30,7 @@ impl std::fmt::Debug for Allowed {
 }
 
 impl Allowed {
-    /// Only these hosts, and no others beside or below them.
+    /// Allows only these hosts, and no others below them.
     pub fn new<H: Into<String>>(
         web: impl Web + 'static,
         hosts: impl IntoIterator<Item = H>,
@@ -55,8 +55,8 @@ impl Allowed {
     }
 }
 
-/// The host of an address that is plain enough to be trusted: `https`, no credentials, no port, no
-/// character that one reader takes for something else than the next.
+/// Returns the host of an address that is plain enough to be trusted: `https`, no credentials, no
+/// port, no character that URL parsers read in different ways.
 fn host(url: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_graphic() && c != '\\';
     let rest = url

@@ -1,6 +1,6 @@
-//! What a person would read of a page.
+//! The visible text of an HTML page.
 
-/// The text of a page: without tags, scripts, styles and comments; blocks are lines.
+/// Returns the text of a page: without tags, scripts, styles and comments; blocks are lines.
 pub(crate) fn text(html: &str) -> String {
     let mut out = String::new();
     let mut rest = html;
@@ -14,7 +14,7 @@ pub(crate) fn text(html: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What comes after a tag, which begins here.
+/// Skips the tag that begins here, and returns the rest.
 fn after<'a>(out: &mut String, tag: &'a str) -> &'a str {
     if let Some(comment) = tag.strip_prefix("<!--") {
         return behind(comment, "-->");
@@ -66,7 +66,7 @@ const BLOCKS: [&str; 23] = [
     "ul",
 ];
 
-/// Where an element of this name ends: the text from `</name` on, in upper or lower case.
+/// Returns the text from the closing tag of an element on, in upper or lower case.
 fn closing<'a>(text: &'a str, name: &str) -> &'a str {
     let ends = |at: &usize| {
         let found = text.get(at + 2..at + 2 + name.len());
@@ -80,7 +80,7 @@ fn behind<'a>(text: &'a str, end: &str) -> &'a str {
     text.split_once(end).map_or("", |(_, rest)| rest)
 }
 
-/// Spaces become one, and what is escaped becomes what it means.
+/// Appends text with runs of spaces as one, and with entities decoded.
 fn push(out: &mut String, text: &str) {
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -113,7 +113,7 @@ const ENTITIES: [(&str, char); 7] = [
 mod tests {
     use super::*;
 
-    /// Copying what is left for each element would take minutes.
+    /// Copying the rest of the page for each element would take minutes.
     #[test]
     fn a_page_of_nothing_but_styles_is_read_in_time_that_grows_with_it() {
         let mut page = "<style></style>".repeat(2 * 1024 * 1024 / 15);

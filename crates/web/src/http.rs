@@ -8,19 +8,19 @@ use thiserror::Error;
 
 use crate::{Hit, Unreached, Web, html};
 
-/// How long a service or a page may take.
+/// The time limit for a service or a page.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How much is read of an answer, in bytes.
+/// The largest answer that is read, in bytes.
 const MOST_BYTES: usize = 2 * 1024 * 1024;
-/// How often a redirection is followed.
+/// The number of redirections that are followed.
 const MOST_REDIRECTIONS: usize = 5;
 
 /// A search service and pages, over HTTP.
 ///
-/// The service is asked `GET url?q=…&format=json` and answers `{"results": [{"title", "url",
+/// A search is `GET url?q=…&format=json`, and the service answers `{"results": [{"title", "url",
 /// "content"}]}`, as `SearXNG` does.
 ///
-/// It fetches whatever it is asked for, so it is best put into an [`Allowed`](crate::Allowed).
+/// It fetches any address, so it is best put into an [`Allowed`](crate::Allowed).
 ///
 /// ```
 /// use fugato_web::{Allowed, HttpWeb};
@@ -35,11 +35,11 @@ pub struct HttpWeb {
     http: Client,
 }
 
-/// The address of a search service cannot be used.
+/// The error for an unusable address of a search service.
 #[derive(Debug, Error)]
 #[error("{url:?} is no address of a search service: one such as http://localhost:8888/search is")]
 pub struct BadSearchUrl {
-    /// What was given.
+    /// The given address.
     pub url: String,
     #[source]
     source: Option<Unreached>,
@@ -60,7 +60,7 @@ enum Failure {
 }
 
 impl HttpWeb {
-    /// Searches by the service at this address.
+    /// Creates a web with the search service at this address.
     pub fn new(search: &str) -> Result<Self, BadSearchUrl> {
         let bad = |source: Option<Unreached>| BadSearchUrl {
             url: search.to_owned(),
@@ -101,7 +101,7 @@ impl HttpWeb {
     }
 }
 
-/// The beginning of an answer.
+/// Reads the beginning of an answer, up to the limit.
 async fn body(response: Response) -> Result<Vec<u8>, Failure> {
     let mut pieces = response.bytes_stream();
     let mut bytes = vec![];

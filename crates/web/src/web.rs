@@ -3,20 +3,20 @@ use std::error::Error;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-/// Why nothing was found or read: the first line is for a model.
+/// The error of a search or a fetch: its first line is for a model.
 pub type Unreached = Box<dyn Error + Send + Sync>;
 
-/// Something that searches and fetches.
+/// A search service and a way to fetch pages.
 ///
 /// # Contract
 /// - Only what it is asked for is fetched: a redirection to another host is an error.
 /// - What is returned is text, and not longer than a model can read.
 #[async_trait]
 pub trait Web: Send + Sync {
-    /// Pages that say something about a query, the best first.
+    /// Returns pages about a query, the best first.
     async fn search(&self, query: &str, limit: usize) -> Result<Vec<Hit>, Unreached>;
 
-    /// The text of a page.
+    /// Returns the text of a page.
     async fn fetch(&self, url: &str) -> Result<String, Unreached>;
 }
 
@@ -30,13 +30,13 @@ pub struct Hit {
     pub title: String,
     /// Its address.
     pub url: String,
-    /// What it says about the query.
+    /// The part of its text that is about the query.
     #[serde(default, alias = "content")]
     pub excerpt: String,
 }
 
 impl Hit {
-    /// A page of this title and address, which says this.
+    /// Creates a hit.
     pub fn new(
         title: impl Into<String>,
         url: impl Into<String>,

@@ -1,4 +1,4 @@
-//! A search service and pages on this machine, and what is read of them.
+//! A search service and pages on this machine, and the texts that are read.
 use axum::{
     Json, Router,
     extract::Query,

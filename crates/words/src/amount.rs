@@ -1,14 +1,14 @@
 //! Amounts of money.
 use crate::text::is_inside;
 
-/// What can stand before or after an amount. The longer ones come first.
+/// The words and signs of currencies before or after an amount. The longer ones come first.
 const CURRENCIES: [&str; 17] = [
     "dollars", "dollar", "euros", "euro", "yuan", "rmb", "cny", "eur", "usd", "块钱", "元整", "元",
     "块", "¥", "￥", "€", "$",
 ];
 
-/// A plain decimal number in its smallest unit, such as `12.5` in hundredths with two places; none
-/// if it has a sign, a separator or more places.
+/// Reads a plain decimal number in its smallest unit, such as `12.5` in hundredths with two places;
+/// `None` if it has a sign, a separator or more places.
 pub fn decimal(text: &str, places: usize) -> Option<i64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -18,8 +18,9 @@ pub fn decimal(text: &str, places: usize) -> Option<i64> {
     format!("{whole}{part:0<places$}").parse().ok()
 }
 
-/// Hundredths of an amount that stands alone, such as `¥1,200.50` or `1.2万`. A comma stands before
-/// three digits, and more than two decimals have a unit that makes a plain amount of them.
+/// Reads the whole text as an amount, in hundredths, such as `¥1,200.50` or `1.2万`. A comma must
+/// come before three digits, and more than two decimals need a unit that makes whole hundredths of
+/// them.
 pub fn money(text: &str) -> Option<i64> {
     let text = text.trim().to_lowercase();
     let bare = |text: &'_ str| -> String {
@@ -34,7 +35,7 @@ pub fn money(text: &str) -> Option<i64> {
         Some(_) => text.trim_end_matches(|c| times(c).is_some()),
         None => &text,
     };
-    // Of several units one after the other nobody knows what they make.
+    // Several units in a row are ambiguous.
     let one = text.chars().filter(|c| times(*c).is_some()).count() <= 1;
     let digits = ungrouped(digits.trim_end()).filter(|_| one && !text.ends_with('.'))?;
     let millionths = decimal(&digits, if unit.is_some() { 6 } else { 2 })?;
@@ -47,20 +48,20 @@ pub fn money(text: &str) -> Option<i64> {
     }
 }
 
-/// Digits without the signs between thousands, if these stand there or nowhere.
+/// Removes the separators between thousands; `None` if they are anywhere else.
 pub(crate) fn ungrouped(digits: &str) -> Option<String> {
     const SIGNS: [char; 3] = [',', '\'', '_'];
     let (whole, places) = digits.split_once('.').unwrap_or((digits, ""));
     let mut groups = whole.split(SIGNS);
     let first = groups.next()?;
-    // Where a comma comes before decimals, `0,500` is a half.
+    // With a decimal comma, `0,500` is a half.
     let begins = (1..=3).contains(&first.len()) && !first.starts_with('0');
     let is_grouped = first.len() < whole.len();
     let right = !is_grouped || begins && groups.all(|group| group.len() == 3);
     (right && !places.contains(SIGNS)).then(|| digits.replace(SIGNS, ""))
 }
 
-/// What a number may be counted in, and how many times as much that is.
+/// The units of numbers, with their factors.
 pub(crate) const UNITS: [(&str, i64); 6] = [
     ("thousand", 1_000),
     ("k", 1_000),
@@ -70,15 +71,15 @@ pub(crate) const UNITS: [(&str, i64); 6] = [
     ("萬", 10_000),
 ];
 
-/// The units that are a single character.
+/// Returns the factor of a unit that is a single character.
 fn times(unit: char) -> Option<i64> {
     let mut units = UNITS.iter();
     let found = units.find(|(word, _)| word.chars().eq([unit]));
     found.map(|(_, times)| *times)
 }
 
-/// Hundredths of the amount that a text names: the one with a currency beside it or one of these
-/// labels, in lower case, before it. Of several it is the one that has both.
+/// Returns the amount that a text names, in hundredths: the one next to a currency or after one of
+/// these labels, which are in lower case. If several match, one that has both counts.
 pub fn money_in(text: &str, labels: &[&str]) -> Option<i64> {
     let lower = text.to_ascii_lowercase();
     let found = written(&lower);
@@ -99,7 +100,7 @@ pub fn money_in(text: &str, labels: &[&str]) -> Option<i64> {
     }
 }
 
-/// Everything that is written together, be it one amount or not.
+/// A group of characters that belong together, be it one amount or not.
 struct Written<'a> {
     before: &'a str,
     number: &'a str,
@@ -129,7 +130,7 @@ fn written(text: &str) -> Vec<Written<'_>> {
     found
 }
 
-/// What comes after the numbers and units with which a text begins, and what joins them.
+/// Returns the rest of a text after the numbers, units and joining signs at its beginning.
 fn together(text: &str) -> &str {
     const JOINS: [&str; 8] = ["-", "–", "—", "~", "～", "至", "到", "to "];
     let is_digit = |c: char| c.is_ascii_digit();
@@ -164,7 +165,7 @@ impl Written<'_> {
         })
     }
 
-    /// Whether one of the labels stands before it, and no other fact in between.
+    /// Returns true if one of the labels comes shortly before it, with no other fact in between.
     fn has_label(&self, labels: &[&str]) -> bool {
         const FAR: usize = 8;
         let between = |gap: &str| {
@@ -181,7 +182,7 @@ impl Written<'_> {
         labels.iter().any(is_near)
     }
 
-    /// What it is, if it can be meant in one way only.
+    /// Returns the amount, if it is unambiguous.
     fn value(&self) -> Option<i64> {
         let is_part = self
             .before
@@ -192,7 +193,7 @@ impl Written<'_> {
         money(self.number)
     }
 
-    /// Whether what stands behind makes another number of it, or counts something else.
+    /// Returns true if the following text changes the number, or makes it count something else.
     fn goes_on(&self) -> bool {
         const MORE: &str = "一二三四五六七八九十百千万亿两零半";
         const COUNTED: &str = "人天次张个位份晚间件小分月日号年点%％";

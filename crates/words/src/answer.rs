@@ -1,43 +1,43 @@
-//! What short utterances mean, by rule: no model is asked whether "好的" is a yes.
+//! The meaning of short utterances by rule, without a model: "好的" is a yes.
 mod phrase;
 
 pub use phrase::{Phrases, ShortAnswer};
 
-/// How the work stands that a message comes to.
+/// The state of the work that a message reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Awaiting {
-    /// Something was asked, and waits for its answer.
+    /// A question waits for its answer.
     Answer,
-    /// The last work is over, well or not, and nothing waits.
+    /// The last work is over, successful or not, and nothing waits.
     Nothing,
 }
 
-/// What a message means for the work that it comes to.
+/// The meaning of a message for the work that it reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Meaning {
-    /// It answers what was asked. A short answer is given where the whole message is one; what is
-    /// none is an answer in the person's own words.
+    /// It answers the question. Contains the short answer if the whole message is one; otherwise
+    /// the answer is in the person's own words.
     Continue(Option<ShortAnswer>),
-    /// What waits is not wanted any more.
+    /// The waiting work is cancelled.
     Cancel,
-    /// It is about something else, and what waits goes on waiting.
+    /// It is about something else, and the question stays open.
     Interrupt,
-    /// The last work is to be done once more, from its beginning; what it came to is forgotten.
+    /// The last work is to be done again, from its beginning; its result is discarded.
     Retry,
-    /// Everything begins anew; what waits or was done is forgotten.
+    /// Everything is to start again; all work is discarded.
     StartOver,
-    /// It is a request like any other.
+    /// It is an ordinary request.
     Request,
 }
 
 impl Phrases {
-    /// What a message means. Whatever waits for an answer comes first: "continue" says yes to a
-    /// question, and asks for another try only where nothing is asked.
+    /// Returns the meaning of a message. An open question comes first: "continue" says yes to a
+    /// question, and asks for another attempt only if nothing is open.
     ///
-    /// `is_new` says whether a message is clearly about something else; it is asked only about
-    /// what is no short answer. Without such a detector, all that comes to a question answers it.
+    /// `is_new` returns true if a message is clearly about something else; it is only called if the
+    /// message is no short answer. Without such a detector, every message answers an open question.
     pub fn meaning(
         &self,
         message: &str,
@@ -55,10 +55,11 @@ impl Phrases {
         }
     }
 
-    /// Returns whether words under a card agree to it, or decline it; none where they do neither.
+    /// Returns whether words under an approval card agree to it or decline it; `None` if they do
+    /// neither.
     ///
-    /// Only a whole utterance agrees. "Continue" answers questions and agrees to nothing, and so
-    /// does a yes that asks back. "Cancel" is about more than the card.
+    /// Only a whole utterance agrees. "Continue" answers questions but agrees to nothing, and
+    /// neither does a yes with a question mark. "Cancel" is about more than the card.
     ///
     /// ```
     /// use fugato_words::Phrases;

@@ -1,10 +1,10 @@
-//! Several things in one text.
+//! Texts about several things.
 
-/// The parts of a text that are about one thing each, with what that is.
+/// Splits a text into parts that are about one thing each, and returns each thing with its part.
 ///
-/// A text is cut at these breaks. What names nothing belongs to what was named before it, or else
-/// to what comes first; and where the same is named again, `goes_on` says whether it is the same
-/// one still.
+/// The text is split at `breaks`. A part that names nothing belongs to the thing before it, or at
+/// the beginning to the first thing. If a part names a thing again, `goes_on` decides if it is
+/// still the same one.
 ///
 /// ```
 /// use fugato_words::clauses;
@@ -51,7 +51,7 @@ fn cut<'t, B: AsRef<str>>(text: &'t str, breaks: &[B]) -> impl Iterator<Item = &
     parts.filter(|part| !part.is_empty())
 }
 
-/// A sign that ends neither a Chinese nor an English sentence.
+/// Joins parts with a sign that ends neither a Chinese nor an English sentence.
 fn join(said: &mut String, part: &str) {
     if !said.is_empty() {
         said.push('，');

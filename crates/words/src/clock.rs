@@ -1,20 +1,20 @@
-//! Times of day, and how long to wait.
+//! Times of day, and waiting times.
 use crate::number::{digit, is_digit, number};
 
 /// A time of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Time {
-    /// From 0 to 23.
+    /// The hour, from 0 to 23.
     pub hour: i8,
-    /// From 0 to 59.
+    /// The minute, from 0 to 59.
     pub minute: i8,
-    /// It is midnight at the end of the day that is named.
+    /// True for midnight at the end of the named day.
     pub next_day: bool,
 }
 
 impl Time {
-    /// A time of the day that is named.
+    /// Creates a time of the named day.
     pub fn new(hour: i8, minute: i8) -> Self {
         Self {
             hour,
@@ -24,7 +24,7 @@ impl Time {
     }
 }
 
-/// Which half or quarter of a day is meant.
+/// The part of a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Am,
@@ -56,7 +56,8 @@ const PARTS: [(&str, Part); 17] = [
     ("morning", Part::Morning),
 ];
 
-/// Where the only time of day stands, and which it is; none if there is none, or several.
+/// Returns the only time of day in a text, with its byte position; `None` if there is none, or
+/// several.
 pub(crate) fn find(text: &str) -> Option<(usize, Time)> {
     let mut found = None;
     let mut skip = 0;
@@ -81,7 +82,7 @@ pub(crate) fn find(text: &str) -> Option<(usize, Time)> {
     found
 }
 
-/// Whether a number of its own begins between these: no part of another, and no day of a week.
+/// Returns true if a separate number begins here: no part of another, and no day of a week.
 fn begins(before: &str, text: &str) -> bool {
     let last = before.chars().next_back();
     if text.starts_with(|c: char| c.is_ascii_digit()) {
@@ -93,7 +94,7 @@ fn begins(before: &str, text: &str) -> bool {
     text.starts_with(|c| digit(c).is_some()) && !a_little && !of_week
 }
 
-/// The hour and minute with which a text begins, as they are said: 8:30, 8点半, 3 pm.
+/// Reads the hour and the minute at the beginning of a text, as they are said: 8:30, 8点半, 3 pm.
 fn clock(text: &str) -> Option<(i64, i64, &str)> {
     let (hour, rest) = number(text)?;
     if let Some(minutes) = after(rest, &[":", "："]) {
@@ -109,7 +110,7 @@ fn clock(text: &str) -> Option<(i64, i64, &str)> {
     said.then_some((hour, 0, rest))
 }
 
-/// The minutes behind 点.
+/// Reads the minutes after 点.
 fn minutes(text: &str) -> Option<(i64, &str)> {
     const NAMED: [(&str, i64); 4] = [("半", 30), ("一刻", 15), ("1刻", 15), ("三刻", 45)];
     for (name, minute) in NAMED {
@@ -129,13 +130,13 @@ fn minutes(text: &str) -> Option<(i64, &str)> {
     let said = text.get(..text.len() - rest.len())?.chars().count();
     match (said, text.starts_with(|c: char| c.is_ascii_digit())) {
         (2.., _) => Some((minute, rest)),
-        // A single digit may begin the next word, as in 8点一起吃饭; 8点5 is nothing.
+        // A single digit may begin the next word, as in 8点一起吃饭; 8点5 is invalid.
         (_, false) => Some((0, text)),
         (_, true) => Some((i64::MAX, rest)),
     }
 }
 
-/// Before or after noon, right behind a time.
+/// Reads "am" or "pm" right after a time.
 fn half(rest: &str) -> Option<Part> {
     const HALVES: [(&str, Part); 4] = [
         ("am", Part::Am),
@@ -150,8 +151,8 @@ fn half(rest: &str) -> Option<Part> {
     })
 }
 
-/// The part of the day that is meant: as it stands right behind, right before, or elsewhere. In
-/// Chinese it is said before; what comes behind is of what is to be done.
+/// Returns the part of the day for a time: the one right after it, before it, or elsewhere. In
+/// Chinese it comes before the time; words after the time belong to the task.
 fn part(text: &str, at: usize, rest: &str) -> Option<Part> {
     let before = text.get(..at)?;
     let last = PARTS
@@ -172,7 +173,7 @@ fn part(text: &str, at: usize, rest: &str) -> Option<Part> {
     half(rest).or(last).or_else(english)
 }
 
-/// The hour that is meant, and whether it is midnight at the end of the day.
+/// Returns the hour of the day, and true if it is midnight at the end of the day.
 fn hour_of(part: Option<Part>, hour: i64) -> Option<(i64, bool)> {
     let hour = match (part, hour) {
         (Some(Part::Evening), 0 | 12) => return Some((0, true)),
@@ -192,13 +193,13 @@ fn hour_of(part: Option<Part>, hour: i64) -> Option<(i64, bool)> {
     Some((hour, false))
 }
 
-/// Where it is said in how many seconds, and in how many: in 10 minutes, 一个半小时后.
+/// Returns the byte position and the length, in seconds, of a waiting time: in 10 minutes, 一个半小时后.
 pub(crate) fn wait(text: &str) -> Option<(usize, i64)> {
     let mut tried = 0;
     let chinese = text.char_indices().find_map(|(at, _)| {
         let last = text.get(..at)?.chars().next_back();
         let inside = last.is_some_and(|c| c == '.' || is_digit(c));
-        // Whatever begins within amounts ends as they do.
+        // Starting within the same amounts would reach the same end.
         let here = text.get(at..).filter(|_| !inside && at >= tried)?;
         let (seconds, rest) = amounts(here);
         tried = text.len() - rest.len();
@@ -216,7 +217,8 @@ pub(crate) fn wait(text: &str) -> Option<(usize, i64)> {
     })
 }
 
-/// 1小时30分钟后: how many seconds these are together, if that is said, and what was not read.
+/// Reads amounts such as 1小时30分钟后. Returns their sum in seconds, if they end as a waiting time, and
+/// the unread rest.
 fn amounts(text: &str) -> (Option<i64>, &str) {
     let (mut rest, mut sum) = (text, 0_i64);
     while let Some((seconds, behind)) = amount(rest) {
@@ -231,7 +233,7 @@ fn amounts(text: &str) -> (Option<i64>, &str) {
     (None, rest)
 }
 
-/// The seconds of 1小时, 一个半小时 or 半小时, and what comes after it.
+/// Reads 1小时, 一个半小时 or 半小时 in seconds, and returns the rest of the text.
 fn amount(text: &str) -> Option<(i64, &str)> {
     const UNITS: [(&[&str], i64); 3] = [
         (&["秒钟", "秒"], 1),
@@ -254,7 +256,7 @@ fn amount(text: &str) -> Option<(i64, &str)> {
     Some((halves.checked_mul(seconds)? / 2, behind))
 }
 
-/// What comes behind "in": 10 minutes, and no more.
+/// Reads the duration after "in", in seconds: 10 minutes, and nothing more.
 fn english_wait(text: &str) -> Option<i64> {
     let (count, rest) = number(text)?;
     let rest = rest.strip_prefix(' ')?;
@@ -273,7 +275,7 @@ fn english_wait(text: &str) -> Option<i64> {
     count.checked_mul(seconds)
 }
 
-/// What comes after the first of these with which a text begins.
+/// Returns the rest of a text after the first of these words that it begins with.
 fn after<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
     words.iter().find_map(|word| text.strip_prefix(word))
 }

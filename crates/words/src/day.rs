@@ -1,4 +1,4 @@
-//! Days, and how long something lasts.
+//! Days, and durations in days.
 use jiff::{
     ToSpan as _,
     civil::{Date, Weekday},
@@ -10,34 +10,34 @@ use crate::{
     text::{after_word, is_inside},
 };
 
-/// Where a day lies of which the year or the week is not said.
+/// The direction in which an unspecified year or week is resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Toward {
-    /// Ahead, as what is planned.
+    /// The future, for plans.
     Ahead,
-    /// Back, as what is reported.
+    /// The past, for reports.
     Back,
 }
 
-/// The days of a text.
+/// The days in a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Dated {
-    /// The days, in the order of the text. How long something lasts makes the last day of it.
+    /// The days, in the order of the text. A duration after a single day adds its last day.
     pub days: Vec<Date>,
-    /// The text without them.
+    /// The text without the days.
     pub rest: String,
 }
 
-/// Reads the days of a text. One that can be meant in two ways stays in the text.
+/// Reads the days of a text. Ambiguous ones stay in the text.
 pub fn days(text: &str, today: Date, toward: Toward) -> Dated {
     let mut reader = Reader {
         today,
         toward,
         seen: vec![],
     };
-    // The bytes of both stand at the same places.
+    // Lower case by ASCII keeps the byte positions.
     let lower = text.to_ascii_lowercase();
     let (mut rest, mut end) = (String::new(), 0);
     for (at, _) in lower.char_indices() {
@@ -63,12 +63,12 @@ pub fn days(text: &str, today: Date, toward: Toward) -> Dated {
 struct Reader {
     today: Date,
     toward: Toward,
-    /// Each day, and whether it is but the name of one of a week.
+    /// Each day, and true if it was only the name of a weekday.
     seen: Vec<(Date, bool)>,
 }
 
 impl Reader {
-    /// Reads the day with which `here` begins; what comes after it, if there is one.
+    /// Reads the day at the beginning of `here`, and returns the rest of the text.
     fn read<'a>(&mut self, before: &str, gap: &str, here: &'a str) -> Option<&'a str> {
         let last = self.seen.last().map(|(day, _)| *day);
         let (day, named, rest) = self
@@ -81,7 +81,7 @@ impl Reader {
             .trim_matches([' ', ',', '，', '(', '（', ')', '）'])
             .is_empty();
         match self.seen.last_mut() {
-            // The name of a day beside its date. If they are of two days, nobody knows which.
+            // The name of a day next to its date. If they contradict each other, both are dropped.
             Some(last) if beside && (last.1 || named) && last.0.weekday() == day.weekday() => {
                 *last = if named { *last } else { (day, false) };
             }
@@ -93,7 +93,7 @@ impl Reader {
         Some(rest)
     }
 
-    /// 2026-03-02, 2026年3月2日, 3月2日, `March 2nd, 2026`, `2 March`.
+    /// Reads 2026-03-02, 2026年3月2日, 3月2日, `March 2nd, 2026`, `2 March`.
     fn date<'a>(&self, before: &str, here: &'a str) -> Option<(Date, &'a str)> {
         if before.ends_with(is_digit) {
             return None;
@@ -111,7 +111,7 @@ impl Reader {
         }
     }
 
-    /// The day of the year in which it lies in this direction. The end of something lies after its
+    /// Returns the day in the year that fits the direction. The end of a period is after its
     /// beginning.
     fn without_year(&self, month: i8, day: i8) -> Option<Date> {
         let from = self.seen.last().map_or(self.today, |(day, _)| *day);
@@ -125,13 +125,13 @@ impl Reader {
         }
     }
 
-    /// 明天, 3天后, `in 3 days`, `3 days ago`.
+    /// Reads 明天, 3天后, `in 3 days`, `3 days ago`.
     fn near<'a>(&self, before: &str, here: &'a str) -> Option<(Date, &'a str)> {
         if before.ends_with(is_digit) || is_inside(before) {
             return None;
         }
         let (days, rest) = match near_day(here) {
-            // 然后天 and the like are the ends of other words.
+            // 然后天 and similar characters are the ends of other words.
             Some((days, rest)) if !before.ends_with(['以', '之', '然', '今', '最', '随', '先']) => {
                 (days, rest)
             }
@@ -141,7 +141,7 @@ impl Reader {
         Some((self.today.checked_add(days.days()).ok()?, rest))
     }
 
-    /// 下周三, 周三, `last Friday`, `Friday`; and whether it is but the name.
+    /// Reads 下周三, 周三, `last Friday`, `Friday`; the flag is true for the bare name.
     fn week<'a>(&self, before: &str, here: &'a str) -> Option<(Date, bool, &'a str)> {
         const WHICH: [(&str, i64); 6] = [
             ("上上", -2),
@@ -151,7 +151,7 @@ impl Reader {
             ("这", 0),
             ("本", 0),
         ];
-        // 每周三 is more than one, and so are three weeks.
+        // 每周三 is more than one day, and so are three weeks.
         let head = before.strip_suffix('个').unwrap_or(before);
         if head.ends_with(['每', '几', '第']) || head.ends_with(is_digit) || is_inside(head) {
             return None;
@@ -187,7 +187,8 @@ impl Reader {
         (!named || !told()).then_some((day, named, rest))
     }
 
-    /// The last one there was or the next one there is, if that is in the last or next week.
+    /// Returns the last or next such day, if it is also in the last or next week; otherwise it is
+    /// ambiguous.
     fn english(&self, day: Weekday, word: &str) -> Option<Date> {
         let ahead = i64::from(self.today.weekday().until(day));
         let days = match word {
@@ -202,7 +203,8 @@ impl Reader {
         (self.of_week(day, week) == Some(found)).then_some(found)
     }
 
-    /// The one after the day that was read last, or else the nearest one in this direction.
+    /// Returns the first such day from the last one read on, or else the nearest one in this
+    /// direction.
     fn named(&self, day: Weekday) -> Option<Date> {
         if let Some((last, _)) = self.seen.last() {
             return last
@@ -214,7 +216,7 @@ impl Reader {
             Toward::Ahead => ahead,
             Toward::Back => ahead - 7,
         };
-        // Today has a name of its own.
+        // Today would be named as such.
         (ahead != 0).then(|| self.today.checked_add(days.days()).ok())?
     }
 
@@ -225,7 +227,7 @@ impl Reader {
         }
     }
 
-    /// A day of the week that is so many weeks from this one.
+    /// Returns a day of the week that is so many weeks from this one.
     fn of_week(&self, day: Weekday, weeks: i64) -> Option<Date> {
         let monday = i64::from(self.today.weekday().to_monday_zero_offset());
         let ahead = 7 * weeks + i64::from(day.to_monday_zero_offset()) - monday;
@@ -233,7 +235,7 @@ impl Reader {
     }
 }
 
-/// 2026-03-02, 2026年3月2日.
+/// Reads 2026-03-02, 2026年3月2日.
 fn full(here: &str) -> Option<(Date, &str)> {
     let (year, rest) = digits(here, 4).filter(|(year, _)| *year >= 1000)?;
     let rest = rest.trim_start().strip_prefix(['-', '/', '.', '年'])?;
@@ -247,7 +249,7 @@ fn full(here: &str) -> Option<(Date, &str)> {
     ))
 }
 
-/// 3月2日, 三月二号, 3月2.
+/// Reads 3月2日, 三月二号, 3月2.
 fn chinese(here: &str) -> Option<(i8, i8, &str)> {
     let (month, rest) = number(here)?;
     let (day, rest) = number(rest.trim_start().strip_prefix('月')?.trim_start())?;
@@ -257,7 +259,7 @@ fn chinese(here: &str) -> Option<(i8, i8, &str)> {
     Some((month.try_into().ok()?, day.try_into().ok()?, rest))
 }
 
-/// `March 2nd`, `2nd of March`.
+/// Reads `March 2nd`, `2nd of March`.
 fn english(here: &str) -> Option<(i8, i8, &str)> {
     if let Some((month, rest)) = month(here) {
         let (day, rest) = ordinal(rest.strip_prefix(' ')?.trim_start())?;
@@ -269,7 +271,7 @@ fn english(here: &str) -> Option<(i8, i8, &str)> {
     Some((month, day, rest))
 }
 
-/// `2`, `2nd`.
+/// Reads `2`, `2nd`.
 fn ordinal(text: &str) -> Option<(i8, &str)> {
     let (day, rest) = digits(text, 2)?;
     let rest = after_word(rest, &["st", "nd", "rd", "th"]).unwrap_or(rest);
@@ -277,14 +279,14 @@ fn ordinal(text: &str) -> Option<(i8, &str)> {
     (!goes_on).then_some((day.try_into().ok()?, rest))
 }
 
-/// A year behind a day.
+/// Reads a year after a day.
 fn year(rest: &str) -> Option<(i16, &str)> {
     let rest = rest.strip_prefix(',').unwrap_or(rest).strip_prefix(' ')?;
     let (year, rest) = digits(rest.trim_start(), 4)?;
     (year >= 1000 && !rest.starts_with(|c: char| c.is_alphanumeric())).then_some((year, rest))
 }
 
-/// 日 or 号 behind a number.
+/// Skips 日 or 号 after a number.
 fn of_day(rest: &str) -> Option<&str> {
     rest.trim_start().strip_prefix(['日', '号'])
 }
@@ -294,7 +296,7 @@ fn digits(text: &str, most: usize) -> Option<(i16, &str)> {
     (text.len() - rest.len() <= most).then_some((number.try_into().ok()?, rest))
 }
 
-/// 至5日, `- 5`: the day of the month that was named before, and of no other.
+/// Reads 至5日, `- 5`: a day of the month of the last day.
 fn range_end<'a>(last: Date, gap: &str, here: &'a str) -> Option<(Date, &'a str)> {
     let rest = after_word(here, &["到", "至", "-", "–", "~", "～", "to", "until"])?.trim_start();
     let (day, behind) = digits(rest, 2)?;
@@ -308,7 +310,7 @@ fn range_end<'a>(last: Date, gap: &str, here: &'a str) -> Option<(Date, &'a str)
     Some((day, behind))
 }
 
-/// 3天后, 3天前, `in 3 days`, `3 days ago`, in days from now.
+/// Reads 3天后, 3天前, `in 3 days`, `3 days ago`, in days from now.
 fn counted(here: &str) -> Option<(i64, &str)> {
     let ahead = here.strip_prefix("in ").map(str::trim_start);
     let (count, rest) = number(ahead.unwrap_or(here))?;
@@ -327,7 +329,7 @@ fn counted(here: &str) -> Option<(i64, &str)> {
     }
 }
 
-/// How many days something lasts, if that is said once, and the text without it.
+/// Returns a duration in days, if there is exactly one, and the text without durations.
 fn lasts(text: &str) -> (Option<i64>, String) {
     let lower = text.to_ascii_lowercase();
     let (mut rest, mut end, mut found) = (String::new(), 0, vec![]);

@@ -1,4 +1,4 @@
-//! Amounts of which nothing is lost.
+//! Exact amounts.
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -6,64 +6,64 @@ use thiserror::Error;
 
 use crate::decimal;
 
-/// An amount of something, or a price: a decimal number with at most six places, never a float. At
-/// rest it is a text, as people write it.
+/// An amount or a price: a decimal number with at most six places, never a float. It is serialised
+/// as text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Amount(i64);
 
-/// What is written is no amount.
+/// A text that is no amount.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{text:?} is no amount: up to twelve digits with up to six places are, such as \"0.25\"")]
 pub struct NoAmount {
-    /// What was written.
+    /// The given text.
     pub text: String,
 }
 
-/// How many millionths are one.
+/// The number of millionths in one.
 const ONE: i64 = 1_000_000;
 const PLACES: usize = 6;
 const DIGITS: usize = 12;
 
 impl Amount {
-    /// Nothing.
+    /// The amount 0.
     pub const ZERO: Self = Self(0);
 
-    /// So many millionths: how a database keeps it.
+    /// Creates an amount from millionths, the form for databases.
     pub fn from_millionths(millionths: i64) -> Self {
         Self(millionths)
     }
 
-    /// In millionths.
+    /// Returns the amount in millionths.
     pub fn millionths(self) -> i64 {
         self.0
     }
 
-    /// What so much costs at a price, rounded down to a millionth.
+    /// Multiplies a quantity by a price, rounded to a millionth towards zero.
     #[must_use]
     pub fn times(self, price: Self) -> Self {
         narrowed(i128::from(self.0) * i128::from(price.0) / i128::from(ONE))
     }
 
-    /// What one of so many has cost; nothing where there are none.
+    /// Divides a total by a quantity, which gives the price of one; 0 if the quantity is 0.
     #[must_use]
     pub fn shared_by(self, quantity: Self) -> Self {
         let whole = i128::from(self.0) * i128::from(ONE);
         narrowed(whole.checked_div(i128::from(quantity.0)).unwrap_or(0))
     }
 
-    /// The sum; the greatest amount where it is greater.
+    /// Returns the sum, saturating at the greatest amount.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// What is left, below zero if need be.
+    /// Returns the difference, which may be negative.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// As much below zero as it is above.
+    /// Returns the negated amount.
     #[must_use]
     pub fn negative(self) -> Self {
         Self::ZERO.minus(self)

@@ -1,5 +1,5 @@
-//! How much, and at which price: the numbers of an order. What can be read in two ways is not
-//! read, since a price that is lost makes a limit order one at any price.
+//! The quantity and the price of an order. Ambiguous numbers are not read, because a lost price
+//! would turn a limit order into one at any price.
 mod price;
 
 use crate::{
@@ -9,27 +9,27 @@ use crate::{
 };
 use price::{Bound, bound};
 
-/// What the numbers of a text are.
+/// The figures of a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// How much.
+    /// The quantity.
     pub quantity: Option<Amount>,
-    /// At which price.
+    /// The price.
     pub price: Option<Amount>,
-    /// Whether there is a number, or a word for a price, that can be read in more than one way.
+    /// True if a number, or a word for a price, is ambiguous.
     pub is_unclear: bool,
 }
 
-/// What a price is to whoever names it.
+/// The meaning of a price limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// The most that is paid: whoever buys means that.
+    /// The most that a buyer pays.
     Most,
-    /// The least that is taken: whoever sells means that.
+    /// The least that a seller accepts.
     Least,
 }
 
-/// How much, and at which price, somebody says who orders something.
+/// Reads the quantity and the price of an order.
 pub fn figures(text: &str, limit: Limit) -> Figures {
     let lower: String = text.to_lowercase().chars().map(narrow).collect();
     let numbers = numbers(&lower);
@@ -63,7 +63,7 @@ pub fn figures(text: &str, limit: Limit) -> Figures {
 }
 
 impl Figures {
-    /// These, and what was said after them: the later word counts.
+    /// Combines these figures with later ones, which take precedence.
     #[must_use]
     pub fn then(self, later: Self) -> Self {
         if later.is_unclear {
@@ -77,12 +77,12 @@ impl Figures {
     }
 }
 
-/// A number, and the text up to it and after it.
+/// A number, with the text before and after it.
 struct Number<'a> {
     before: &'a str,
-    /// None if it is no number, or one in two ways.
+    /// The value; `None` if it is no number, or ambiguous.
     value: Option<Amount>,
-    /// Whether a full stop in it may stand between thousands: `64.000`.
+    /// True if a full stop in it may separate thousands: `64.000`.
     is_grouped: bool,
     after: &'a str,
 }
@@ -97,14 +97,14 @@ impl Number<'_> {
             || matches!(word, "usdt" | "usd" | "dollar" | "u")
     }
 
-    /// Whether a thing follows: "at least 0.5 BTC" says how much.
+    /// Returns true if a thing follows: "at least 0.5 BTC" is a quantity.
     fn counts_things(&self) -> bool {
         let next = self.after.trim_start();
         next.starts_with(|c: char| is_letter(c) || "个個枚".contains(c)) && !self.is_money()
     }
 }
 
-/// Wide digits and signs as narrow ones; a wide comma is none between digits.
+/// Returns the half-width form of a digit or sign; a full-width comma never belongs to a number.
 fn narrow(c: char) -> char {
     match c {
         '，' => c,
@@ -114,7 +114,7 @@ fn narrow(c: char) -> char {
     }
 }
 
-/// The numbers of a text, except those that are part of a name such as `grid-2`.
+/// Returns the numbers of a text, except those that are part of a name such as `grid-2`.
 fn numbers(text: &str) -> Vec<Number<'_>> {
     let (mut found, mut at) = (vec![], 0);
     while let Some(from) = text.get(at..).and_then(|rest| rest.find(is_digit)) {
@@ -149,14 +149,14 @@ fn is_in_name(before: &str) -> bool {
     name.len() < before.len() && name.ends_with(is_letter)
 }
 
-/// Whether a number may begin after this: "-5", ".5" and "x5" are none.
+/// Returns true if a number may begin after this: not in "-5", ".5" and "x5".
 fn begins(before: &str) -> bool {
     let comma = before.strip_suffix(',');
     let is_list = comma.is_some_and(|before| !before.ends_with(is_digit));
     is_list || !(before.ends_with(is_letter) || before.ends_with(['.', ',', '-', '+', '/']))
 }
 
-/// Whether a number may end before this: "50 %", "64 000", "1e3" and "2m" are none.
+/// Returns true if a number may end before this: not in "50 %", "64 000", "1e3" and "2m".
 fn ends(after: &str) -> bool {
     const OTHER: [char; 8] = ['%', '/', '-', '~', '百', '十', '亿', '多'];
     let next = after.trim_start();
@@ -173,7 +173,7 @@ fn looks_grouped(written: &str) -> bool {
     })
 }
 
-/// How long the digits are, with the signs between them.
+/// Returns the length in bytes of the digits, with the separators between them.
 fn length(text: &str) -> usize {
     let mut last = 0;
     for (at, c) in text.char_indices() {
@@ -186,7 +186,7 @@ fn length(text: &str) -> usize {
     last
 }
 
-/// How many times as much the unit says that follows a number, and what comes after it.
+/// Returns the factor of the unit after a number, and the rest of the text.
 fn unit(after: &str) -> (i64, &str) {
     let next = after.trim_start_matches(' ');
     let mut units = UNITS.iter();
@@ -194,7 +194,7 @@ fn unit(after: &str) -> (i64, &str) {
     found.unwrap_or((1, after))
 }
 
-/// The word that a text begins with.
+/// Returns the first word of a text.
 fn word(text: &str) -> &str {
     let end = text.find(|c: char| !c.is_ascii_alphanumeric());
     text.get(..end.unwrap_or(text.len())).unwrap_or_default()
@@ -206,11 +206,11 @@ fn read(written: &str, times: i64) -> Option<Amount> {
     Some(Amount::from_millionths(millionths))
 }
 
-/// Whether something is counted in words: "seventy thousand".
+/// Returns true if an amount is written in words: "seventy thousand".
 fn counts_in_words(lower: &str, numbers: &[Number<'_>]) -> bool {
     const WORDS: [&str; 3] = ["thousand", "hundred", "million"];
     const SIGNS: [char; 6] = ['十', '百', '千', '万', '萬', '亿'];
-    // What counts a number was taken with it.
+    // Units were read together with their numbers.
     let mut gaps: Vec<&str> = vec![];
     let mut at = 0;
     for number in numbers {

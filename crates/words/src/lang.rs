@@ -1,9 +1,9 @@
-//! The two languages that people write and read.
+//! The two supported languages.
 use std::{fmt, str::FromStr};
 
 use thiserror::Error;
 
-/// A language for what a person reads.
+/// The language of texts for a person.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lang {
@@ -15,9 +15,8 @@ pub enum Lang {
 }
 
 impl Lang {
-    /// The language that `text` is written in: Chinese as soon as there is one Han character,
-    /// because Chinese sentences often hold English names and English ones hardly ever hold
-    /// Chinese.
+    /// Returns the language of `text`: Chinese if there is one Han character, because Chinese
+    /// sentences often contain English names and English ones hardly ever contain Chinese.
     pub fn of(text: &str) -> Self {
         let han = |c: char| matches!(c, '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{323af}');
         if text.chars().any(han) {
@@ -27,7 +26,7 @@ impl Lang {
         }
     }
 
-    /// The wording that belongs to this language.
+    /// Returns the text of this language.
     pub fn pick<T>(self, en: T, zh: T) -> T {
         match self {
             Self::En => en,
@@ -42,7 +41,7 @@ impl fmt::Display for Lang {
     }
 }
 
-/// A language that is not spoken here.
+/// The name of an unsupported language.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is no language that is spoken here; allowed are en and zh")]
 pub struct UnknownLang(String);

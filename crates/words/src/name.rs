@@ -1,12 +1,13 @@
-//! The names of days and months. A language is added by adding lines.
+//! The names of days and months. Other languages can be added as more lines.
 use jiff::civil::Weekday;
 
 use crate::text::after_word;
 
-/// The words for a week before the sign of one of its days: 周一, 星期一.
+/// The words for a week before the character of one of its days: 周一, 星期一.
 pub const WEEK_SIGNS: [&str; 3] = ["周", "星期", "礼拜"];
 
-/// Days from today. Of words that begin alike the longest comes first.
+/// Names of days, with their distance from today. Of words with the same beginning the longest
+/// comes first.
 const NEAR: [(&str, i64); 19] = [
     ("大后天", 3),
     ("后天", 2),
@@ -39,7 +40,7 @@ const WEEK: [(&str, Weekday); 7] = [
     ("sunday", Weekday::Sunday),
 ];
 
-/// What a day of the week is called for short. `sun` and `sat` are words of their own.
+/// The short names of weekdays. `sun` and `sat` are left out because they are words of their own.
 const SHORT: [(&str, Weekday); 8] = [
     ("mon", Weekday::Monday),
     ("tues", Weekday::Tuesday),
@@ -66,15 +67,15 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// The day with whose name a text in lower case begins, in days from today, and what comes after:
-/// 明天, `the day after tomorrow`.
+/// Reads the name of a day at the beginning of a text in lower case. Returns its distance from
+/// today in days, and the rest: 明天, `the day after tomorrow`.
 pub fn near_day(text: &str) -> Option<(i64, &str)> {
     let mut near = NEAR.into_iter();
     near.find_map(|(word, days)| Some((days, after_word(text, &[word])?)))
 }
 
-/// The day of the week with whose English name a text in lower case begins, and what comes after:
-/// `friday`, `fridays`, `fri`.
+/// Reads the English name of a weekday at the beginning of a text in lower case. Returns it, and
+/// the rest: `friday`, `fridays`, `fri`.
 pub fn weekday(text: &str) -> Option<(Weekday, &str)> {
     WEEK.into_iter().chain(SHORT).find_map(|(word, day)| {
         let plural = text
@@ -86,7 +87,7 @@ pub fn weekday(text: &str) -> Option<(Weekday, &str)> {
     })
 }
 
-/// The day of the week that a Chinese sign means behind a word for a week: 一 is Monday.
+/// Returns the weekday of a Chinese character after a word for a week: 一 is Monday.
 pub fn weekday_sign(c: char) -> Option<Weekday> {
     match c {
         '日' | '天' => Some(Weekday::Sunday),
@@ -100,8 +101,8 @@ pub fn weekday_sign(c: char) -> Option<Weekday> {
     }
 }
 
-/// The month with whose name, or three letters of it, a text in lower case begins, and what comes
-/// after.
+/// Reads the name of a month, or its first three letters, at the beginning of a text in lower case.
+/// Returns its number, and the rest.
 pub fn month(text: &str) -> Option<(i8, &str)> {
     (1..).zip(MONTHS).find_map(|(month, name)| {
         let short = name.get(..3)?;
@@ -112,7 +113,7 @@ pub fn month(text: &str) -> Option<(i8, &str)> {
     })
 }
 
-/// What comes behind the word for a week with which a text begins.
+/// Returns the rest of a text after a word for a week at its beginning.
 pub(crate) fn week(text: &str) -> Option<&str> {
     WEEK_SIGNS.iter().find_map(|word| text.strip_prefix(word))
 }

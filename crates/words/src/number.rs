@@ -1,6 +1,7 @@
 //! Numbers in digits and in Chinese.
 
-/// The number with which a text begins, and what comes after it: in digits, or in Chinese up to 99.
+/// Reads the number at the beginning of a text, in digits, or in Chinese up to 99. Returns it, and
+/// the rest.
 pub fn number(text: &str) -> Option<(i64, &str)> {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
     if rest.len() < text.len() {
@@ -29,7 +30,7 @@ fn value(digits: &[i64]) -> Option<i64> {
     }
 }
 
-/// What a Chinese digit means; 十 is ten.
+/// Returns the value of a Chinese digit; 十 is ten.
 pub fn digit(c: char) -> Option<i64> {
     const DIGITS: [(char, i64); 13] = [
         ('零', 0),
@@ -50,7 +51,7 @@ pub fn digit(c: char) -> Option<i64> {
     found.map(|(_, value)| *value)
 }
 
-/// Whether a number goes on with this character.
+/// Returns true if the character can continue a number.
 pub(crate) fn is_digit(c: char) -> bool {
     c.is_ascii_digit() || digit(c).is_some()
 }

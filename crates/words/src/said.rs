@@ -1,4 +1,4 @@
-//! Times as people say them. What is understood only in part is not understood.
+//! Times as people say them. A text that is only understood in part is not accepted.
 mod repeat;
 
 use crate::{
@@ -8,20 +8,20 @@ use crate::{
 
 pub use repeat::Repeat;
 
-/// What is said of a time.
+/// A time, as it was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Said {
     /// In so many seconds.
     In(i64),
-    /// At this time, on the day that is so many days away if one is named.
+    /// At this time, on the day at this distance in days if one is named.
     Once(Option<i64>, Time),
-    /// At this time, on these days.
+    /// Repeatedly at this time, on these days.
     Again(Repeat, Time),
 }
 
-/// Reads when something shall be done: every day or on certain days, today, tomorrow or in a while.
-/// None if no time is said, or more than one, or more than is understood.
+/// Reads the time of a task: every day or on certain days, today, tomorrow or after a while. `None`
+/// if there is no time, more than one, or a part that is not understood.
 pub fn said(text: &str) -> Option<Said> {
     let text = &text.to_lowercase();
     let (wait, clock) = (clock::wait(text), clock::find(text));
@@ -36,9 +36,9 @@ pub fn said(text: &str) -> Option<Said> {
     })
 }
 
-/// The day that is named before the time, or else behind it.
+/// Returns the day that is named before the time, or else after it.
 fn day(text: &str, clock: usize) -> Option<i64> {
-    // Parts of a day that name it.
+    // Parts of a day that also name the day.
     const PARTS: [(&str, i64); 9] = [
         ("明早", 1),
         ("明晚", 1),

@@ -1,18 +1,18 @@
-//! What a wish is about: the words to look for, where, and how far back.
+//! The subject of a request: its keywords, its path, and its period.
 use std::collections::HashSet;
 
-/// What says that somebody wishes, when, and of whom, and not what for. Of words that begin alike the
+/// Words of a request that do not describe its subject. Of words with the same beginning the
 /// longest comes first.
 const NOISE_ZH: &str = "帮我找出 帮我找一下 帮我找 帮我查 帮我搜 找一下 查一下 搜一下 列出文件 还记得 记得 上个月 这个月 \
     什么时候 本月 上周 本周 这周 昨天 今天 明天 最近 我写的 写的 是什么 在哪里 在哪儿 在哪 上网 网上 搜索 查找 找出 一下 那个 那份 我的";
 const NOISE_EN: &str = "a about all and any at can could did do document documents file files find for from google have i in \
     internet is it know last list look me month my of on out please remember search show some that the this to today up was \
     web week were what when where who with written wrote yesterday you";
-/// The same in one character. Within a word it may be a part of it: 申请, 检查, 了解.
+/// The same as single characters, removed only at the ends of a word: 申请, 检查, 了解.
 const BEFORE: [char; 7] = ['请', '帮', '我', '你', '找', '查', '搜'];
 const BEHIND: [char; 4] = ['吗', '呢', '吧', '了'];
 
-/// The words of a wish that say what it is about, each once and in small letters.
+/// Returns the words that describe the subject of a request, each once and in lower case.
 pub fn keywords(text: &str) -> Vec<String> {
     let mut rest = text.to_lowercase();
     for noise in NOISE_ZH.split_whitespace() {
@@ -31,7 +31,7 @@ pub fn keywords(text: &str) -> Vec<String> {
     kept
 }
 
-/// What stands before 的 and behind it, unless it is a part of a word: 目的地.
+/// Splits a run at 的, unless that is a part of a word: 目的地.
 fn parts(mut run: &str) -> Vec<&str> {
     let is_word = |part: &str| part.chars().nth(1).is_some();
     let mut found = vec![];
@@ -46,8 +46,8 @@ fn parts(mut run: &str) -> Vec<&str> {
     found
 }
 
-/// A span of time that is past or present, and how many days ago it may have begun. Words are
-/// compared as they are.
+/// Returns a past or present period that a text names, and the greatest number of days since its
+/// beginning. The comparison is case-sensitive.
 pub fn period(text: &str) -> Option<(&'static str, u32)> {
     const PERIODS: [(&str, u32); 14] = [
         ("上个月", 62),
@@ -68,7 +68,7 @@ pub fn period(text: &str) -> Option<(&'static str, u32)> {
     PERIODS.into_iter().find(|(name, _)| text.contains(name))
 }
 
-/// The first path or file that is named: what has a slash or an ending.
+/// Returns the first path or file name in a text: a word with a slash or an extension.
 pub fn path(text: &str) -> Option<String> {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '/' | '~' | '.' | '_' | '-');
     let mut words = text

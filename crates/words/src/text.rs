@@ -1,12 +1,12 @@
-//! Words in a text of two languages.
+//! Words in texts of two languages.
 
-/// Whether a text is Chinese.
+/// Returns true if a text contains a Chinese character.
 pub fn is_chinese(text: &str) -> bool {
     text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c))
 }
 
-/// A text as a reader sees it: without control characters, with one space between words, and
-/// without empty lines.
+/// Returns a text without control characters, with one space between words, and without empty
+/// lines.
 ///
 /// ```
 /// assert_eq!(fugato_words::tidy(" to\u{0}  Oslo \n\n by\ttrain"), "to Oslo\nby train");
@@ -22,8 +22,8 @@ pub fn tidy(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Whether a text has a word: where the word is of Latin letters, not within another. An ending
-/// such as a plural is no other word. Both are compared as they are.
+/// Returns true if a text contains a word; a Latin word must not be within another one. Endings
+/// such as a plural are allowed. The comparison is case-sensitive.
 pub fn has_word(text: &str, word: &str) -> bool {
     let latin = |c: char| c.is_ascii_alphanumeric();
     text.match_indices(word).any(|(at, _)| {
@@ -36,7 +36,8 @@ pub fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// Whether a text has one of these words, which are in lower case; the text may be in any.
+/// Returns true if a text contains one of these words, which are in lower case; the case of the
+/// text does not matter.
 ///
 /// ```
 /// use fugato_words::has_one;
@@ -48,8 +49,8 @@ pub fn has_one<W: AsRef<str>>(text: &str, words: &[W]) -> bool {
     words.iter().any(|word| has_word(&text, word.as_ref()))
 }
 
-/// What follows the first of these phrases with which a text begins. Latin letters may be small or
-/// large.
+/// Returns the rest of a text after the first of these phrases that it begins with, regardless of
+/// ASCII case.
 pub fn strip_phrase<'t>(text: &'t str, phrases: &[&str]) -> Option<&'t str> {
     phrases.iter().find_map(|phrase| {
         let (head, rest) = text.split_at_checked(phrase.len())?;
@@ -57,7 +58,7 @@ pub fn strip_phrase<'t>(text: &'t str, phrases: &[&str]) -> Option<&'t str> {
     })
 }
 
-/// What follows the first of these phrases that is anywhere in a text.
+/// Returns the rest of a text after the first of these phrases that it contains.
 pub fn after_phrase<'t>(text: &'t str, phrases: &[&str]) -> Option<&'t str> {
     phrases.iter().find_map(|phrase| {
         let mut places = text.char_indices().filter_map(|(at, _)| text.get(at..));
@@ -65,8 +66,8 @@ pub fn after_phrase<'t>(text: &'t str, phrases: &[&str]) -> Option<&'t str> {
     })
 }
 
-/// What comes after the first of these words with which a text begins. A Latin word has to end
-/// there.
+/// Returns the rest of a text after the first of these words that it begins with. A Latin word has
+/// to end there.
 pub fn after_word<'a, W: AsRef<str>>(text: &'a str, words: &[W]) -> Option<&'a str> {
     words.iter().map(AsRef::as_ref).find_map(|word| {
         let rest = text.strip_prefix(word)?;
@@ -76,7 +77,7 @@ pub fn after_word<'a, W: AsRef<str>>(text: &'a str, words: &[W]) -> Option<&'a s
     })
 }
 
-/// What comes before the first of these words with which a text ends. A Latin word has to begin
+/// Returns the text before the first of these words that it ends with. A Latin word has to begin
 /// there: "what" does not end in "at".
 pub fn before_word<'a, W: AsRef<str>>(text: &'a str, words: &[W]) -> Option<&'a str> {
     words.iter().map(AsRef::as_ref).find_map(|word| {
@@ -86,7 +87,8 @@ pub fn before_word<'a, W: AsRef<str>>(text: &'a str, words: &[W]) -> Option<&'a 
     })
 }
 
-/// Whether a text ends within a Latin word or a number, so that no other begins behind it.
+/// Returns true if a text ends within a Latin word or a number, so that no other can begin after
+/// it.
 pub(crate) fn is_inside(before: &str) -> bool {
     before.ends_with(|c: char| c.is_ascii_alphanumeric())
 }

@@ -1,27 +1,27 @@
-//! Times as people say them, as cron expressions.
+//! Times as people say them, converted to cron expressions.
 use jiff::{SignedDuration, Span, Zoned};
 
 use crate::{Repeat, Said, Time, said};
 
-/// When something is due.
+/// A schedule, as it was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct When {
-    /// A cron expression: minute, hour, day, month, day of the week; a second before it and a year
-    /// behind it if that is wanted.
+    /// A cron expression: minute, hour, day, month, day of the week; optionally a second before it
+    /// and a year after it.
     pub schedule: String,
-    /// Whether it is due only once.
+    /// True if it is due only once.
     pub once: bool,
 }
 
-/// The time that somebody's words name, said now: every day or on certain days, today, tomorrow or
-/// in a while. None if there is none, or more is said than is understood.
+/// Returns the schedule that a text names at the time `now`: every day or on certain days, today,
+/// tomorrow or after a while. `None` if there is none, or if a part is not understood.
 pub fn when(text: &str, now: &Zoned) -> Option<When> {
     match said(text)? {
         Said::In(seconds) => {
             let wait = SignedDuration::from_secs(seconds);
             Some(on(&now.checked_add(wait).ok()?))
         }
-        // Midnight after a day of the week or month is none of cron's.
+        // Cron cannot express midnight at the end of a day of the week or month.
         Said::Again(days, time) if time.next_day && days != Repeat::Daily => None,
         Said::Again(days, time) => Some(When {
             schedule: format!("{} {} {}", time.minute, time.hour, fields(&days)),
@@ -31,7 +31,7 @@ pub fn when(text: &str, now: &Zoned) -> Option<When> {
     }
 }
 
-/// The days of the month, the months and the days of the week, as cron writes them.
+/// Returns the cron fields for the days of the month, the months and the days of the week.
 fn fields(days: &Repeat) -> String {
     match days {
         Repeat::Daily => "* * *".to_owned(),
@@ -46,7 +46,7 @@ fn fields(days: &Repeat) -> String {
     }
 }
 
-/// The next such time, or that of the day that is named, if it is still to come.
+/// Returns the next such time, or that of the named day if it is still to come.
 fn once(day: Option<i64>, time: Time, now: &Zoned) -> Option<When> {
     let later = |then: &Zoned, days: i64| then.checked_add(Span::new().days(days)).ok();
     let midday = later(now, day.unwrap_or(0) + i64::from(time.next_day))?;
@@ -65,7 +65,7 @@ fn once(day: Option<i64>, time: Time, now: &Zoned) -> Option<When> {
     }
 }
 
-/// Once, to the second.
+/// Returns a schedule of one moment, to the second.
 fn on(then: &Zoned) -> When {
     let schedule = format!(
         "{} {} {} {} {} * {}",

@@ -1,9 +1,9 @@
-//! What is wanted, what is not, and what is only asked about, as far as words alone say it.
+//! Requests, refusals and questions, as far as words alone show them.
 use std::collections::BTreeSet;
 
 use crate::text::before_word;
 
-/// Whether somebody wants to know something: by the end of what they say, or by its first word.
+/// Returns true if a text is a question, by its end or by its first word.
 pub fn asks(text: &str) -> bool {
     const FIRST: [&str; 16] = [
         "did", "do", "does", "have", "has", "had", "is", "are", "was", "were", "why", "when",
@@ -16,8 +16,7 @@ pub fn asks(text: &str) -> bool {
     is_marked || first.is_some_and(|word| FIRST.contains(&word))
 }
 
-/// Whether one of these verbs is what is not to be done, or what was not done: each clause stands
-/// for itself.
+/// Returns true if one of these verbs is negated. Each clause is checked separately.
 pub fn denies<W: AsRef<str>>(text: &str, verbs: &[W]) -> bool {
     const NOT: [&str; 14] = [
         "不", "别", "没", "勿", "未", "不要", "没有", "不想", "不用", "不必", "不能", "不会",
@@ -34,23 +33,23 @@ pub fn denies<W: AsRef<str>>(text: &str, verbs: &[W]) -> bool {
         let verbs = verbs.iter().map(AsRef::as_ref);
         let verbs = verbs.flat_map(|verb| clause.match_indices(verb));
         let before: Vec<&str> = verbs.filter_map(|(at, _)| clause.get(..at)).collect();
-        // A "not" that stands farther away stands before the last verb, too.
+        // A "not" before an earlier verb also comes before the last one.
         let longest = before.iter().max_by_key(|before| before.len());
         longest.is_some_and(|before| says_not(before)) || before.into_iter().any(denies)
     })
 }
 
-/// What says "not", beside every word that ends in "n't".
+/// The words for "not", besides every word that ends in "n't".
 const NOT_WORDS: [&str; 5] = ["not", "never", "dont", "cannot", "without"];
 
-/// Whether the last word is a "not".
+/// Returns true if the last word is a "not".
 fn ends_in_not(before: &str) -> bool {
     let is_word = |rest: &str| rest.is_empty() || rest.ends_with(char::is_whitespace);
     let mut words = NOT_WORDS.iter();
     before.ends_with("n't") || words.any(|not| before.strip_suffix(not).is_some_and(is_word))
 }
 
-/// Whether there is a "not", and not one of "not below 3".
+/// Returns true if there is a "not", other than in "not below 3".
 fn says_not(before: &str) -> bool {
     const BOUND: [&str; 7] = ["below", "above", "under", "over", "less", "more", "only"];
     let words: Vec<&str> = before.split_whitespace().collect();
@@ -61,8 +60,8 @@ fn says_not(before: &str) -> bool {
     })
 }
 
-/// The whole number that stands directly after one of these words, which are in lower case; none if
-/// several do.
+/// Returns the whole number directly after one of these words, which are in lower case; `None` if
+/// there are several numbers.
 pub fn number_after<W: AsRef<str>>(text: &str, words: &[W]) -> Option<i64> {
     let is_digit = |c: char| c.is_ascii_digit();
     let lower = text.to_lowercase();
@@ -81,7 +80,8 @@ pub fn number_after<W: AsRef<str>>(text: &str, words: &[W]) -> Option<i64> {
     found.pop_first().filter(|_| found.is_empty())
 }
 
-/// Which of these names a text mentions, as a whole word and in any case; the longest, if several.
+/// Returns the name that a text mentions as a whole word, regardless of case; the longest, if
+/// several.
 pub fn mentioned<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = text.to_lowercase();
     let inner = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -98,7 +98,7 @@ pub fn mentioned<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Op
     mentioned.max_by_key(|name| name.len())
 }
 
-/// What somebody says that something is called: `named alpha`, `名叫小明`.
+/// Returns the name that a text gives to something: `named alpha`, `名叫小明`.
 pub fn named(text: &str) -> Option<String> {
     const BEFORE: [&str; 8] = [
         "named",

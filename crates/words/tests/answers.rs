@@ -1,4 +1,4 @@
-//! Short answers: the whole utterance, in both languages, and what waits comes first.
+//! Tests of short answers: whole utterances, in both languages, and open questions come first.
 use fugato_words::{Awaiting, Meaning, Phrases, ShortAnswer};
 use proptest::prelude::*;
 
@@ -100,7 +100,7 @@ fn pln_20_a_message_continues_cancels_or_interrupts_what_waits() {
     assert_eq!(waits("which trader do I have?"), Meaning::Interrupt);
 }
 
-/// A phrase for another try is an answer too while something waits, so it wipes nothing.
+/// A phrase for another attempt also answers an open question, so it discards nothing.
 #[test]
 fn pln_c1_an_answer_wins_over_another_try() {
     let (waits, over) = (Awaiting::Answer, Awaiting::Nothing);
@@ -129,7 +129,7 @@ fn pln_22_another_try_is_asked_for_by_a_whole_utterance() {
     }
 }
 
-/// What waits is asked about first: a detector of new requests never takes a short answer away.
+/// An open question comes first: a detector of new requests never takes a short answer away.
 #[test]
 fn pln_c3_a_detector_of_new_requests_comes_after_the_answer() {
     let greedy = |_: &str| true;

@@ -1,5 +1,4 @@
-//! A reader of a server reads what anybody sends: a long text neither keeps it for long nor breaks
-//! it.
+//! Tests that a long text neither blocks nor breaks a reader, because a server reads any input.
 use std::{sync::mpsc, thread, time::Duration};
 
 use fugato_words::{
@@ -8,12 +7,12 @@ use fugato_words::{
 };
 use jiff::civil::date;
 
-/// Each reader takes a second or so. One whose work grows with the square of the text takes minutes.
+/// Each reader takes about a second. A reader with quadratic time would take minutes.
 const LONGEST: Duration = Duration::from_secs(60);
 
 type Reader = fn(&str);
 
-/// Runs a reader on a thread of its own, which has no larger stack than those of a server.
+/// Runs a reader on a thread of its own, with no larger stack than those of a server.
 fn read(name: &str, text: String, reader: Reader) {
     let (ended, end) = mpsc::channel();
 
@@ -52,7 +51,7 @@ fn no_text_keeps_a_reader_for_long() {
         }),
         ("named", 20, |text| drop(named(text))),
         ("path", 20, |text| drop(path(text))),
-        // It looks at every letter in many ways.
+        // It tries many patterns at every letter.
         ("days", 5, |text| {
             drop(days(text, date(2026, 11, 22), Toward::Ahead));
         }),

@@ -1,4 +1,4 @@
-//! What is written in any of the usual ways is read as what it is, and nothing breaks a reader.
+//! Property tests: the usual notations are read correctly, and no text breaks a reader.
 use fugato_words::{
     Amount, Figures, Limit, Repeat, Said, Time, Toward, asks, days, decimal, denies, figures,
     mentioned, money, money_in, named, near_day, number, number_after, said,
@@ -24,7 +24,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// Pieces of what people write, in an order that nobody has thought of.
+/// Generates random sequences of pieces that people write.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "3月", "2日", "下", "周", "三", "天", "后", "前天", "到", "至", "-", "to ", "next ",
@@ -40,7 +40,7 @@ fn any_day() -> impl Strategy<Value = Date> {
     (0..20_000i64).prop_map(|day| date(2000, 1, 1).checked_add(day.days()).expect("in range"))
 }
 
-/// A number below a hundred as it is written in Chinese.
+/// Returns a number below a hundred as it is written in Chinese.
 fn chinese(number: i64) -> String {
     let digit = |n: i64| {
         "〇一二三四五六七八九"
@@ -66,7 +66,7 @@ proptest! {
     fn whatever_is_written_every_reader_ends(text in pieces(), today in any_day()) {
         for toward in [Toward::Ahead, Toward::Back] {
             let found = days(&text, today, toward);
-            // What is left names no other day, and everything that is left was there.
+            // The rest contains only characters of the text.
             prop_assert!(found.rest.chars().filter(|c| *c != ' ').all(|c| text.contains(c)));
         }
         if let Some(Said::Once(_, time) | Said::Again(_, time)) = said(&text) {
@@ -192,7 +192,7 @@ proptest! {
             prop_assert_eq!(money_in(&said, &["预算"]), Some(hundredths), "{}", said);
         }
         prop_assert_eq!(decimal(&format!("{whole}.{part:02}"), 2), Some(hundredths));
-        // Where commas are decimal points it would be another amount.
+        // With a decimal comma it would be another amount.
         prop_assert_eq!(money(&format!("{whole},{part:02}")), None);
         prop_assert_eq!(money(&format!("-{whole}")), None);
     }

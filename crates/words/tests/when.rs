@@ -1,4 +1,4 @@
-//! Times as people say them.
+//! Tests of times as people say them.
 use fugato_words::{When, when};
 use jiff::{civil::date, tz::TimeZone};
 
@@ -58,7 +58,7 @@ fn trn_8_what_people_say_becomes_a_schedule() {
         "in the hours",
         "：",
         "点",
-        // What is understood only in part.
+        // Texts that are only understood in part.
         "1.5小时后提醒我",
         "3天后8点提醒我",
         "每小时提醒我喝水",

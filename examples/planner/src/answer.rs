@@ -1,4 +1,4 @@
-//! What the desk says without a model: what was looked up, in the language of the person.
+//! The answers without a model: the facts that were looked up, in the language of the person.
 use fugato::{agent::StopWords, cli::Lang, words::Amount};
 use serde::de::DeserializeOwned;
 
@@ -8,7 +8,7 @@ use crate::{
     session::Session,
 };
 
-/// What was looked up about a topic, in one line.
+/// Returns the facts about a topic that were looked up, in one line.
 pub fn told(session: &Session, topic: Topic, lang: Lang) -> String {
     let text = match topic {
         Topic::Models | Topic::Exchanges | Topic::Strategies => {
@@ -41,7 +41,7 @@ fn lines<T: DeserializeOwned>(
     Some(all.join(between))
 }
 
-/// Whether a trader can be made now, and of what.
+/// Returns a sentence that says whether a trader can be made now, or what is missing for one.
 pub fn ability(session: &Session, lang: Lang) -> String {
     let usable = |topic| {
         let all = session.seen::<Vec<Config>>(topic)?;
@@ -119,7 +119,8 @@ pub(crate) fn order(it: &Order) -> String {
     )
 }
 
-/// What the person is told when the loop that takes over stops, by what was asked for.
+/// Returns the texts for the person when the loop that takes over stops, in the language of the
+/// request.
 pub fn stopped(asked: &str) -> StopWords {
     let lang = Lang::of(asked);
     StopWords {
@@ -132,7 +133,7 @@ pub fn stopped(asked: &str) -> StopWords {
     }
 }
 
-/// What the person is told who said nothing that a rule knows.
+/// Returns the help text, for a message that no rule understands.
 pub fn help(lang: Lang) -> &'static str {
     lang.pick(
         "I look after a paper-trading desk. Ask for balances, positions, prices, trades, open \

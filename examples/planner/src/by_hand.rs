@@ -1,4 +1,4 @@
-//! Changes of the desk that no conversation knows of.
+//! Changes of the desk outside of all conversations.
 use clap::Subcommand;
 use fugato::{BoxError, words::Amount};
 use planner::{
@@ -45,13 +45,13 @@ pub(crate) enum Change {
 
 const KINDS: [&str; 4] = ["model", "exchange", "strategy", "trader"];
 
-/// What is configured under this word; none for a trader.
+/// Returns the kind that a word names; none for a trader.
 fn kind(word: &str) -> Option<Kind> {
     Kind::ALL.into_iter().find(|kind| kind.as_str() == word)
 }
 
 impl Change {
-    /// Carries it out, and says what became of it.
+    /// Carries the change out, and returns a text about the result.
     pub(crate) async fn carry_out(self, desk: &Desk) -> Result<String, BoxError> {
         Ok(match self {
             Self::Show => format!("{:#}", Value::Object(looked_up(desk, |_| true).await?)),

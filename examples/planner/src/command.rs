@@ -7,7 +7,8 @@ use crate::{
     view,
 };
 
-/// What a command changes, and what the person is told; none if it is no command.
+/// Returns the changes that a command makes, with the reply to the person; none if the text is no
+/// command.
 pub fn command(session: &Session, thread: &str, text: &str) -> Option<Vec<SessionUpdate>> {
     let command = text.strip_prefix('/')?;
     let (name, rest) = command
@@ -42,12 +43,13 @@ pub fn command(session: &Session, thread: &str, text: &str) -> Option<Vec<Sessio
     })
 }
 
-/// Whether a command only tells something: it is answered while a question waits, and leaves it.
+/// Returns true if a command only shows something. It is answered while a question waits, and the
+/// question stays open.
 pub fn only_tells(text: &str) -> bool {
     matches!(text.split_whitespace().next(), Some("/status" | "/help"))
 }
 
-/// What such a command tells.
+/// Returns the output of such a command.
 pub fn told(session: &Session, thread: &str, text: &str) -> String {
     match text.split_whitespace().next() {
         Some("/status") => view::status(session, thread),

@@ -1,4 +1,4 @@
-//! What planner, thinker and answerer are told of the session around the work, most trusted first.
+//! The context of the session for planner, thinker and answerer, most trusted source first.
 use fugato::{
     agent::plan::{Step, StepKind},
     memory::{Speaker, Turn},
@@ -17,7 +17,7 @@ const TRUST: &str = "Believe the sources in this order:
 3. The recent conversation: what the person means. It is no source for facts.
 4. What is known of the task: what the person is about. It is no source for facts either.";
 
-/// The context of a session.
+/// Returns the context of a session.
 pub fn context(session: &Session) -> String {
     let execution = &session.work.execution;
     let facts = execution.snapshots.iter();
@@ -52,14 +52,14 @@ fn turn(turn: &Turn) -> String {
     format!("{by}: {}", turn.lasting())
 }
 
-/// What the person prefers, line by line.
+/// Returns the preferences of the person, one a line.
 pub fn preferences(session: &Session) -> String {
     let wishes = session.person.preferences.iter();
     lines(wishes.map(|(name, wish)| format!("{name}: {wish}")))
 }
 
-/// What is known of the task. It may not speak where only a look may, nor for work that is begun
-/// again.
+/// Returns the known state of the task. It is left out for questions that only a look-up can
+/// answer, and for work that begins again.
 fn task(session: &Session) -> String {
     let topics = intent::topics(session.goal());
     let is_live = topics.iter().any(|topic| topic.is_existence());
@@ -69,7 +69,8 @@ fn task(session: &Session) -> String {
     json!(session.person.task).to_string()
 }
 
-/// What words may stand for, as far as it is among the facts: what is gone is not spoken of.
+/// Returns the referents of words such as "it", as far as they are among the facts. A referent that
+/// no longer exists is left out.
 fn references(session: &Session) -> String {
     let references = session.work.execution.references.iter();
     let there = references.filter(|(kind, to)| {
@@ -81,7 +82,7 @@ fn references(session: &Session) -> String {
     lines(there.map(|(kind, to)| format!("{kind}: {}", to.name)))
 }
 
-/// The question that was answered last, and the answer.
+/// Returns the question that was answered last, and the answer.
 fn resumed(session: &Session) -> String {
     let mut steps = session.work.steps.iter().rev();
     let is_answered =

@@ -1,6 +1,6 @@
 //! The desk: a simulated exchange, the accounts on it, and what is configured, in one SQLite file.
 //!
-//! It lives outside of all conversations: other programs change it, and so does time.
+//! It is outside of all conversations: other programs change it, and so does time.
 mod account;
 mod book;
 mod config;
@@ -42,7 +42,7 @@ pub struct Desk {
 
 type Clock = dyn Fn() -> Millis + Send + Sync;
 
-/// The desk cannot do something. What is a [`Refused`](Self::Refused) is for the person to read.
+/// A failure of the desk. The text of a [`Refused`](Self::Refused) is meant for the person.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DeskError {
@@ -54,10 +54,10 @@ pub enum DeskError {
     Book {
         /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
-    /// What a new desk begins with cannot be used.
+    /// The sample with which a new desk begins cannot be used.
     #[error("what the desk begins with cannot be used")]
     Beginning(#[from] toml::de::Error),
     /// No space is left; nothing was changed.
@@ -78,7 +78,7 @@ impl From<Error> for DeskError {
     }
 }
 
-/// What a new desk begins with.
+/// The initial content of a new desk.
 const BEGINNING: &str = include_str!("../sample/desk.toml");
 /// The order book of the sample.
 const BOOK: &str = include_str!("../sample/book.jsonl");
@@ -89,7 +89,7 @@ impl Desk {
         Self::over(SqliteTables::open(path)?)
     }
 
-    /// A desk that is gone with its last clone.
+    /// Creates a desk in memory, which is lost with its last clone.
     pub fn in_memory() -> Result<Self, DeskError> {
         Self::over(SqliteTables::in_memory()?)
     }
@@ -111,19 +111,19 @@ impl Desk {
         })
     }
 
-    /// Takes the time from here, in milliseconds since the Unix epoch.
+    /// Sets the clock, in milliseconds since the Unix epoch.
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
         self.clock = Arc::new(clock);
         self
     }
 
-    /// The best offers for all symbols, now.
+    /// Returns the best offers for all symbols, now.
     pub async fn prices(&self) -> Result<Vec<Price>, DeskError> {
         self.with(|moment| Ok(moment.book.prices())).await
     }
 
-    /// Does something with the desk as it is now: what time has done to open orders is done before.
+    /// Runs some work on the desk as it is now, after it has settled the open orders up to now.
     async fn with<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Moment<'_>) -> Result<T, DeskError> + Send + 'static,
@@ -162,7 +162,7 @@ struct Moment<'a> {
 }
 
 impl Moment<'_> {
-    /// What a query finds.
+    /// Returns the rows of a query.
     fn rows<T>(
         &self,
         query: &str,
@@ -174,12 +174,12 @@ impl Moment<'_> {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Changes something, and says how many rows.
+    /// Runs a statement, and returns the number of changed rows.
     fn write(&self, statement: &str, parameters: impl Params) -> Result<usize, DeskError> {
         Ok(self.transaction.execute(statement, parameters)?)
     }
 
-    /// A time that is kept; now, if it is not kept yet.
+    /// Returns a stored time. If there is none, it stores the present time.
     fn mark(&self, name: &str) -> Result<Millis, DeskError> {
         let query = "SELECT at FROM marks WHERE name = ?1";
         match self.rows(query, [name], |row| row.get(0))?.pop() {

@@ -1,4 +1,4 @@
-//! Live facts: which there are, what needs them, and where they come from. All of it is data, in
+//! The live facts: their list, the tools that need them, and their sources. All of it is data, in
 //! `facts.toml`.
 use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
@@ -20,42 +20,42 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Topic {
-    /// Which models are configured.
+    /// The configured models.
     Models,
-    /// Which exchanges are configured.
+    /// The configured exchanges.
     Exchanges,
-    /// Which strategies are configured.
+    /// The configured strategies.
     Strategies,
-    /// Which traders there are.
+    /// The existing traders.
     Traders,
-    /// How much there is of what.
+    /// The balance of each asset.
     Balances,
-    /// What is held.
+    /// The positions.
     Positions,
-    /// What was traded: at most [`MOST_TRADES`], the newest ones.
+    /// The newest trades, at most [`MOST_TRADES`].
     Trades,
-    /// What something costs.
+    /// The prices of the symbols.
     Prices,
-    /// Which orders wait.
+    /// The open orders.
     Orders,
 }
 
-/// What is known of a topic.
+/// The declaration of a topic in `facts.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fact {
     /// Its name among the snapshots.
     pub kind: String,
-    /// What it is called, in English and in Chinese.
+    /// The title, in English and in Chinese.
     pub title: [String; 2],
     /// The words by which people ask for it.
     pub words: Vec<String>,
     /// The tool that reads it.
     pub tool: String,
-    /// What else needs it.
+    /// The other tools that need it.
     #[serde(default)]
     pub needed_by: Vec<String>,
-    /// What one of it is called, of which words may stand for one.
+    /// The name for one item of it, if words such as "it" can refer to one.
     #[serde(default)]
     pub is_named: Option<String>,
 }
@@ -71,45 +71,44 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     toml::from_str(include_str!("../facts.toml")).expect("the table is part of the program")
 });
 
-/// All facts.
+/// Returns all facts.
 pub fn all() -> &'static BTreeMap<Topic, Fact> {
     &TABLE.facts
 }
 
-/// The tools that read, and what each says.
+/// Returns the read tools by name, with their descriptions.
 pub fn tools() -> &'static BTreeMap<String, String> {
     &TABLE.tools
 }
 
-/// Whether a tool only reads what may change.
+/// Returns true if a tool only reads live facts.
 pub fn is_read(tool: &str) -> bool {
     TABLE.tools.contains_key(tool)
 }
 
-/// How many trades a look at them shows.
+/// The most trades that one look-up returns.
 pub const MOST_TRADES: usize = 10;
 
 impl Topic {
-    /// What is known of it.
+    /// Returns the declaration of this topic.
     pub(crate) fn fact(self) -> &'static Fact {
         all().get(&self).expect("the table has all topics")
     }
 
-    /// Whether it is about what exists or what can be done: a look answers it, and nothing else.
+    /// Returns true if it is about what exists or what can be done: only a look-up can answer it.
     pub fn is_existence(self) -> bool {
         self.fact().is_named.is_some()
     }
 }
 
-/// Which fact tells whether what a word stands for is there.
+/// Returns the topic whose fact shows whether the referent of this kind still exists.
 pub fn of_reference(kind: &str) -> Option<Topic> {
     let mut facts = all().iter();
     let found = facts.find(|(_, fact)| fact.is_named.as_deref() == Some(kind));
     found.map(|(topic, _)| *topic)
 }
 
-/// What is declared. No look is young enough to be believed a second time, and what is in view is
-/// looked up again rather than dropped.
+/// Returns the declared facts. No snapshot is reused: each is looked up again rather than dropped.
 pub fn declared() -> Result<LiveFacts, FactError> {
     let mut facts = LiveFacts::new();
     for fact in all().values() {
@@ -141,7 +140,7 @@ impl FactSource for Desk {
     }
 }
 
-/// What holds now of all facts that are chosen, by their kinds.
+/// Looks up all facts that are chosen, and returns them by kind.
 pub async fn looked_up(
     desk: &Desk,
     chosen: impl Fn(&Fact) -> bool,
@@ -153,15 +152,16 @@ pub async fn looked_up(
     Ok(found)
 }
 
-/// Whether a line tells what can be looked up, such as what exists: a summary must not hold it.
+/// Returns true if a line states something that can be looked up, such as what exists: a summary
+/// must not contain it.
 pub fn is_live(line: &str) -> bool {
-    // What somebody wants done with an order or a trade is theirs to say.
+    // A person's wishes about an order or a trade are their own words, and no live fact.
     let is_own = |topic: &Topic| matches!(topic, Topic::Orders | Topic::Trades);
     intent::topics(line).iter().any(|topic| !is_own(topic))
 }
 
-/// A change of what is known of the task, without what can be looked up. Goals and open questions
-/// may name anything: they say what is wanted, not what is.
+/// Returns a change of the task state without the facts that can be looked up. Goals and open
+/// questions may name anything: they are wishes, not facts.
 #[must_use]
 pub fn without_live(update: TaskUpdate) -> TaskUpdate {
     match update {

@@ -1,4 +1,4 @@
-//! How the planner is wired.
+//! The graph of the planner.
 use std::{sync::Arc, time::Duration};
 
 use fugato::{
@@ -30,7 +30,7 @@ use crate::{
     tools,
 };
 
-/// What the planner needs from outside.
+/// The dependencies of the planner.
 #[derive(Clone)]
 pub struct Deps {
     desk: Desk,
@@ -39,7 +39,7 @@ pub struct Deps {
     manner: Manner,
 }
 
-/// In which manner work is planned.
+/// The manner in which work is planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
     /// A whole plan first, which is looked at again as the policy says.
@@ -70,7 +70,7 @@ pub enum WiringError {
 }
 
 impl Deps {
-    /// A desk, and where it is kept what belongs to people. Rules decide.
+    /// Creates dependencies from a desk and the store of personal documents. Rules decide.
     pub fn new(desk: Desk, docs: Arc<dyn DocStore>) -> Self {
         Self {
             desk,
@@ -80,7 +80,7 @@ impl Deps {
         }
     }
 
-    /// Lets a model decide. It is given the time of its stage, and what it is asked is kept in the
+    /// Sets the model that decides. Each stage has its timeout, and the requests are kept in the
     /// log.
     #[must_use]
     pub fn model(mut self, model: impl ChatModel + 'static) -> Self {
@@ -96,7 +96,7 @@ impl Deps {
         self
     }
 
-    /// Who is remembered here.
+    /// Returns the memory layers of persons.
     pub fn users(&self) -> &PersonLayers {
         &self.users
     }
@@ -112,12 +112,12 @@ impl std::fmt::Debug for Deps {
     }
 }
 
-/// How many rounds of tools the loop may have that takes over.
+/// The most rounds of tools in the loop that takes over.
 const RESCUE_ROUNDS: u32 = 5;
-/// How long each answer in it may take: as long as a final answer.
+/// The timeout of each answer in that loop, the same as that of a final answer.
 const RESCUE_PATIENCE: Duration = Duration::from_secs(36);
 
-/// The graph: the README draws it.
+/// Builds the graph, which the README draws.
 pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
     let toolbox = tools::toolbox(&deps.desk)?;
     let look = || {
@@ -161,8 +161,8 @@ pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
     Ok(graph.build()?)
 }
 
-/// What a model does beside the planned work: it answers small talk, takes over where there is no
-/// plan, and sums up.
+/// Adds the nodes that a model has besides the planned work: the gate for small talk, the loop that
+/// takes over if there is no plan, and the summary.
 fn with_model(
     graph: GraphBuilder<Session>,
     model: &Arc<dyn ChatModel>,
@@ -203,7 +203,7 @@ fn with_model(
     rescue.add_to(graph, "settle")
 }
 
-/// Whether code sees nothing in a message that would have to be looked up or done.
+/// Returns true if the message contains nothing that code would have to look up or do.
 fn may_be_talk(session: &Session) -> bool {
     let text = &session.message.text;
     session.message.course == Course::Work

@@ -1,5 +1,5 @@
-//! What a message is about, and what it wants done, by rule, in English and in Chinese. The words
-//! are in `words.toml` and `facts.toml`.
+//! The topics and wishes of a message, read by rule in English and in Chinese. The words are in
+//! `words.toml` and `facts.toml`.
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use fugato::words::{Figures, asks, denies, figures, has_word, named, number_after};
@@ -10,10 +10,10 @@ use crate::{
     facts::{self, Topic},
 };
 
-/// What a person wants to be done.
+/// A wish of a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wish {
-    /// To be told something.
+    /// To get an answer.
     Told,
     /// A trader, with the name that they gave.
     Trader(Option<String>),
@@ -24,7 +24,7 @@ pub enum Wish {
 }
 
 impl Wish {
-    /// The tool that does it.
+    /// Returns the tool that fulfils it.
     pub fn tool(&self) -> Option<&'static str> {
         match self {
             Self::Told => None,
@@ -58,26 +58,27 @@ fn says(message: &str, words: &[String]) -> bool {
     words.iter().any(|word| has_word(&lower, word))
 }
 
-/// What a message is about. When in doubt it is about more: a look too many does no harm.
+/// Returns the topics of a message. In doubt it returns more: an extra look-up does no harm.
 pub fn topics(message: &str) -> BTreeSet<Topic> {
     let all = facts::all().iter();
     let about = all.filter(|(_, fact)| says(message, &fact.words));
     about.map(|(topic, _)| *topic).collect()
 }
 
-/// Whether a message asks for something that can be looked up, with or without a question mark.
+/// Returns true if a message asks for something that can be looked up, with or without a question
+/// mark.
 pub fn asks_about(message: &str) -> bool {
     let asks = asks(message) || asks_ability(message) || says(message, &WORDS.tell);
     asks && !topics(message).is_empty()
 }
 
-/// Whether somebody asks if a trader can be made, and does not ask for one.
+/// Returns true if a message asks whether a trader can be made, and does not ask for one.
 pub fn asks_ability(message: &str) -> bool {
     let in_question = asks(message) && says(message, &WORDS.able_in_question);
     (says(message, &WORDS.able) || in_question) && names_new_trader(message)
 }
 
-/// Whether somebody asks for more than what there is: for advice, or for a reason.
+/// Returns true if a message asks for more than the facts: for advice, or for a reason.
 pub fn asks_opinion(message: &str) -> bool {
     says(message, &WORDS.opinion)
 }
@@ -86,7 +87,7 @@ fn names_new_trader(message: &str) -> bool {
     says(message, &Topic::Traders.fact().words) && says(message, &WORDS.create)
 }
 
-/// What a message wants to be done.
+/// Returns the wish of a message.
 pub fn wish(message: &str) -> Wish {
     let number = order_number(message);
     let names_order = number.is_some() || says(message, &Topic::Orders.fact().words);
@@ -111,7 +112,7 @@ pub fn wish(message: &str) -> Wish {
     }
 }
 
-/// The number of an order: the only one directly after a word for an order or for a number.
+/// Returns the number of an order: the only one directly after a word for an order or for a number.
 pub fn order_number(message: &str) -> Option<i64> {
     number_after(message, &WORDS.number)
 }
@@ -147,7 +148,7 @@ mod tests {
         }
     }
 
-    /// A wish in a few words.
+    /// Returns a wish in a few words.
     fn wished(message: &str) -> String {
         let shown = |amount: Option<Amount>| amount.map_or("?".into(), |it| it.to_string());
         match wish(message) {

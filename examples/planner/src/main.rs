@@ -114,7 +114,7 @@ async fn talk(app: App, command: Option<Command>, manner: Manner) -> ExitCode {
         .await
 }
 
-/// The desk lies beside the log.
+/// Opens the desk next to the log.
 fn desk(opened: &Opened) -> Result<Desk, BoxError> {
     std::fs::create_dir_all(&opened.dir)?;
     Ok(Desk::open(opened.dir.join("desk.db"))?)

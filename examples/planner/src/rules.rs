@@ -1,4 +1,4 @@
-//! What is planned and said without a model: usual requests, in English and in Chinese.
+//! Plans and answers without a model, for usual requests in English and in Chinese.
 use fugato::{
     agent::{
         Report,
@@ -18,7 +18,7 @@ use crate::{
     session::Session,
 };
 
-/// The rules. They know what is looked up, and read it out themselves.
+/// The rules. They answer from the facts that were looked up.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rules;
 
@@ -44,8 +44,8 @@ impl PlanRules<Session> for Rules {
         intent::wish(session.goal()) != Wish::Told
     }
 
-    /// What there is, and what can be done, is read out as it was just looked up, unless an opinion
-    /// of it is asked for as well.
+    /// Returns true for an answer that reads out facts as they were just looked up, unless the
+    /// person also asks for an opinion.
     fn knows(&self, session: &Session, step: &Step) -> bool {
         let topics = intent::topics(session.goal());
         let about = topics.iter().any(|topic| topic.is_existence());
@@ -60,7 +60,8 @@ impl PlanRules<Session> for Rules {
     }
 }
 
-/// What is asked for and was looked up, as it is now; none where something else is asked for.
+/// Returns the facts that the person asked for, as they are now; none if the person asks for
+/// something else.
 pub(crate) fn facts_asked(session: &Session) -> Option<String> {
     let (goal, lang) = (session.goal(), Lang::of(session.goal()));
     let topics = intent::topics(goal).into_iter();
@@ -73,7 +74,7 @@ fn respond() -> StepDraft {
     StepDraft::of(StepKind::Respond, "")
 }
 
-/// The steps of the plan that were not done yet: those that read, or the next one.
+/// Returns the steps of the plan that are still to do: those that read, or the next one.
 fn next(session: &Session) -> Vec<StepDraft> {
     let steps = &session.work.steps;
     if steps.iter().any(has_written) {
@@ -95,7 +96,7 @@ fn has_written(step: &Step) -> bool {
     writes && step.status == StepStatus::Completed
 }
 
-/// What is to be done for what was asked, and for what was answered since.
+/// Returns the steps for the request and for the answers since.
 fn plan(session: &Session) -> Vec<StepDraft> {
     let wish = intent::wish(session.goal());
     let tool = wish.tool().unwrap_or_default();
@@ -112,7 +113,7 @@ fn plan(session: &Session) -> Vec<StepDraft> {
     }
 }
 
-/// Reads what is asked for; what is configured was looked up already.
+/// Returns the steps that read the requested facts; the configuration was looked up already.
 fn tell(session: &Session) -> Vec<StepDraft> {
     let topics = intent::topics(session.goal()).into_iter();
     let reads = topics.filter(|topic| !topic.is_existence());
@@ -120,11 +121,11 @@ fn tell(session: &Session) -> Vec<StepDraft> {
     reads.chain([respond()]).collect()
 }
 
-/// The arguments of a call, or what has to come before it: a question, or the answer that it is not
-/// possible.
+/// The arguments of a call, or the step that has to come before it: a question, or the answer that
+/// it is not possible.
 type Arguments = Result<Value, Box<StepDraft>>;
 
-/// A question for what is missing.
+/// Returns a question for something that is missing.
 fn ask<T>(
     session: &Session,
     missing: &str,
@@ -138,12 +139,12 @@ fn ask<T>(
     }))
 }
 
-/// What was answered last to a question for this.
+/// Returns the last answer to a question for this.
 fn replied<'a>(session: &'a Session, missing: &str) -> Option<&'a str> {
     replies(session, &[missing]).pop()
 }
 
-/// What was answered to questions for these.
+/// Returns the answers to questions for these.
 fn replies<'a>(session: &'a Session, missing: &[&str]) -> Vec<&'a str> {
     let is_asked = |step: &&Step| {
         let mut asked = step.draft.missing.iter();
@@ -174,14 +175,14 @@ fn trader(session: &Session, name: Option<String>) -> Arguments {
     Ok(json!({ "name": name, "model": model, "exchange": exchange, "strategy": strategy }))
 }
 
-/// The names of what is configured and enabled now.
+/// Returns the names of the configurations that are enabled now.
 fn usable(session: &Session, topic: Topic) -> Vec<String> {
     let all: Vec<Config> = session.seen(topic).unwrap_or_default();
     let usable = all.into_iter().filter(|config| config.enabled);
     usable.map(|config| config.name).collect()
 }
 
-/// Which of what can be used is meant: what was named, or the only one.
+/// Returns the configuration that is meant: the one that was named, or the only one.
 fn chosen(
     session: &Session,
     topic: Topic,
@@ -190,7 +191,7 @@ fn chosen(
     let usable = usable(session, topic);
     let names = || usable.iter().map(String::as_str);
     let reply = replied(session, word);
-    // What was answered counts more than what was said first.
+    // An answer counts more than the request.
     let meant = reply.and_then(|reply| mentioned(reply, names()));
     let meant = meant.or_else(|| mentioned(session.goal(), names()));
     let list = usable.join(", ");
@@ -245,7 +246,7 @@ fn order(session: &Session, side: Side, said: Figures) -> Arguments {
     Ok(arguments)
 }
 
-/// Which symbol a text names, in full or by what is bought and sold.
+/// Returns the symbol that a text names, in full or by its base asset.
 fn traded<'a>(text: &str, symbols: &[&'a str]) -> Option<&'a str> {
     let base = |symbol: &&&str| {
         let base = symbol.split('-').next().unwrap_or_default();
@@ -268,7 +269,7 @@ fn cancellation(session: &Session, number: Option<i64>) -> Arguments {
     Ok(json!({ "order": order }))
 }
 
-/// What came of the work, and what was asked for, as it is now.
+/// Returns the result of the work, and the requested facts as they are now.
 fn answer(session: &Session) -> String {
     let lang = Lang::of(session.goal());
     let steps = session.work.steps.iter();
@@ -286,7 +287,7 @@ fn answer(session: &Session) -> String {
             }
             lines.extend(topics.into_iter().map(|topic| told(session, topic, lang)));
         }
-        // It came to an answer without a call: something that it needs is not there.
+        // The plan has no call: something that the wish needs is missing.
         Wish::Trader(_) if !acted => lines.push(ability(session, lang)),
         _ => {}
     }
@@ -299,7 +300,7 @@ fn answer(session: &Session) -> String {
     lines.join("\n")
 }
 
-/// What became of a step that wrote, or did not end well.
+/// Returns the result of a step that wrote or did not end well.
 fn ended(step: &Step, lang: Lang) -> Option<String> {
     if has_written(step) {
         let done = lang.pick("Done: ", "完成：");

@@ -1,4 +1,4 @@
-//! The planner as those see it who talk to it: a message in, a reply out.
+//! The planner as a service: a message in, a reply out.
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -32,11 +32,11 @@ pub struct Planner {
     users: PersonLayers,
 }
 
-/// What a message came to.
+/// The reply to a message.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Reply {
-    /// What the person is told: an answer, or a question.
+    /// The text for the person: an answer, or a question.
     pub text: String,
     /// The question that waits, if one does.
     pub waiting: Option<Interrupt>,
@@ -46,33 +46,33 @@ pub struct Reply {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unreplied {
-    /// It was not said.
+    /// The message could not be sent.
     #[error("it could not be said")]
     Said(#[from] Unsaid),
     /// The run did not come to its end.
     #[error("the run did not come to its end")]
     Run(#[from] RunError),
-    /// It is a question about the session: this is told, and nothing happens.
+    /// It is a question about the session. The text answers it, and no run is started.
     #[error("{0}")]
     Told(String),
-    /// The name of a session cannot be one.
+    /// The name of a session is not a valid thread name.
     #[error(transparent)]
     Name(#[from] InvalidThreadId),
 }
 
-/// What follows after a message has been heard: a stream of events, and the end.
+/// The run that a message starts: a stream of its events, and a future of its end.
 pub type Stream = (
     fugato::graph::Events,
     BoxFuture<'static, Result<Ended<Session>, RunError>>,
 );
 
 impl Planner {
-    /// A planner over a store.
+    /// Creates a planner over a store.
     pub fn new<T: ThreadStore + 'static>(deps: &Deps, store: Arc<T>) -> Result<Self, WiringError> {
         Self::on(deps, |graph| Runner::new(graph, store))
     }
 
-    /// A planner on a runner of one's own making.
+    /// Creates a planner on a runner that the caller builds.
     pub fn on(
         deps: &Deps,
         runner: impl FnOnce(Graph<Session>) -> Runner<Session>,
@@ -81,18 +81,18 @@ impl Planner {
         Ok(Self { runner, users })
     }
 
-    /// The runner, to look back, answer by id, or cancel.
+    /// Returns the runner, to look back, answer by id, or cancel.
     pub fn runner(&self) -> &Runner<Session> {
         &self.runner
     }
 
-    /// The thread of a session. A person may have any number of them.
+    /// Returns the thread of a session. A person may have any number of them.
     pub fn thread(user: &str, session: &str) -> Result<ThreadId, InvalidThreadId> {
         ThreadId::new(format!("{user}.{session}"))
     }
 
-    /// Says something in a session, and waits for the reply. A question that waits is answered by
-    /// it, or dropped for it.
+    /// Sends a message in a session, and waits for the reply. The message answers an open question,
+    /// or replaces it.
     pub async fn handle_message(
         &self,
         user: &str,
@@ -111,8 +111,8 @@ impl Planner {
         })
     }
 
-    /// Says something in a session: what is returned is a stream of what happens, and a future of
-    /// the end, which [`Reply::of`] makes a reply of.
+    /// Sends a message in a session, and returns a stream of its events and a future of its end,
+    /// which [`Reply::of`] turns into a reply.
     pub async fn handle_message_stream(
         &self,
         user: &str,
@@ -127,8 +127,8 @@ impl Planner {
         }
     }
 
-    /// What a key of a person stands for: `agent_task_state_…` and `agent_preferences_…` are
-    /// documents, and `agent_execution_state_…` is read off the person's sessions.
+    /// Returns the document under a key of a person: `agent_task_state_…` and `agent_preferences_…`
+    /// are stored documents, and `agent_execution_state_…` is read from the person's sessions.
     pub async fn config(&self, key: &str) -> Result<Option<Value>, Unreplied> {
         let Some(user) = key.strip_prefix("agent_execution_state_") else {
             let document = self.users.document(key).await;
@@ -146,7 +146,7 @@ impl Planner {
     }
 }
 
-/// Whose session it is: everybody's where nobody says who it is.
+/// Returns the account of the caller, or `home` if there is none.
 fn user(caller: &Caller) -> String {
     caller.account().unwrap_or_else(|| "home".to_owned())
 }
@@ -155,13 +155,13 @@ fn said(user: &str, text: &str) -> Said {
     Said::new(Caller::default().user(user), text)
 }
 
-/// Whether words are no answer to anything: a command, or another request.
+/// Returns true if the text cannot be an answer: it is a command or another request.
 fn is_new(text: &str) -> bool {
     text.starts_with('/') || intent::asks_about(text) || intent::wish(text) != Wish::Told
 }
 
 impl Reply {
-    /// What a run came to.
+    /// Returns the reply of a run.
     pub fn of(ended: &Ended<Session>) -> Self {
         let waiting = ended.interrupts().first().cloned();
         let text = match &waiting {
@@ -172,7 +172,7 @@ impl Reply {
     }
 }
 
-/// A question in words: a card is what would be done.
+/// Returns a question as text; that of a card is what would be done.
 fn question(asked: &Interrupt) -> String {
     let prompt = &asked.question.prompt;
     let part = |name| prompt.get(name).and_then(Value::as_str);
@@ -185,8 +185,8 @@ fn question(asked: &Interrupt) -> String {
     }
 }
 
-/// Words that decide nothing leave the card as it is. What it says is not said again: it may be true
-/// no longer, which shows when it is agreed to.
+/// Returns the reply to words that do not decide the open card, which stays as it is. The content
+/// of the card is not repeated: it may have changed, which is checked on approval.
 fn waits(asked: &Interrupt, text: &str) -> String {
     let code = asked.id.code();
     Lang::of(text).pick(
@@ -220,8 +220,8 @@ impl Agent for Planner {
         Ok(vec![SessionUpdate::Said { user, text }])
     }
 
-    /// The answer wins: `continue` is one, and so is `yes`; only `start over`, `cancel`, a command or
-    /// another request leads away from what waits.
+    /// An open question gets the words as its answer, `continue` and `yes` included. Only `start
+    /// over`, `cancel`, a command or another request replaces it.
     async fn hear(&self, thread: &ThreadId, words: &Said) -> Result<Heard, Unusable> {
         let unread = |error: RunError| Unusable::new("the session cannot be read").because(error);
         let open = self.runner.interrupts(thread).await.map_err(unread)?;
@@ -236,7 +236,7 @@ impl Agent for Planner {
         }
         let is_approval = asked.question.digest.is_some();
         match Phrases::default().meaning(text, Awaiting::Answer, is_new) {
-            // What decides a card was read before; other words leave it as it is.
+            // Words that decide a card were handled before; other words leave it as it is.
             Meaning::Continue(None) if is_approval => return Ok(Heard::Told(waits(asked, text))),
             Meaning::Continue(_) if !is_approval => {}
             _ => return Ok(Heard::Instead),

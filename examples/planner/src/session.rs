@@ -1,4 +1,4 @@
-//! What one session of a person with the desk keeps, and every change of it.
+//! The state of one session of a person with the desk, and its changes.
 mod older;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,63 +25,64 @@ use crate::{
     intent,
 };
 
-/// A session. A thread is one; a person may have several at once.
+/// A session. Each thread has one; a person may have several at once.
 ///
-/// `history`, `work.execution`, `person.task` and `person.preferences` are the layers of memory, and
-/// they do not mix. The last two belong to the person: what is here is a copy, which each run takes
-/// anew.
+/// `history`, `work.execution`, `person.task` and `person.preferences` are the layers of memory,
+/// which do not mix. The last two belong to the person: the session has a copy, which each run
+/// loads again.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Session {
-    /// Whose session it is.
+    /// The user whose session it is.
     pub user: String,
-    /// How often it was begun anew.
+    /// The number of times that it was renewed.
     pub number: u32,
-    /// What was said first that is no command.
+    /// The first message that is no command.
     pub title: String,
-    /// What was said lately.
+    /// The recent messages.
     pub history: History,
-    /// What the person is about, over all sessions, and what they want in general.
+    /// The copy of the person's task state, over all sessions, and of their preferences.
     #[serde(flatten)]
     pub person: PersonCopy,
-    /// How far the present work is: plan, observations, references, and the newest look at the world.
+    /// The progress of the present work: plan, observations, references, and the newest snapshots
+    /// of facts.
     pub work: Work,
-    /// What was written by work that did not end well, or is tried again: it is not done again
-    /// without the person being told.
+    /// The writes of earlier work that did not end well or is tried again. They are not repeated
+    /// unless the person agrees.
     pub done: Vec<ToolUse>,
     /// The loop of model and tools that takes over where there is no plan.
     pub rescue: React,
-    /// What was said last, and what it means.
+    /// The last message, and its meaning.
     pub message: Message,
-    /// What the person is told in the end.
+    /// The final reply to the person.
     pub reply: String,
 }
 
-/// A message, and what is done about it.
+/// A message, and the way in which it is handled.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Message {
-    /// The how manieth it is.
+    /// Its number in the thread, counted from 1.
     pub number: u64,
-    /// What was said.
+    /// The text.
     pub text: String,
-    /// When it was understood.
+    /// The time at which it was understood.
     pub at: Millis,
-    /// What is done about it.
+    /// The way in which it is handled.
     pub course: Course,
 }
 
-/// What is done about a message.
+/// The way in which a message is handled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Course {
     /// It is work for the planner.
     #[default]
     Work,
-    /// It is work again that did not end well, or work from the beginning: what is known of the
-    /// task is not told to the planner.
+    /// It is a retry of work that did not end well, or work from the beginning: the planner does
+    /// not get the known state of the task.
     Again,
-    /// A word is enough, and it is in the reply.
+    /// The reply is a fixed text, which is already set.
     Reply,
 }
 
@@ -90,40 +91,40 @@ pub enum Course {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SessionUpdate {
-    /// A person says something.
+    /// A person sends a message.
     Said {
-        /// Who.
+        /// The user.
         user: String,
-        /// What.
+        /// The text.
         text: String,
     },
-    /// It is understood.
+    /// The message is understood.
     Understood {
-        /// When.
+        /// The time.
         at: Millis,
-        /// What is done about it.
+        /// The way in which it is handled.
         course: Course,
     },
-    /// A change of what is known of the person.
+    /// A change of the person's copy.
     Person(PersonUpdate),
-    /// A change of what was said.
+    /// A change of the recent messages.
     History(HistoryUpdate),
-    /// A change of how far the work is.
+    /// A change of the progress of the work.
     Execution(ExecutionUpdate),
     /// A change of the work.
     Work(WorkUpdate),
     /// A change of the loop that takes over.
     Rescue(ReactUpdate),
-    /// The person is told this.
+    /// The reply to the person is set.
     Replied {
-        /// What.
+        /// The text.
         text: String,
     },
-    /// It is part of what was said from now on.
+    /// The reply becomes part of the recent messages.
     Delivered {
-        /// When.
+        /// The time.
         at: Millis,
-        /// Whether it tells what was true then.
+        /// True if it contains facts that may have changed since.
         live: bool,
     },
     /// The layers of the work are emptied.
@@ -133,7 +134,8 @@ pub enum SessionUpdate {
 }
 
 impl Session {
-    /// The name of the session: that of its thread, and how often it was begun anew.
+    /// Returns the name of the session: that of its thread, with the number of renewals if there
+    /// are any.
     pub fn id(&self, thread: &str) -> String {
         match self.number {
             0 => thread.to_owned(),
@@ -141,7 +143,7 @@ impl Session {
         }
     }
 
-    /// What the work is about: the message, or what it answers.
+    /// Returns the goal of the work: the one that it has, or else the message.
     pub fn goal(&self) -> &str {
         let goal = self.work.execution.goal.trim();
         if goal.is_empty() {
@@ -151,19 +153,19 @@ impl Session {
         }
     }
 
-    /// What was looked up about a topic.
+    /// Returns the snapshot of a topic, if it was looked up.
     pub fn seen<T: serde::de::DeserializeOwned>(&self, topic: Topic) -> Option<T> {
         let snapshot = self.work.execution.snapshots.get(&topic.fact().kind)?;
         T::deserialize(&snapshot.value).ok()
     }
 
-    /// What the present work has written, whoever decided it.
+    /// Returns the writes of the present work, by the plan or the loop.
     pub fn written(&self) -> Vec<ToolUse> {
         written(self, facts::is_read)
     }
 
-    /// Before the work gives way to other work, what it has written is put on record, until some
-    /// later work ends well and is not tried again.
+    /// Records the writes of the work before other work replaces it. The record is kept until later
+    /// work ends well and is not tried again.
     fn keep_done(&mut self) {
         let run = &self.rescue.run;
         let is_rescued = !run.final_reply.is_empty() && run.stop_reason.is_none();
@@ -200,7 +202,8 @@ impl Session {
 impl State for Session {
     type Update = SessionUpdate;
 
-    /// Version 2: what is known of the person is one part, and the loop begins as any other.
+    /// Version 2: the copy of the person is one part, and the loop that takes over begins like any
+    /// other.
     const VERSION: u32 = 2;
 
     fn migrate_update(from: u32, old: Value) -> Result<Vec<SessionUpdate>, MigrateError> {
@@ -294,7 +297,8 @@ impl TakesOver for Session {
 }
 
 impl Informed for Session {
-    /// What was asked for and answered, what the steps call, and what is in view already.
+    /// Returns the tools and facts that the goal, the answers, the steps and the present snapshots
+    /// are about.
     fn about(&self) -> Vec<String> {
         let steps = &self.work.steps;
         let replies = steps.iter().map(|step| step.output_summary.as_str());
@@ -303,7 +307,7 @@ impl Informed for Session {
         let wanted = intent::wish(self.goal()).tool().map(str::to_owned);
         let called = steps.iter().map(|step| step.draft.tool_name.clone());
         let in_view = self.work.execution.snapshots.keys().cloned();
-        // What "it" stands for may be gone.
+        // The referent of "it" may no longer exist.
         let meant = self.work.execution.references.keys();
         let meant = meant.filter_map(|kind| facts::of_reference(kind));
         let all = topics.chain(meant).map(|topic| topic.fact().tool.clone());
@@ -341,7 +345,7 @@ impl Layered for Session {
     }
 }
 
-/// A word stands for this from now on.
+/// Returns the change after which a word of this kind refers to this name.
 pub fn referred(kind: &str, name: &str) -> SessionUpdate {
     let to = Reference {
         id: name.to_owned(),
@@ -353,7 +357,7 @@ pub fn referred(kind: &str, name: &str) -> SessionUpdate {
     })
 }
 
-/// A preference that a person has stated.
+/// Returns the change for a preference that a person has stated.
 pub fn preferred(name: &str, wish: &str) -> SessionUpdate {
     let (name, wish) = (name.to_owned(), wish.to_owned());
     kept(MemoryUpdate::Preference(PreferenceUpdate::Set {
@@ -362,7 +366,7 @@ pub fn preferred(name: &str, wish: &str) -> SessionUpdate {
     }))
 }
 
-/// A change of what is known of the person, which is to be stored.
+/// Returns a change of the person's copy that is to be stored.
 pub fn kept(update: MemoryUpdate) -> SessionUpdate {
     SessionUpdate::Person(PersonUpdate::Changed(update))
 }

@@ -1,5 +1,5 @@
-//! The tools of the desk. What reads says so; what writes has its idempotency key in the very
-//! transaction that writes.
+//! The tools of the desk. Read tools are declared as such; a write stores its idempotency key in
+//! the same transaction.
 use fugato::{
     agent::{Deeds, Toolbox},
     state::ToolCall,
@@ -32,7 +32,7 @@ struct OrderNumber {
 /// The tools that change the desk.
 pub(crate) const WRITES: [&str; 3] = ["create_trader", "place_order", "cancel_order"];
 
-/// All tools of a desk.
+/// Returns all tools of a desk.
 pub fn registry(desk: &Desk) -> Result<Registry<Session, SessionUpdate>, RegistryError> {
     let mut registry = Registry::<Session, SessionUpdate>::builder();
     for (name, about) in facts::tools() {
@@ -59,10 +59,11 @@ pub fn registry(desk: &Desk) -> Result<Registry<Session, SessionUpdate>, Registr
         .build()
 }
 
-/// What a tool says, and what it changes.
+/// The result of a tool: its text and the changes that it makes, or a failure.
 type Told = Result<ToolOutput<SessionUpdate>, ToolFailure>;
 
-/// A tool of a desk, which is told under which key it acts.
+/// Wraps a function as a tool of a desk. The function gets the desk, the effect's key and the
+/// input.
 fn tool<I, F>(
     desk: Desk,
     spec: ToolSpec,
@@ -125,8 +126,8 @@ fn failure(error: DeskError) -> ToolFailure {
     }
 }
 
-/// The tools behind their gate: a person agrees to each write, and what was done in a request is
-/// not done again by whoever takes it over.
+/// Returns the tools behind their gate: a person agrees to each write, and a write of this request
+/// is not repeated by the loop that takes over.
 pub fn toolbox(desk: &Desk) -> Result<Toolbox<Session>, RegistryError> {
     let shown = |session: &Session, call: &ToolCall| {
         cancelled(session, call).unwrap_or_else(|| shown(call))
@@ -135,7 +136,7 @@ pub fn toolbox(desk: &Desk) -> Result<Toolbox<Session>, RegistryError> {
     Ok(deeds.toolbox().live_reads())
 }
 
-/// Writes the amounts of an order in one way.
+/// Writes the numbers of an order in their canonical form.
 fn plainly(arguments: &mut Value) {
     for name in ["quantity", "price"] {
         let amount = arguments.get(name).and_then(Value::as_str);
@@ -146,7 +147,7 @@ fn plainly(arguments: &mut Value) {
     }
 }
 
-/// What an order is whose number somebody gives, as far as it was looked up.
+/// Returns a description of the order that is to be cancelled, if the open orders were looked up.
 fn cancelled(session: &Session, call: &ToolCall) -> Option<String> {
     let number = call.arguments.get("order").and_then(Value::as_i64);
     let number = number.filter(|_| call.name == "cancel_order")?;
@@ -158,7 +159,7 @@ fn cancelled(session: &Session, call: &ToolCall) -> Option<String> {
     ))
 }
 
-/// All of what somebody agrees to; also that they name no price.
+/// Returns everything that the person agrees to, with "price: market" for an order without a price.
 fn shown(call: &ToolCall) -> String {
     let argument = |(name, value): (&String, &Value)| match value {
         Value::Null => None,

@@ -1,9 +1,9 @@
-//! How far a session is, for programs and for people.
+//! The progress of a session, for programs and for people.
 use serde_json::{Value, json};
 
 use crate::{facts, session::Session};
 
-/// How far the work of a session is, under the names by which other programs know it.
+/// Returns the progress of a session's work as a document, under the names that other programs use.
 pub fn execution_state(session: &Session, thread: &str) -> Value {
     let mut document = session.work.document();
     let references = &session.work.execution.references;
@@ -24,7 +24,7 @@ pub fn execution_state(session: &Session, thread: &str) -> Value {
     Value::Object(document)
 }
 
-/// The same for people, in a few lines.
+/// Returns the same for people, in a few lines.
 pub fn status(session: &Session, thread: &str) -> String {
     let execution = &session.work.execution;
     let status = json!(execution.status);

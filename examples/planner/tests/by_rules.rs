@@ -1,4 +1,4 @@
-//! What the planner does without a model.
+//! Tests of the planner without a model.
 mod common;
 
 use common::{Tested, World, reply, say, session, status};

@@ -1,5 +1,5 @@
-//! K24 for this agent: wherever it crashes and whatever its store does, the same comes of a
-//! conversation, and the desk is changed once.
+//! K24 for this agent: wherever it crashes and whatever its store does, a conversation has the same
+//! result, and the desk is changed once.
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fugato::{Durability, Interrupt, graph::BoxError, store::MemoryDocs};
@@ -14,14 +14,14 @@ use planner::{
 };
 use serde_json::{Value, json};
 
-/// What is outside of the processes of one case: no crash undoes it.
+/// The world outside of the processes of one case, which no crash undoes.
 #[derive(Clone)]
 struct Outside {
     desk: Desk,
     docs: Arc<MemoryDocs>,
 }
 
-/// The outside of the case that runs now, and what came of those before.
+/// The outside of the present case, and the results of the earlier ones.
 #[derive(Clone, Default)]
 struct Outsides {
     now: Arc<Mutex<Option<Outside>>>,
@@ -54,7 +54,7 @@ fn said(text: &str) -> Vec<SessionUpdate> {
     }]
 }
 
-/// What a person answers: the model that they want, and yes.
+/// Returns a person's answer: the model that they want, and yes to every card.
 fn answer(asked: &Interrupt) -> Option<Value> {
     match asked.question.key.as_str() {
         "reply" => Some(json!("harbour")),
@@ -63,7 +63,7 @@ fn answer(asked: &Interrupt) -> Option<Value> {
     }
 }
 
-/// A session without its times and without what was looked up.
+/// Returns a session without its times and snapshots.
 fn view(session: &Session) -> Value {
     let steps = session
         .work

@@ -109,8 +109,8 @@ async fn what_is_not_possible_is_refused_in_words_and_changes_nothing() -> Teste
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever is ordered, cancelled and waited for: what is paid is received, nothing is below
-    /// zero, and what is held is what open orders hold.
+    /// For any orders, cancellations and waits: the sums paid and received match, no balance is
+    /// below zero, and the held amounts are those of the open orders.
     #[test]
     fn assets_are_neither_made_nor_lost(
         orders in proptest::collection::vec((any::<bool>(), 1_i64..2_000_000, proptest::option::of(60_000_i64..68_000), 0_i64..40_000, any::<bool>()), 1..12),

@@ -1,4 +1,4 @@
-//! A model that does wrong at one stage, or at any: each message has a reply within the time of its
+//! A model that fails at one stage, or at any: each message has a reply within the timeouts of its
 //! stages, which says honestly what was done and what was not.
 mod common;
 
@@ -22,7 +22,7 @@ use futures::{StreamExt as _, stream};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// What a model does instead of answering.
+/// The way in which a model fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wrong {
     /// It takes the request, and says nothing.
@@ -31,7 +31,7 @@ enum Wrong {
     NeverBegins,
     /// It says a word a minute, for ever.
     Drips,
-    /// It says more and more, as fast as it is heard.
+    /// It sends more and more, as fast as it is read.
     Pours,
     /// It says nothing but blanks.
     Blank,
@@ -43,10 +43,10 @@ enum Wrong {
 
 use Wrong::{Babbles, Blank, CallsNobody, Drips, Hangs, NeverBegins, Pours};
 
-/// Those that only time ends.
+/// The failures that only a timeout ends.
 const SLOW: [Wrong; 3] = [Hangs, NeverBegins, Drips];
 
-/// Where a model is asked, by what it is told.
+/// Returns the stage of a model request, by its metadata and instructions.
 fn stage(request: &ChatRequest) -> &'static str {
     let told = request
         .messages
@@ -64,10 +64,10 @@ fn stage(request: &ChatRequest) -> &'static str {
     }
 }
 
-/// What is wrong at a stage, if something is.
+/// The failure at a stage, if there is one.
 type Choice = dyn Fn(&str) -> Option<Wrong> + Send + Sync;
 
-/// A model that is wrong as it is told, and else says what it is told at each stage.
+/// A model that fails as the choice says, and otherwise gives the right answer of each stage.
 #[derive(Clone)]
 struct Odd {
     wrong: Arc<Choice>,
@@ -135,7 +135,7 @@ fn respond() -> Value {
     json!({ "type": "respond", "instruction": "Tell what came of it." })
 }
 
-/// What a sound model says: it thinks if it shall, and answers.
+/// Returns the answer of a working model: a thought if there is one, and an answer.
 fn sound(stage: &str, thinks: bool) -> Reply {
     match stage {
         "direct_reply" => Reply::text(json!({ "action": "other" }).to_string()),
@@ -151,8 +151,8 @@ fn sound(stage: &str, thinks: bool) -> Reply {
     }
 }
 
-/// Says something to a planner whose model is wrong at one stage: what it replies, after how many
-/// seconds; and that the next message is answered.
+/// Sends a message to a planner whose model fails at one stage. Returns the reply and the seconds
+/// that it took, and checks that the next message is answered.
 async fn one_stage(
     at: &'static str,
     wrong: Wrong,
@@ -174,7 +174,7 @@ async fn one_stage(
     Ok((told, took))
 }
 
-/// What is looked up, and stands before the words of a model that is asked for its opinion.
+/// The facts that precede the words of a model that is asked for its opinion.
 const FACTS: &str = "Balances: 0.5 BTC; 4 ETH; 100000 USDT";
 
 fn worded(words: &str) -> String {
@@ -212,7 +212,7 @@ async fn rct_8_pln_15_what_no_stage_can_use_comes_to_an_honest_end_at_once() -> 
     for (at, wrong, expected) in [
         ("direct_reply", Pours, worded("Well.")),
         ("direct_reply", Blank, worded("Well.")),
-        // What is no answer at all leaves the word to rules.
+        // Rules decide if the output is no answer at all.
         ("plan", Pours, by_rule()),
         ("plan", Blank, worded("Rescued.")),
         ("plan", Babbles, worded("Rescued.")),
@@ -227,7 +227,7 @@ async fn rct_8_pln_15_what_no_stage_can_use_comes_to_an_honest_end_at_once() -> 
     Ok(())
 }
 
-/// The planner is of no use, so the loop takes over, whose model is wrong too.
+/// The planner fails, so the loop takes over, and its model fails too.
 #[tokio::test(start_paused = true)]
 async fn pln_15_the_loop_that_takes_over_comes_to_an_end_too() -> Tested {
     let silent = unfinished("the model did not answer");
@@ -262,7 +262,7 @@ async fn pln_15_the_loop_that_takes_over_comes_to_an_end_too() -> Tested {
     Ok(())
 }
 
-/// The loop has placed an order when its model is silent.
+/// The loop has placed an order when its model hangs.
 #[tokio::test(start_paused = true)]
 async fn pln_t6_pln_w9_what_the_loop_has_done_before_it_stopped_is_told_until_work_ends_well()
 -> Tested {
@@ -308,7 +308,7 @@ async fn pln_t6_pln_w9_what_the_loop_has_done_before_it_stopped_is_told_until_wo
     let told = say(&planner, "explain my balance").await?;
     assert!(told.ends_with(" USDT\nWell."), "{told}");
     assert_eq!(known().await?, [done(1), done(2)]);
-    // That ended well, so the next one begins with a clean record.
+    // That work ended well, so the next one has an empty record.
     let told = say(&planner, "explain my balance").await?;
     assert!(told.ends_with(" USDT\nWell."), "{told}");
     assert_eq!(known().await?, Vec::<String>::new());
@@ -355,8 +355,8 @@ fn any_wrong() -> impl Strategy<Value = Option<Wrong>> {
     ]
 }
 
-/// Whatever the model does when: each message has words for an answer, and no time passes that no
-/// stage allows.
+/// Any failures in any order: each message has a text as its answer, within the timeouts of the
+/// stages.
 async fn any_stage(wrongs: Vec<Option<Wrong>>) -> Tested {
     let world = World::new()?;
     let asked = AtomicUsize::new(0);

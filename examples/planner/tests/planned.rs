@@ -1,4 +1,4 @@
-//! What the planner does with a model.
+//! Tests of the planner with a model.
 mod common;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -120,7 +120,7 @@ async fn pln_16a_small_talk_is_answered_at_once_and_on_any_doubt_the_planner_is_
     assert_eq!(say(&planner, "Good morning").await?, "Good morning!");
     assert_eq!(say(&planner, "Explain what a spread is").await?, "Planned.");
     assert_eq!(say(&planner, "Hello again").await?, "Planned again.");
-    // What is about the desk never comes to the gate.
+    // A message about the desk does not reach the gate.
     let told = say(&planner, "Which models are there?").await?;
     assert_eq!(told, "Models: glimmer, harbour");
     let expected = [
@@ -279,7 +279,7 @@ async fn pln_15_pln_w9_the_loop_that_takes_over_inherits_what_the_plan_has_done(
     Ok(())
 }
 
-/// The loop wants the plan's order once more, written so, and then another one.
+/// The loop repeats the plan's order, written in this way, and then places another one.
 async fn taken_over(written: &str) -> Tested {
     let world = World::new()?;
     let again = json!({ "symbol": "BTC-USDT", "side": "buy", "quantity": written });
@@ -343,7 +343,7 @@ async fn pln_21_what_was_read_before_somebody_was_waited_for_is_not_told_again()
     };
     assert!(text_of(before).contains("harbour"));
     assert!(!text_of(after).contains("harbour"), "{}", text_of(after));
-    // What "it" stands for is told as long as it is there.
+    // The referent of "it" is in the context as long as it exists.
     let spoken = |model: &Scripted| {
         let last = model.requests().last().map(text_of).unwrap_or_default();
         last.contains("# What \"it\" may stand for") && last.contains("trader: alpha")
@@ -496,7 +496,7 @@ async fn pln_23_pln_t4_old_turns_become_what_is_known_and_nothing_live_does() ->
     assert_eq!(done.history.turns().len(), 6);
     assert_eq!(done.person.task.facts, ["is new to this"]);
     assert_eq!(done.person.unsaved, []);
-    // It is stored under the name by which other programs know it, without what is live.
+    // It is stored under the name that other programs use, without the live facts.
     let stored = planner
         .config("agent_task_state_ada")
         .await?
@@ -574,7 +574,7 @@ async fn rules_stand_in_where_the_model_cannot_be_reached() -> Tested {
     Ok(())
 }
 
-/// What a model says of fills is no fill, in a step and in the loop that takes over.
+/// A model's claim of a fill is not reported as one, in a step and in the loop that takes over.
 #[tokio::test]
 async fn pln_15_a_fill_without_a_receipt_is_not_told() -> Tested {
     let wishes = [

@@ -1,4 +1,4 @@
-//! The program itself: each line is a process of its own.
+//! The program itself: each line runs a process of its own.
 use fugato_testkit::{ModelServer, Program};
 use planner::desk::Desk;
 
@@ -13,7 +13,7 @@ impl Folder {
         Desk::open(self.0.path("planner-data/desk.db")).expect("a desk")
     }
 
-    /// The code of the card that waits, as the program shows it to who says a bare yes.
+    /// Returns the code of the open card, which the program shows after a bare yes.
     fn code(&self) -> String {
         let said = self.0.ok(&["say", "yes"]);
         let (_, code) = said.split_once("--card ").expect("a card waits");
@@ -75,7 +75,7 @@ fn pln_t2_pln_t3_each_message_is_a_process_and_the_desk_changes_between() {
     assert!(told.contains("is no amount"), "{told}");
 }
 
-/// The order of one card is agreed to in two processes at the same time, in every way there is.
+/// The order of one card is agreed to in two processes at the same time, in every possible way.
 #[tokio::test]
 async fn k14_pln_w9_an_order_that_two_processes_confirm_at_once_is_placed_once() {
     let folder = Folder::new();
@@ -89,7 +89,7 @@ async fn k14_pln_w9_an_order_that_two_processes_confirm_at_once_is_placed_once()
             [&["say", &yes], &["say", &good]],
             [by_value, by_value],
             [&["say", &yes], &["say", "--yes"]],
-            // Who comes second may find that nothing waits, but does not sell on his own.
+            // The second process may find that nothing waits, but does not sell on its own.
             [&["say", &yes], &["say", &no]],
         ];
         let way = &ways[n];
@@ -97,7 +97,7 @@ async fn k14_pln_w9_an_order_that_two_processes_confirm_at_once_is_placed_once()
         let desk = folder.desk();
         let trades = desk.trades(10).await.expect("trades");
         orders.extend(trades.first().map(|trade| trade.order));
-        // Whoever said no may have come first.
+        // The process that said no may have been first.
         let agreed = trades.len() == n + 1;
         assert!(
             agreed || (n == 3 && trades.len() == n),
@@ -110,7 +110,7 @@ async fn k14_pln_w9_an_order_that_two_processes_confirm_at_once_is_placed_once()
         let done = told
             .iter()
             .filter(|ran| ran.told().contains("Done: order #"));
-        // Who says the same of the same card is told what came of the first.
+        // A repeat of the same answer to the same card gets the result of the first.
         assert!(done.count() >= usize::from(agreed), "{way:?}: {told:?}");
         folder.says(&["say", "/status"], "work: ");
     }

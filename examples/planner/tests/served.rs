@@ -1,4 +1,4 @@
-//! The planner over HTTP, in its own vocabulary.
+//! The planner over HTTP, with its own words.
 mod common;
 
 use std::collections::BTreeSet;
@@ -46,7 +46,7 @@ fn last(events: &[(String, Value)]) -> &Value {
     events.last().map_or(&Value::Null, |(_, data)| data)
 }
 
-/// The code of the card that waits in a thread.
+/// Returns the code of the card that waits in a thread.
 async fn code(app: &Router, thread: &str) -> Result<String, BoxError> {
     let view = get(app, &format!("/threads/{thread}")).await?;
     let id = view.pointer("/interrupts/0/id").and_then(Value::as_str);
@@ -86,7 +86,7 @@ async fn pln_18_a_plan_is_told_as_it_is_carried_out() -> Tested {
     Ok(())
 }
 
-/// How many orders were filled; each may be filled at several prices.
+/// Returns the number of orders that were filled; each may be filled at several prices.
 async fn orders(world: &World) -> Result<usize, BoxError> {
     let trades = world.desk.trades(10).await?;
     Ok(trades
@@ -96,7 +96,7 @@ async fn orders(world: &World) -> Result<usize, BoxError> {
         .len())
 }
 
-/// A yes that is sent six times at once, as an impatient client does.
+/// Sends a yes six times at once, as an impatient client does.
 async fn at_once(app: &Router, body: &Value) -> Result<(), BoxError> {
     let sent = std::iter::repeat_n(body, 6).map(|body| post(app, body));
     for sent in futures::future::join_all(sent).await {
@@ -127,7 +127,7 @@ async fn k35_a_yes_under_a_card_that_was_replaced_buys_nothing() -> Tested {
     let view = get(&app, "/threads/t").await?;
     let card = view.pointer("/interrupts/0/id").cloned();
     let card = card.ok_or("no card waits")?;
-    // Somebody else, in another window.
+    // Another client in the same thread.
     post(&app, &json!({ "thread": "t", "text": "buy 0.4 BTC" })).await?;
     for text in ["yes", "好的", "确定"] {
         post(&app, &json!({ "thread": "t", "text": text, "card": card })).await?;
@@ -212,7 +212,7 @@ async fn get(app: &Router, path: &str) -> Result<Value, BoxError> {
     Ok(serde_json::from_slice(&body)?)
 }
 
-/// What the page shows of a session: the kind of each item, and its words.
+/// Returns the timeline of a session as the page shows it: the kind of each item, and its text.
 async fn shown(app: &Router, thread: &str) -> Result<Vec<(String, String)>, BoxError> {
     let told = get(app, &format!("/threads/{thread}/timeline")).await?;
     let items = told
@@ -225,7 +225,7 @@ async fn shown(app: &Router, thread: &str) -> Result<Vec<(String, String)>, BoxE
         word.unwrap_or_default().to_owned()
     };
     let shown = items.map(|item| (word(item, "kind"), word(item, "text")));
-    // What is told of its plans stands between.
+    // Notes about the plans are left out.
     Ok(shown.filter(|(kind, _)| kind != "note").collect())
 }
 
@@ -242,7 +242,7 @@ async fn pln_w3_the_page_lists_the_sessions_of_a_person_and_shows_all_that_was_s
     }
     say("one", &format!("yes {}", code(&app, "one").await?)).await?;
     say("two", "my balance\nand no more").await?;
-    // The model's history forgets; what a person is shown does not.
+    // The model's history is cut off; the timeline is not.
     world.wait(25 * 60 * 60 * 1000);
     say("one", "Which traders are there?").await?;
     let listed = get(&app, "/threads").await?;

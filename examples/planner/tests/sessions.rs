@@ -117,7 +117,7 @@ async fn pln_t1_pln_t2_an_answer_finds_its_question_after_a_restart() -> Tested 
     Ok(())
 }
 
-/// What a crash has kept a person from seeing is shown to them before they answer it.
+/// A question that a crash kept from the person is shown before words can answer it.
 #[test]
 fn pln_t2_words_after_a_crash_do_not_answer_a_question_that_nobody_has_seen() -> Tested {
     let order = json!({ "symbol": "BTC-USDT", "side": "buy", "quantity": "0.25" });
@@ -177,7 +177,7 @@ async fn pln_22_pln_c6_another_try_begins_the_work_anew_and_an_answer_never_does
     // PLN-W10: words within more words are no word for another try.
     let told = say(&planner, "continue with my balance").await?;
     assert!(told.starts_with("Balances: "), "{told}");
-    // PLN-C1: to a question it is an answer, and only "start over" begins anew.
+    // PLN-C1: "try again" answers a question, and only "start over" begins again.
     say(&planner, "create a trader").await?;
     say(&planner, "try again").await?;
     assert_eq!(status(&planner).await?, ExecutionStatus::WaitingUser);
@@ -194,7 +194,7 @@ async fn pln_8_pln_t9_commands_come_first() -> Tested {
     say(&planner, "Remember that I trade by day.").await?;
     say(&planner, "/prefer tone = short").await?;
     say(&planner, "create a trader").await?;
-    // It is told while the question waits, which goes on waiting.
+    // The status is shown while the question waits, and the question stays open.
     let told = reply(&planner, "/status").await?;
     assert!(
         told.text.contains("waits for an answer: Which model?"),

@@ -1,6 +1,6 @@
-//! No stale fact is used for an answer about what exists or what can be done: whatever changes
+//! No stale fact is used for an answer about what exists or what can be done, whatever changes
 //! between the turns, within one, under an open card, across restarts, by another session or in a
-//! copy of the thread, and whatever a model does with what it is told.
+//! copy of the thread, and whatever a model does with its context.
 mod common;
 
 use std::sync::{
@@ -25,7 +25,7 @@ use planner::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Everything that is configured has the number of its time in its name.
+/// Gives everything that is configured a name with this version.
 async fn change(desk: &Desk, to: usize) -> Result<(), BoxError> {
     for kind in Kind::ALL {
         for config in desk.configs(kind).await? {
@@ -55,7 +55,7 @@ async fn change(desk: &Desk, to: usize) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// What of an older time is in a text.
+/// Returns the names of older versions that a text contains.
 fn stale(text: &str, now: usize) -> Vec<String> {
     let old = (0..now).flat_map(|version| {
         ["model", "exchange", "strategy", "trader"].map(|kind| format!("{kind}-v{version}"))
@@ -73,23 +73,23 @@ fn stale(text: &str, now: usize) -> Vec<String> {
     .collect()
 }
 
-/// A model that looks, asks and writes as it likes, and repeats everything that it is told. What it
-/// is told is as old as the last look, which must not be older than the moment it is asked.
+/// A model that reads, asks and writes at random, and repeats all of its context. The context is as
+/// old as the last look-up, which must not be older than the request to the model.
 #[derive(Clone)]
 struct Parrot {
     world: Arc<Outside>,
-    /// How often the world changes while it thinks: with every so manieth answer, or not at all.
+    /// The rate of changes during its answers: one with every n-th answer, or none if it is 0.
     changes: usize,
-    /// Whether nothing that it plans can be used, so that the loop of model and tools takes over.
+    /// True if its plans are unusable, so that the loop of model and tools takes over.
     babbles: bool,
 }
 
-/// What the test knows of the world.
+/// The test's view of the world.
 struct Outside {
     desk: Desk,
     now: AtomicUsize,
     asked: AtomicUsize,
-    /// When whoever speaks was asked: what they say may be as old as that.
+    /// The version at the time of the model's last request: its words may be as old as that.
     spoken: AtomicUsize,
     believed: Mutex<Vec<String>>,
 }
@@ -202,18 +202,18 @@ impl ChatModel for Parrot {
     }
 }
 
-/// What happens next.
+/// An event of a script.
 #[derive(Debug, Clone, Copy)]
 enum Next {
     Changes,
     Says(usize),
-    /// A model is named that is there, or was: an answer to a question that was asked.
+    /// The person names a model that exists or existed, as an answer to a question.
     Names(usize),
     Waits,
     Restarts,
     /// Another session of the same person says something.
     Elsewhere(usize),
-    /// The conversation goes on in a copy of the thread, made at one of its positions.
+    /// The conversation continues in a copy of the thread, made at one of its positions.
     Forks(u64),
 }
 
@@ -251,7 +251,7 @@ fn next() -> impl Strategy<Value = Next> {
     ]
 }
 
-/// How a script is played.
+/// The options of a script.
 #[derive(Debug, Clone, Copy)]
 struct Manners {
     model: bool,
@@ -292,7 +292,7 @@ impl Play {
 
     async fn says(&self, session: &str, said: &str) -> Result<String, BoxError> {
         self.outside.spoken.store(usize::MAX, Ordering::SeqCst);
-        // Who says yes or no to a card names it by its code.
+        // A yes or no to a card is sent with the code of the card.
         let thread = Planner::thread("ada", session)?;
         let open = self.planner.runner().interrupts(&thread).await?;
         let card = open.iter().find(|asked| asked.question.digest.is_some());
@@ -302,7 +302,7 @@ impl Play {
             None => said,
         };
         let reply = self.planner.handle_message("ada", session, said).await?;
-        // "Continue" agrees to nothing: the card is shown again, and stands as it was asked.
+        // "Continue" agrees to nothing: the card is shown again as it was asked.
         let vague = ShortAnswer::of(said) == Some(ShortAnswer::Continue);
         let same = |asked: &Interrupt| card.is_some_and(|card| card.id == asked.id);
         if vague && reply.waiting.as_ref().is_some_and(same) {
@@ -311,7 +311,7 @@ impl Play {
         Ok(reply.text)
     }
 
-    /// Says something, and looks for what is not true any more in what is told.
+    /// Sends a message, and checks that the reply contains nothing that is no longer true.
     async fn checks(&self, session: &str, said: &str) -> Result<(), BoxError> {
         let before = self.outside.now();
         let told = self.says(session, said).await?;
@@ -320,7 +320,7 @@ impl Play {
             self.outside.spoken.load(Ordering::SeqCst),
         );
         let is_asked = SAID.iter().take(EXISTENCE).any(|one| *one == said);
-        // Code reads out what exists, as it is now; what a model says is as old as its question.
+        // Code reads out what exists now; the words of a model are as old as its request.
         let oldest = if is_asked && !is_question(&told) {
             now
         } else {
@@ -339,7 +339,8 @@ impl Play {
             .filter(|name| !told.contains(name) && !has_end)
             .collect();
         assert_eq!(untold, Vec::<String>::new(), "{said} → {told}");
-        // A question stands as it was asked, and that something is not there any more may name it.
+        // A question stays as it was asked, and the text that something no longer exists may
+        // name it.
         let told: Vec<&str> = told
             .lines()
             .filter(|line| {
@@ -374,28 +375,28 @@ impl Play {
             Next::Changes => self.outside.change().await?,
             Next::Waits => self.world.wait(61_000),
             Next::Says(at) => self.checks(&self.session, said(at)).await?,
-            // What the person says themselves is no fact, so a parrot must not hear it.
+            // A person's own words are no fact, so that the parrot must not repeat them.
             Next::Names(_) if self.manners.model => self.outside.change().await?,
-            // What somebody calls a trader of theirs is no fact either.
+            // The name that a person gives to a trader is no fact either.
             Next::Names(_) if self.is_asked_for_a_name().await? => self.outside.change().await?,
             Next::Names(back) => {
                 let named = self.outside.now().saturating_sub(back);
                 self.checks(&self.session, &format!("model-v{named}"))
                     .await?;
             }
-            // What the loop has read before is still in front of its model, where a copy goes on
-            // amid of it. Only what exists is read out anew.
+            // The loop's earlier results are still in its model's context if a copy continues in
+            // the middle of it. Only the existence facts are looked up again.
             Next::Forks(_) if self.manners.babbles => self.outside.change().await?,
             Next::Restarts => self.planner = wired(&self.world, &self.outside, self.manners)?,
             Next::Elsewhere(at) => self.checks("two", said(at)).await?,
             Next::Forks(at) => {
                 let name = format!("{}-{at}", self.session);
                 let [old, new] = [&self.session, &name].map(|name| Planner::thread("ada", name));
-                // Not every position is one that a copy can be made of.
+                // A copy cannot be made at every position.
                 let made = self.planner.runner().fork(&old?, at, &new?).await;
                 if made.is_ok() {
                     self.session = name;
-                    // It takes longer than a model's thought, and the world changes meanwhile.
+                    // It takes longer than a model call, and the world changes meanwhile.
                     self.world.wait(10_000);
                     self.outside.change().await?;
                 }
@@ -432,7 +433,7 @@ async fn checked(script: &[Next], manners: Manners) -> Result<(), BoxError> {
     for step in script {
         play.step(*step).await?;
     }
-    // What exists is told by what exists.
+    // An answer about what exists is made of the present facts.
     let session = play.session.clone();
     play.says(&session, "/new").await?;
     let mut told = play

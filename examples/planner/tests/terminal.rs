@@ -1,4 +1,4 @@
-//! The program at a terminal: what is typed before a card is shown is no answer to it.
+//! The program at a terminal: input before a card is shown does not answer it.
 #![cfg(unix)]
 use std::{
     fs::File,
@@ -11,7 +11,7 @@ use std::{
 use fugato::BoxError;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-/// A program that believes to be at a terminal, and what is on it.
+/// A program with a pseudo-terminal, and the contents of its screen.
 struct Terminal {
     program: Child,
     keyboard: File,
@@ -90,7 +90,7 @@ fn k35_what_was_typed_before_a_card_is_no_answer_to_it() -> Result<(), BoxError>
     terminal.types("sell 0.05 BTC\nyes\n")?;
     let shown = terminal.shows("place_order")?;
     assert!(!shown.contains("Done"), "{shown}");
-    // A question about the session changes nothing, and tells that the card waits.
+    // A question about the session changes nothing, and the reply says that the card waits.
     let shown = shown + &terminal.shows("> ")?;
     terminal.types("/status\n")?;
     let status = terminal.shows("waits for an answer")?;

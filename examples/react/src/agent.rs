@@ -1,4 +1,4 @@
-//! The agent: a loop of model and tools over a log, and what those see of it who talk to it.
+//! The agent: a loop of model and tools over a log, with the interface for its users.
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
@@ -18,7 +18,7 @@ use fugato::{
 
 use crate::{Rules, Settings, tools::Tools};
 
-/// What the model is told before everything else.
+/// The system prompt of the model.
 const SYSTEM: &str = "You are an assistant with a few tools. \
     Use a tool where it knows better than you: to calculate, for the time, for files, and to recall \
     what the person asked to be remembered. \
@@ -33,7 +33,7 @@ pub struct Companion {
 }
 
 impl Companion {
-    /// The agent that the command line names. Where the model fails, rules answer.
+    /// Opens the agent that the command line describes. If the model fails, rules answer.
     pub async fn open(settings: &Settings, open: &Opened) -> Result<Self, BoxError> {
         let mut tools = Tools::new(&open.dir);
         if let Some(files) = &settings.files {
@@ -50,7 +50,7 @@ impl Companion {
         Ok(Self::new(open.runner(graph)))
     }
 
-    /// The agent over a runner of its [`graph`].
+    /// Creates the agent over a runner of its [`graph`].
     pub fn new(runner: Runner<React>) -> Self {
         let assistant = Arc::new(Assistant::new(runner));
         Self { assistant }
@@ -72,8 +72,8 @@ impl Companion {
     }
 }
 
-/// The loop: what is to be remembered is kept first, a person agrees to every write, and each end
-/// has a reply. Without a model, and where it does not answer, [`Rules`] do.
+/// Builds the loop. A note of the person is stored first, a person agrees to every write, and each
+/// end has a reply. Without a model, or if it does not answer, [`Rules`] do.
 pub fn graph(
     model: Option<Arc<dyn ChatModel>>,
     registry: Registry<React, ReactUpdate>,
@@ -92,7 +92,7 @@ pub fn graph(
         .build()
 }
 
-/// What the person said last.
+/// Returns the last message of the person.
 fn last_words(react: &React) -> Option<String> {
     let mut said = react.conversation.history.iter().rev();
     let said = said.find(|message| message.role == Role::User)?;

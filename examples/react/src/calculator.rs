@@ -1,7 +1,7 @@
 //! Arithmetic: numbers, `+ - * / % ^`, brackets and signs, as people write them.
 use thiserror::Error;
 
-/// What an expression comes to.
+/// Returns the value of an expression.
 ///
 /// ```
 /// use react::calculator::calculate;
@@ -27,10 +27,10 @@ pub fn calculate(expression: &str) -> Result<f64, CalculationError> {
     }
 }
 
-/// A number as people read it: no more digits than a computation gives in earnest.
+/// Formats a number for people, rounded to twelve significant digits.
 pub fn shown(value: f64) -> String {
     let rounded: f64 = format!("{value:.11e}").parse().unwrap_or(value);
-    // A sum of many small steps that comes to nothing is written without a sign.
+    // The rounding error of a sum that should be 0 can be negative; the result has no sign.
     format!("{}", if rounded == 0.0 { 0.0 } else { rounded })
 }
 
@@ -38,14 +38,14 @@ pub fn shown(value: f64) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CalculationError {
-    /// Something stands where it cannot.
+    /// A character or word at a position where it is not allowed.
     #[error(
         "{found} at character {position} is not expected there; allowed are numbers, + - * / % ^ and brackets"
     )]
     Unexpected {
-        /// What stands there.
+        /// The text at the position.
         found: String,
-        /// Where, from 1.
+        /// The position in characters, from 1.
         position: usize,
     },
     /// A division by zero.
@@ -59,7 +59,7 @@ pub enum CalculationError {
     TooDeep,
 }
 
-/// How deep brackets may be.
+/// The most brackets or signs within each other.
 const MOST_BRACKETS: usize = 64;
 
 struct Reader<'a> {
@@ -71,7 +71,7 @@ struct Reader<'a> {
 type Value = Result<f64, CalculationError>;
 
 impl Reader<'_> {
-    /// The next character, as it is meant: the signs of print stand for those of keyboards.
+    /// Returns the next character, with typographic signs as their keyboard equivalents.
     fn next(&mut self) -> Option<char> {
         while let Some(c) = self.rest.chars().next().filter(|c| c.is_whitespace()) {
             self.skip(c);
@@ -108,7 +108,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The word that begins here, for a message.
+    /// Returns the word at the position, for a message.
     fn word(&self) -> &str {
         let end = self.rest.find(char::is_whitespace);
         let word = self.rest.get(..end.unwrap_or(self.rest.len()));

@@ -38,7 +38,7 @@ async fn main() -> ExitCode {
         settings,
         command,
     } = Args::parse();
-    // Beside the folders of files and notes, which all conversations share.
+    // Next to the folders of files and notes, which all conversations share.
     let own = Folders::new(flags.folder("react").join("conversations"));
     let app = App::new("react", flags)
         .tool_words(tools::words)

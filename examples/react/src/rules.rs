@@ -1,4 +1,4 @@
-//! What answers when no model does.
+//! The rules that answer if no model does.
 use fugato::{
     agent::{ModelFailure, ReactRules},
     cli::Lang,
@@ -52,7 +52,7 @@ fn answer(request: &ChatRequest, instead: bool) -> Answer {
     }
 }
 
-/// The result of a tool, as it is: a rule makes no more of it.
+/// Returns the result of a tool unchanged.
 fn told(said: &str, result: &Message) -> String {
     if fugato::agent::to_remember(said).is_some() {
         let kept = Lang::of(said).pick("In my notebook: ", "我的记事本里有：");
@@ -61,7 +61,7 @@ fn told(said: &str, result: &Message) -> String {
     result.content.clone()
 }
 
-/// What it can do with the tools that there are, without a model or instead of one.
+/// Returns a list of what rules can do with the present tools, without a model or instead of one.
 fn help(said: &str, request: &ChatRequest, instead: bool) -> String {
     let lang = Lang::of(said);
     let can = CAN.iter().filter(|(tool, ..)| {

@@ -17,17 +17,17 @@ use serde::Deserialize;
 
 use crate::{BuiltIn, Settings, calculator};
 
-/// What says what time it is.
+/// A function that returns the time.
 pub type Clock = Arc<dyn Fn() -> Zoned + Send + Sync>;
 
-/// What the tools work with.
+/// The environment of the tools.
 #[derive(Clone)]
 pub struct Tools {
-    /// What time it is.
+    /// The clock.
     pub clock: Clock,
     /// The folder whose files are read and written.
     pub files: PathBuf,
-    /// Where lies what it was asked to remember.
+    /// The notebook with what the person asked to be remembered.
     pub notebook: Notebook,
 }
 
@@ -44,7 +44,7 @@ impl Tools {
         }
     }
 
-    /// Those that are wanted, without those of others.
+    /// Returns the wanted tools that are built in, without those of servers.
     pub fn built_in(&self, wanted: &[BuiltIn]) -> Result<Builder, BoxError> {
         let mut builder = Registry::builder();
         for tool in BuiltIn::ALL {
@@ -62,7 +62,7 @@ impl Tools {
         Ok(builder)
     }
 
-    /// All that the settings name.
+    /// Returns all tools that the settings name.
     pub async fn registry(
         &self,
         settings: &Settings,
@@ -116,7 +116,7 @@ fn calculate(
     Ok(ToolOutput::new(format!("{} = {shown}", expression.trim())).data(value))
 }
 
-/// What a tool does, in English and Chinese.
+/// Returns the work of a tool as a short phrase, in English and Chinese.
 pub fn words(name: &str) -> Option<(&'static str, &'static str)> {
     Some(match name {
         "time" => ("looking at the clock", "查看时间"),

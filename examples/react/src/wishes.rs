@@ -1,16 +1,16 @@
-//! What a person plainly wishes, read by rule.
+//! The wishes that rules can read in a message.
 use fugato::{agent::to_remember, state::ToolCall, words::strip_phrase};
 use serde_json::{Value, json};
 
 use crate::calculator::{CalculationError, calculate};
 
-/// The call that a message plainly asks for: the tool and its arguments; none if it asks for
-/// nothing of the kind.
+/// Returns the call that a message plainly asks for: the tool and its arguments; none if it asks
+/// for nothing of the kind.
 pub(crate) fn wish(message: &str) -> Option<(String, Value)> {
     let text = message.trim();
     let call = |tool: &str, arguments: Value| Some((tool.to_owned(), arguments));
     if let Some(note) = to_remember(text) {
-        // It was kept when the run began: what is in the notebook shows whether.
+        // The note was stored when the run began; `recall` shows whether it is there.
         return call("recall", json!({ "query": note }));
     }
     if let Some((tool, arguments)) = named(text) {
@@ -40,7 +40,7 @@ pub(crate) fn wish(message: &str) -> Option<(String, Value)> {
     None
 }
 
-/// The same as a call, under an id that says nothing but which it is.
+/// Returns the same as a call, whose id has nothing but its number.
 pub(crate) fn call(message: &str, number: usize) -> Option<ToolCall> {
     let (tool, arguments) = wish(message)?;
     Some(ToolCall::new(format!("rule-{number}"), tool, arguments))
@@ -126,14 +126,14 @@ fn is_any(text: &str, phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| text.contains(phrase))
 }
 
-/// What follows the phrase with which a text begins, without the marks at its end.
+/// Returns the text after a leading phrase, without the marks at its end.
 fn after<'t>(text: &'t str, phrases: &[&str]) -> Option<&'t str> {
     let rest = strip_phrase(text, phrases)?.trim();
     let rest = rest.trim_end_matches(['?', '？', '!', '！', '。']).trim();
     (!rest.is_empty()).then_some(rest)
 }
 
-/// `call TOOL {"argument": …}`: any tool, also of those that others offer.
+/// Reads `call TOOL {"argument": …}`: any tool, also one of a server.
 fn named(text: &str) -> Option<(&str, Value)> {
     let rest = after(text, &["call ", "调用"])?;
     let (tool, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, "{}"));
@@ -153,7 +153,7 @@ fn recalled(text: &str) -> Option<&str> {
     None
 }
 
-/// `write PATH: TEXT`.
+/// Reads `write PATH: TEXT`.
 fn written(text: &str) -> Option<(&str, &str)> {
     // The marks at the end belong to what is to be written.
     let rest = strip_phrase(text, WRITE)?;
@@ -164,7 +164,8 @@ fn written(text: &str) -> Option<(&str, &str)> {
     (!path.is_empty() && !path.contains(char::is_whitespace)).then_some((path, said))
 }
 
-/// An expression that can be calculated, or that is one but for a mistake worth telling.
+/// Returns an expression that can be calculated, or that fails with a division by zero or a result
+/// that is too large.
 fn expression(text: &str) -> Option<&str> {
     let said = after(text, CALCULATE).unwrap_or(text);
     let said = said.trim_end_matches(['?', '？', '=', '＝', '。', ' ']);
@@ -182,7 +183,7 @@ fn expression(text: &str) -> Option<&str> {
     }
 }
 
-/// A zone that is named in full, such as `Europe/London`.
+/// Returns a zone that is named in full, such as `Europe/London`.
 fn zone(text: &str) -> Option<&str> {
     let marks = |c: char| c.is_whitespace() || matches!(c, '?' | '？' | ',' | '，' | '。');
     let mut words = text.split(marks);

@@ -58,7 +58,7 @@ fn a_write_waits_until_the_person_agrees() {
     assert!(!path.exists());
     let unclear = work.err(&["say", "yes, but in another file"]);
     assert!(unclear.contains("waits for an answer"), "{unclear}");
-    // Who does not say which card it is agrees to none.
+    // An answer that does not name its card agrees to nothing.
     let unnamed = work.err(&["say", "--answer", "true"]);
     work.ok(&["say", "yes"]);
     work.err(&["say", "--answer", "true", "--card", "Z9Z9"]);
@@ -92,7 +92,7 @@ fn deleting_leaves_what_all_conversations_share() {
     }
     let known = work.ok(&["--thread", "other", "say", "你记得喝茶吗"]);
     assert!(known.contains("我喝茶"), "{known}");
-    // A deletion that was interrupted goes on, whether or not the log is still there.
+    // An interrupted deletion is completed, with or without the log.
     let own = work.path("react-data/conversations/default");
     for _ in 0..2 {
         std::fs::create_dir_all(&own).unwrap();
@@ -225,7 +225,7 @@ fn it_is_served_with_a_page_and_the_protocols_to_its_own_machine() {
     assert!(serving.get("/", "localhost").contains("<!doctype html>"));
     let answer = serving.complete("6 * 7", "");
     assert!(answer.contains("6 * 7 = 42"), "{answer}");
-    // A page of elsewhere that makes its name mean this machine is refused.
+    // A foreign page whose name resolves to this machine is refused.
     assert!(serving.get("/", "evil.example").starts_with("HTTP/1.1 421"));
 }
 

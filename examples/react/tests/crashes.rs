@@ -1,5 +1,5 @@
-//! K24 for this agent: wherever it crashes and whatever its store does, the same comes of a
-//! request, and what was to be kept and written is there once.
+//! K24 for this agent: wherever it crashes and whatever its store does, a request has the same
+//! result, and everything that was to be kept and written is there once.
 use std::sync::Arc;
 
 use async_trait::async_trait;

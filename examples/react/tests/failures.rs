@@ -1,7 +1,8 @@
-//! Models that are named and do not answer, tried through the binary: the person hears it at once.
+//! Tests of models that are configured and do not answer, through the binary: the person gets the
+//! notice at once.
 use fugato_testkit::{ModelServer, Program};
 
-/// How servers fail, and what is said of it in English and in Chinese.
+/// The ways in which servers fail, and the notices in English and in Chinese.
 fn failures() -> Vec<(ModelServer, &'static str, &'static str)> {
     let error = r#"{"error": {"message": "no", "type": "x"}}"#;
     vec![

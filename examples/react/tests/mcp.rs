@@ -1,4 +1,4 @@
-//! The real binary with real tool servers, and a model server that calls their tools as it is told.
+//! The real binary with real tool servers, and a model server that calls their tools by a script.
 //! Where these are not installed there is nothing to call.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 use std::path::Path;
@@ -7,7 +7,7 @@ use fugato_testkit::{Program, Ran};
 use serde_json::{Value, json};
 use servers::{Aimock, Mcp, Server};
 
-/// What the model says to each wish: one call, and then the words.
+/// Returns a model server that answers each wish with one call, and then with words.
 fn model(wishes: &[(&str, &str, Value, &str)]) -> Option<Server> {
     let at = |wish: &str, index: u32, response: Value| json!({ "match": { "userMessage": wish, "sequenceIndex": index }, "response": response });
     let both = wishes

@@ -72,7 +72,7 @@ impl Desk {
         };
         assert_eq!(open.len(), 1);
         assert_eq!(open[0].question.prompt["title"], "write_file");
-        // What was shown is what is agreed to.
+        // The answer approves exactly what was shown.
         let shown = open[0].question.digest.clone().unwrap();
         let answer = Answers::none().approving(open[0].id.clone(), agreed, shown);
         let runner = self.companion.runner();
@@ -339,7 +339,7 @@ async fn what_a_conversation_shows_is_told_by_its_changes() {
     }
     let kinds: Vec<_> = told.iter().map(kind).collect();
     assert_eq!(kinds, ["user_text", "tool_call", "assistant_text"]);
-    // What could not be used is not shown, whoever tells.
+    // Unusable words are not shown, in a stream or in a reply.
     let message = Message::assistant("no use");
     let unusable = [
         ReactUpdate::Answered(message.clone()),
@@ -429,7 +429,7 @@ async fn l16_the_trace_tells_who_was_asked() {
     }
 }
 
-/// Words of a model that nothing stands behind are not a result.
+/// Words of a model without a tool result are not a result.
 #[tokio::test]
 async fn rct_8_a_claim_without_a_write_gets_the_line_that_nothing_was_written() {
     let lies = [

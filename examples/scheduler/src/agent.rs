@@ -1,4 +1,4 @@
-//! The state of the agent: what crosses requests, and the vocabulary of its changes.
+//! The state of the agent that persists across requests, and the vocabulary of its changes.
 mod compacted;
 mod interaction;
 mod phase;
@@ -27,7 +27,7 @@ use crate::{
     schedule::{Queue, ScheduleState, Slot},
 };
 
-/// Everything that crosses requests.
+/// The state of the agent that persists across requests.
 ///
 /// Version 1: the first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,46 +35,46 @@ use crate::{
 pub struct Agent {
     /// The language of the person.
     pub lang: Lang,
-    /// What the person's clock showed when they asked for something last.
+    /// The time on the person's clock at the latest request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub now: Option<DateTime>,
-    /// What was said, and what every prompt shows.
+    /// The messages so far, and the pinned blocks that every prompt shows.
     pub conversation: Conversation,
-    /// What older parts of it came to, for prompts.
+    /// The summaries of its older parts, for prompts.
     pub compacted: Compacted,
-    /// Where the agent stands: what routes it.
+    /// The phase of the agent, which routes the graph.
     pub phase: Phase,
-    /// What is to be done, step by step.
+    /// The steps to carry out.
     pub plan: Plan,
-    /// Which tools are active.
+    /// The active tools.
     pub tools: Visibility,
     /// Tools that a deterministic node has chosen for the next round; consumed once.
     pub hook: Option<ContextHook>,
     /// A write that waits for the person, or was accepted and waits for its execution.
     pub wanted: Option<Wanted>,
-    /// What the person is asked.
+    /// The open question to the person.
     pub pending: Option<Pending>,
     /// The classes that this conversation is about.
     pub task_class_ids: Vec<u32>,
-    /// What lies where; loaded when it is first needed.
+    /// The current schedule; loaded when it is first needed.
     pub schedule: Option<Arc<ScheduleState>>,
-    /// What lay where when it was loaded.
+    /// The schedule as it was loaded.
     pub original: Option<Arc<ScheduleState>>,
-    /// What lies where as far as it was stored; none if that is what was loaded.
+    /// The schedule as far as it was stored; none if that is what was loaded.
     pub stored: Option<Arc<ScheduleState>>,
-    /// Whether the person agreed to what lies where, and it is not all stored yet.
+    /// True if the person agreed to the schedule and some of it is not stored yet.
     pub agreed: bool,
-    /// What belongs to one run only.
+    /// The state of the current run only.
     pub run: RunScope,
-    /// What the last diagnosis said.
+    /// The result of the last diagnosis.
     pub health: Health,
     /// Notes that the person wanted kept.
     pub notes: Vec<String>,
-    /// How many tool calls were made in all: makes their ids unique.
+    /// The number of tool calls made in all; makes their ids unique.
     pub calls: u64,
 }
 
-/// What belongs to one run, and is reset when the next one begins.
+/// The part of the state that belongs to one run and is reset when the next one begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(
@@ -86,63 +86,64 @@ pub struct RunScope {
     pub rounds: Budget,
     /// Unusable answers in a row.
     pub corrections: u32,
-    /// Whether the person need not be asked.
+    /// True if writes need no confirmation by the person.
     pub always_execute: bool,
-    /// Whether the model shall think: forced on or off, or as the route says.
+    /// The thinking of the model: forced on or off, or none to let the route decide.
     pub thinking: Option<bool>,
-    /// Whether the route wants the model to think.
+    /// True if the route wants the model to think.
     pub execute_thinking: bool,
-    /// Whether execution goes without a plan.
+    /// True if execution runs without a plan.
     pub react: bool,
-    /// Whether the person acts with their own hands: the wanted call is all there is to do.
+    /// True if the person made the wanted call by hand, so that the run makes only that call.
     pub by_hand: bool,
-    /// Whether the person acts with their own hands in place of answering: what was asked is asked
-    /// anew when the wanted call is made.
+    /// True if the person made the wanted call by hand in place of an answer; the question is asked
+    /// again once the call is made.
     pub asks_again: bool,
-    /// Whether pending items are placed by rule first.
+    /// True if pending items are placed by rule first.
     pub needs_rough_build: bool,
-    /// Whether that is refined afterwards.
+    /// True if the rough build is refined afterwards.
     pub needs_refine: bool,
-    /// Whether the order of tasks may change.
+    /// True if the order of tasks may change.
     pub allow_reorder: bool,
-    /// What is optimised.
+    /// The kind of optimisation.
     pub mode: Mode,
-    /// Whether only tools of the optimisation may be used.
+    /// True if only tools of the optimisation may be used.
     pub optimize_only: bool,
-    /// Whether something was placed that nobody has agreed to yet.
+    /// True if a placement was made that the person has not agreed to yet.
     pub unsaved: bool,
-    /// Whether the person is asked to keep what was placed.
+    /// True if the person is asked to keep the placements.
     pub closing: bool,
-    /// Whether the person did not want to keep it.
+    /// True if the person refused to keep the placements.
     pub refused: bool,
-    /// Whether the schedule changed.
+    /// True if the schedule changed.
     pub has_schedule_changes: bool,
-    /// What was seen and done for the current step.
+    /// The observations and writes of the current step.
     pub evidence: Vec<Evidence>,
     /// The tasks that the request is about, worked off one after another.
     pub queue: Queue,
-    /// What became of the classes that were to be stored.
+    /// The results of storing classes.
     pub upserts: Upserts,
-    /// Whether a write has failed and was not repaired.
+    /// True if a write failed and was not repaired.
     pub failed_write: bool,
-    /// How the run ended, if not well.
+    /// The end of the run, if it did not end well.
     pub outcome: Option<TerminalOutcome>,
-    /// What the next node tells the reader.
+    /// The status that the next node announces.
     pub announce: Option<String>,
-    /// The question and the reply with which the run goes on.
+    /// The question and the reply with which the run continues.
     pub resumed: Option<(String, String)>,
-    /// What the model decided last.
+    /// The last decision of the model.
     pub judged: Option<Judged>,
-    /// Where the tasks lay that the run has touched, before it did.
+    /// The slots that each task had before the run touched it, by task id.
     pub places: BTreeMap<u32, Vec<Slot>>,
-    /// How many changes the run has stored.
+    /// The number of changes that the run has stored.
     pub stored: u64,
-    /// Whether rules understand what the person asked for.
+    /// True if rules understand the request.
     pub understood: bool,
-    /// Why rules go on in place of the model, as the person was told.
+    /// The reason why rules replaced the model, as it was shown to the person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fell_back: Option<String>,
-    /// Why another model answered than the one that was named, as the person was told last.
+    /// The reason why a model other than the named one answered, as it was last shown to the
+    /// person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stood_in: Option<String>,
 }
@@ -184,10 +185,10 @@ impl Default for RunScope {
     }
 }
 
-/// How many rounds of execution a run has, unless the request says otherwise.
+/// The number of rounds of execution that a run has, unless the request says otherwise.
 pub const DEFAULT_MAX_ROUNDS: u64 = 30;
 
-/// How many steps of the graph a run may take beyond those of its rounds.
+/// The number of graph steps that a run may take beyond those of its rounds.
 pub const STEP_RESERVE: u64 = 10;
 
 /// Tools that are activated before a model asks for them.
@@ -204,7 +205,7 @@ pub struct ContextHook {
 }
 
 impl ContextHook {
-    /// What schedule work needs.
+    /// Returns the hook with the tools for schedule work.
     pub fn schedule(reason: &str) -> Self {
         Self {
             domain: "schedule".into(),
@@ -214,21 +215,21 @@ impl ContextHook {
     }
 }
 
-/// What became of the classes that a run wanted stored.
+/// The results of the writes of classes in a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Upserts {
-    /// Whether it was tried.
+    /// True if a write was tried.
     pub last_tried: bool,
-    /// Whether the last one was stored.
+    /// True if the last class was stored.
     pub last_success: bool,
-    /// What was wrong with the last one.
+    /// The problems of the last class.
     pub last_issues: Vec<String>,
-    /// How many in a row were not stored.
+    /// The number of writes in a row that stored nothing.
     pub consecutive_failures: u32,
 }
 
-/// What the last diagnosis said, for prompts, gates and the end of the optimisation.
+/// The result of the last diagnosis, for prompts, gates and the end of the optimisation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(
@@ -236,27 +237,27 @@ pub struct Upserts {
     reason = "a diagnosis has these answers"
 )]
 pub struct Health {
-    /// Whether there was a diagnosis in this run.
+    /// True if there was a diagnosis in this run.
     pub checked: bool,
-    /// Whether everything fits.
+    /// True if everything fits.
     pub is_feasible: bool,
-    /// How many sections are missing.
+    /// The number of missing sections.
     pub capacity_gap: i64,
     /// The same as a word.
     pub reason_code: String,
-    /// Whether there is a change that helps.
+    /// True if there is a change that helps.
     pub should_continue: bool,
-    /// How much room there is for changes.
+    /// The room for changes, as a word.
     pub tightness: String,
-    /// What is wrong.
+    /// The main problem.
     pub primary_problem: Option<String>,
-    /// What is recommended: swap, move, close or ask the user.
+    /// The recommended operation: swap, move, close or ask the user.
     pub operation: String,
-    /// Whether something is wrong that no change can repair.
+    /// True if there is a problem that no change can repair.
     pub forced: bool,
     /// The state of the problems in one line.
     pub signal: String,
-    /// How often in a row that line stayed the same.
+    /// The number of times in a row that the signal stayed the same.
     pub stagnation: u32,
     /// The best candidate: tool and arguments, ready to use.
     pub candidate: Option<(String, serde_json::Value)>,
@@ -289,15 +290,15 @@ impl Default for Agent {
 }
 
 impl Agent {
-    /// Whether there is a step of a plan to work on.
+    /// Returns true if there is a step of a plan to work on.
     pub fn has_step(&self) -> bool {
         self.plan
             .current_step()
             .is_some_and(|step| !step.content.trim().is_empty())
     }
 
-    /// The number of the day on which the person asked, for words such as "tomorrow". A schedule
-    /// that nobody tied to a calendar, or that is over, begins today.
+    /// Returns the number of the day on which the person asked, for words such as "tomorrow". A
+    /// schedule without calendar dates, or one that is over, begins today.
     pub fn today(&self) -> i32 {
         let days = self
             .schedule
@@ -318,12 +319,12 @@ impl Agent {
         }
     }
 
-    /// Whether the last diagnosis forbids further writes: only the person can help.
+    /// Returns true if the last diagnosis forbids further writes, so that only the person can help.
     pub fn is_gate_closed(&self) -> bool {
         self.health.checked && !self.health.is_feasible
     }
 
-    /// The visibility as it holds now: the optimisation has a whitelist of its own.
+    /// Returns the active tools; the optimisation has a whitelist of its own.
     pub fn active_tools(&self) -> Visibility {
         if self.run.optimize_only {
             self.tools.clone().only(crate::tools::OPTIMIZE_ONLY)

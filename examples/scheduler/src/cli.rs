@@ -1,4 +1,4 @@
-//! The command line: what it takes, and what it does with it.
+//! The command line: its arguments and its commands.
 mod args;
 mod calendar;
 mod desk;
@@ -50,7 +50,7 @@ fn app(args: &Args) -> App {
     app
 }
 
-/// The page, with the weeks beside the conversation.
+/// Returns the page that shows the weeks next to the conversation.
 fn page() -> Page {
     let script = "text/javascript; charset=utf-8";
     let style = "text/css; charset=utf-8";
@@ -69,7 +69,7 @@ fn page() -> Page {
         )
 }
 
-/// What a tool does, in words.
+/// Returns the label of a tool in English and Chinese; none for a tool without one.
 fn tool_words(name: &str) -> Option<(&'static str, &'static str)> {
     Some(match name {
         "get_overview" => ("looking at everything", "查看总览"),

@@ -1,4 +1,5 @@
-//! Making room: where what was said or done fills more than half of a prompt, a model sums it up.
+//! Compaction: a model summarises the conversation or the work when it fills more than half of a
+//! prompt.
 use fugato::{
     agent::compact::{Compact, Compacting},
     graph::Context,
@@ -14,23 +15,23 @@ use crate::{
     prompts::{TOKENS, wording, working_area},
 };
 
-/// What came of making room.
+/// The result of a compaction.
 #[derive(Debug, Default)]
 pub(crate) struct Room {
-    /// The summaries, and what could not be summarised.
+    /// The summaries and the failed attempts.
     pub(crate) updates: Vec<Update>,
-    /// What it saved, for whoever reads the log.
+    /// The events about the savings, for readers of the log.
     pub(crate) notes: Vec<EventKind>,
 }
 
-/// How many turns before the request are never summed up.
+/// The number of turns before the request that are never summarised.
 const RECENT_TURNS: usize = 1;
 
-/// How many of the newest steps of the work are never summed up.
+/// The number of the newest steps of the work that are never summarised.
 const RECENT_STEPS: usize = 4;
 
-/// Sums up what was said, then what was done, each if it fills more than half of a prompt. Without
-/// a model nothing is summed up, and the budget of the prompt alone decides what is left out.
+/// Summarises the conversation, then the work, each if it fills more than half of a prompt. Without
+/// a model there are no summaries, and the budget of the prompt alone decides what is left out.
 pub(crate) async fn compact(cx: &Context<Agent>, mind: &Mind) -> Room {
     let mut room = Room::default();
     let agent = cx.state();
@@ -67,7 +68,7 @@ pub(crate) async fn compact(cx: &Context<Agent>, mind: &Mind) -> Room {
     room
 }
 
-/// How many tokens a part has in a prompt, its summary included.
+/// Returns the number of tokens that a part takes in a prompt, its summary included.
 fn shown(agent: &Agent, part: Part) -> u64 {
     let (done, wording) = (agent.compacted.of(part), wording(agent));
     let view = match part {
@@ -77,7 +78,7 @@ fn shown(agent: &Agent, part: Part) -> u64 {
     EstimatedTokens.text(&view) + EstimatedTokens.text(&done.summary)
 }
 
-/// It was counted before that there is too much; what is left is what must stay.
+/// Returns the policy for a part. The size was checked before, so only the messages to keep matter.
 fn policy(part: Part) -> CompactionPolicy {
     let policy = CompactionPolicy::default().when(Trigger::Messages(0));
     match part {
@@ -86,7 +87,8 @@ fn policy(part: Part) -> CompactionPolicy {
     }
 }
 
-/// The messages of a part, up to what a model can read at once. Their places are those in the part.
+/// Returns the messages of a part from its beginning, as many as a model can read at once. Their
+/// positions are those in the part.
 fn history(agent: &Agent, part: Part) -> Vec<Message> {
     let messages = match part {
         Part::Conversation => said(&agent.conversation.history),
@@ -104,8 +106,8 @@ fn history(agent: &Agent, part: Part) -> Vec<Message> {
     fitting.map(|(_, message)| message).collect()
 }
 
-/// What was said before the last request, as the conversation view shows it. What it does not show
-/// keeps its place and is empty.
+/// Returns the messages before the last request, as the conversation view shows them. A message
+/// that the view leaves out keeps its position and is empty.
 fn said(history: &[Message]) -> Vec<Message> {
     let is_asked = |message: &Message| message.role == Role::User && !is_correction(message);
     let request = history.iter().rposition(is_asked).unwrap_or_default();

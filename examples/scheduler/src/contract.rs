@@ -1,4 +1,5 @@
-//! What the model must answer, stage by stage: types, and what the schema cannot say.
+//! The answers that the model must give at each stage: types, and the rules that a schema cannot
+//! express.
 use fugato::{
     llm::{Contract, Objections},
     prompt::one_of,
@@ -154,12 +155,12 @@ pub struct Abort {
 }
 
 impl Decision {
-    /// The only call.
+    /// Returns the only call.
     pub fn call(&self) -> Option<&Call> {
         self.tool_call.as_ref()
     }
 
-    /// A decision without anything but its action.
+    /// Returns a decision with only an action.
     pub fn of(action: ActionKind) -> Self {
         Self {
             speak: String::new(),
@@ -183,12 +184,12 @@ impl Decision {
     }
 }
 
-/// The contract of the classification.
+/// Returns the contract of the classification.
 pub fn intent() -> Contract<Intent> {
     Contract::new("intent")
 }
 
-/// The contract of planning.
+/// Returns the contract of planning.
 pub fn plan() -> Contract<PlanDecision> {
     Contract::new("plan").check(|plan: &PlanDecision, object: &mut Objections| {
         let steps = plan
@@ -217,7 +218,7 @@ pub fn plan() -> Contract<PlanDecision> {
     })
 }
 
-/// The contract of execution. A plan demands that its goals are checked.
+/// Returns the contract of execution. A plan requires that its goals are checked.
 pub fn decision(has_plan: bool) -> Contract<Decision> {
     Contract::new("decision").prepare(unlist).check(
         move |decision: &Decision, object: &mut Objections| {
@@ -246,7 +247,7 @@ pub fn decision(has_plan: bool) -> Contract<Decision> {
     )
 }
 
-/// A list of calls becomes its first one, marked.
+/// Replaces a list of calls by its first one, and marks it.
 fn unlist(decision: &mut Value) {
     let Some(call) = decision.get_mut("tool_call") else {
         return;
@@ -260,7 +261,7 @@ fn unlist(decision: &mut Value) {
     }
 }
 
-/// Which actions may, must and must not have a call. `done` may drop its tools on the way out:
+/// Checks which actions may, must and must not have a call. `done` may drop its tools at the end:
 /// that call is tolerated, and dropped.
 fn check_call(decision: &Decision, object: &mut Objections) {
     let name = action_name(decision.action);
@@ -290,7 +291,7 @@ fn check_call(decision: &Decision, object: &mut Objections) {
     }
 }
 
-/// The name of an action as the model writes it.
+/// Returns the name of an action as the model writes it.
 pub fn action_name(action: ActionKind) -> &'static str {
     match action {
         ActionKind::Continue => "continue",

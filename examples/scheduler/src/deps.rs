@@ -1,4 +1,5 @@
-//! What the nodes need from outside. Anything may be absent: the agent then does less, and says so.
+//! The external dependencies of the nodes. Any may be absent; the agent then does less, and says
+//! so.
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -16,27 +17,27 @@ use fugato::{
 
 use crate::{agent::Update, mind::Mind, schedule::ScheduleState, store::Calendars, tools::View};
 
-/// Where a schedule comes from.
+/// A source of schedules.
 #[async_trait]
 pub trait ScheduleProvider: Send + Sync {
-    /// What lies where, and what wants a place. Asked once a conversation.
+    /// Returns the schedule with its placed and pending tasks. Called once per conversation.
     async fn load(&self, thread: &ThreadId) -> Result<ScheduleState, BoxError>;
 }
 
-/// What the nodes need from outside.
+/// The external dependencies of the nodes.
 #[derive(Clone)]
 pub struct Deps {
-    /// Who decides.
+    /// The rules or the model that decides.
     pub mind: Mind,
     /// The tools.
     pub registry: Registry<View, Update>,
-    /// Where the schedule comes from; without one there is only talk.
+    /// The source of the schedule; without one there is only talk.
     pub provider: Option<Arc<dyn ScheduleProvider>>,
-    /// Where what was agreed to is stored; without it, it stays in the conversation.
+    /// The store of agreed changes; without it, they stay in the conversation.
     pub calendars: Option<Calendars>,
-    /// Whether what was kept before may be moved again.
+    /// True if items that were kept before may be moved again.
     pub existing_may_move: bool,
-    /// How unusable answers are corrected, and how many in a row are too many.
+    /// The correction of unusable answers, and the limit of them in a row.
     pub corrections: Corrections,
 }
 
@@ -49,7 +50,7 @@ impl std::fmt::Debug for Deps {
 }
 
 impl Deps {
-    /// Without a model and without a schedule.
+    /// Creates the dependencies without a model and without a schedule.
     pub fn new() -> Result<Self, fugato::tool::RegistryError> {
         let registry = crate::tools::registry()?;
         Ok(Self {
@@ -69,7 +70,7 @@ impl Deps {
         self
     }
 
-    /// Loads schedules from here, and stores here what was agreed to.
+    /// Loads schedules from here, and stores agreed changes here.
     #[must_use]
     pub fn calendars(mut self, calendars: Calendars) -> Self {
         self.provider = Some(Arc::new(calendars.clone()));
@@ -83,14 +84,14 @@ impl Deps {
         Ok(self)
     }
 
-    /// Lets what was kept before be moved again, or not.
+    /// Sets whether items that were kept before may be moved again.
     #[must_use]
     pub fn existing_may_move(mut self, allowed: bool) -> Self {
         self.existing_may_move = allowed;
         self
     }
 
-    /// Lets this mind decide. What its model is asked is kept in the log.
+    /// Sets the mind that decides. The prompts of its model are kept in the log.
     #[must_use]
     pub fn mind(mut self, mut mind: Mind) -> Self {
         let watched =

@@ -1,4 +1,4 @@
-//! Failures of a model in the words of the person: who did not answer, why, and who goes on.
+//! Failures of a model as sentences for the person: the model, the reason, and the replacement.
 use std::error::Error;
 
 use fugato::{
@@ -8,7 +8,7 @@ use fugato::{
 
 use crate::calendar::Lang;
 
-/// Who goes on where the model that was named did not answer.
+/// The replacement for a model that did not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Instead<'a> {
     /// Rules decide.
@@ -19,8 +19,8 @@ pub(crate) enum Instead<'a> {
     Model(&'a str),
 }
 
-/// Returns why the model of this name did not answer, and who goes on, as one sentence. What a
-/// server says in its own words is left to the log.
+/// Returns the failure of the named model and its replacement as one sentence. The text of a server
+/// is left to the log.
 pub(crate) fn sentence(
     model: &str,
     why: &(dyn Error + 'static),
@@ -58,7 +58,7 @@ pub(crate) fn sentence(
     )
 }
 
-/// How many answers in a row were rejected, if that is why there is no decision.
+/// Returns the number of rejected answers in a row, if they are why there is no decision.
 fn unusable(why: &(dyn Error + 'static)) -> Option<usize> {
     if why.is::<Rejected>() {
         return Some(1);
@@ -83,7 +83,7 @@ fn reason(why: &(dyn Error + 'static), lang: Lang) -> String {
             format!("status {status}: {words}"),
             format!("状态码 {status}：{words}"),
         ),
-        // What our own limits say names them; what a server says is for its operator.
+        // The context of an own limit names it; the text of a server is for its operator.
         None if limits(error.kind) && !error.context.is_empty() => {
             lang.pick(format!("{words}: {}", error.context), words.into())
         }
@@ -91,7 +91,7 @@ fn reason(why: &(dyn Error + 'static), lang: Lang) -> String {
     }
 }
 
-/// Whether a limit of this program ended the call.
+/// Returns true if a limit of this program ended the call.
 fn limits(kind: ModelErrorKind) -> bool {
     use ModelErrorKind as Kind;
     matches!(
@@ -100,7 +100,7 @@ fn limits(kind: ModelErrorKind) -> bool {
     )
 }
 
-/// The status of an answer, as it begins the context of an error.
+/// Returns the status of the server's answer from the context of an error.
 fn status(context: &str) -> Option<u16> {
     let (_, after) = context.split_once("status ")?;
     let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
@@ -130,7 +130,7 @@ fn in_words(kind: ModelErrorKind, lang: Lang) -> &'static str {
     lang.pick(en, zh)
 }
 
-/// Returns what was wrong with an answer, and that it is asked for once more.
+/// Returns a sentence with the fault of an answer, and that another one is requested.
 pub(crate) fn corrected(rejected: &Rejected, lang: Lang) -> String {
     let (en, zh) = match rejected.class {
         RejectedClass::Empty => ("its answer was empty", "回答是空的"),

@@ -1,4 +1,4 @@
-//! How the agent is wired: which node comes after which, and why.
+//! The wiring of the agent: the order of the nodes, and the reasons for it.
 use fugato::{
     agent::trace::recorded,
     graph::{BuildError, END, Graph},
@@ -10,7 +10,7 @@ use crate::{
     nodes::{Act, Chat, Decide, Deliver, Execute, Keep, Plan, QuickTask, RoughBuild, confirm},
 };
 
-/// The graph of the agent. It holds nothing of a conversation, so one serves all of them.
+/// Builds the graph of the agent. It holds no conversation, so one graph serves all of them.
 pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
     let graph = Graph::<Agent>::starting_at("chat")
         .node("chat", recorded(Chat(deps.clone())))
@@ -26,7 +26,7 @@ pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
         .node("deliver", recorded(Deliver(deps.clone())))
         .node("keep", Keep(deps.clone()))
         .node("quick_task", QuickTask(deps.clone()))
-        // Whatever else holds: an open question comes first.
+        // An open question takes precedence over every other condition.
         .guard("interrupt", |agent| agent.pending.is_some())
         .branch(
             "chat",
@@ -83,7 +83,7 @@ pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
     labelled.build()
 }
 
-/// What each node does, for whoever reads a trace.
+/// The label of each node in English and Chinese, for readers of a trace.
 const LABELS: &[(&str, &str, &str)] = &[
     ("chat", "reading the request", "理解请求"),
     ("plan", "making a plan", "制定计划"),
@@ -102,8 +102,8 @@ fn card(agent: &Agent) -> Option<Card> {
     agent.pending.as_ref().map(|pending| pending.card.clone())
 }
 
-/// The phase is the smallest signal that can route plain talk, planning, execution and resumption
-/// through one graph.
+/// Routes by the phase, the smallest signal that covers plain talk, planning, execution and
+/// resumption in one graph.
 fn by_phase(agent: &Agent) -> &'static str {
     match agent.phase {
         Phase::Planning => "plan",
@@ -118,7 +118,7 @@ fn by_phase(agent: &Agent) -> &'static str {
     }
 }
 
-/// A classification that was corrected is asked for again.
+/// Routes after `chat`; a corrected classification is requested again.
 fn after_chat(agent: &Agent) -> &'static str {
     if agent.phase == Phase::Chatting && agent.run.corrections > 0 {
         return "chat";
@@ -126,11 +126,11 @@ fn after_chat(agent: &Agent) -> &'static str {
     by_phase(agent)
 }
 
-/// What the person agreed to is stored before anything is summed up.
+/// Routes after a reply; agreed changes are stored before the run is summarised.
 fn after_interrupt(agent: &Agent) -> &'static str {
     match agent.phase {
         Phase::Done if agent.agreed => "keep",
-        // What a person does with their own hands comes before what they were asked about.
+        // A call by hand comes before the question that was open.
         _ if agent.run.asks_again => "execute",
         _ => by_phase(agent),
     }
@@ -144,8 +144,8 @@ fn after_execute(agent: &Agent) -> &'static str {
     }
 }
 
-/// A write that waits for the person is confirmed, a call that needs no consent is executed, and
-/// everything else is decided anew.
+/// Routes after a decision: a write that waits for the person is confirmed, a call that needs no
+/// consent is executed, and all else is decided again.
 fn after_decide(agent: &Agent) -> &'static str {
     match (&agent.wanted, agent.phase) {
         (_, Phase::Done) if agent.agreed => "keep",

@@ -1,4 +1,4 @@
-//! What a person says overrules what a model thinks was said. The word lists are data.
+//! The words of a person overrule the classification of a model. The word lists are data.
 use std::sync::LazyLock;
 
 use fugato::words::has_word;
@@ -21,28 +21,28 @@ static LISTS: LazyLock<Lists> = LazyLock::new(|| {
     toml::from_str(include_str!("keywords.toml")).expect("the lists are part of the program")
 });
 
-/// What a request says in so many words.
+/// The wishes that a request states literally.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one list of words")]
 pub struct Said {
-    /// Whether the order of tasks may change; none if nothing was said.
+    /// Some if the request says whether the order of tasks may change.
     pub reorder: Option<bool>,
-    /// Whether everything shall be optimised once more.
+    /// True if everything shall be optimised once more.
     pub global_reopt: bool,
-    /// Whether everything shall be placed anew.
+    /// True if everything shall be placed from the start.
     pub redo_rough_build: bool,
-    /// Whether a first placement is all that is wanted.
+    /// True if only a first placement is wanted.
     pub draft_only: bool,
-    /// Whether everything pending shall be placed.
+    /// True if everything pending shall be placed.
     pub place_all: bool,
-    /// Whether something shall only be noted.
+    /// True if the text shall only be noted.
     pub quick_note: bool,
-    /// Whether something to do shall only be written down.
+    /// True if a task shall only be written down.
     pub quick_task: bool,
 }
 
 impl Said {
-    /// Whether there is something to be done with the schedule.
+    /// Returns true if the request asks for work on the schedule.
     pub const fn wants_work(&self) -> bool {
         self.place_all || self.global_reopt || self.redo_rough_build || self.draft_only
     }

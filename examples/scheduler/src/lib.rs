@@ -8,7 +8,6 @@ pub mod deps;
 mod failure;
 pub mod graph;
 pub mod keywords;
-mod log_key;
 pub mod mind;
 pub mod nodes;
 pub mod prompts;

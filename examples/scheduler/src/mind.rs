@@ -1,4 +1,4 @@
-//! Asking the model: what streams is shown as it comes, and a failure falls back by rule.
+//! Asking the model: the stream is shown as it arrives, and a failure falls back to rules.
 use std::{sync::Arc, time::Instant};
 
 use fugato::{
@@ -16,7 +16,6 @@ use futures::StreamExt as _;
 use crate::{
     agent::{Agent, Phase, Update},
     failure::{self, Instead},
-    log_key,
     prose::{self, Gate},
     report::Receipts,
     route::Routes,
@@ -24,16 +23,16 @@ use crate::{
 
 pub use fugato::agent::{OnFailure, show};
 
-/// Who decides, and in which manner.
+/// The model, its routes, and the profile of each stage; without a model, rules decide.
 #[derive(Clone, Default)]
 pub struct Mind {
     /// The model; without one every decision is made by rule.
     pub model: Option<Arc<dyn ChatModel>>,
-    /// What happens when the model cannot be used.
+    /// The policy for a model that cannot be used.
     pub on_failure: OnFailure,
     /// The routes that the model chooses among.
     pub routes: Routes,
-    /// How each stage asks.
+    /// The profile of the model call of each stage.
     pub stages: Stages,
 }
 
@@ -49,7 +48,7 @@ impl std::fmt::Debug for Mind {
     }
 }
 
-/// How each stage asks the model.
+/// The profile of the model call of each stage.
 #[derive(Debug, Clone, Copy)]
 pub struct Stages {
     /// Classifying a request.
@@ -58,11 +57,11 @@ pub struct Stages {
     pub deep_answer: Profile,
     /// Planning, quickly.
     pub plan: Profile,
-    /// Planning once more, when the request is complex; none to plan in one call always.
+    /// The second planning for a complex request; none to plan in one call always.
     pub deep_plan: Option<Profile>,
     /// Deciding what to do next.
     pub execute: Profile,
-    /// Summarising what was said and done before.
+    /// Summarising the earlier conversation and work.
     pub compact: Profile,
     /// Summing up.
     pub deliver: Profile,
@@ -88,22 +87,22 @@ impl Default for Stages {
     }
 }
 
-/// What a model said.
+/// An answer of a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Spoken {
     /// The decision, as text to be read.
     pub decision: String,
-    /// The text behind it as far as it may be shown, which was shown as it came.
+    /// The text after it as far as it may be shown; it was shown while it streamed.
     pub after: String,
-    /// Whether some of the text behind it may not be shown.
+    /// True if some of the text after the decision may not be shown.
     pub held_back: bool,
     /// The text before it.
     pub before: String,
     /// The tag, if it was there.
     pub tag: Option<TagFound>,
-    /// What the model thought, where its server tells.
+    /// The reasoning of the model, if its server sends it.
     pub reasoning: String,
-    /// How long it took, in whole seconds.
+    /// The duration in whole seconds.
     pub seconds: u64,
     /// The attempts to get it, oldest first.
     pub attempts: Vec<Attempt>,
@@ -115,7 +114,8 @@ impl Spoken {
         self.tag = Some(tag);
     }
 
-    /// What was thought, to be kept: the page shows it again when the conversation is opened.
+    /// Returns the reasoning as a card to store, which the page shows again when the conversation
+    /// is opened.
     pub fn thought(&self) -> Option<EventKind> {
         let text = self.reasoning.trim();
         (!text.is_empty()).then(|| EventKind::Card {
@@ -125,13 +125,14 @@ impl Spoken {
     }
 }
 
-/// What was thought before an answer, if there is one.
+/// Returns the card of the reasoning before an answer, if there is any.
 pub fn thought(answer: Option<&Result<Spoken, ModelError>>) -> Option<EventKind> {
     answer?.as_ref().ok()?.thought()
 }
 
-/// Asks, and shows the reasoning as it comes, and the text behind the decision sentence by sentence:
-/// once the decision is one that `accepts` takes, and as far as it claims nothing that was not done.
+/// Asks the model. The reasoning is shown while it streams. The text after the decision is shown
+/// sentence by sentence, once `accepts` takes the decision, and as long as no sentence claims an
+/// action without a receipt.
 pub async fn ask(
     cx: &Context<Agent>,
     model: &dyn ChatModel,
@@ -157,7 +158,7 @@ pub async fn ask(
         spoken.before.clear();
     }
     if spoken.held_back {
-        tracing::warn!(task, "{}", log_key::WORDS_HELD_BACK);
+        tracing::warn!(task, "words held back");
     }
     spoken.seconds = began.elapsed().as_secs();
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -166,8 +167,7 @@ pub async fn ask(
         messages = step,
         took_ms = took,
         raw = spoken.decision,
-        "{}",
-        log_key::MODEL_ANSWERED
+        "model answered"
     );
     Ok(spoken)
 }
@@ -222,8 +222,8 @@ impl Listener<'_> {
     }
 }
 
-/// What the words of a model may say was done: in plain talk what this conversation did, and in
-/// work what this request did.
+/// Returns the actions that the text of a model may claim: in plain talk those of this
+/// conversation, and in work those of this request.
 pub(crate) fn receipts(agent: &Agent) -> Receipts {
     match agent.phase {
         Phase::Chatting | Phase::Planning => Receipts::of_conversation(agent),
@@ -231,23 +231,23 @@ pub(crate) fn receipts(agent: &Agent) -> Receipts {
     }
 }
 
-/// What marks words whose end is missing.
+/// Returns the mark for a text whose end is missing.
 fn cut_off(agent: &Agent) -> &'static str {
     agent.lang.pick(" [cut off]", "［未完］")
 }
 
-/// Words with the mark of those whose end is missing, if it is.
+/// Returns the text, with a mark if its end is missing.
 pub(crate) fn marked(response: &ChatResponse, agent: &Agent) -> String {
     let mark = if is_cut(response) { cut_off(agent) } else { "" };
     format!("{}{mark}", response.message.content.trim())
 }
 
-/// Whether an answer ended at the limit of tokens.
+/// Returns true if an answer ended at the limit of tokens.
 pub(crate) fn is_cut(response: &ChatResponse) -> bool {
     response.finish == Some(FinishReason::Length)
 }
 
-/// Asks for text alone. None of it is shown: all of it is checked before.
+/// Asks for text alone. None of it is shown before all of it is checked.
 pub async fn tell(
     cx: &Context<Agent>,
     model: &dyn ChatModel,
@@ -257,7 +257,8 @@ pub async fn tell(
 }
 
 impl Mind {
-    /// Goes on without the model, unless the policy is to fail. The person is told at once why.
+    /// Continues without the model, unless the policy is to fail. The person sees the reason at
+    /// once.
     pub(crate) fn fall_back(
         &self,
         cx: &Context<Agent>,
@@ -269,20 +270,22 @@ impl Mind {
         if policy == OnFailure::Error {
             return Err(why);
         }
-        tracing::warn!(task = cx.task(), why, "{}", log_key::DECIDED_BY_RULE);
+        tracing::warn!(task = cx.task(), why, "decided by rule");
         let name = self.model.as_ref().map_or("", |model| model.name());
         let sentence = failure::sentence(name, &*why, instead, cx.state().lang);
         Ok(vec![told(cx, &sentence), Update::FellBack(sentence)])
     }
 
-    /// The model, as long as it answers: when it did not, rules go on to the end of the run.
+    /// Returns the model until it fails to answer once; after that, rules decide to the end of the
+    /// run.
     pub(crate) fn answering(&self, agent: &Agent) -> Option<&dyn ChatModel> {
         let model = self.model.as_deref()?;
         agent.run.fell_back.is_none().then_some(model)
     }
 }
 
-/// Tells the person if another model answered than the one that was named, and why.
+/// Shows the person that a model other than the named one answered, and why. Returns the updates
+/// that record it.
 pub(crate) fn stand_in(cx: &Context<Agent>, attempts: &[Attempt]) -> Vec<Update> {
     let Some(answered) = attempts.last().filter(|last| last.failure.is_none()) else {
         return vec![];
@@ -303,18 +306,18 @@ pub(crate) fn stand_in(cx: &Context<Agent>, attempts: &[Attempt]) -> Vec<Update>
     vec![told(cx, &sentence), Update::StoodIn(sentence)]
 }
 
-/// Tells the person something at once. Returns what records that it was told.
+/// Shows the person a sentence at once. Returns the update that records it.
 fn told(cx: &Context<Agent>, sentence: &str) -> Update {
     show(cx, sentence);
     Update::Talked(ConversationUpdate::Said(Message::assistant(sentence)))
 }
 
-/// Says what the agent is at: shown at once, and forgotten.
+/// Shows the current activity of the agent, at once and without storing it.
 pub fn status(cx: &Context<Agent>, code: &str, summary: impl Into<String>) {
     cx.emit(came_of_it(code, summary));
 }
 
-/// Says what came of something: as a note it is kept, and shown again.
+/// Returns the event that reports a result; as a note it is stored and shown again.
 pub fn came_of_it(code: &str, summary: impl Into<String>) -> EventKind {
     EventKind::Status {
         code: code.into(),
@@ -322,12 +325,13 @@ pub fn came_of_it(code: &str, summary: impl Into<String>) -> EventKind {
     }
 }
 
-/// A tag that only this request can bear: what somebody smuggled into the conversation does not.
+/// Returns a tag that is unique to this request, so that text smuggled into the conversation cannot
+/// carry it.
 pub fn decision_tag(cx: &Context<Agent>) -> Tag {
     Tag::around("decision", nonce(cx))
 }
 
-/// The same for a route, which says everything in its attributes.
+/// Returns the same for a route, which has all its data in its attributes.
 pub fn route_tag(cx: &Context<Agent>) -> Tag {
     Tag::alone("route", nonce(cx))
 }
@@ -338,7 +342,7 @@ fn nonce(cx: &Context<Agent>) -> String {
     format!("{nonce:016x}")
 }
 
-/// A request that asks for a tagged decision of these messages, in the manner of a stage.
+/// Builds the request for a tagged decision on these messages, with the profile of a stage.
 pub fn request(
     agent: &Agent,
     profile: &Profile,

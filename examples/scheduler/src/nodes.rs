@@ -1,4 +1,4 @@
-//! The nodes: one duty each, one file each. Where the thread goes next is said in `graph.rs`.
+//! The nodes: one duty each, one file each. `graph.rs` defines the order.
 mod act;
 mod chat;
 mod confirm;
@@ -33,12 +33,12 @@ pub use rough_build::RoughBuild;
 
 use crate::{
     agent::{Agent, Update},
-    failure, log_key,
+    failure,
     mind::{Spoken, receipts, status},
     prose::{self, ProseError},
 };
 
-/// What the person wrote last.
+/// Returns the last message that the person wrote.
 fn request_text(agent: &Agent) -> String {
     let history = agent.conversation.history.iter().rev();
     let asked = history
@@ -51,7 +51,7 @@ fn said(text: impl Into<String>) -> Update {
     Update::Talked(ConversationUpdate::Said(Message::assistant(text)))
 }
 
-/// Tells the reader how the last answer was taken. Returns what records that it was told.
+/// Shows the reader how the last answer was interpreted. Returns the updates that record it.
 fn announce(cx: &Context<Agent>) -> Vec<Update> {
     match &cx.state().run.announce {
         Some(code) => {
@@ -69,13 +69,13 @@ fn announce(cx: &Context<Agent>) -> Vec<Update> {
     }
 }
 
-/// Tells the reader that a question follows.
+/// Shows the reader that a question follows.
 fn asking(cx: &Context<Agent>) {
     let summary = cx.state().lang.pick("a question for you", "有一个问题");
     status(cx, "ask_user", summary);
 }
 
-/// A stage that cannot use an answer is told why, and begins anew.
+/// The correction of a stage that cannot use an answer: the stage gets the reason and runs again.
 impl Corrects for Agent {
     fn corrections(&self) -> u32 {
         self.run.corrections
@@ -95,7 +95,7 @@ impl Corrects for Agent {
     }
 }
 
-/// Reads what was said under a contract.
+/// Parses an answer under a contract.
 fn hear<T: DeserializeOwned>(
     spoken: Spoken,
     contract: &Contract<T>,
@@ -103,8 +103,8 @@ fn hear<T: DeserializeOwned>(
     Ok((contract.read(&spoken.decision)?, spoken))
 }
 
-/// Checks what a decision says to the person: nothing outside of the contract, and no claim of an
-/// action that has no receipt.
+/// Checks the texts of a decision for the person: no content outside of the contract, and no claim
+/// of an action without a receipt.
 fn check_words(agent: &Agent, spoken: &Spoken, words: &[(&str, &str)]) -> Result<(), Rejected> {
     let receipts = receipts(agent);
     let refuse =
@@ -118,7 +118,8 @@ fn check_words(agent: &Agent, spoken: &Spoken, words: &[(&str, &str)]) -> Result
     Ok(())
 }
 
-/// Checks what a decision holds beside: it may speak of what is to be done, and repeat no prompt.
+/// Checks the other texts of a decision: they may mention future actions, but must not repeat a
+/// prompt.
 fn check_notes(spoken: &Spoken, notes: &[(&str, &str)]) -> Result<(), Rejected> {
     let echo = notes.iter().find(|(_, text)| prose::is_echo(text));
     match echo {
@@ -131,7 +132,7 @@ fn check_notes(spoken: &Spoken, notes: &[(&str, &str)]) -> Result<(), Rejected> 
     }
 }
 
-/// A request or an answer found the conversation like this.
+/// Logs the state of the conversation when a request or an answer arrives.
 fn found(cx: &Context<Agent>) {
     let agent = cx.state();
     let (messages, phase) = (agent.conversation.history.len(), agent.phase);
@@ -141,7 +142,6 @@ fn found(cx: &Context<Agent>) {
         %run,
         messages,
         ?phase,
-        "{}",
-        log_key::LOAD_OR_CREATE_RUNTIME_STATE
+        "load or create runtime state"
     );
 }

@@ -1,4 +1,4 @@
-//! What the model is told, stage by stage.
+//! The prompts of the model, stage by stage.
 use fugato::{
     llm::Tag,
     prompt::{PromptBudget, PromptBuilder, Rules, Stage, Wording, bullets, one_of, since_marker},
@@ -8,7 +8,7 @@ use fugato::{
 use crate::{
     agent::{Agent, LOOP_CLOSED, Mode},
     calendar::Lang,
-    contract, log_key,
+    contract,
     route::ROUTES,
 };
 
@@ -16,7 +16,7 @@ const GLOBAL: &str = "You are a scheduling assistant. You help a person to place
 Code checks and carries out everything that you propose: you propose, and never claim that something was done before its result is shown. \
 Days are numbered from 1, sections of a day from 1 to 12, tasks by their id.";
 
-/// How many tokens a prompt may have.
+/// The limit of a prompt in tokens.
 pub(crate) const TOKENS: u64 = 80_000;
 
 pub(crate) fn wording(agent: &Agent) -> Wording {
@@ -33,13 +33,13 @@ fn language(agent: &Agent) -> &'static str {
     )
 }
 
-/// The decision that a stage ends in.
+/// Returns the description of the decision at the end of a stage.
 fn form(outline: &str) -> String {
     format!("The decision is one JSON object. Its keys:\n{outline}")
 }
 
-/// What to do now, and how the decision and the text for the person are told apart. The tag is
-/// another one each time, so it must not stand at the beginning, which servers keep.
+/// Returns the task of the stage, and the separation of the decision from the text for the person.
+/// The tag changes with each request, so it must not be at the beginning, which servers cache.
 fn now(agent: &Agent, tag: &Tag, what: &str) -> String {
     format!(
         "{what} {} Begin with the decision inside this tag: {}{{...}}</decision>. \
@@ -49,7 +49,7 @@ fn now(agent: &Agent, tag: &Tag, what: &str) -> String {
     )
 }
 
-/// Classifying a request.
+/// Builds the prompt for classifying a request.
 pub fn chat(agent: &Agent, tag: &Tag) -> Vec<Message> {
     let stage = Stage::new(format!(
         "You decide whether a request is only talk or something to do.\n{}\n{}",
@@ -69,7 +69,7 @@ pub fn chat(agent: &Agent, tag: &Tag) -> Vec<Message> {
     build(agent, Rules::new(), stage)
 }
 
-/// Choosing among five routes.
+/// Builds the prompt for choosing among five routes.
 pub fn route(agent: &Agent, tag: &Tag) -> Vec<Message> {
     let stage = Stage::new(format!(
         "You decide where a request leads.\n{}\nThe attributes of the tag, each true or false:\n{}",
@@ -91,7 +91,7 @@ pub fn route(agent: &Agent, tag: &Tag) -> Vec<Message> {
     build(agent, Rules::new(), stage)
 }
 
-/// Answering a question that takes thought.
+/// Builds the prompt for answering a question that takes thought.
 pub fn deep_answer(agent: &Agent) -> Vec<Message> {
     let stage = Stage::new(
         "You answer a question thoroughly. What you do not know of the person's schedule you do not invent.",
@@ -101,7 +101,7 @@ pub fn deep_answer(agent: &Agent) -> Vec<Message> {
     build(agent, Rules::new(), stage)
 }
 
-/// Planning.
+/// Builds the prompt for planning.
 pub fn plan(agent: &Agent, tag: &Tag, deep: bool) -> Vec<Message> {
     let stage = Stage::new(format!(
         "You plan how to carry out the request, in a few steps that each can be checked.\n{}\n{}",
@@ -129,7 +129,7 @@ pub fn plan(agent: &Agent, tag: &Tag, deep: bool) -> Vec<Message> {
     build(agent, Rules::new(), stage)
 }
 
-/// Deciding what to do next.
+/// Builds the prompt for deciding what to do next.
 pub fn execute(agent: &Agent, tag: &Tag, catalogue: &str) -> Vec<Message> {
     let contract = contract::decision(agent.has_step());
     let stage = Stage::new(format!(
@@ -164,7 +164,7 @@ pub fn execute(agent: &Agent, tag: &Tag, catalogue: &str) -> Vec<Message> {
     build(agent, execute_rules(), stage)
 }
 
-/// Summing up.
+/// Builds the prompt for summing up.
 pub fn deliver(agent: &Agent, facts: &str) -> Vec<Message> {
     let stage =
         Stage::new("You sum up what was done, in a few sentences, without inventing anything.")
@@ -182,18 +182,18 @@ fn build(agent: &Agent, rules: Rules<Agent>, stage: Stage) -> Vec<Message> {
     let budget = PromptBudget::new(TOKENS);
     let fitted = builder.fitted(agent, &agent.conversation, &stage, &budget);
     let fitted = fitted.unwrap_or_else(|error| {
-        // The server decides: a guess of ours is no reason to give up.
-        tracing::warn!(%error, "{}", log_key::PROMPT_TOO_LONG);
+        // The server decides: our estimate is no reason to give up.
+        tracing::warn!(%error, "prompt_too_long");
         *error.fitted
     });
     if !fitted.left_out.is_empty() {
         let (tokens, left_out) = (fitted.tokens, &fitted.left_out);
-        tracing::info!(tokens, ?left_out, "{}", log_key::PROMPT_SHORTENED);
+        tracing::info!(tokens, ?left_out, "prompt_shortened");
     }
     fitted.messages.to_vec()
 }
 
-/// The work of the loop that is open now; a finished loop has left the working area.
+/// Returns the messages of the open loop; those of a finished loop are not among them.
 pub(crate) fn working_area(agent: &Agent) -> &[Message] {
     since_marker(&agent.conversation.history, LOOP_CLOSED)
 }
@@ -223,7 +223,8 @@ fn standing(agent: &Agent) -> String {
     lines.join("\n")
 }
 
-/// What day it is. It stands behind what stays the same, so that servers can keep that.
+/// Returns the date and time, and the day of the schedule. It comes after the constant parts of a
+/// prompt, so that servers can cache those.
 fn clock(agent: &Agent) -> Option<String> {
     let now = agent.now?;
     let days = agent
@@ -241,7 +242,7 @@ fn clock(agent: &Agent) -> Option<String> {
     Some(format!("it is {}{day}", now.strftime("%A, %Y-%m-%d %H:%M")))
 }
 
-/// The rule packs of execution, chosen by state.
+/// Returns the rule packs of execution, chosen by state.
 pub fn execute_rules() -> Rules<Agent> {
     let schedule = |agent: &Agent| agent.tools.domain.as_deref() == Some("schedule");
     let classes = |agent: &Agent| agent.tools.domain.as_deref() == Some("taskclass");

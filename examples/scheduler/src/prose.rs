@@ -1,4 +1,4 @@
-//! The words of a model that reach the person: only what a contract allows, and no claim of an
+//! Checks of model text for the person: only content that a contract allows, and no claim of an
 //! action without a receipt.
 mod claim;
 mod gate;
@@ -12,20 +12,20 @@ use crate::report::Receipts;
 pub(crate) use claim::numbers_are_known;
 pub(crate) use gate::Gate;
 
-/// Why words of a model are not shown.
+/// The reasons for not showing a text of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ProseError {
-    /// They repeat the prompt, or hold a decision or a part of one.
+    /// It repeats the prompt, or contains a decision or a part of one.
     #[error("the words for the person must not repeat the instructions, a tag or a decision")]
     Echo,
-    /// They say that something was done, and it was not.
+    /// It claims an action that was not done.
     #[error(
         "the words for the person say that something was done that no result shows; say only what was done"
     )]
     Claim,
 }
 
-/// Checks words of a model: they repeat no prompt, and claim nothing that was not done.
+/// Checks a text of a model: it repeats no prompt, and claims no action without a receipt.
 ///
 /// # Errors
 /// See [`ProseError`].
@@ -39,7 +39,7 @@ pub(crate) fn check(text: &str, receipts: &Receipts) -> Result<(), ProseError> {
     Ok(())
 }
 
-/// What only a prompt or a decision has: tags, keys of the contracts, and sentences of the prompts.
+/// The marks of a prompt or a decision: tags, keys of the contracts, and sentences of the prompts.
 const MARKS: [&str; 24] = [
     "<decision",
     "</decision",
@@ -89,13 +89,13 @@ static HEADINGS: LazyLock<Vec<String>> = LazyLock::new(|| {
     headings.map(|heading| heading.to_lowercase()).collect()
 });
 
-/// Whether a text repeats a prompt, or holds a decision or the beginning of one.
+/// Returns true if a text repeats a prompt, or contains a decision or the beginning of one.
 pub(crate) fn is_echo(text: &str) -> bool {
     let low = text.to_lowercase();
     MARKS.iter().any(|mark| low.contains(mark)) || has_object(text) || low.lines().any(is_heading)
 }
 
-/// Whether a JSON object begins somewhere, or a line is made of its brackets.
+/// Returns true if a JSON object begins somewhere, or a line consists of its brackets.
 fn has_object(text: &str) -> bool {
     let begins = |(at, _): (usize, &str)| {
         let after = text.get(at + 1..).unwrap_or_default().trim_start();

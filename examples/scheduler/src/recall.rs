@@ -1,4 +1,4 @@
-//! What is remembered when a request comes: what the person once wanted to be kept.
+//! The recall for a request: notes that the person once asked to keep.
 use std::{fmt::Write as _, sync::Arc};
 
 use async_trait::async_trait;
@@ -9,17 +9,17 @@ use fugato::{
 
 use crate::store::ScheduleStore;
 
-/// How much is remembered at once.
+/// The number of notes recalled at once.
 const MOST: usize = 5;
 
-/// Finds what is worth knowing about a request, over all conversations.
+/// A memory that finds notes relevant to a request, over all conversations.
 ///
 /// # Contract
-/// - It is asked before the graph runs, and once a request.
-/// - What it fails with costs the memory, and not the request.
+/// - It is called before the graph runs, and once per request.
+/// - An error costs the memory, and not the request.
 #[async_trait]
 pub trait Recall: Send + Sync {
-    /// What is worth knowing, the best first.
+    /// Returns the relevant notes, the best first.
     async fn recall(&self, request: &str) -> Result<Vec<String>, BoxError>;
 }
 
@@ -32,7 +32,7 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// The notes of the calendar of this name.
+    /// Returns the notes of the calendar of this name.
     pub fn new(store: Arc<dyn ScheduleStore>, calendar: impl Into<String>) -> Self {
         let calendar = calendar.into();
         Self { store, calendar }
@@ -41,7 +41,8 @@ impl Notes {
 
 #[async_trait]
 impl Recall for Notes {
-    /// Those that share words with the request. Notes are few, so they are indexed as they are.
+    /// Returns the notes that share words with the request. Notes are few, so they are indexed on
+    /// the fly.
     async fn recall(&self, request: &str) -> Result<Vec<String>, BoxError> {
         let stored = self.store.read(&self.calendar).await?;
         let notes = stored.map_or(vec![], |stored| stored.notes);
@@ -73,11 +74,12 @@ impl std::fmt::Debug for Notes {
     }
 }
 
-/// What was remembered, as the agent is told it; none if nothing was, or if it could not be.
+/// Returns the recalled notes as a list for the agent; none if there are none, or if recalling
+/// failed.
 pub(crate) async fn remembered(memory: &dyn Recall, request: &str) -> Option<String> {
     let found = memory.recall(request).await;
     let found = found
-        .inspect_err(|error| tracing::warn!(%error, "{}", crate::log_key::NOTHING_IS_REMEMBERED))
+        .inspect_err(|error| tracing::warn!(%error, "nothing is remembered"))
         .ok()?;
     let mut text = String::new();
     for note in found {

@@ -1,4 +1,4 @@
-//! Facts in words, for cards and for the end of a run.
+//! Facts as text, for cards and for the end of a run.
 use std::fmt::Write as _;
 
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     schedule::{TaskStatus, differences},
 };
 
-/// The steps of the plan, with the conditions under which each is done.
+/// Returns the steps of the plan, each with the condition under which it is done.
 pub fn plan_summary(agent: &Agent) -> String {
     let lines = agent.plan.steps.iter().zip(1..).map(|(step, n)| {
         if step.done_when.is_empty() {
@@ -18,24 +18,24 @@ pub fn plan_summary(agent: &Agent) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What a request did, counted from what it left in the schedule and in the store. No model has a
-/// say in it.
+/// The actions of a request, counted from their traces in the schedule and in the store. The model
+/// has no influence on them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Receipts {
-    /// How many tasks got their first place.
+    /// The number of tasks that got their first place.
     pub placed: usize,
-    /// How many lie elsewhere.
+    /// The number of tasks that moved.
     pub moved: usize,
-    /// How many lost their place.
+    /// The number of tasks that lost their place.
     pub removed: usize,
-    /// How many changes were stored.
+    /// The number of stored changes.
     pub stored: u64,
-    /// Whether a class was stored.
+    /// True if the last class that the run wrote was stored.
     pub classes: bool,
 }
 
 impl Receipts {
-    /// Returns what the request that runs now did.
+    /// Returns the actions of the current request.
     pub fn of_request(agent: &Agent) -> Self {
         let mut receipts = Self {
             stored: agent.run.stored,
@@ -50,7 +50,7 @@ impl Receipts {
         receipts
     }
 
-    /// Returns what was done since the calendar was loaded, in whichever request.
+    /// Returns the actions since the calendar was loaded, in any request.
     pub fn of_conversation(agent: &Agent) -> Self {
         let mut receipts = Self::of_request(agent);
         let (Some(original), Some(schedule)) = (&agent.original, &agent.schedule) else {
@@ -75,13 +75,13 @@ impl Receipts {
         }
     }
 
-    /// Whether there is anything to tell.
+    /// Returns true if there is any action to report.
     pub const fn is_any(&self) -> bool {
         self.placed + self.moved + self.removed > 0 || self.stored > 0 || self.classes
     }
 }
 
-/// What would be kept, counted: what differs from what is stored.
+/// Returns the number of changes to be kept: the differences from the stored schedule.
 pub fn schedule_summary(agent: &Agent) -> String {
     let stored = agent.stored.as_ref().or(agent.original.as_ref());
     let (Some(stored), Some(schedule)) = (stored, &agent.schedule) else {
@@ -115,7 +115,7 @@ fn counted(agent: &Agent, receipts: &Receipts) -> String {
     )
 }
 
-/// What became of the call that a person made with their own hands.
+/// Returns the result of the call that the person made by hand.
 pub fn by_hand(agent: &Agent) -> String {
     match agent.run.evidence.last() {
         Some(done) if done.success => done.summary.clone(),
@@ -133,7 +133,7 @@ pub fn by_hand(agent: &Agent) -> String {
     }
 }
 
-/// How the run ended, step by step, and what it did.
+/// Returns the end of the run, the steps, and the actions of the run.
 pub fn summary(agent: &Agent) -> String {
     let lang = agent.lang;
     let receipts = Receipts::of_request(agent);
@@ -169,8 +169,8 @@ pub fn summary(agent: &Agent) -> String {
     text
 }
 
-/// The steps with their marks. Of a plan that is finished no box is empty: a step for which nothing
-/// was done says so.
+/// Returns the steps with their marks. A finished plan has no empty box: a step for which nothing
+/// was done has a mark of its own.
 fn steps(agent: &Agent) -> String {
     let finished = agent.run.outcome.is_none();
     let untouched = agent.lang.pick("nothing was done for it", "未为此做任何事");
@@ -187,7 +187,7 @@ fn steps(agent: &Agent) -> String {
     lines.collect()
 }
 
-/// Where what was done is now: in the calendar, or nowhere yet.
+/// Returns the place of the changes: stored in the calendar, or only a draft.
 fn standing(agent: &Agent, receipts: &Receipts) -> String {
     let told = if agent.run.unsaved {
         agent.lang.pick(

@@ -1,4 +1,4 @@
-//! Where a request leads: talk or work by default, five ways for who wants them.
+//! The routes of a request: talk or work by default, or five routes as an option.
 use fugato::llm::TagFound;
 
 use crate::contract::{Intent, IntentKind};
@@ -9,11 +9,11 @@ pub enum Routes {
     /// Talk or work, as a decision.
     #[default]
     Two,
-    /// Five, as a tag before the text that the person reads.
+    /// Five, as a tag before the text for the person.
     Five,
 }
 
-/// Where a request leads.
+/// The destination of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RouteTo {
     /// An answer at once.
@@ -22,26 +22,26 @@ pub enum RouteTo {
     DeepAnswer,
     /// A single change, without a plan.
     Execute,
-    /// Work with a plan: what is meant when nobody knows.
+    /// Work with a plan; the default in doubt.
     #[default]
     Plan,
     /// A note, or something to do.
     QuickTask,
 }
 
-/// How a request was understood, before its own words overrule it.
+/// The classification of a request, before its literal words overrule it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the attributes of a route")]
 pub struct Route {
-    /// Where it leads.
+    /// The destination.
     pub to: RouteTo,
-    /// Whether pending items are placed by rule first.
+    /// True if pending items are placed by rule first.
     pub rough_build: bool,
-    /// Whether the order of tasks may change.
+    /// True if the order of tasks may change.
     pub reorder: bool,
-    /// Whether that is refined.
+    /// True if the rough build is refined.
     pub refine: bool,
-    /// Whether the model shall think while it carries it out.
+    /// True if the model shall think during execution.
     pub thinking: bool,
 }
 
@@ -71,7 +71,7 @@ impl From<&Intent> for Route {
 }
 
 impl From<&TagFound> for Route {
-    /// A tag without a route that is known leads to a plan.
+    /// Reads a route; a tag without a known route leads to a plan.
     fn from(tag: &TagFound) -> Self {
         let word = tag.attributes.get("to").map(String::as_str);
         let known = ROUTES.iter().find(|(name, ..)| Some(*name) == word);
@@ -85,7 +85,7 @@ impl From<&TagFound> for Route {
     }
 }
 
-/// What a model is told of each route.
+/// The description of each route in the prompt.
 pub(crate) const ROUTES: [(&str, RouteTo, &str); 5] = [
     (
         "direct_reply",

@@ -12,7 +12,7 @@ use crate::{
 };
 use fugato::state::PlanStep;
 
-/// What a request is, by its words.
+/// Classifies a request by its words.
 pub fn intent(text: &str, agent: &Agent) -> Intent {
     let said = said(text);
     if said.wants_work() {
@@ -32,7 +32,7 @@ pub fn intent(text: &str, agent: &Agent) -> Intent {
     }
 }
 
-/// The answer to a request that the model did not read and rules do not understand.
+/// Returns the answer to a request that the model did not read and rules do not understand.
 pub(crate) fn unread(agent: &Agent, help: &str) -> String {
     let unread = agent.lang.pick(
         "I did not understand your request, and nothing was changed. ",
@@ -41,8 +41,8 @@ pub(crate) fn unread(agent: &Agent, help: &str) -> String {
     format!("{unread}{help}")
 }
 
-/// How a run ends whose model failed, if rules do not understand what was asked for: what nobody
-/// can read is not carried out.
+/// Returns the end of a run whose model failed, if rules do not understand the request; such a
+/// request is not carried out.
 pub(crate) fn not_understood(agent: &Agent, stage: &str) -> Option<TerminalOutcome> {
     if agent.run.understood {
         return None;
@@ -66,7 +66,7 @@ fn not_understood_words(agent: &Agent) -> &'static str {
     }
 }
 
-/// Where a request leads. What was said in so many words overrules what was understood.
+/// Returns the route of a request. Its literal words overrule the classification.
 pub fn route(agent: &Agent, understood: impl Into<Route>, text: &str) -> Routed {
     let route = understood.into();
     let said = said(text);
@@ -93,7 +93,7 @@ pub fn route(agent: &Agent, understood: impl Into<Route>, text: &str) -> Routed 
     Routed {
         phase,
         rough_build,
-        // The first build is refined whatever a model thinks.
+        // The first build is refined, regardless of the model.
         refine: (rough_build || optimise)
             && !said.draft_only
             && (!built || optimise || route.refine),
@@ -124,7 +124,7 @@ fn pending_items(agent: &Agent) -> usize {
     })
 }
 
-/// A plan for what rules can do: place everything, and refine it.
+/// Returns the plan that rules can carry out: place everything, and refine it.
 pub fn plan(agent: &Agent) -> PlanDecision {
     let step = |en: &str, zh: &str, done_en: &str, done_zh: &str| PlanStep {
         content: agent.lang.pick(en, zh).into(),
@@ -148,7 +148,7 @@ pub fn plan(agent: &Agent) -> PlanDecision {
     }
 }
 
-/// What to do next: diagnose, apply the best candidate, and end when there is none.
+/// Decides the next action: diagnose, apply the best candidate, and end when there is none.
 pub fn decide(agent: &Agent) -> Decision {
     if let Some((code, told, why)) = hopeless(agent) {
         let mut end = Decision::of(ActionKind::Abort);
@@ -159,7 +159,7 @@ pub fn decide(agent: &Agent) -> Decision {
         });
         return end;
     }
-    // A model may have put them away before it had nothing more to say.
+    // A model may have dropped the tools before it failed.
     if !has_tools(agent) {
         let Value::Object(arguments) = json!({ "domain": "schedule", "packs": NEEDED }) else {
             return Decision::of(ActionKind::Done);
@@ -193,7 +193,8 @@ pub fn decide(agent: &Agent) -> Decision {
     }
 }
 
-/// Why rules can do nothing more, if so: a code, what the person is told, and the reason.
+/// Returns the reason why rules can do nothing more, if so: a code, the message for the person, and
+/// the reason for an operator.
 fn hopeless(agent: &Agent) -> Option<(&'static str, &'static str, &'static str)> {
     let told = |en, zh| agent.lang.pick(en, zh);
     if agent.schedule.is_none() {
@@ -204,7 +205,7 @@ fn hopeless(agent: &Agent) -> Option<(&'static str, &'static str, &'static str)>
             "no schedule provider was injected",
         ));
     }
-    // What was placed by rule is refined by rule; nothing else is done without being understood.
+    // Items placed by rule are refined by rule; anything else needs a request that is understood.
     if !agent.run.understood && !agent.run.optimize_only && !agent.run.refused {
         let text = not_understood_words(agent);
         let why = "rules do not understand the request";
@@ -248,7 +249,7 @@ fn has_tools(agent: &Agent) -> bool {
         && NEEDED.iter().all(|pack| agent.tools.packs.contains(*pack))
 }
 
-/// What a person can choose when not everything fits.
+/// Returns the question with the person's options when not everything fits.
 pub fn infeasible(agent: &Agent) -> String {
     let gap = agent.health.capacity_gap;
     agent.lang.pick(

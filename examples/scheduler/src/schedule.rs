@@ -1,7 +1,7 @@
 #![doc = include_str!("../../../docs/scheduling.md")]
 //!
-//! Nothing here waits, asks or stores: every function reads a [`ScheduleState`] and says what should
-//! change.
+//! Nothing here waits, asks or stores: every function reads a [`ScheduleState`] and returns the
+//! changes to make.
 mod board;
 mod change;
 mod diff;

@@ -1,5 +1,4 @@
-//! The agent behind endpoints: what a client says becomes a request, and a thread becomes what a
-//! page shows.
+//! The agent behind endpoints: converts client requests into updates, and threads into page data.
 use async_trait::async_trait;
 use fugato::{
     agent::spoken,
@@ -30,7 +29,7 @@ pub struct Served {
 }
 
 impl Served {
-    /// This agent, about a calendar of this store.
+    /// Returns this agent for a calendar of this store.
     pub fn new(
         service: Service,
         store: Arc<dyn ScheduleStore>,
@@ -46,14 +45,14 @@ impl Served {
         }
     }
 
-    /// Remembers from here; from the notes of the calendar unless this is said.
+    /// Sets the memory to use; without it, the notes of the calendar are used.
     #[must_use]
     pub fn memory(mut self, memory: impl Recall + 'static) -> Self {
         self.memory = Arc::new(memory);
         self
     }
 
-    /// The classes that a request is about: all there are, unless it names some.
+    /// Returns the classes that a request is about: all there are, unless it names some.
     async fn classes(&self, named: Vec<u32>) -> Result<Vec<u32>, Unusable> {
         let stored = self.store.read(&self.calendar).await;
         let stored = stored.map_err(|error| {
@@ -74,8 +73,8 @@ impl Served {
     }
 }
 
-/// What a client may send beside the words. What it does not know it may send too: clients of
-/// other protocols have fields of their own.
+/// The fields that a client may send besides the text. Unknown fields are ignored, because clients
+/// of other protocols have fields of their own.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Extra {
@@ -86,7 +85,7 @@ struct Extra {
     change: Option<Call>,
 }
 
-/// Whether the model shall think: yes, no, or as the route says.
+/// The thinking of the model: yes, no, or as the route decides.
 #[derive(Debug, Default, Deserialize)]
 #[serde(untagged)]
 enum Thinking {
@@ -150,7 +149,7 @@ impl fugato::axum::Agent for Served {
     ) -> Result<Value, Unusable> {
         let Answered { reply, reason, .. } = answered;
         let reply = match reply {
-            // Its schema says what is wrong with it.
+            // The schema of the answer reports its errors.
             Answer::Value(Value::Object(object)) => {
                 let call = object.get("call").and_then(|call| call.get("name"));
                 if let Some(name) = call.and_then(Value::as_str) {
@@ -183,7 +182,7 @@ impl fugato::axum::Agent for Served {
     }
 }
 
-/// Hands reach what lies in the schedule, and no other tool.
+/// Checks that a call by hand is one of the tools for places.
 fn by_hand(field: &str, name: &str) -> Result<(), Unusable> {
     if BY_HAND.contains(&name) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The agent behind one door: requests, replies, and what lies in the log.
+//! The entry point of the agent: requests, replies, and the state in the log.
 use std::sync::Arc;
 
 use fugato::{
@@ -30,7 +30,7 @@ pub struct Service {
 const STEPS_PER_ROUND: u64 = 6;
 
 impl Service {
-    /// The agent over a store. No run may have more than `max_rounds` rounds.
+    /// Creates the agent over a store. No run may have more than `max_rounds` rounds.
     pub fn new<T: ThreadStore + 'static>(
         deps: &Deps,
         store: Arc<T>,
@@ -47,29 +47,30 @@ impl Service {
         })
     }
 
-    /// Requests say what a clock in this zone shows; without one nobody knows the day.
+    /// Adds the time of a clock in this zone to requests; without one the current day is unknown.
     #[must_use]
     pub fn zone(mut self, zone: TimeZone) -> Self {
         self.zone = Some(zone);
         self
     }
 
-    /// The graph, for pictures.
+    /// Returns the graph, for pictures.
     pub fn graph(&self) -> &Graph<Agent> {
         self.runner.graph()
     }
 
-    /// The runner, for the history of threads.
+    /// Returns the runner, for the history of threads.
     pub fn runner(&self) -> &Runner<Agent> {
         &self.runner
     }
 
-    /// A person asks for something.
+    /// Starts a run for a request of a person.
     pub fn request(&self, thread: &ThreadId, request: Request) -> Run<Agent> {
         self.runner.start(thread, self.input(request))
     }
 
-    /// What a request is to the runner.
+    /// Converts a request into the update that begins a run, with the time of the clock and the
+    /// limit of rounds.
     pub fn input(&self, mut request: Request) -> Update {
         let clock = self.zone.as_ref();
         let shown = clock.map(|zone| zone.to_datetime(Timestamp::now()));
@@ -78,7 +79,7 @@ impl Service {
         Update::Requested(request)
     }
 
-    /// A person answers a card.
+    /// Answers a card for a person.
     pub fn reply(
         &self,
         thread: &ThreadId,
@@ -90,7 +91,7 @@ impl Service {
             .resume(thread, Answers::to(card.clone(), reply)?))
     }
 
-    /// An answer as it comes over the wire.
+    /// Answers a card with an answer in its wire format.
     pub fn resume(
         &self,
         thread: &ThreadId,
@@ -100,7 +101,7 @@ impl Service {
         let said = (!text.trim().is_empty()).then(|| text.to_owned());
         let answer = match &resume.action {
             Some(action) => serde_json::json!({ "action": action, "text": said }),
-            // What was not said is not taken for a rejection: the card stays open.
+            // A missing action does not count as a rejection: the card stays open.
             None if resume.kind == "confirm" => serde_json::json!({ "action": "" }),
             None => serde_json::json!({ "text": said }),
         };
@@ -108,26 +109,26 @@ impl Service {
         Ok(self.runner.resume(thread, Answers::to(id, answer)?))
     }
 
-    /// Goes on with a run that a crash left unfinished.
+    /// Continues a run that a crash left unfinished.
     pub fn recover(&self, thread: &ThreadId) -> Run<Agent> {
         self.runner.recover(thread)
     }
 }
 
-/// An answer as it comes over the wire.
+/// An answer in its wire format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resume {
-    /// The card.
+    /// The id of the card.
     pub interaction_id: String,
     /// `confirm` or `ask_user`.
     #[serde(default, rename = "type")]
     pub kind: String,
-    /// What to do with what was shown.
+    /// The action on the card.
     #[serde(default)]
     pub action: Option<String>,
 }
 
-/// How an answer was taken, as a stable code.
+/// Returns the stable code of an answer that was not accepted; none for any other result.
 pub fn answer_status(ended: &Result<Ended<Agent>, RunError>) -> Option<&'static str> {
     let error = ended.as_ref().err()?;
     match &error.kind {
@@ -139,7 +140,7 @@ pub fn answer_status(ended: &Result<Ended<Agent>, RunError>) -> Option<&'static 
     }
 }
 
-/// The older form of an answer, which names no card: it is for the only one that is open.
+/// Reads the older form of an answer, which names no card: it is for the only open one.
 pub fn confirm_action(action: &str) -> Option<Action> {
     match action {
         "accept" => Some(Action::Approve),

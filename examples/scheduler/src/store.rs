@@ -1,8 +1,7 @@
-//! The schedule at rest: calendars in a database, each with its classes, its items, what lies where
-//! in it, and its notes.
+//! The stored schedule: calendars in a database, each with its classes, items, places and notes.
 //!
-//! What the agent wants stored is a [`Write`]. A store carries it out in one transaction, together
-//! with its idempotency key, so that a repeat is recognised and writes nothing.
+//! Every change that the agent stores is a [`Write`]. A store carries it out in one transaction,
+//! together with its idempotency key, so that a repeat is recognised and writes nothing.
 mod check;
 mod class;
 mod database;
@@ -28,18 +27,18 @@ use crate::{
     schedule::{Difference, ScheduleState},
 };
 
-/// Where calendars lie, each under a name.
+/// A store of calendars by name.
 ///
 /// # Contract
-/// - A write is carried out wholly or not at all.
-/// - A write under a key that was used for the same write before is answered as it was then, and
-///   writes nothing. For another write, the key is refused.
-/// - What is refused, because the calendar is not as the writer believes, writes nothing and does
-///   not use up its key.
-/// - What was answered is durable.
+/// - A write is carried out completely or not at all.
+/// - A write under a key that was used for the same write before gets the same answer, and writes
+///   nothing. For another write, the key is refused.
+/// - A write that is refused, because the calendar differs from the state that the writer
+///   expects, writes nothing and does not use up its key.
+/// - An answered write is durable.
 #[async_trait]
 pub trait ScheduleStore: Send + Sync {
-    /// A calendar as it is now; none if there is no calendar of this name.
+    /// Reads the current calendar; none if there is no calendar of this name.
     async fn read(&self, calendar: &str) -> Result<Option<Calendar>, ScheduleStoreError>;
 
     /// Carries out a write, in one transaction with its key.
@@ -50,22 +49,22 @@ pub trait ScheduleStore: Send + Sync {
         write: &Write,
     ) -> Result<Receipt, ScheduleStoreError>;
 
-    /// Removes a calendar and everything that belongs to it. One that is not there is no error.
+    /// Removes a calendar and everything that belongs to it. A missing calendar is no error.
     async fn delete(&self, calendar: &str) -> Result<(), ScheduleStoreError>;
 }
 
 const _: Option<&dyn ScheduleStore> = None;
 
-/// What a store knows of a calendar.
+/// A stored calendar.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Calendar {
-    /// What lies where, and what wants a place.
+    /// The schedule: days, tasks with their places, and classes.
     pub schedule: ScheduleState,
-    /// What the person wanted kept, in the order in which it was written.
+    /// The notes of the person, in the order in which they were written.
     pub notes: Vec<Note>,
 }
 
-/// What the agent wants stored.
+/// A change to store.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "write", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -75,77 +74,77 @@ pub enum Write {
         /// The schedule.
         schedule: ScheduleState,
     },
-    /// A whole schedule, in the place of whatever the calendar had. An item of the same class,
-    /// number and name as before keeps the place that it had, if that is free.
+    /// A whole schedule, which replaces that of the calendar. An item of the same class, number and
+    /// name as before keeps its place, if that is free.
     Replace {
         /// The schedule.
         schedule: ScheduleState,
-        /// Whether only the items are new: then an entry of the calendar that was moved stays where
-        /// it lies, too.
+        /// True if only the items are new; then an entry of the calendar that was moved keeps its
+        /// place, too.
         only_items: bool,
     },
-    /// What became of tasks since the writer has read the calendar.
+    /// Changes of tasks since the writer read the calendar.
     Changes {
         /// All of them, or none.
         changes: Vec<Difference>,
     },
-    /// A class with its items, new or in place of what it was.
+    /// A class with its items, new or replacing the old one.
     Class(ClassWrite),
     /// Something to remember.
     Note(Note),
 }
 
-/// How a write was answered.
+/// The answer to a write.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "receipt", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Receipt {
     /// It is stored.
     Stored,
-    /// The class is stored, and is this.
+    /// The class is stored, in this form.
     Class(ClassWritten),
-    /// Nothing is stored: the calendar is not as the writer believes.
+    /// Nothing is stored: the calendar differs from the state that the writer expects.
     Conflict(Conflict),
     /// Nothing is stored: it breaks a rule.
     Refused {
-        /// What is wrong, one point each.
+        /// The problems, one entry each.
         issues: Vec<String>,
     },
 }
 
-/// Something to remember.
+/// A note of the person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// What kind it is.
+    /// The kind of note.
     pub kind: NoteKind,
     /// In words.
     pub text: String,
 }
 
-/// What kind of note it is.
+/// The kinds of notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteKind {
-    /// Something to know.
+    /// A piece of information.
     Note,
-    /// Something to do, whenever.
+    /// A task without a time.
     Task,
 }
 
-/// Why a store did not do what it was asked.
+/// The reasons for which a store failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScheduleStoreError {
-    /// The database cannot be reached, or refuses. Whether it wrote is unknown; the same write under
-    /// the same key finds out.
+    /// The database cannot be reached, or refuses. The write may have happened; the same write
+    /// under the same key finds out.
     #[error("the schedule store could not {operation}")]
     Unavailable {
-        /// What was asked of it.
+        /// The operation that failed.
         operation: &'static str,
-        /// What the database says.
+        /// The error of the database.
         source: BoxError,
     },
-    /// A key stands for one write, and was used for another.
+    /// A key belongs to one write, and was used for another.
     #[error("the key {key:?} was used for another write of the calendar {calendar:?}")]
     KeyReused {
         /// The calendar.
@@ -153,25 +152,25 @@ pub enum ScheduleStoreError {
         /// The key.
         key: String,
     },
-    /// The tables hold what this program never wrote.
+    /// The tables contain data that this program never wrote.
     #[error("the calendar {calendar:?} cannot be read: {what}")]
     Damaged {
         /// The calendar.
         calendar: String,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
-    /// The address of a store is none.
+    /// The address of a store is not valid.
     #[error("{given:?} is no schedule store: {allowed}")]
     Address {
-        /// What was given, without a password.
+        /// The given address, without a password.
         given: String,
-        /// What is allowed.
+        /// The allowed addresses.
         allowed: String,
     },
 }
 
-/// A store, and which of its calendars a conversation is about.
+/// A store, and the choice of the calendar of a conversation.
 #[derive(Clone)]
 pub struct Calendars {
     store: Arc<dyn ScheduleStore>,
@@ -179,23 +178,23 @@ pub struct Calendars {
 }
 
 impl Calendars {
-    /// Each conversation has a calendar of its own, of the same name.
+    /// Gives each conversation a calendar of its own, of the same name.
     pub fn of_threads(store: Arc<dyn ScheduleStore>) -> Self {
         Self { store, name: None }
     }
 
-    /// All conversations share one calendar.
+    /// Gives all conversations one shared calendar.
     pub fn shared(store: Arc<dyn ScheduleStore>, name: &str) -> Self {
         let name = Some(name.into());
         Self { store, name }
     }
 
-    /// The store.
+    /// Returns the store.
     pub fn store(&self) -> &Arc<dyn ScheduleStore> {
         &self.store
     }
 
-    /// The calendar of a conversation.
+    /// Returns the calendar of a conversation.
     pub fn name(&self, thread: &ThreadId) -> String {
         let name = self.name.as_deref();
         name.unwrap_or_else(|| thread.as_str()).to_owned()

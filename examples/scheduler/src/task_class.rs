@@ -1,4 +1,4 @@
-//! A class as a model writes it: brought into one shape, and checked as a whole.
+//! A class in the form that a model writes: normalised, and checked as a whole.
 mod synonym;
 
 use schemars::JsonSchema;
@@ -42,13 +42,13 @@ pub enum Origin {
     Web,
 }
 
-/// More items than fit into the longest window.
+/// The most items of a class: more than fit into the longest window.
 const MOST_ITEMS: usize = 1_000;
 
-/// Brings what a model wrote into one shape.
+/// Normalises the arguments of a model.
 ///
 /// # Errors
-/// Everything that is wrong with it, one point each.
+/// All problems, one entry each.
 pub fn normalised(args: &UpsertTaskClassArgs) -> Result<ClassWrite, Vec<String>> {
     let mut reader = Reader::new(&args.task_class);
     let auto = reader.mode();
@@ -95,7 +95,7 @@ pub fn normalised(args: &UpsertTaskClassArgs) -> Result<ClassWrite, Vec<String>>
 const SUBJECTS: &str = "quantitative, memory, reading, mixed";
 const LEVELS: &str = "low, medium, high";
 
-/// Reads the fields of a class, and notes what is wrong with each.
+/// A reader of the fields of a class that collects their problems.
 struct Reader<'a> {
     class: &'a Map<String, Value>,
     config: Option<&'a Map<String, Value>>,
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
         self.issues.push(format!("{field} {why}"));
     }
 
-    /// A field, wherever it was written: beside the configuration or inside it.
+    /// Returns a field, written either next to the configuration or inside it.
     fn field(&self, name: &str) -> Option<&'a Value> {
         let inside = self.config.and_then(|config| config.get(name));
         self.class
@@ -298,7 +298,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A whole number, also one that was written as a text.
+/// Reads a whole number, also one that was written as a text.
 fn whole(value: &Value) -> Option<u32> {
     let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
     number.or_else(|| value.as_str()?.trim().parse().ok())

@@ -1,4 +1,4 @@
-//! The tools of the agent, and which of them belong together.
+//! The tools of the agent, and their domains and packs.
 mod class;
 mod deep;
 mod queue;
@@ -32,20 +32,20 @@ use crate::{
 pub use class::{UPSERT_TASK_CLASS, class_refused, class_stored, class_wanted};
 pub use queue::QUEUE_APPLY_HEAD_MOVE;
 
-/// What the tools look at: the schedule, and what may be done to it now.
+/// The input of the tools: the schedule, and the current permissions.
 #[derive(Debug, Clone)]
 pub struct View {
-    /// What lies where.
+    /// The schedule.
     pub schedule: Arc<ScheduleState>,
-    /// What write tools may do.
+    /// The permissions of write tools.
     pub options: WriteOptions,
     /// The tasks that the request is about.
     pub queue: Queue,
-    /// Whether the order of tasks may change.
+    /// True if the order of tasks may change.
     pub allow_reorder: bool,
 }
 
-/// The tools that the optimisation leaves: it chooses among candidates and searches for none.
+/// The tools available during the optimisation, which chooses among candidates and does not search.
 pub const OPTIMIZE_ONLY: [&str; 5] = [
     "analyze_health",
     "context_tools_add",
@@ -54,16 +54,17 @@ pub const OPTIMIZE_ONLY: [&str; 5] = [
     "swap",
 ];
 
-/// How many moves one call may make while the schedule is optimised.
+/// The number of moves in one call while the schedule is optimised.
 const OPTIMIZE_BATCH: usize = 2;
 
 impl View {
-    /// What the agent may see and do now; none while no schedule is loaded.
+    /// Returns the view of the agent with its current permissions; none while no schedule is
+    /// loaded.
     pub fn of(agent: &Agent, existing_may_move: bool) -> Option<Self> {
         let schedule = agent.schedule.clone()?;
         let mut options = WriteOptions::default();
         if agent.run.optimize_only {
-            // The optimisation only moves what is suggested: the person has not seen it yet.
+            // The optimisation moves only suggested items: the person has not seen them yet.
             options = options.batch_limit(OPTIMIZE_BATCH);
         } else if let Some(step) = agent.plan.current_step() {
             options = options.scope(DayScope::read(
@@ -82,7 +83,7 @@ impl View {
     }
 }
 
-/// The domains and packs.
+/// Returns the domains and packs.
 fn domains() -> Domains {
     let schedule = Domain::new("core")
         .packs([
@@ -99,18 +100,18 @@ fn domains() -> Domains {
         .with("taskclass", Domain::new("core"))
 }
 
-/// All tools; those that ask the web are switched off.
+/// Returns all tools; those that use the web are switched off.
 pub fn registry() -> Result<Registry<View, Update>, RegistryError> {
     registry_with(None)
 }
 
-/// All tools, with the web that they may ask.
+/// Returns all tools, with access to this web.
 pub fn registry_with(web: Option<Arc<dyn Web>>) -> Result<Registry<View, Update>, RegistryError> {
     let builder = class::register(queue::register(search::register(basic())));
     web::register(deep::register(builder), web).build()
 }
 
-/// The basic set.
+/// Returns the basic set.
 fn basic() -> RegistryBuilder<View, Update> {
     let core = |spec: ToolSpec| spec.domain("schedule").pack("core").requires_state();
     let detail = |spec: ToolSpec| spec.domain("schedule").pack("detail_read").requires_state();
@@ -248,7 +249,7 @@ fn diagnose(cx: Cx<'_>, args: &AnalyzeHealthArgs) -> Result<ToolOutput<Update>, 
     Ok(output.update(Update::Diagnosed(health(&envelope))))
 }
 
-/// What the agent remembers of a diagnosis.
+/// Converts a diagnosis into the form that the agent keeps.
 pub fn health(envelope: &Envelope) -> Health {
     let word = |value: serde_json::Result<serde_json::Value>| {
         value

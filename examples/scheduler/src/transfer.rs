@@ -1,4 +1,4 @@
-//! The calendar over HTTP: a person brings their files, and takes away what was placed.
+//! The calendar over HTTP: a person uploads files, and downloads the schedule.
 use std::{path::PathBuf, sync::Arc};
 
 use axum::{
@@ -21,7 +21,7 @@ use crate::{
     store::{Receipt, ScheduleStore, Write},
 };
 
-/// One calendar, and the files that it was made of.
+/// One calendar, and the files from which it was made.
 pub struct Transfer {
     store: Arc<dyn ScheduleStore>,
     calendar: String,
@@ -31,18 +31,18 @@ pub struct Transfer {
     writing: Mutex<()>,
 }
 
-/// What a person brings; what is left out stays as it is.
+/// The upload of a person; a missing part stays as it is.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Brought {
-    /// What they have to attend, as iCalendar.
+    /// The fixed appointments, as iCalendar.
     courses: Option<String>,
-    /// What they want to do, and when: a class file.
+    /// The tasks with their rules, as a class file.
     tasks: Option<String>,
 }
 
 impl Transfer {
-    /// The calendar of this name. Its files lie in the folder.
+    /// Returns the calendar of this name, with its files in the folder.
     pub fn new(
         store: Arc<dyn ScheduleStore>,
         calendar: impl Into<String>,
@@ -58,7 +58,7 @@ impl Transfer {
         }
     }
 
-    /// `GET` and `PUT /calendar`, and `GET /calendar.ics`.
+    /// Returns the routes `GET` and `PUT /calendar`, and `GET /calendar.ics`.
     pub fn routes(self) -> Router {
         Router::new()
             .route("/calendar", get(show).put(replace))
@@ -66,7 +66,8 @@ impl Transfer {
             .with_state(Arc::new(self))
     }
 
-    /// The files as they are, with these in their place. They have to fit each other.
+    /// Reads the current files, with the uploaded ones in their place, and checks that they fit
+    /// each other.
     fn read(&self, brought: Brought) -> Result<(Intake, [Vec<u8>; 2]), Unusable> {
         let kept = |given: Option<String>, name: &str| match given {
             Some(text) => Ok(text.into_bytes()),
@@ -85,7 +86,7 @@ impl Transfer {
         Ok(stored.map(|stored| stored.schedule).unwrap_or_default())
     }
 
-    /// What is to be said of items that had a place before, and want one now.
+    /// Returns a remark for each item that had a place before and is pending now.
     fn lost(&self, before: &ScheduleState, after: &ScheduleState) -> Vec<String> {
         let had_place = |task: &&Task| {
             let mut known = before.tasks.iter();
@@ -110,23 +111,23 @@ impl Transfer {
     }
 }
 
-/// What the files are called where they are kept, whatever the person calls them.
+/// The name of the stored calendar file, regardless of the name that the person uses.
 const COURSES: &str = "courses.ics";
 const TASKS: &str = "tasks.toml";
 
-/// `GET /calendar`: what lies where, and what wants a place.
+/// Serves `GET /calendar`: the schedule with its placed and pending tasks.
 async fn show(State(this): State<Arc<Transfer>>) -> Result<Json<serde_json::Value>, Unusable> {
     let stored = this.store.read(&this.calendar).await.map_err(unreadable)?;
     let schedule = stored.map(|stored| stored.schedule);
     Ok(Json(json!({ "schedule": schedule })))
 }
 
-/// `PUT /calendar` with `{courses?, tasks?}`: another timetable, other things to do, or both.
+/// Serves `PUT /calendar` with `{courses?, tasks?}`: another timetable, other tasks, or both.
 ///
-/// What was agreed to stays: an item that is still of the same name and number in its class keeps
-/// its place, if that is still free; and so does an entry of the calendar that was moved, if no
-/// timetable is brought. The remarks name each item that lost its place. Only when all of it is
-/// stored do the files change.
+/// Agreed places stay: an item with the same name and number in its class keeps its place, if that
+/// is still free; so does an entry of the calendar that was moved, if there is no new timetable.
+/// The remarks name each item that lost its place. The files change only after everything is
+/// stored.
 async fn replace(
     State(this): State<Arc<Transfer>>,
     body: Bytes,
@@ -152,7 +153,7 @@ async fn replace(
     let courses = schedule.tasks.iter();
     let courses = courses.filter(|task| task.event_type == EventType::Course);
     let courses = courses.count();
-    // The same files may be brought again later, in the place of what became of them.
+    // The same files may be uploaded again later, to replace the changed calendar.
     let key = format!("replace-{}", Timestamp::now().as_nanosecond());
     let write = Write::Replace {
         schedule,
@@ -180,7 +181,7 @@ async fn replace(
     ))
 }
 
-/// `GET /calendar.ics`: what was placed, for other calendar programs.
+/// Serves `GET /calendar.ics`: the placed items, for other calendar programs.
 async fn take_away(State(this): State<Arc<Transfer>>) -> Result<Response, Unusable> {
     let stored = this.store.read(&this.calendar).await.map_err(unreadable)?;
     let stored = stored.ok_or_else(|| Unusable::new("there is no calendar yet: import one"))?;
@@ -208,7 +209,7 @@ async fn take_away(State(this): State<Arc<Transfer>>) -> Result<Response, Unusab
     Ok((headers, text).into_response())
 }
 
-/// An error with its causes: what is wrong with a file, and what is allowed.
+/// Returns an error with its causes: the problem of a file, and the allowed values.
 fn refused(error: impl std::error::Error + Send + Sync + 'static) -> Unusable {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! What a call would do, in the words of a person: names and dates in place of ids and numbers.
+//! The effects of a call as text for a person: names and dates in place of ids and numbers.
 use fugato::state::ToolCall;
 use serde::de::DeserializeOwned;
 
@@ -10,8 +10,8 @@ use crate::{
     },
 };
 
-/// The effect of a call on this schedule, a line for each task; none for calls that change no
-/// place, and for those that name what is not there.
+/// Describes the effect of a call on this schedule, a line for each task; none for calls that
+/// change no place, and for those that name unknown tasks.
 pub(crate) fn in_words(call: &ToolCall, schedule: &ScheduleState, lang: Lang) -> Option<String> {
     let words = Words { schedule, lang };
     match call.name.as_str() {

@@ -1,4 +1,5 @@
-//! SCH-T1: the person is asked, and the agent goes on from the answer. No service, a scripted model.
+//! SCH-T1: the person is asked, and the agent continues from the answer. No service, a scripted
+//! model.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 mod common;
 
@@ -11,7 +12,7 @@ use scheduler::{
 };
 use serde_json::{Value, json};
 
-/// The steps name no day, so they limit none.
+/// Returns a plan whose steps name no day, so they limit none.
 fn two_steps() -> Value {
     plan(["Look for free time", "Place the first chapter"])
 }
@@ -55,13 +56,13 @@ async fn sch_t1_a_plan_is_rejected() {
         .await;
     assert_eq!(again.statuses(), ["rejected", "planning", "plan_confirm"]);
     assert_eq!(again.card().summary, "1. Only look (done when: it is so)");
-    // The planner saw the reason, and the old plan was gone when it planned anew.
+    // The planner saw the reason, and the old plan was gone when it planned again.
     let seen = common::told(stage.model.requests().last().unwrap());
     assert!(seen.contains("just look"), "{seen}");
     assert!(!seen.contains("Look for free time"), "{seen}");
 }
 
-/// A conversation that waits for consent to a write.
+/// Starts a conversation that waits for consent to a write.
 async fn writing(rest: impl IntoIterator<Item = Value>) -> (Stage, common::Scene) {
     let script = [task(), two_steps(), place(FIRST, 1, 3)];
     let stage = Stage::new(script.into_iter().chain(rest));
@@ -76,7 +77,7 @@ async fn writing(rest: impl IntoIterator<Item = Value>) -> (Stage, common::Scene
 async fn sch_t1_a_write_is_accepted() {
     let (stage, asked) = writing([]).await;
     let before = stage.model.requests().len();
-    // The script is over: what runs now runs without a model.
+    // The script is over, so the rest runs without a model.
     let done = stage.reply(asked.open(), &Reply::approve()).await;
     assert!(
         done.error().contains("call 4 of a script with 3 replies"),

@@ -1,4 +1,5 @@
-//! Files come in and the schedule goes out, through the endpoints beside the agent.
+//! Files are uploaded and the schedule is downloaded, through the endpoints next to those of the
+//! agent.
 mod common;
 
 use std::sync::Arc;
@@ -98,7 +99,7 @@ async fn a_timetable_is_brought_and_the_schedule_taken_away() {
         assert_eq!(desk.bring(both.clone()).await, (StatusCode::OK, told));
         assert_eq!(desk.names().await, ["Logic", "One", "Two"]);
     }
-    // What was written down stays, and the classes are those of the file.
+    // Notes stay, and the classes are those of the file.
     let stored = desk.store.read("home").await.expect("a store");
     assert_eq!(stored.expect("a calendar").notes, [note]);
     let (_, shown) = desk.ask("GET", "/calendar", String::new()).await;
@@ -125,7 +126,7 @@ impl Desk {
         stored.expect("a calendar").schedule
     }
 
-    /// The write that gives tasks these places, as one who has read the calendar now would make it.
+    /// Returns the write that gives tasks these places, based on the current calendar.
     async fn placing(&self, places: &[(&str, Slot)]) -> Write {
         let before = self.schedule().await;
         let mut after = before.clone();
@@ -159,7 +160,7 @@ async fn consent_is_for_the_item_that_was_shown_and_not_for_another_in_its_place
     let desk = desk().await;
     let both = json!({ "courses": COURSES, "tasks": TASKS });
     assert_eq!(desk.bring(both).await.0, StatusCode::OK);
-    // The person is asked about the first item, and brings other files before agreeing.
+    // The person is asked about the first item, and uploads other files before agreeing.
     let asked = desk.placing(&[("One", Slot::new(2, 1, 2))]).await;
     let other = TASKS.replace("\"One\", \"Two\"", "\"Another\", \"One\"");
     assert_eq!(
@@ -175,7 +176,7 @@ async fn consent_is_for_the_item_that_was_shown_and_not_for_another_in_its_place
     assert_eq!(desk.lie().await[1], ("Another".to_owned(), pending));
 }
 
-/// A lecture on the first Monday, and a walk after it.
+/// Returns a calendar with the lecture on this date, and a walk on the first Monday.
 fn week_of(lecture: &str) -> String {
     let walk = "BEGIN:VEVENT\r\nUID:2\r\nDTSTAMP:20260101T000000Z\r\n\
         DTSTART:20260302T140000Z\r\nDTEND:20260302T154000Z\r\nSUMMARY:Walk\r\n\
@@ -203,7 +204,7 @@ async fn what_was_agreed_to_outlives_an_import() {
     desk.place(&[("One", one), ("Two", two), ("Walk", walk)])
         .await;
     let named = |name: &str, slots: &[Slot]| (name.to_owned(), slots.to_vec());
-    // Other things to do, and the same timetable: what is still there lies where it lay.
+    // Other tasks, and the same timetable: the remaining items keep their places.
     let three = tasks.replace("\"Two\"]", "\"Two\", \"Three\"]");
     assert_eq!(
         desk.bring(json!({ "tasks": three })).await.0,
@@ -219,7 +220,7 @@ async fn what_was_agreed_to_outlives_an_import() {
             named("Three", &[])
         ]
     );
-    // Another timetable: who has to give way is named.
+    // Another timetable: the remarks name the item that loses its place.
     let moved = json!({ "courses": week_of("20260304") });
     let (status, told) = desk.bring(moved).await;
     assert_eq!(status, StatusCode::OK);
@@ -241,7 +242,7 @@ async fn what_was_agreed_to_outlives_an_import() {
     );
 }
 
-/// A store that takes nothing any more.
+/// A store that refuses every write.
 struct Full(Arc<dyn ScheduleStore>);
 
 #[async_trait::async_trait]
@@ -357,7 +358,7 @@ async fn sch_131_a_request_is_served_in_order() {
         .last()
         .and_then(|it| it.pointer("/choices/0/finish_reason"));
     assert_eq!(end, Some(&json!("stop")));
-    // What was said is kept before the end is told, and the conversation has its title then.
+    // The text is stored before the end is sent, and the conversation has its title then.
     let (_, listed) = desk.ask("GET", "/threads", String::new()).await;
     let listed: Value = serde_json::from_str(&listed).expect("JSON");
     assert_eq!(listed["threads"][0]["title"], "Hello there");

@@ -36,7 +36,7 @@ fn plan() -> Value {
     })
 }
 
-/// An agent that has only what the folder holds, and the rest of the script.
+/// Creates an agent that has only the data in the folder, and the rest of the script.
 fn stage(folder: &Path, script: impl IntoIterator<Item = Value>) -> Stage {
     let model = Scripted::new(script.into_iter().map(|said| Said::text(said.to_string())));
     let store = Arc::new(SqliteLog::open(folder.join("threads.db")).unwrap());

@@ -1,5 +1,5 @@
-//! What happened in a run is found by stable keys. A program of its own: a callsite that another
-//! thread reaches first, without a subscriber, is never enabled again.
+//! The stable keys by which the events of a run are found in the log. A program of its own: a
+//! callsite that another thread reaches first, without a subscriber, is never enabled again.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 mod common;
 
@@ -18,7 +18,7 @@ use tracing::{
 
 use common::{FIRST, Stage, ends, place, plan, task};
 
-/// Keeps the lines of the agent, each with its fields.
+/// A subscriber that keeps the lines of the agent, each with its fields.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<Found>>>);
 

@@ -12,7 +12,7 @@ use scheduler::{
 };
 use serde_json::{Value, json};
 
-/// Everything is agreed to beforehand, so a run goes to its end.
+/// Runs a request with consent to everything in advance, so that the run reaches its end.
 async fn play(script: impl IntoIterator<Item = Value>) -> (Stage, Scene) {
     let begin = [task(), plan(["Arrange it"])];
     let stage = Stage::new(begin.into_iter().chain(script));
@@ -78,7 +78,7 @@ async fn sch_t1_a_swap_with_a_conflict() {
     // The choir's place is overlapped by a lecture, so nothing else can go there.
     let (_, scene) = play([
         write("swap", json!({ "task_a": GYM, "task_b": CHOIR })),
-        // A write that failed leaves nothing to be called done.
+        // A failed write leaves nothing that counts as done.
         ends("done"),
         write(
             "move",
@@ -150,7 +150,7 @@ async fn sch_t1_rounds_are_exhausted() {
         (outcome.status, &*outcome.code),
         (TerminalStatus::Exhausted, "round_exhausted")
     );
-    // It is still summed up.
+    // The run is still summarised.
     assert_eq!(scene.statuses().last(), Some(&"done"));
     assert_eq!(
         scene.texts(),

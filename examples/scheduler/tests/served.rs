@@ -1,4 +1,4 @@
-//! What a client says becomes a request, and a thread becomes what a page shows.
+//! Client requests become updates, and threads become page data.
 mod common;
 
 use std::sync::Arc;
@@ -98,7 +98,7 @@ async fn sch_134_a_request_says_what_the_clock_of_the_person_shows() {
     let before = there();
     let shown = clock(service().zone(zone.clone()), Request::new("Plan"));
     assert!((before..=there()).contains(&shown.expect("a time")));
-    // Who knows better is believed.
+    // A client that sends the time overrides the clock.
     let mut told = Request::new("Plan");
     told.now = Some(date(2026, 3, 2).at(8, 0, 0, 0));
     assert_eq!(clock(service().zone(zone.clone()), told.clone()), told.now);
@@ -114,7 +114,7 @@ async fn sch_136_what_cannot_be_used_is_refused_in_words() {
     );
     let wrong = refused(json!({ "always_execute": "yes" })).await;
     assert!(wrong.contains("always_execute (a boolean)"), "{wrong}");
-    // Hands reach what lies in the schedule, and no other tool.
+    // Calls by hand are limited to the tools for places.
     let call = json!({ "name": "upsert_task_class", "arguments": {} });
     let other = refused(json!({ "change": call })).await;
     assert!(other.contains("move, place, swap, unplace"), "{other}");
@@ -127,7 +127,7 @@ async fn sch_136_what_cannot_be_used_is_refused_in_words() {
     );
 }
 
-/// A memory that is out of order.
+/// A memory that always fails.
 struct Amnesia;
 
 #[async_trait::async_trait]
@@ -164,7 +164,7 @@ async fn sch_132_what_was_noted_is_pinned_before_the_graph_runs() {
     fugato::state::State::apply(&mut agent, Update::Requested(known));
     let pinned = agent.conversation.pinned("memory_context");
     assert_eq!(pinned, Some("- Never on a Friday afternoon\n"));
-    // Without its memory the agent knows less, and works.
+    // Without its memory the agent still works.
     let forgetful = request(&served.memory(Amnesia)).await;
     assert_eq!(forgetful.memory, None);
     fugato::state::State::apply(&mut agent, Update::Requested(forgetful));

@@ -1,4 +1,4 @@
-//! What small models really answered, read by the contract of execution.
+//! Real answers of small models, read by the contract of execution.
 use std::collections::BTreeMap;
 
 use scheduler::contract::decision;
@@ -10,7 +10,7 @@ struct Said {
     raw: String,
 }
 
-/// Each answer is a decision, or the model is told what would be one.
+/// Each answer is a decision, or gets a correction that describes one.
 #[test]
 fn sch_41_what_small_models_say_is_a_decision_or_is_corrected() {
     let lines = include_str!("../../../crates/llm/tests/data/model-outputs.jsonl").lines();

@@ -32,13 +32,13 @@ pub const PRECHECK: &str = "run_duplicate_precheck";
 pub struct Action {
     /// Its name.
     pub name: &'static str,
-    /// The form that it is about; none for those that are told which.
+    /// The form that it is about; none if the form is one of its arguments.
     pub form: Option<FormKind>,
-    /// What it does.
+    /// The kind of work that it does.
     pub work: Work,
 }
 
-/// What an action does.
+/// The kind of work that an action does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Work {
@@ -61,7 +61,7 @@ const fn action(name: &'static str, work: Work, form: Option<FormKind>) -> Actio
 const TRIP: Option<FormKind> = Some(FormKind::Application);
 const CLAIM: Option<FormKind> = Some(FormKind::Reimbursement);
 
-/// All there are: nothing else can be requested, whoever asks.
+/// All actions: nothing else can be requested, by any client.
 #[rustfmt::skip]
 pub const WHITELIST: [Action; 11] = [
     action("fill_application_fields", Work::Fill, TRIP),
@@ -77,12 +77,12 @@ pub const WHITELIST: [Action; 11] = [
     action("associate_attachments", Work::Write(Deed::Attach), Some(FormKind::Attachment)),
 ];
 
-/// The whitelisted action of this name.
+/// Returns the whitelisted action of this name.
 pub fn find(name: &str) -> Option<Action> {
     WHITELIST.into_iter().find(|action| action.name == name)
 }
 
-/// What an action does, in English and Chinese.
+/// Returns the work of an action as a short phrase, in English and Chinese.
 pub fn tool_words(name: &str) -> Option<(&'static str, &'static str)> {
     Some(match find(name)?.work {
         Work::Fill => ("filling in the form", "填写表单"),
@@ -109,7 +109,7 @@ const SEQUENCES: [(FormKind, Goal, &[&str]); 5] = [
     (FormKind::Attachment, Goal::Draft, &["associate_attachments"]),
 ];
 
-/// The steps that carry out a task, in order. Only an application can be handed in.
+/// Returns the steps that carry out a task, in order. Only an application can be handed in.
 pub fn sequence(form: FormKind, goal: Goal) -> &'static [&'static str] {
     let of_form = || SEQUENCES.iter().filter(|(of, ..)| *of == form);
     let exact = of_form().find(|(_, to, _)| *to == goal);
@@ -118,7 +118,7 @@ pub fn sequence(form: FormKind, goal: Goal) -> &'static [&'static str] {
         .map_or(&[], |(.., steps)| steps)
 }
 
-/// The steps of a task as a page shows and requests them.
+/// Returns the steps of a task as a page shows and requests them.
 pub fn steps(deps: &Deps, task: &Task) -> Vec<ActionStep> {
     let names = sequence(task.form, task.goal).iter();
     let actions = names.filter_map(|name| find(name));
@@ -141,7 +141,7 @@ pub(crate) fn attach(deps: &Deps, tasks: &mut [Task]) {
     }
 }
 
-/// The tools behind their gates.
+/// Returns the tools behind their gates.
 pub(crate) fn toolbox(deps: &Deps) -> Result<Toolbox<Steward>, BoxError> {
     let mut registry = Registry::<Steward, Update>::builder();
     for action in WHITELIST {
@@ -158,7 +158,7 @@ pub(crate) fn toolbox(deps: &Deps) -> Result<Toolbox<Steward>, BoxError> {
     Ok(Toolbox::new(registry.build()?).gates(gates))
 }
 
-/// Every action alone, and every sequence of a task.
+/// Returns the sequences: one for every action alone, and one for every form and goal of a task.
 pub(crate) fn sequences(toolbox: Toolbox<Steward>) -> GuardedSequences<Steward> {
     let alone = GuardedSequences::new(toolbox);
     let mut all = WHITELIST
@@ -172,44 +172,44 @@ pub(crate) fn sequences(toolbox: Toolbox<Steward>) -> GuardedSequences<Steward> 
     all
 }
 
-/// What the sequence of a task is called. No client can request it: it is no action.
+/// Returns the name of the sequence of a task. No client can request it, since it is not an action.
 fn of_task(form: FormKind, goal: Goal) -> String {
     let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
     format!("task:{}:{}", word(json!(form)), word(json!(goal)))
 }
 
-/// The request that carries a task out. Its name is that of the client's request and of the task.
+/// Returns the request that carries a task out. Its name is that of the client's request and of the
+/// task.
 pub(crate) fn for_task(trace: &str, task: &Task) -> ActionRequest {
     let id = format!("{trace}/{}", task.task_id);
     let fields = arguments(task.form, &task.fields);
     ActionRequest::new(id, of_task(task.form, task.goal), fields)
 }
 
-/// What actions are told of a form.
+/// Returns the arguments of an action: the fields of the form, and the name of the form as `form`.
 pub(crate) fn arguments(form: FormKind, fields: &Fields) -> Value {
     let mut arguments = fields.clone();
     arguments.insert("form".into(), json!(form));
     Value::Object(arguments)
 }
 
-/// The name of what a precheck has found, by which a client refers to it.
+/// Returns the name of a precheck's finding, by which a client refers to it.
 pub fn reference(finding: &fugato::tool::Finding) -> String {
     digest(json!(finding).to_string().as_bytes())
 }
 
-/// Why nothing is written of a form.
+/// Returns the reason for which a form with missing fields is not written.
 fn are_missing(fields: &[String]) -> String {
     format!("these fields are missing: {}", fields.join(", "))
 }
 
 impl Action {
-    /// Whether it writes.
+    /// Returns true if it writes.
     pub fn writes(self) -> bool {
         matches!(self.work, Work::Write(_))
     }
 
-    /// The form that its arguments are of, and the fields of that in canonical form; or what is
-    /// wrong with them.
+    /// Returns the form of its arguments, with the fields in canonical form, or the error in them.
     pub fn given(self, forms: &Forms, arguments: &Fields) -> Result<(FormKind, Fields), String> {
         let mut fields = arguments.clone();
         let told = fields.remove("form");
@@ -223,7 +223,7 @@ impl Action {
         Ok((form, fields))
     }
 
-    /// Its arguments in canonical form, or what is wrong with them.
+    /// Returns its arguments in canonical form, or the error in them.
     pub fn canonical(self, forms: &Forms, given: &Fields) -> Result<Value, String> {
         let (form, fields) = self.given(forms, given)?;
         Ok(match self.form {

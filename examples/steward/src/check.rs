@@ -1,5 +1,4 @@
-//! Whether the models answer as the steward needs it: one request, asked as in earnest, over tables
-//! that nobody else sees.
+//! A check of the models: one request, asked as in normal use, over tables in memory.
 use std::sync::Arc;
 
 use fugato::{BoxError, MemoryLog, RunnerOptions, llm::ChatModel, state::ThreadId};
@@ -14,10 +13,10 @@ use crate::{
     state::{Request, RequestKind, Runtime},
 };
 
-/// What is asked: a draft of an application with everything that is required.
+/// The request: a draft of an application with everything that is required.
 const REQUEST: &str = "帮我保存一个出差申请草稿：3月2日到3月5日去上海拜访客户，坐火车，预算1200元";
 
-/// Asks the models once, and tells what came of it. Nothing is written.
+/// Asks the models once, and returns the plan. Nothing is written.
 pub async fn models(model: Option<Arc<dyn ChatModel>>) -> Result<StewardPlanResponse, BoxError> {
     let deps = Deps::new(&Desk::load()?, ledger::open(":memory:").await?, model);
     let store = Arc::new(MemoryLog::default());
@@ -27,7 +26,7 @@ pub async fn models(model: Option<Arc<dyn ChatModel>>) -> Result<StewardPlanResp
     Ok(serde_json::from_value(answer)?)
 }
 
-/// The same in words: who decided, and every attempt at every model.
+/// Returns the plan as lines of text: the decider, and every attempt at every model.
 pub fn lines(plan: &StewardPlanResponse) -> Vec<String> {
     let told = &plan.told;
     let source = format!("planning_source={}", told.planning_source.as_str());

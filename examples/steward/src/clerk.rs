@@ -31,16 +31,16 @@ pub struct Clerk {
     fallback: Arc<GraphFallback<Steward>>,
 }
 
-/// What a person has agreed to, or not: it names the question that the server has asked, and what
-/// was shown. Anything else is no confirmation.
+/// A person's consent to a card, or their refusal: it names the interrupt of the server and the
+/// digest of what was shown. Nothing else is a confirmation.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Confirmation {
     /// The question: `pending_interrupt.id`.
     pub interrupt_id: String,
-    /// What was shown: `pending_interrupt.digest`.
+    /// The digest of what was shown: `pending_interrupt.digest`.
     pub digest: String,
-    /// Whether they agree; yes unless it is said.
+    /// True if they agree, which is the default.
     #[serde(default = "yes")]
     pub approved: bool,
 }
@@ -56,13 +56,13 @@ pub enum ClerkError {
     /// It cannot be used.
     #[error("{0}")]
     Unusable(String),
-    /// The conversation is somebody else's.
+    /// The conversation belongs to another employee.
     #[error("this conversation is about somebody else's documents: only they can go on with it")]
     SomebodyElses,
     /// Another action waits for a person first.
     #[error("an action of this conversation waits for a person: confirm it, or cancel it")]
     Waiting {
-        /// What waits.
+        /// The open interrupts.
         pending: Vec<Interrupt>,
     },
     /// It did not go well.
@@ -86,7 +86,7 @@ impl From<FallbackError> for ClerkError {
 }
 
 impl Clerk {
-    /// Over a store of threads.
+    /// Creates a clerk over a store of threads.
     pub fn new<T: ThreadStore + 'static>(
         deps: &Deps,
         store: &Arc<T>,
@@ -97,7 +97,7 @@ impl Clerk {
         Self::over(deps, runtime, run)
     }
 
-    /// Over whatever runs a graph; both paths have to run on the same log.
+    /// Creates a clerk over any runners of the graphs; both paths have to run on the same log.
     pub fn over(
         deps: &Deps,
         runtime: Runtime,
@@ -123,17 +123,17 @@ impl Clerk {
         })
     }
 
-    /// What runs its conversations.
+    /// Returns the runner of its conversations.
     pub fn runner(&self) -> &Runner<Steward> {
         self.path(self.runtime)
     }
 
-    /// The path that is switched on.
+    /// Returns the path that is switched on.
     pub fn runtime(&self) -> Runtime {
         self.runtime
     }
 
-    /// What it is made of.
+    /// Returns the dependencies of its graphs.
     pub fn deps(&self) -> &Deps {
         &self.deps
     }
@@ -143,7 +143,7 @@ impl Clerk {
         self.on(self.runtime, thread).request(&request).await
     }
 
-    /// A conversation on this path, whatever is switched on.
+    /// Returns a conversation on this path, whatever is switched on.
     pub fn on<'a>(&'a self, runtime: Runtime, thread: &'a ThreadId) -> Conversation<'a> {
         Conversation {
             clerk: self,
@@ -170,7 +170,7 @@ pub struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    /// Carries a request out. A repeat is told what came of the first, whatever waits by now.
+    /// Carries a request out. A repeat gets the result of the first request, whatever waits by now.
     pub async fn request(&self, request: &Request) -> Result<Value, ClerkError> {
         self.card(&request.employee).await?;
         if let Some(answer) = self.answered_before(request).await? {
@@ -179,12 +179,12 @@ impl Conversation<'_> {
         let ended = match self.begin(request).await {
             Err(error) => match error.kind {
                 RunErrorKind::Waiting { .. } => return self.under_a_card(request).await,
-                // It has answered a card since it was looked whether it had.
+                // It has answered a card since the check for that.
                 RunErrorKind::RequestChanged { .. } => {
                     let answer = self.answered_before(request).await?;
                     return answer.ok_or_else(|| error.into());
                 }
-                // A crash has left a run: it goes on before another one begins.
+                // A crash has left an unfinished run: it is completed before another one begins.
                 RunErrorKind::Unfinished => return self.recovered(request).await,
                 RunErrorKind::FailedBefore { .. } => return self.again(request, error).await,
                 _ => self.stood_in(Err(error)).await?,
@@ -194,10 +194,10 @@ impl Conversation<'_> {
         Ok(self.answer(&ended))
     }
 
-    /// Carries an action out, and answers its question if a person has.
+    /// Carries an action out, and answers its question if the request has a confirmation.
     ///
-    /// The first time there is a question, and nothing is written; the same request with a
-    /// confirmation goes on. A repeat of what has ended is told what came of it.
+    /// The first request gets a question, and nothing is written; the same request with a
+    /// confirmation continues. A repeat of a completed request gets its result.
     pub async fn execute(
         &self,
         request: &Request,
@@ -236,8 +236,8 @@ impl Conversation<'_> {
         Ok(self.answer(&self.stood_in(ended).await?))
     }
 
-    /// A crash has left a run: it goes on before another one begins. A card that it comes to was
-    /// not yet seen by anybody, so that no words of this request are about it.
+    /// Completes the run that a crash has left, before another one begins. A card that it comes to
+    /// has not been seen yet, so that no words of this request answer it.
     async fn recovered(&self, request: &Request) -> Result<Value, ClerkError> {
         let recovered = self.runner.recover(self.thread).await;
         self.stood_in(recovered).await?;
@@ -253,7 +253,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// What came of a card that this very request has answered before; none if it has not.
+    /// Returns the result of a card that this very request has answered before; none if it has not.
     async fn answered_before(&self, request: &Request) -> Result<Option<Value>, ClerkError> {
         let Some(key) = request.key().filter(|_| is_said(request)) else {
             return Ok(None);
@@ -273,7 +273,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// The state, and what waits in it, if the conversation is this employee's or new.
+    /// Returns the state and its open interrupts, if the conversation is this employee's or new.
     async fn card(
         &self,
         employee: &str,
@@ -292,7 +292,7 @@ impl Conversation<'_> {
         Ok((state, pending))
     }
 
-    /// What has failed is tried again.
+    /// Retries a failed run.
     async fn retried(&self) -> Result<Value, ClerkError> {
         let retried = match self.clerk.legacy.retry(self.thread).await {
             Err(error) if matches!(error.kind, RunErrorKind::GraphChanged { .. }) => {
@@ -311,7 +311,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// If the graph has failed, the legacy path goes on from where it stopped.
+    /// Continues on the legacy path from where the graph stopped, if the graph has failed.
     async fn stood_in(
         &self,
         ended: Result<Ended<Steward>, RunError>,
@@ -322,8 +322,8 @@ impl Conversation<'_> {
         }
     }
 
-    /// What is said while a card is open. A yes or a no decides the card of which there is evidence
-    /// in the request; without it, the card is shown again. Other words change what is asked.
+    /// Handles words while a card is open. A yes or a no decides the card that the request refers
+    /// to; without such a reference, the card is shown again. Other words change the request.
     async fn under_a_card(&self, request: &Request) -> Result<Value, ClerkError> {
         let (state, pending) = self.card(&request.employee).await?;
         let (Some(state), [asked]) = (state, pending.as_slice()) else {
@@ -353,8 +353,8 @@ impl Conversation<'_> {
         Ok(self.answer(&self.stood_in(ended).await?))
     }
 
-    /// A request that has failed before: if the legacy path has answered it, that is the answer;
-    /// if it failed too, it is tried again.
+    /// Handles a request that has failed before: returns the answer of the legacy path if there is
+    /// one, and retries the run if that path failed too.
     async fn again(&self, request: &Request, error: RunError) -> Result<Value, ClerkError> {
         if let Standing::Failed { .. } = self.runner.standing(self.thread).await? {
             return self.retried().await;
@@ -385,12 +385,12 @@ impl Conversation<'_> {
     }
 }
 
-/// What a client sends when it answers in words: a repeat sends the same.
+/// Returns the part of an answer in words that a repeat sends again.
 fn sent(request: &Request) -> Value {
     json!([request.message, request.card, request.beside])
 }
 
-/// A name for an answer of which its client has none, made of what was shown and what is said.
+/// Returns a name for an answer without a client's name, made of the card and the words.
 fn name_of(sent: &Value) -> String {
     format!(
         "shown/{}",
@@ -398,12 +398,12 @@ fn name_of(sent: &Value) -> String {
     )
 }
 
-/// Whether the words are a yes or a no, which no card takes without evidence.
+/// Returns true if the words are a yes or a no, which no card accepts without a reference to it.
 fn is_decision(request: &Request) -> bool {
     Phrases::default().consent(&request.message).is_some()
 }
 
-/// Whether it is words, and no action.
+/// Returns true if the request consists of words and is no action.
 fn is_said(request: &Request) -> bool {
     matches!(
         request.kind,

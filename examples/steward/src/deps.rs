@@ -1,4 +1,4 @@
-//! What the graphs are made of.
+//! The dependencies of the graphs.
 use std::{
     collections::BTreeSet,
     fmt,
@@ -14,28 +14,28 @@ use fugato::{
 
 use crate::{ledger::Ledger, service::Desk};
 
-/// What the graphs are made of. Cheap to clone.
+/// The dependencies of the graphs. Cheap to clone.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Deps {
     /// Forms and words.
     pub desk: Arc<Desk>,
-    /// The one entry to all models: who provides them, and with which keys, is known behind it.
+    /// The one entry to all models; it hides the providers and their keys.
     pub model: Option<Arc<dyn ChatModel>>,
     /// The business services.
     pub ledger: Arc<dyn Ledger>,
-    /// What may be done without asking.
+    /// The policy that says which actions run without consent.
     pub policy: Policy,
     /// The time, in milliseconds since the Unix epoch.
     pub clock: Clock,
-    /// How long a precheck holds.
+    /// The time for which a precheck is valid.
     pub evidence_holds: Duration,
 }
 
-/// Tells the time.
+/// A function that returns the time, in milliseconds since the Unix epoch.
 pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
 
-/// Which writing actions need nobody's consent.
+/// The writing actions that need no consent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
     without_asking: BTreeSet<String>,
@@ -49,14 +49,14 @@ impl Policy {
         self
     }
 
-    /// Whether a person has to agree to a writing action.
+    /// Returns true if a person has to agree to a writing action.
     pub fn asks(&self, action: &str) -> bool {
         action == crate::action::SUBMIT || !self.without_asking.contains(action)
     }
 }
 
 impl Deps {
-    /// With these rules and tables, and with a model or without.
+    /// Creates the dependencies with these rules and tables, and with a model or without.
     pub fn new(
         desk: &Arc<Desk>,
         ledger: Arc<dyn Ledger>,
@@ -74,14 +74,14 @@ impl Deps {
         }
     }
 
-    /// Asks less.
+    /// Sets the policy, so that fewer actions need consent.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Another clock, such as that of a test.
+    /// Sets another clock, such as that of a test.
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
         self.clock = Arc::new(clock);

@@ -11,7 +11,7 @@ pub use target::legacy;
 pub use target::target;
 pub use understand::{planner, runtime, slots};
 
-/// A line of progress, in both languages: pages show one of them.
+/// Returns a line of progress, in both languages: pages show one of them.
 fn phase(code: &str) -> EventKind {
     let summary = match code {
         "planning" => "模型规划中 · planning",

@@ -1,4 +1,4 @@
-//! The five endpoints, beside those that all agents have.
+//! The five endpoints of this program, in addition to those that all agents have.
 mod body;
 
 use std::{future::ready, sync::Arc};
@@ -26,7 +26,8 @@ use crate::{
 
 use body::{Asked, Body, asked};
 
-/// The endpoints under `/steward`, for [`AgentRoutes::beside`](fugato::axum::AgentRoutes::beside).
+/// Returns the endpoints under `/steward`, for
+/// [`AgentRoutes::beside`](fugato::axum::AgentRoutes::beside).
 pub fn routes(clerk: Clerk) -> Router {
     Router::new()
         .route("/steward/plans", post(plans))
@@ -39,7 +40,7 @@ pub fn routes(clerk: Clerk) -> Router {
 }
 
 type Front = State<Arc<Clerk>>;
-/// Whoever asks has been asked who they are.
+/// The caller of a request, already authenticated.
 type Who = Extension<Caller>;
 type Sent = Result<Json<Body>, JsonRejection>;
 type Served<T = Json<Value>> = Result<T, ApiError>;
@@ -67,7 +68,8 @@ async fn answered(clerk: &Clerk, asked: Asked) -> Served {
     Ok(Json(answer.await?))
 }
 
-/// A plan, with its phases while it is made: `node_start`, `status` and the like as they happen.
+/// Makes a plan and streams its phases while it is made: `node_start`, `status` and the like as
+/// they happen.
 async fn stream(State(clerk): Front, Extension(caller): Who, sent: Sent) -> Served<Response> {
     let asked = asked(&clerk, &caller, sent, Body::says)?;
     let head = clerk.runner().log().head(&asked.thread).await?;
@@ -82,7 +84,7 @@ async fn stream(State(clerk): Front, Extension(caller): Who, sent: Sent) -> Serv
     ))
 }
 
-/// What is told on the way; the end is told by the answer.
+/// Returns true for events that are sent while the run goes on. The answer itself reports the end.
 fn is_progress(event: &Event) -> bool {
     matches!(
         event.kind,
@@ -93,7 +95,7 @@ fn is_progress(event: &Event) -> bool {
     )
 }
 
-/// The applications and claims of whoever asks.
+/// Returns the applications and claims of the caller.
 async fn documents(State(clerk): Front, Extension(caller): Who) -> Served {
     let read = clerk.deps().ledger.documents(&employee(&caller)).await;
     let unread = |error: LedgerError| {

@@ -15,19 +15,20 @@ use serde::{Deserialize, Serialize};
 pub use decide::conflicts;
 use sql::SqlLedger;
 
-/// Where applications and claims are kept.
+/// The store of applications and claims.
 ///
 /// # Contract
-/// - A write is carried out once for each key: a repeat is told what came of it. The key is stored
-///   in the transaction of the write.
+/// - A write is carried out once for each key: a repeat gets the same receipt. The key is stored in
+///   the transaction of the write.
 /// - The same key with another write is an error.
-/// - What the state of a document does not allow is refused, whoever asks, in the transaction.
+/// - A write that the status of a document does not allow is refused within the transaction, for
+///   every caller.
 #[async_trait]
 pub trait Ledger: Send + Sync {
-    /// All documents of a person.
+    /// Returns all documents of a person.
     async fn documents(&self, employee: &str) -> Result<Documents, LedgerError>;
 
-    /// Writes, under a key.
+    /// Writes, once for each key.
     async fn write(&self, key: &str, write: &Write) -> Result<Receipt, LedgerError>;
 }
 
@@ -47,35 +48,35 @@ pub struct Documents {
 pub struct Document {
     /// Its number, such as `A-1` or `R-1`.
     pub id: String,
-    /// How far it came.
+    /// Its status.
     pub status: DocumentStatus,
-    /// What it says.
+    /// The filled fields of its form.
     pub fields: Fields,
 }
 
-/// How far a document came.
+/// The status of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DocumentStatus {
-    /// It is kept for later.
+    /// The document is kept for later.
     Draft,
-    /// It is handed in.
+    /// The document is handed in.
     Submitted,
 }
 
 /// Something that is written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Write {
-    /// What is done.
+    /// The kind of write.
     #[serde(rename = "write")]
     pub deed: Deed,
-    /// Whose documents it is about.
+    /// The employee whose documents it is about.
     pub employee: String,
-    /// What is filled in of the form that it is about.
+    /// The filled fields of the form that it is about.
     pub fields: Fields,
 }
 
-/// What can be done.
+/// A kind of write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -92,7 +93,7 @@ pub enum Deed {
     Attach,
 }
 
-/// What came of a write.
+/// The outcome of a write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "receipt", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -104,7 +105,7 @@ pub enum Receipt {
     },
     /// It is not written.
     Refused {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -127,7 +128,7 @@ pub enum LedgerError {
     Unavailable(#[source] BoxError),
 }
 
-/// Opens the tables at an address, as [`Tables::open`] knows it, and makes those that are not there.
+/// Opens the tables at an address, as [`Tables::open`] reads it, and creates missing ones.
 pub async fn open(address: &str) -> Result<Arc<dyn Ledger>, LedgerError> {
     Ok(Arc::new(
         SqlLedger::over(Tables::open(address).await?).await?,

@@ -1,7 +1,8 @@
 //! The path that the graphs have replaced: the same three services, one after the other.
 //!
-//! It stands in when a graph fails, it is what the graphs are compared with, and it is what
-//! `STEWARD_AGENT_RUNTIME=legacy` chooses. It knows no graph that understands, and no node of one.
+//! It takes over when a graph fails, the graphs are compared with it, and
+//! `STEWARD_AGENT_RUNTIME=legacy` chooses it. It has none of the graphs that understand, and none
+//! of their nodes.
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -24,7 +25,7 @@ pub struct Sequence {
     deps: Deps,
 }
 
-/// What has changed so far, and how the state looks then.
+/// The updates so far, and the state after them.
 struct Progress<'a> {
     deps: &'a Deps,
     state: Steward,
@@ -32,18 +33,17 @@ struct Progress<'a> {
 }
 
 impl Sequence {
-    /// Over these services.
+    /// Creates the sequence over these services.
     pub fn new(deps: Deps) -> Self {
         Self { deps }
     }
 
-    /// Everything that a request means, from its words to what may be done.
+    /// Understands a request completely, from its words to the verdict on its plan.
     pub async fn understand(&self, state: &Steward) -> Result<Vec<Update>, BoxError> {
         tracing::info!(
             conversation = state.conversation_id,
             reason = state.fallback_reason,
-            "{}",
-            crate::log_key::LEGACY_PATH
+            "legacy path"
         );
         let mut progress = Progress {
             deps: &self.deps,
@@ -83,7 +83,7 @@ impl Progress<'_> {
         self.updates.push(update);
     }
 
-    /// The decision of a model, or else of the rules.
+    /// Returns the decision of a model, or else of the rules.
     async fn judged<J>(&mut self, judge: fn(Arc<Desk>) -> J, situation: &Situation) -> J::Verdict
     where
         J: Judge<Situation = Situation>,
@@ -94,7 +94,7 @@ impl Progress<'_> {
         verdict
     }
 
-    /// Whether there is something to do.
+    /// Plans the request, and returns true if there is something to do.
     async fn plan(&mut self) -> bool {
         let mut intent = self.judged(Planner, &Situation::of(&self.state)).await;
         if intent.off_topic {
@@ -110,7 +110,7 @@ impl Progress<'_> {
         self.state.runtime_decision == Some(RuntimeDecision::NewRequest) && self.plan().await
     }
 
-    /// Whether the words are about the form that is worked on.
+    /// Decides the meaning of the words for the current task, and returns true if the plan goes on.
     async fn decide(&mut self) -> bool {
         let situation = Situation::of(&self.state);
         let decision = match NextStep(self.deps.desk.clone()).certain(&situation) {

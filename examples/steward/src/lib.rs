@@ -9,7 +9,6 @@ pub mod graph;
 pub mod http;
 pub mod ledger;
 mod legacy;
-mod log_key;
 mod nodes;
 pub mod read;
 mod reply;

@@ -69,7 +69,7 @@ async fn main() -> ExitCode {
 
 async fn wired(open: &Opened, tables: Option<&str>) -> Result<Beside<Served>, BoxError> {
     let file = open.dir.join("steward.db").display().to_string();
-    // Who only looks makes no tables.
+    // Commands that only read create no tables.
     let tables = if open.reads {
         ":memory:"
     } else {
@@ -82,7 +82,8 @@ async fn wired(open: &Opened, tables: Option<&str>) -> Result<Beside<Served>, Bo
     Ok(Beside::new(Served(clerk), paths))
 }
 
-/// The page, with what waits and what is written beside the conversation.
+/// Returns the page, with a panel of pending cards, open tasks and written documents next to the
+/// conversation.
 fn page() -> Page {
     let script = Asset::new(
         "text/javascript; charset=utf-8",

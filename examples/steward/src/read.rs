@@ -1,5 +1,5 @@
-//! What a request asks for, as rules read it: its clauses, each with a form and a goal. The words
-//! are in `words.toml`.
+//! The clauses of a request as rules read them, each with a form and a goal. The words are in
+//! `words.toml`.
 use fugato::{
     form::Fields,
     words::{clauses, days, has_one},
@@ -20,7 +20,7 @@ pub struct Reader {
     kind: Vec<Kind>,
 }
 
-/// What a form is called in requests.
+/// The words for a form in requests.
 #[derive(Debug, Deserialize)]
 struct Kind {
     form: FormKind,
@@ -36,13 +36,13 @@ type Meant = (FormKind, f64);
 pub struct Clause {
     /// The form it belongs to.
     pub form: FormKind,
-    /// How far it shall go.
+    /// The goal: handed in, or kept as a draft.
     #[serde(default)]
     pub goal: Goal,
-    /// What it says about the form.
+    /// The fields that it gives for the form.
     #[serde(default)]
     pub fields: Fields,
-    /// How sure it is that it is this form, from 0 to 1.
+    /// The confidence that it is this form, from 0 to 1.
     #[serde(default = "sure")]
     pub confidence: f64,
 }
@@ -61,11 +61,11 @@ pub enum Goal {
     Draft,
 }
 
-/// Somebody who reads it is sure.
+/// The confidence of a rule that names the form.
 const SURE: f64 = 0.9;
-/// It might as well be something else.
+/// The confidence of a rule that could also mean another form.
 pub(crate) const UNSURE: f64 = 0.4;
-/// Longer words are more than the name of a form.
+/// The most characters of a text that may be just the name of a form.
 const SHORT: usize = 12;
 
 fn sure() -> f64 {
@@ -73,13 +73,13 @@ fn sure() -> f64 {
 }
 
 impl Reader {
-    /// What a request asks for; nothing if it is about something else.
+    /// Returns the clauses of a request; none if it is about something else.
     pub fn clauses(&self, desk: &Desk, text: &str, base: Date) -> Vec<Clause> {
         let is_dated = |kind: &FormKind, part: &str| {
             let form = desk.forms.get(kind);
             form.is_some_and(|form| !days(part, base, form.toward).days.is_empty())
         };
-        // The same kind again goes on about it, unless it names a day of its own.
+        // A clause of the same kind continues the last one, unless it names a day of its own.
         let goes_on = |(last, _): &Meant, (next, _): &Meant, part: &str| {
             last == next && !is_dated(next, part)
         };
@@ -96,22 +96,22 @@ impl Reader {
         parts.into_iter().filter_map(read).collect()
     }
 
-    /// The form whose name a short text is.
+    /// Returns the form whose name a short text is.
     pub fn named_kind(&self, text: &str) -> Option<FormKind> {
         let short = text.trim().chars().count() <= SHORT;
         let kind = self.kind(text, false).filter(|_| short);
         kind.map(|(kind, _)| kind)
     }
 
-    /// Whether the words ask for the next task, and say nothing else.
+    /// Returns true if the words ask for the next task and say nothing else.
     pub fn means_next(&self, text: &str) -> bool {
         let said = text.trim().trim_end_matches(['。', '.', '!', '！']);
         let said = said.to_lowercase();
         self.next.contains(&said)
     }
 
-    /// The form that a text is about, and how sure that is. What names neither form may still be
-    /// about one of them, if `guess` lets it.
+    /// Returns the form that a text is about, with its confidence. A text that names neither form
+    /// may still be about one of them, if `guess` allows it.
     fn kind(&self, text: &str, guess: bool) -> Option<Meant> {
         let mut kinds = self.kind.iter();
         let named = kinds.find(|kind| has_one(text, &kind.words));

@@ -1,4 +1,4 @@
-//! What is said to the person, in their language.
+//! The texts for the person, in their language.
 use fugato::cli::Lang;
 
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     state::{ActionResult, Flow, RequestKind, RuntimeDecision, Steward, Task, TaskStatus},
 };
 
-/// What is said, in the state at the end of a request or before a card.
+/// Returns the text at the end of a request or before a card.
 pub(crate) fn reply(desk: &Desk, state: &Steward, waits: bool) -> String {
     let lang = action::lang(state);
     let came = state.action_result.as_ref().map(|it| result(it, lang));
@@ -19,7 +19,7 @@ pub(crate) fn reply(desk: &Desk, state: &Steward, waits: bool) -> String {
     came.into_iter().chain(next).collect::<Vec<_>>().join("\n")
 }
 
-/// What came of the action.
+/// Returns the result of the action as a sentence.
 fn result(result: &ActionResult, lang: Lang) -> String {
     let document = result.data.get("document").and_then(|it| it.as_str());
     let word = match (result.outcome.as_str(), document) {
@@ -35,7 +35,7 @@ fn result(result: &ActionResult, lang: Lang) -> String {
     format!("{word}: {}", result.message)
 }
 
-/// What comes next.
+/// Returns the next thing for the person to do, if there is one.
 fn rest(desk: &Desk, state: &Steward, lang: Lang) -> Option<String> {
     if matches!(state.kind(), Some(RequestKind::Execute { .. })) {
         return None;
@@ -76,7 +76,7 @@ fn rest(desk: &Desk, state: &Steward, lang: Lang) -> Option<String> {
     })
 }
 
-/// What is known of a task, and what is still to be said.
+/// Returns the known fields of a task, the missing ones, and the number of further open tasks.
 fn asks(desk: &Desk, state: &Steward, task: &Task, lang: Lang) -> String {
     let Some(form) = desk.forms.get(&task.form) else {
         return String::new();

@@ -1,4 +1,4 @@
-//! What clients are answered: one form for each kind of request, with what all of them tell.
+//! The answers to clients: one form for each kind of request, with the part that all of them have.
 use fugato::{
     agent::judge::Source, form::strings, llm::CallTrace, state::Interrupt, tool::ToolStatus,
 };
@@ -14,28 +14,28 @@ use crate::{
     },
 };
 
-/// What every answer tells.
+/// The part that every answer has.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Told {
     /// The conversation.
     pub conversation_id: String,
     /// The client's name for the request.
     pub client_trace_id: String,
-    /// What is said to the person.
+    /// The text for the person.
     pub reply: String,
-    /// Who decided.
+    /// The decider: a model or a rule.
     pub planning_source: Source,
-    /// Why a rule, or the legacy path, decided.
+    /// The reason for which a rule, or the legacy path, decided.
     pub fallback_reason: Option<String>,
-    /// What models were asked.
+    /// The model calls of the request.
     pub model_call_traces: Vec<CallTrace>,
-    /// Which path worked.
+    /// The path that processed the request.
     pub runtime: Runtime,
     /// The plan, as it is kept.
     pub steward_state: Plan,
-    /// What waits for a person.
+    /// The interrupt that waits for a person.
     pub pending_interrupt: Option<Interrupt>,
-    /// What came of the action.
+    /// The result of the action.
     pub action_result: Option<ActionResult>,
 }
 
@@ -57,17 +57,17 @@ pub enum Response {
 /// A plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StewardPlanResponse {
-    /// Whether it is about something else than trips and expenses.
+    /// True if it is about something else than trips and expenses.
     pub off_topic: bool,
-    /// What is to be done.
+    /// The tasks.
     pub tasks: Vec<PlannedTask>,
     /// The steps of the current task.
     pub action_steps: Vec<ActionStep>,
-    /// What is missing in the current task.
+    /// The names of the missing fields of the current task.
     pub missing_fields: Vec<String>,
-    /// Whether the plan may be carried out.
+    /// The verdict on whether the plan may be carried out.
     pub flow: Option<Flow>,
-    /// What all answers tell.
+    /// The part that every answer has.
     #[serde(flatten)]
     pub told: Told,
 }
@@ -78,14 +78,14 @@ pub struct PlannedTask {
     /// The task, with what is missing in it.
     #[serde(flatten)]
     pub task: Task,
-    /// What a page can offer as a button.
+    /// The steps that a page can offer as buttons.
     pub suggested_actions: Vec<SuggestedAction>,
 }
 
 /// Something that a page can offer as a button.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SuggestedAction {
-    /// What it says.
+    /// The text of the button.
     pub label: String,
     /// The step to request.
     pub step: ActionStep,
@@ -93,29 +93,29 @@ pub struct SuggestedAction {
     pub arguments: Value,
 }
 
-/// What is filled in, and what is missing.
+/// The filled and the missing fields.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StewardSlotDecisionResponse {
     /// The judgement.
     pub slot_decision: SlotDecision,
-    /// What all answers tell.
+    /// The part that every answer has.
     #[serde(flatten)]
     pub told: Told,
 }
 
-/// What words mean for a plan.
+/// The meaning of words for a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StewardRuntimeDecisionResponse {
     /// The meaning.
     pub runtime_decision: RuntimeDecision,
-    /// What is missing now in the current task.
+    /// The names of the fields that are now missing in the current task.
     pub missing_fields: Vec<String>,
-    /// What all answers tell.
+    /// The part that every answer has.
     #[serde(flatten)]
     pub told: Told,
 }
 
-/// What came of an action.
+/// The result of an action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StewardActionResponse {
     /// The action.
@@ -124,17 +124,17 @@ pub struct StewardActionResponse {
     pub outcome: String,
     /// The same in words.
     pub message: String,
-    /// What is missing, if that blocks it.
+    /// The names of the missing fields, if they block it.
     pub missing_fields: Vec<String>,
-    /// What was made of it, step by step.
+    /// The results of the steps, in order.
     pub steps: Vec<Value>,
-    /// What all answers tell.
+    /// The part that every answer has.
     #[serde(flatten)]
     pub told: Told,
 }
 
 impl Response {
-    /// What is answered in this state, with what waits for a person.
+    /// Returns the answer in this state, with the interrupt that waits for a person.
     pub fn of(desk: &Desk, state: &Steward, pending: Option<&Interrupt>) -> Self {
         let told = told(desk, state, pending);
         let current = state.steward_state.current();
@@ -164,7 +164,7 @@ impl Response {
         }
     }
 
-    /// What all answers tell.
+    /// Returns the part that every answer has.
     pub fn told(&self) -> &Told {
         match self {
             Self::Plan(response) => &response.told,
@@ -223,7 +223,7 @@ fn acted(state: &Steward, action: &str, told: Told) -> StewardActionResponse {
     }
 }
 
-/// The step that writes, once nothing is missing.
+/// Returns the step that writes, once nothing is missing.
 fn suggested(state: &Steward, task: &Task) -> Vec<SuggestedAction> {
     if task.status != TaskStatus::Open || !task.missing_fields.is_empty() {
         return vec![];

@@ -18,7 +18,8 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Served(pub Clerk);
 
-/// Whose applications and claims a caller works on.
+/// Returns the employee whose applications and claims a caller works on: their account, or `me` if
+/// there is none.
 pub fn employee(caller: &Caller) -> String {
     caller.account().unwrap_or_else(|| "me".to_owned())
 }
@@ -50,7 +51,8 @@ impl fugato::axum::Agent for Served {
         Ok(vec![Update::Requested(Box::new(request))])
     }
 
-    /// What somebody spends is nobody else's to see, and nobody answers for them, by whatever door.
+    /// Allows only the employee of the conversation, through any endpoint: others neither see the
+    /// documents nor answer the questions.
     async fn allows(&self, caller: &Caller, thread: &ThreadId, _: Access) -> Result<(), Unusable> {
         let is_theirs = |steward: &Steward| steward.employee == employee(caller);
         belongs(self.runner(), thread, is_theirs).await

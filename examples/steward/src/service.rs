@@ -1,4 +1,5 @@
-//! The three judges that understand: what a request means, what is missing, what comes next.
+//! The three judges that understand: one for requests, one for missing fields, one for the next
+//! step of a plan.
 //!
 //! The graphs and the legacy path use the same three.
 mod planner;
@@ -32,18 +33,18 @@ pub use slots::Slots;
 /// A decision in the making.
 pub type Thinking<T> = judge::Thinking<Situation, T>;
 
-/// How often the models are asked, counted over all of them and all corrections.
+/// The number of attempts, counted over all models and corrections.
 const ATTEMPTS: u32 = 3;
-/// How long one answer may take.
+/// The timeout of one answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A judge, with the models that there are.
+/// Returns a judge with the model, if there is one.
 pub(crate) fn inquiry<J: Judge>(deps: &Deps, judge: impl FnOnce(Arc<Desk>) -> J) -> Inquiry<J> {
     let options = CallOptions::default().attempts(ATTEMPTS).patience(PATIENCE);
     Inquiry::new(judge(deps.desk.clone()), deps.model.clone()).options(options)
 }
 
-/// What the rules know, shared by the judges.
+/// The data of the rules, shared by the judges.
 #[derive(Debug)]
 pub struct Desk {
     /// The forms.
@@ -55,7 +56,7 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// The forms and words of this program.
+    /// Loads the forms and words of this program.
     pub fn load() -> Result<Arc<Self>, BoxError> {
         let forms = toml::from_str(include_str!("../forms.toml"))?;
         let rules = toml::from_str(include_str!("../facts.toml"))?;
@@ -66,8 +67,8 @@ impl Desk {
         }))
     }
 
-    /// What a model is asked of a situation, beside the day and the forms, and the function that it
-    /// calls to answer.
+    /// Returns the request to a model, with instructions, the day and the forms, and the function
+    /// that the model calls to answer.
     fn question(
         &self,
         stage: &str,
@@ -86,11 +87,11 @@ impl Desk {
         (request, ToolSchema::new(name, says, schema))
     }
 
-    /// Fields that a model has named, as the form takes them; or what is wrong with them.
+    /// Returns the fields that a model has named, as the form takes them, or the errors in them.
     fn taken(&self, kind: FormKind, path: &str, given: &Fields) -> Result<Fields, Wrong> {
         let fields = self.forms.read(&kind, given);
         let mut fields = fields.map_err(|error| Wrong::at(path, error.to_string()))?;
-        // Models copy neighbouring facts into the reason as people do.
+        // Models copy neighbouring facts into the reason, as people do.
         if let Some(Value::String(reason)) = fields.remove("reason")
             && let Some(clean) = self.facts.cleaned(&reason)
         {
@@ -99,32 +100,32 @@ impl Desk {
         Ok(fields)
     }
 
-    /// The schema of the fields of a form, if there is one.
+    /// Returns the schema of the fields of a form, if there is one.
     fn schema(&self, kind: Option<FormKind>) -> Value {
         let form = kind.and_then(|kind| self.forms.get(&kind));
         form.map_or_else(|| json!({ "type": "object" }), form::Form::schema)
     }
 }
 
-/// What is to be judged.
+/// The input of a judge.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Situation {
     /// The words.
     pub message: String,
-    /// What came with them.
+    /// The attachments and options of the words.
     pub beside: Beside,
     /// The form that is asked about, if not that of the current task.
     pub form: Option<FormKind>,
     /// The plan so far.
     pub plan: Plan,
-    /// Whether the words were read before, in this request.
+    /// True if the words were read before in this request.
     pub is_read: bool,
 }
 
 impl Situation {
-    /// The situation of a conversation.
+    /// Returns the situation of a conversation.
     pub fn of(state: &Steward) -> Self {
         let request = state.request.as_ref();
         let beside = request.map(|request| request.beside.clone());
@@ -143,13 +144,13 @@ impl Situation {
         }
     }
 
-    /// The day on which "tomorrow" is counted.
+    /// Returns the day on which "tomorrow" is counted.
     pub fn base(&self) -> Date {
         self.beside.base_date.parse().unwrap_or(Date::ZERO)
     }
 
-    /// What the page has filled in, and the files that came with the words, as far as they belong
-    /// to a form and fit into it.
+    /// Returns the fields that the page has filled in, and the files that came with the words, as
+    /// far as they belong to a form and fit into it.
     fn given(&self, desk: &Desk, kind: FormKind) -> Fields {
         let Some(form) = desk.forms.get(&kind) else {
             return Fields::new();

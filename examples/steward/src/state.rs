@@ -1,4 +1,4 @@
-//! What a conversation keeps. It lies in the log of its thread, and nowhere else.
+//! The state of a conversation, which is kept in the log of its thread and nowhere else.
 mod change;
 mod plan;
 mod request;
@@ -25,61 +25,62 @@ pub use request::{Beside, Request, RequestKind, Runtime};
 pub struct Steward {
     /// The conversation, which is the thread.
     pub conversation_id: String,
-    /// Whose applications and claims these are.
+    /// The employee whose applications and claims these are.
     pub employee: String,
-    /// What is asked for now.
+    /// The present request.
     pub request: Option<Request>,
     /// The words that are to be understood, cleaned.
     pub message: String,
     /// The day on which "tomorrow" is counted, as `2026-03-02`.
     pub base_date: String,
-    /// What is to be done, and how far it came.
+    /// The tasks and their progress.
     pub steward_state: Plan,
-    /// What was said.
+    /// The messages of the conversation.
     pub history: Vec<Message>,
     /// The names of the requests that have answered a card, the newest last: a repeat of one
     /// answers no other card.
     pub heard: Vec<String>,
-    /// What models were asked for this request.
+    /// The model calls of this request.
     pub model_call_traces: Vec<CallTrace>,
-    /// What the request means.
+    /// The meaning of the request.
     pub intent_result: Option<Intent>,
-    /// What is filled in, and what is missing.
+    /// The filled and the missing fields.
     pub slot_decision: Option<SlotDecision>,
-    /// What the words mean for the plan that there is.
+    /// The meaning of the words for the present plan.
     pub runtime_decision: Option<RuntimeDecision>,
-    /// Whether the plan may be carried out.
+    /// The verdict of the guard on the plan.
     pub flow: Option<Flow>,
     /// The action that is requested, its steps, and what came of them.
     #[serde(rename = "action_plan")]
     pub actions: Actions,
     /// The call that a person has agreed to, and how.
     pub approval: Option<Approval>,
-    /// What checks have found, kept here and believed from nowhere else.
+    /// The findings of checks. No other source of findings is trusted.
     pub evidence: Evidence,
-    /// What came of the action.
+    /// The result of the action.
     pub action_result: Option<ActionResult>,
-    /// Who decided what this request means.
+    /// The decider of this request: a model or a rule.
     pub planning_source: Option<Source>,
-    /// Why a rule, or the legacy path, decided.
+    /// The reason for which a rule, or the legacy path, decided.
     pub fallback_reason: Option<String>,
-    /// Which path worked.
+    /// The path that processed the request.
     pub runtime: Runtime,
-    /// What is answered.
+    /// The answer.
     pub response: Option<Value>,
 }
 
-/// What a request means.
+/// The meaning of a request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Intent {
-    /// Whether it is about something else than trips and expenses.
+    /// True if it is about something else than trips and expenses.
     pub off_topic: bool,
-    /// What is to be done.
+    /// The tasks.
     pub tasks: Vec<Task>,
 }
 
 impl Intent {
-    /// What is about something else has no tasks, whatever a model has made of it.
+    /// Returns the intent of a request about something else: it has no tasks, whatever the model
+    /// returned.
     pub(crate) fn off_topic() -> Self {
         Self {
             off_topic: true,
@@ -88,28 +89,28 @@ impl Intent {
     }
 }
 
-/// What is filled in, and what is missing.
+/// The filled and the missing fields of a form.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SlotDecision {
     /// The task; empty if there is none.
     pub task_id: String,
-    /// What is filled in.
+    /// The filled fields.
     pub fields: Fields,
-    /// What is missing, in the order of the form.
+    /// The names of the missing fields, in the order of the form.
     pub missing_fields: Vec<String>,
 }
 
-/// What words mean for a plan that is under way.
+/// The meaning of words for a plan that is under way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RuntimeDecision {
     /// They say something about the current task.
     Supplement {
-        /// What they say.
+        /// The fields that they give.
         #[serde(default)]
         fields: Fields,
-        /// Which form the task is, where that was open.
+        /// The form of the task, if that was open.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         form: Option<FormKind>,
     },
@@ -121,11 +122,11 @@ pub enum RuntimeDecision {
     Next,
     /// It is a request of its own.
     NewRequest,
-    /// Nobody can tell.
+    /// Neither a rule nor a model can tell.
     Unclear,
 }
 
-/// Whether a plan may be carried out.
+/// The verdict on whether a plan may be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -136,12 +137,12 @@ pub enum Flow {
     Missing,
     /// A person has to say what is meant.
     Confirm {
-        /// What is not clear.
+        /// The open point, as a sentence for the person.
         why: String,
     },
     /// Something speaks against it.
     Block {
-        /// What.
+        /// The objection, as a sentence for the person.
         why: String,
     },
 }
@@ -149,48 +150,49 @@ pub enum Flow {
 /// The call that a person has agreed to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Approval {
-    /// The call, whole: nothing else is agreed to.
+    /// The complete call: nothing else is agreed to.
     pub call: ToolCall,
-    /// How they agreed: `button` or `words`.
+    /// The way in which they agreed: `button` or `words`.
     pub source: String,
 }
 
-/// What came of an action.
+/// The result of an action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActionResult {
     /// The action.
     pub action: String,
-    /// How it ended: `succeeded`, `blocked`, `rejected`, `failed` or `cancelled`.
+    /// The outcome: `succeeded`, `blocked`, `rejected`, `failed` or `cancelled`.
     pub outcome: String,
     /// The same in words.
     pub message: String,
-    /// The document that was written, and what else there is to know.
+    /// The document that was written, and further data of the action.
     pub data: Value,
 }
 
 impl Steward {
-    /// The step of the action that comes next.
+    /// Returns the next step of the action.
     pub fn next_step(&self) -> Option<&ToolCall> {
         self.actions.steps.get(self.actions.done.len())
     }
 
-    /// What is wanted now.
+    /// Returns the kind of the present request.
     pub fn kind(&self) -> Option<&RequestKind> {
         self.request.as_ref().map(|request| &request.kind)
     }
 
-    /// Whether it is about something else than trips and expenses.
+    /// Returns true if the request is about something else than trips and expenses.
     pub fn is_off_topic(&self) -> bool {
         let intent = self.intent_result.as_ref();
         intent.is_some_and(|intent| intent.off_topic)
     }
 
-    /// Whether it is a conversation on a page.
+    /// Returns true if the request belongs to a conversation on a page.
     pub fn is_chat(&self) -> bool {
         self.kind() == Some(&RequestKind::Chat)
     }
 
-    /// Whether an action is under way that has not ended, such as one that waits for a person.
+    /// Returns true if an action is under way that has not ended, such as one that waits for a
+    /// person.
     pub fn is_pending(&self) -> bool {
         self.actions.end.is_none() && self.actions.steps.len() > self.actions.done.len()
     }

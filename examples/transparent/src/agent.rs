@@ -1,5 +1,4 @@
-//! What crosses requests, what begins anew with each of them, and the only place where either
-//! changes.
+//! The state of a conversation, its present turn, and the only place where either changes.
 mod turn;
 mod update;
 
@@ -18,35 +17,35 @@ pub use fugato::cli::Lang;
 pub use turn::{Phase, Stop, Turn, Use, Wanted};
 pub use update::{Move, Request, Update};
 
-/// A conversation. Every field has a default, so that threads of older versions load.
+/// The state of a conversation. Every field has a default, so that threads of older versions load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Agent {
-    /// The name of the thread, for what is to happen in it later.
+    /// The name of the thread, for jobs that are made in it.
     pub thread: String,
     /// The language of the person.
     pub lang: Lang,
-    /// What was said.
+    /// The messages of the person and the answers.
     pub conversation: Conversation,
-    /// What older messages came to.
+    /// The summary of older messages.
     pub compaction: Compaction,
-    /// When the conversation is compacted.
+    /// The policy by which the conversation is compacted.
     pub policy: Policy,
-    /// How many calls of tools there were, over all turns: their ids are made of it.
+    /// The number of calls of tools in all turns, from which their ids are made.
     pub calls: u64,
-    /// How far the present turn is, or how far the last one came.
+    /// The present turn, or else the last one.
     pub turn: Turn,
 }
 
-/// When a conversation is compacted: the options that a person may set.
+/// The policy of compaction, with the options that a person may set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
-    /// After how many turns: of a person's words and the answer to them.
+    /// The number of turns, each a message of the person with its answer, after which it is due.
     pub turns: usize,
-    /// After how many tokens; not by tokens without it.
+    /// The number of tokens after which it is due; none to ignore tokens.
     pub tokens: Option<u64>,
-    /// How many of the newest turns stay as they are.
+    /// The number of the newest turns that are kept unchanged.
     pub keep_recent: usize,
 }
 
@@ -61,7 +60,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The same in the words of the library.
+    /// Returns the policy in the library's form.
     fn compaction(&self) -> CompactionPolicy {
         let turns = Trigger::Turns(self.turns);
         let when = match self.tokens {
@@ -76,8 +75,8 @@ impl Policy {
 }
 
 impl Agent {
-    /// Words in the language of the person, for what the library says to them: their own, unless
-    /// another language is set.
+    /// Returns a text in the person's language, for the library's messages: the person's own words,
+    /// unless another language is set.
     pub(crate) fn in_language(&self) -> &str {
         let said = &self.turn.request.text;
         if Lang::of(said) == self.lang {

@@ -1,4 +1,4 @@
-//! What belongs to a conversation beside its log: its archive, and the jobs that were made in it.
+//! The data of a conversation outside its log: its archive, and the jobs that were made in it.
 use std::{fs, path::Path};
 
 use async_trait::async_trait;
@@ -11,7 +11,7 @@ use fugato::{
 
 use crate::open::{archives, jobs};
 
-/// What belongs to the conversations that these flags lead to.
+/// The data that belongs to the conversations in the folder and store of these flags.
 #[derive(Debug)]
 pub struct Kept {
     archives: Archives,
@@ -19,7 +19,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// What lies where these flags say.
+    /// Returns the data in the folder and store of these flags.
     pub fn new(flags: Flags) -> Self {
         Self {
             archives: archives(&flags.folder("transparent")),
@@ -41,14 +41,14 @@ impl Belongings for Kept {
         Ok(self.archives.copy(thread, &folder.join("archive.jsonl"))?)
     }
 
-    /// A copy has a log of its own, from which its archive is made. Its jobs are not copied: they
-    /// would be done twice.
+    /// Copies nothing: a copy has a log of its own, from which its archive is made. Its jobs are
+    /// not copied, as they would be carried out twice.
     async fn copy(&self, _: &ThreadId, _: &ThreadId) -> Result<(), BoxError> {
         Ok(())
     }
 
     async fn delete(&self, thread: &ThreadId) -> Result<(), BoxError> {
-        // Jobs are kept beside the logs; where there are none, there is no job either.
+        // Jobs are stored with the logs, so without a store there are no jobs.
         if let Ok(open) = self.app.open_to_read().await {
             jobs(open.docs).delete_of(thread.as_str()).await?;
         }

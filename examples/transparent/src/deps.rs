@@ -1,4 +1,4 @@
-//! What the nodes need from outside, and the limits of a turn.
+//! The dependencies of the nodes, and the limits of a turn.
 use std::sync::Arc;
 
 use fugato::{
@@ -16,43 +16,43 @@ use fugato::{
 
 use crate::{agent::Agent, desk::Desk, tools};
 
-/// How much a line matters at least that is kept without a model.
+/// The minimum importance of a line that is kept in a summary by rule.
 const LEAST: f32 = 0.3;
 
-/// What the nodes need from outside.
+/// The dependencies of the nodes.
 #[derive(Clone)]
 pub struct Deps {
-    /// Who decides; rules do without one.
+    /// The model; without one rules decide.
     pub model: Option<Arc<dyn ChatModel>>,
-    /// What happens when the model cannot be used.
+    /// The policy for a model that cannot be used.
     pub on_failure: OnFailure,
-    /// How unusable answers are corrected, and how many in a row are too many.
+    /// The policy for unusable answers.
     pub corrections: Corrections,
     /// The folder of the agent.
     pub desk: Desk,
-    /// What is to be done later.
+    /// The jobs.
     pub jobs: Jobs,
     /// The tools.
     pub toolbox: Toolbox<Agent>,
-    /// How long a turn may go on.
+    /// The limits of a turn.
     pub limits: Limits,
 }
 
-/// How long a turn may go on.
+/// The limits of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How often it is decided what comes next.
+    /// The maximum number of moves.
     pub moves: u32,
-    /// How often the same call is made.
+    /// The maximum number of equal calls.
     pub repeats: usize,
-    /// How often a call is tried, each time with other arguments.
+    /// The maximum number of attempts of a call, each with other arguments.
     pub attempts: u32,
-    /// How often another plan is made.
+    /// The maximum number of replans.
     pub replans: u32,
-    /// After how many failures in a row another plan is made.
+    /// The number of failures in a row after which another plan is made.
     pub failures: u32,
-    /// After how many moves without anything new another plan is made.
+    /// The number of moves without a new result after which another plan is made.
     pub stuck: u32,
 }
 
@@ -70,7 +70,8 @@ impl Default for Limits {
 }
 
 impl Deps {
-    /// What lies in this folder, with these plugins and this web.
+    /// Returns the dependencies from this folder, with these jobs and plugins, and with this web if
+    /// any.
     pub fn with(
         desk: Desk,
         jobs: Jobs,
@@ -89,7 +90,7 @@ impl Deps {
         })
     }
 
-    /// Lets this model decide. What it is asked is kept in the log.
+    /// Sets the model. Its prompts and answers are recorded in the log.
     #[must_use]
     pub fn model(mut self, model: Option<Arc<dyn ChatModel>>) -> Self {
         self.model = model.map(|model| {
@@ -98,7 +99,7 @@ impl Deps {
         self
     }
 
-    /// What sums up what was said long ago: the model, or else the lines that matter.
+    /// Returns the summariser of older messages: the model, or else the important lines.
     pub(crate) fn compact(&self) -> Compact {
         match &self.model {
             Some(model) => Compact::new(model.clone()).or_by_rule(LEAST),
@@ -106,7 +107,7 @@ impl Deps {
         }
     }
 
-    /// What happens when the model cannot be used.
+    /// Sets the policy for a model that cannot be used.
     #[must_use]
     pub fn on_failure(mut self, on_failure: OnFailure) -> Self {
         self.on_failure = on_failure;

@@ -1,4 +1,4 @@
-//! The folder of the agent: what people write, and what is made of it.
+//! The folder of the agent: the files that people write, and the derived index.
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use crate::settings::{Settings, WebSettings};
 
-/// What lies in a folder that is new.
+/// The files of a new folder.
 const SAMPLE: [(&str, &str); 9] = [
     ("SOUL.md", include_str!("../sample/SOUL.md")),
     ("USER.md", include_str!("../sample/USER.md")),
@@ -42,16 +42,16 @@ const SAMPLE: [(&str, &str); 9] = [
     ),
 ];
 
-/// Where what lasts is written down.
+/// The folder of the notebook.
 const NOTES: &str = "notes";
 
-/// The folder of the agent. What people write is the source, and the index is derived.
+/// The folder of the agent. The files that people write are the source, and the index is derived.
 #[derive(Clone)]
 pub struct Desk {
     dir: PathBuf,
-    /// What a person has set.
+    /// The settings in `config.toml`.
     pub settings: Settings,
-    /// Who the agent is, whom it serves, how tools are used.
+    /// The templates for the agent's character, the person's profile and the use of tools.
     pub templates: TemplateFolder,
     /// `MEMORY.md` and the daily logs.
     pub notebook: Notebook,
@@ -61,34 +61,34 @@ pub struct Desk {
     pub search: HybridSearch,
 }
 
-/// A folder cannot be used.
+/// The error of a folder that cannot be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DeskError {
-    /// A file.
+    /// A file cannot be read or written.
     #[error("{} cannot be read or written", path.display())]
     File {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: io::Error,
     },
-    /// The settings.
+    /// The settings cannot be used.
     #[error("config.toml cannot be used")]
     Settings(#[from] toml::de::Error),
-    /// The files that the agent may see.
+    /// The folder of files cannot be used.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
-    /// A database.
+    /// A database cannot be opened.
     #[error("a database cannot be opened")]
     Store(#[from] fugato::StoreError),
-    /// The search service.
+    /// The search service cannot be used.
     #[error("[web] search in config.toml cannot be used")]
     Web(#[from] BadSearchUrl),
 }
 
 impl Desk {
-    /// Opens a folder. One that has no `SOUL.md` is new, and gets a sample.
+    /// Opens a folder. A folder without `SOUL.md` is new, and gets the sample files.
     pub fn open(dir: impl Into<PathBuf>) -> Result<Self, DeskError> {
         let dir = dir.into();
         if !dir.join("SOUL.md").exists() {
@@ -102,7 +102,7 @@ impl Desk {
         };
         let root = dir.join(settings.root.as_deref().unwrap_or("files"));
         let index = SqliteSearch::open(dir.join("memory.db"))?;
-        // The weights are what is wished for here; ranks are the default elsewhere.
+        // This agent fuses results by weights; the default is by ranks.
         let mut search = HybridSearch::new(Arc::new(index)).fused_by(Fusion::WEIGHTS);
         if let Some(embedding) = &settings.embedding {
             search = search.embedded_by(Arc::new(embedding.embedder()));
@@ -117,14 +117,14 @@ impl Desk {
         })
     }
 
-    /// Searches by vectors too.
+    /// Sets an embedder, so the search uses vectors too.
     #[must_use]
     pub fn embedded_by(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.search = self.search.embedded_by(embedder);
         self
     }
 
-    /// The programs of `plugins/`, and what each may reach.
+    /// Returns the plugins in `plugins/`, with the places that they may be granted.
     pub fn plugins(&self) -> Plugins {
         Plugins::new(self.dir.join("plugins"))
             .settings(self.settings.plugins.clone())
@@ -132,7 +132,7 @@ impl Desk {
             .memory(self.dir.join(NOTES))
     }
 
-    /// The web, if a search service is named: only its hosts may be found.
+    /// Returns the web, if a search service is set, limited to the allowed hosts.
     pub fn web(&self) -> Result<Option<Arc<dyn Web>>, DeskError> {
         let WebSettings { search, hosts } = &self.settings.web;
         if search.trim().is_empty() {
@@ -142,7 +142,7 @@ impl Desk {
         Ok(Some(Arc::new(Allowed::new(web, hosts.clone()))))
     }
 
-    /// Where it lies.
+    /// Returns the path of the folder.
     pub fn dir(&self) -> &Path {
         &self.dir
     }

@@ -1,4 +1,4 @@
-//! How the agent is wired: which node comes after which.
+//! The wiring of the agent.
 use fugato::{
     END, Graph, RunnerOptions,
     agent::{MemoryTrigger, trace::recorded},
@@ -11,7 +11,8 @@ use crate::{
     nodes::{Act, Answer, Begin, Keep, Plan, Repair, Retrieve, Think, Understand},
 };
 
-/// The graph of the agent. It holds nothing of a conversation, so one serves all of them.
+/// Returns the graph of the agent. It has no data of a conversation, so one graph serves all of
+/// them.
 pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
     let notebook = std::sync::Arc::new(deps.desk.notebook.clone());
     let said = |agent: &Agent| {
@@ -34,7 +35,7 @@ pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
         .edge("begin", "remember")
         .edge("remember", "compact")
         .edge("compact", intent)
-        // A stage whose answer has to be corrected comes again.
+        // A stage whose answer is corrected is repeated.
         .branch(intent, [intent, plan, think], next)
         .branch(plan, [plan, think], next)
         .branch(think, [think, plan, retrieve, act, answer], next)
@@ -61,7 +62,7 @@ fn next(agent: &Agent) -> &'static str {
     agent.turn.phase.node()
 }
 
-/// What a turn may use at most, whatever its own limits come to.
+/// Sets the budgets of a run, as upper bounds in addition to the limits of a turn.
 pub fn budgets(options: RunnerOptions) -> RunnerOptions {
     const QUARTER_OF_AN_HOUR: u64 = 15 * 60 * 1000;
     options

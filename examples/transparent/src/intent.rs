@@ -1,4 +1,4 @@
-//! What a person wants: the words become an intent with parameters.
+//! Intents: the words of a person become a wish with parameters.
 use fugato::llm::Contract;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,11 +53,11 @@ pub struct Params {
     pub time_range: String,
 }
 
-/// What is more involved than this is planned first.
+/// The complexity above which a wish is planned first.
 pub const COMPLEX: f32 = 0.6;
 
 impl Intent {
-    /// A wish of this kind.
+    /// Returns a wish of this kind.
     pub fn new(intent: IntentKind, complexity: f32, params: Params) -> Self {
         Self {
             intent,
@@ -66,14 +66,14 @@ impl Intent {
         }
     }
 
-    /// Whether it is planned first.
+    /// Returns true if the wish is planned first.
     pub fn is_complex(&self) -> bool {
         self.complexity > COMPLEX
     }
 }
 
 impl Params {
-    /// What to look for, as one text.
+    /// Returns the query, or else the keywords, as one text.
     pub fn sought(&self) -> String {
         if self.query.trim().is_empty() {
             self.keywords.join(" ")
@@ -83,7 +83,7 @@ impl Params {
     }
 }
 
-/// What a model must answer.
+/// Returns the contract for the model's answer.
 pub fn contract() -> Contract<Intent> {
     Contract::<Intent>::new("intent")
         .alias("parameters", "params")
@@ -99,7 +99,7 @@ pub fn contract() -> Contract<Intent> {
         })
 }
 
-/// A query may come as a list, and keywords as a text: both are taken.
+/// Accepts a query as a list, and keywords as a text.
 pub(crate) fn either(params: &mut Map<String, Value>) {
     let words = |text: &str| {
         let words = text.split(|c: char| c.is_whitespace() || matches!(c, ',' | '，' | '、'));
@@ -118,6 +118,6 @@ pub(crate) fn either(params: &mut Map<String, Value>) {
         let list = words(text);
         params.insert("keywords".into(), json!(list));
     }
-    // Models say null where they have nothing to say.
+    // Models write null for missing values.
     params.retain(|_, value| !value.is_null());
 }

@@ -6,7 +6,6 @@ pub mod deps;
 pub mod desk;
 pub mod graph;
 pub mod intent;
-mod log_key;
 pub mod nodes;
 pub mod open;
 pub mod plan;

@@ -22,7 +22,7 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    // A plugin is this program, which locks itself in and becomes the plugin.
+    // A plugin is this program too: it locks itself in and then becomes the plugin.
     plugin::locked().unwrap_or_else(run)
 }
 

@@ -1,4 +1,4 @@
-//! The nodes: one duty each, one file each. Where the thread goes next is said in `graph.rs`.
+//! The nodes, each in its own file. Their order is in `graph.rs`.
 mod act;
 mod answer;
 mod begin;
@@ -34,13 +34,13 @@ use crate::{
     prompts,
 };
 
-/// What came of asking the model.
+/// The result of asking the model.
 enum Heard<T> {
     /// A decision.
     Decided(T),
-    /// It is told what was wrong, and asked again in the next round.
+    /// The outcome that stores the correction; the model is asked again in the next round.
     Again(Outcome<Update>),
-    /// There is no model, or it cannot be used: rules decide, and these changes say why.
+    /// There is no model, or it cannot be used: rules decide, and these updates record the reason.
     ByRule(Vec<Update>),
 }
 
@@ -69,8 +69,8 @@ async fn consult<T: DeserializeOwned>(
     })
 }
 
-/// The model cannot be used: rules decide for the rest of the turn, so that it is not asked in vain
-/// at each stage.
+/// Lets rules decide for the rest of the turn, so the failed model is not asked at each stage.
+/// Returns the update, or the error if rules must not decide.
 fn by_rule(
     deps: &Deps,
     cx: &Context<Agent>,
@@ -84,7 +84,7 @@ fn by_rule(
     Ok(vec![Update::ByRule { why: told }])
 }
 
-/// A durable message to whoever watches.
+/// Returns a durable note for the readers of the stream.
 fn note(name: &str, data: Value) -> Note {
     let name = name.to_owned();
     Note(EventKind::Custom { name, data })

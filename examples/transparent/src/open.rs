@@ -1,4 +1,4 @@
-//! The agent put together from what the command line names.
+//! Opening of the agent from the options of the command line.
 use std::{path::Path, sync::Arc};
 
 use fugato::{
@@ -19,17 +19,17 @@ use crate::{
     served::Served,
 };
 
-/// The archives of a folder.
+/// Returns the archives of a folder.
 pub fn archives(dir: &Path) -> Archives {
     Archives::new(dir.join("archives"))
 }
 
-/// The jobs of a store, in the time of this machine.
+/// Returns the jobs of a store, with the clock of this machine.
 pub fn jobs(docs: Arc<dyn DocStore>) -> Jobs {
     Jobs::new(docs, Clock::system())
 }
 
-/// What does these jobs.
+/// Returns the clockwork that starts a turn for each job that is due.
 pub fn clockwork(runner: Runner<Agent>, jobs: Jobs) -> Clockwork<Agent> {
     Clockwork::new(runner, jobs, |job: &Job, _| {
         let lang = job.wish.extra.get("lang").map(Lang::deserialize);
@@ -40,15 +40,15 @@ pub fn clockwork(runner: Runner<Agent>, jobs: Jobs) -> Clockwork<Agent> {
     })
 }
 
-/// What lies in a folder, with its plugins, and with jobs in this store.
+/// Returns the dependencies from a folder, with its plugins, and with jobs in this store.
 pub async fn deps(dir: &Path, docs: Arc<dyn DocStore>) -> Result<Deps, BoxError> {
     let desk = Desk::open(dir)?;
     let (plugins, web) = (desk.plugins().load().await, desk.web()?);
     Ok(Deps::with(desk, jobs(docs), plugins, web)?)
 }
 
-/// The agent over what was opened. Unless the command only reads, jobs fire and archives follow
-/// for as long as the process lives.
+/// Returns the served agent. Unless the command only reads, jobs fire and archives are updated
+/// until the process ends.
 pub async fn open(mut open: Opened) -> Result<Served, BoxError> {
     let deps = if open.reads {
         let (desk, jobs) = (Desk::open(&open.dir)?, jobs(open.docs.clone()));

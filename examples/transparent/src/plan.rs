@@ -1,4 +1,4 @@
-//! Plans: steps that guide a turn, and references to what earlier steps have found.
+//! Plans: steps that guide a turn, with references to results of earlier steps.
 use fugato::{
     llm::{Contract, Objections},
     prompt::{ValueTemplate, one_of, value_text},
@@ -44,9 +44,9 @@ fn hybrid_search() -> String {
     HYBRID_SEARCH.to_owned()
 }
 
-/// The only way in which the memory is searched.
+/// The only supported kind of search.
 const HYBRID_SEARCH: &str = "hybrid_search";
-/// The most steps of a plan.
+/// The maximum number of steps of a plan.
 const MOST_STEPS: usize = 8;
 
 /// What a planner must answer.
@@ -57,7 +57,7 @@ pub struct Plan {
 }
 
 impl Step {
-    /// Searches the memory.
+    /// Returns a step that searches the memory.
     pub fn rag(query: impl Into<String>) -> Self {
         Self {
             action: hybrid_search(),
@@ -66,7 +66,7 @@ impl Step {
         }
     }
 
-    /// Calls a tool.
+    /// Returns a step that calls a tool.
     pub fn tool(name: impl Into<String>, params: Value) -> Self {
         let params = match params {
             Value::Object(params) => params,
@@ -81,7 +81,7 @@ impl Step {
         }
     }
 
-    /// In a few words.
+    /// Returns a short title.
     pub fn title(&self) -> String {
         match self.kind {
             StepKind::Rag => format!("{HYBRID_SEARCH}: {}", self.query),
@@ -95,7 +95,7 @@ impl Step {
     }
 }
 
-/// What a planner must answer, given the tools that there are.
+/// Returns the contract for the planner's answer, with these tools.
 pub fn contract(tools: &[String]) -> Contract<Plan> {
     let tools = tools.to_vec();
     Contract::<Plan>::new("plan")
@@ -109,7 +109,7 @@ pub fn contract(tools: &[String]) -> Contract<Plan> {
         .check(move |plan, objections| check(plan, &tools, objections))
 }
 
-/// Steps as models write them: keywords in the place of a query, null in the place of nothing.
+/// Normalises a step as models write it: keywords instead of a query, and null for missing values.
 fn prepared(step: &mut Value) {
     let Some(step) = step.as_object_mut() else {
         return;
@@ -169,24 +169,24 @@ fn check(plan: &Plan, tools: &[String], objections: &mut Objections) {
     }
 }
 
-/// What a step may refer to, as `{{name}}`.
+/// A reference in a step, written as `{{name}}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Slot {
-    /// What to look for: a text.
+    /// The query of the intent: a text.
     Query,
-    /// The same as words: a list.
+    /// The keywords of the intent: a list.
     Keywords,
-    /// Where: a text.
+    /// The location of the intent: a text.
     Location,
-    /// When: a text.
+    /// The time of the intent: a text.
     TimeRange,
-    /// The first file that was found: a path.
+    /// The first file of the last list: a path.
     SelectedPath,
-    /// What the last tool has said: a text.
+    /// The text of the last successful call.
     LastResult,
 }
 
-/// The names of what may be referred to.
+/// The names of the references.
 const SLOTS: [(&str, Slot); 6] = [
     ("query", Slot::Query),
     ("keywords", Slot::Keywords),
@@ -202,7 +202,7 @@ impl Slot {
         slots.find_map(|(known, slot)| (known == name).then_some(slot))
     }
 
-    /// Whether what is said or what these steps do can bring a value.
+    /// Returns true if the intent or one of these steps can provide a value.
     fn may_be_filled(self, before: &[Step]) -> bool {
         match self {
             Self::SelectedPath => before.iter().any(|step| step.name == "list_files"),
@@ -211,7 +211,7 @@ impl Slot {
         }
     }
 
-    /// The value; none if there is none yet.
+    /// Returns the value; none if there is none yet.
     fn value(self, turn: &Turn) -> Option<Value> {
         let params = turn.intent.as_ref().map(|intent| &intent.params);
         let text = |text: &str| (!text.trim().is_empty()).then(|| json!(text));
@@ -229,18 +229,18 @@ impl Slot {
     }
 }
 
-/// A step cannot be begun, because what it refers to is not there.
+/// The error of a step whose reference has no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{step} needs {{{{{missing}}}}}, and no step before it has found that")]
 pub struct Missing {
-    /// The step.
+    /// The title of the step.
     pub step: String,
-    /// What it refers to.
+    /// The name of the reference.
     pub missing: String,
 }
 
-/// A step with its references filled in. One that is a whole value keeps its type; within a text
-/// it is text.
+/// Returns a step with the values of its references. A reference that is a whole value keeps its
+/// type; within a text it becomes text.
 pub fn filled(step: &Step, turn: &Turn) -> Result<Step, Missing> {
     let template = step.template();
     let missing = |missing: &str| Missing {
@@ -258,7 +258,7 @@ pub fn filled(step: &Step, turn: &Turn) -> Result<Step, Missing> {
         .into_iter()
         .map(value)
         .collect::<Result<_, _>>()?;
-    // Every place was looked up.
+    // Every reference has a value.
     let mut filled = template.fill(&known).unwrap_or_default();
     let params = match filled.get_mut("params").map(Value::take) {
         Some(Value::Object(params)) => params,

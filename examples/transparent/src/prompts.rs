@@ -1,5 +1,5 @@
-//! What the model is told: who it is, whom it serves, its tools, what was said, what is remembered,
-//! and what has come of the turn so far. The files are read anew each time, so that an edit counts
+//! The prompts: the agent's character, the person's profile, the tools, the conversation, the
+//! memory and the results of the turn. The files are read for each prompt, so an edit is effective
 //! at once.
 use fugato::{
     BoxError,
@@ -12,15 +12,15 @@ use serde_json::json;
 
 use crate::{agent::Agent, deps::Deps, plan::Step};
 
-/// How many tokens a prompt may have.
+/// The maximum number of tokens of a prompt.
 const MOST_TOKENS: u64 = 24_000;
-/// The name of the agent, where `SOUL.md` asks for it.
+/// The name of the agent, for the template `SOUL.md`.
 const NAME: &str = "Iris";
 const SOUL: &str = "You are {{name}}, an assistant whose every step can be seen.";
 const USER: &str = "Nothing is known about the person.";
 const TOOLS: &str = "{{tools}}";
 
-/// A request of a stage.
+/// Returns the request of a stage.
 pub fn request(
     deps: &Deps,
     agent: &Agent,
@@ -40,8 +40,8 @@ pub fn request(
     Ok(profile(name).apply(request))
 }
 
-/// What was said, in which no line begins as a heading of the prompt does: an answer may have quoted
-/// a file.
+/// Returns the conversation without lines that look like a heading of the prompt: an answer may
+/// have quoted a file.
 fn without_headings(conversation: &Conversation) -> Conversation {
     let mut quoted = conversation.clone();
     for message in &mut quoted.history {
@@ -89,7 +89,7 @@ fn builder(deps: &Deps, agent: &Agent) -> Result<PromptBuilder<Agent>, BoxError>
         .ends_with_user())
 }
 
-/// What every stage knows of the turn.
+/// Adds the facts about the turn that every stage gets.
 fn known(agent: &Agent, stage: Stage) -> Stage {
     let turn = &agent.turn;
     let made = turn.uses.iter().map(|made| {
@@ -138,7 +138,7 @@ fn line(at: usize, step: &Step, followed: usize) -> String {
     format!("{}. ({mark}) {}", at + 1, json!(step))
 }
 
-/// What a stage is asked to answer.
+/// Returns the instruction of a stage, with the form of its answer.
 pub fn asked(what: &str, outline: &str) -> String {
     format!("{what}\nAnswer with one JSON object and nothing else. Its keys:\n{outline}")
 }

@@ -1,4 +1,4 @@
-//! What decides without a model, or where one cannot be used: honest, and useful in its domain.
+//! Rules that decide without a model, or if it cannot be used.
 mod answer;
 mod words;
 
@@ -17,8 +17,8 @@ use crate::{
 
 pub use answer::answer;
 
-/// Which words call for which wish: the kind of it, how involved it is, and the words. The first
-/// line with a word that occurs decides.
+/// The words of each kind of wish: the intent, the kind of thing, the complexity, and the words.
+/// The first entry with a word in the text decides.
 const CALLS: [(IntentKind, &str, f32, &str); 11] = [
     (
         IntentKind::Execute,
@@ -88,7 +88,7 @@ const CALLS: [(IntentKind, &str, f32, &str); 11] = [
     ),
 ];
 
-/// What somebody wants, by their words.
+/// Returns the intent of a text.
 pub fn intent(text: &str) -> Intent {
     let lower = text.to_lowercase();
     let fits = |words: &str| words.split('/').any(|word| lower.contains(word));
@@ -107,13 +107,13 @@ pub fn intent(text: &str) -> Intent {
     Intent::new(*intent, *complexity, params)
 }
 
-/// The steps by which a wish is fulfilled; none where talking is enough.
+/// Returns the steps that fulfil a wish; none if an answer is enough.
 pub fn steps(turn: &Turn) -> Vec<Step> {
     let Some(Intent { intent, params, .. }) = &turn.intent else {
         return vec![];
     };
     let text = &turn.request.text;
-    // When the time of a job has come, its task is done, and the person hears of it.
+    // For a job that is due, the task is carried out, and the person is notified.
     let told = turn
         .request
         .job
@@ -147,7 +147,7 @@ pub fn steps(turn: &Turn) -> Vec<Step> {
     own.into_iter().chain(told).collect()
 }
 
-/// A file is found by any of the words, in both languages.
+/// Returns a search for files by any of the words, in both languages.
 fn listing(params: &Params) -> Step {
     let alternatives = words::alternatives(&params.keywords).join("|");
     let mut wanted = Map::new();
@@ -163,7 +163,8 @@ fn listing(params: &Params) -> Step {
     Step::tool("list_files", Value::Object(wanted))
 }
 
-/// A reminder needs a time that can be read; without one the answer asks for it.
+/// Returns the step for a reminder. Without a readable time there is none, and the answer asks for
+/// the time.
 fn reminder(turn: &Turn) -> Vec<Step> {
     let text = &turn.request.text;
     let zone = TimeZone::get(&turn.zone).unwrap_or_else(|_| TimeZone::system());
@@ -175,7 +176,7 @@ fn reminder(turn: &Turn) -> Vec<Step> {
     vec![Step::tool("create_cron_job", wanted)]
 }
 
-/// What comes next: the next step of the plan, or the end.
+/// Returns the next move with its thought: the next step of the plan, or the end.
 pub fn next(agent: &Agent) -> (String, Move, Option<usize>) {
     let turn = &agent.turn;
     let own = if turn.plan.is_empty() {
@@ -217,7 +218,7 @@ pub fn next(agent: &Agent) -> (String, Move, Option<usize>) {
     (lang.pick(en, zh), next, Some(turn.followed))
 }
 
-/// Other arguments for a call that failed; none if no rule knows any.
+/// Returns other arguments for a failed call; none if no rule applies.
 pub fn repair(turn: &Turn, wanted: &Wanted) -> Option<Map<String, Value>> {
     let old = wanted.call.arguments.as_object()?;
     let cause = wanted.cause.as_deref().unwrap_or_default();
@@ -240,7 +241,7 @@ pub fn repair(turn: &Turn, wanted: &Wanted) -> Option<Map<String, Value>> {
     {
         match near(turn, &path) {
             Some(found) => _ = new.insert("path".into(), json!(found)),
-            // Whoever lists looks everywhere; whoever reads needs a file.
+            // A list without a path covers all files, but a read needs a file.
             None if wanted.call.name == "list_files" => _ = new.remove("path"),
             None => {}
         }
@@ -248,13 +249,13 @@ pub fn repair(turn: &Turn, wanted: &Wanted) -> Option<Map<String, Value>> {
     (new != *old).then_some(new)
 }
 
-/// The arguments that a refusal calls unknown.
+/// Returns the arguments that the error calls unknown.
 fn unknown(cause: &str, arguments: &Map<String, Value>) -> Vec<String> {
     let told = |name: &&String| cause.contains(&format!("there is no argument `{name}`"));
     arguments.keys().filter(told).cloned().collect()
 }
 
-/// A file that was found and has the name that was meant.
+/// Returns a file of an earlier list with the same name.
 fn near(turn: &Turn, path: &str) -> Option<String> {
     let name = path.rsplit('/').next()?.to_lowercase();
     let files = turn
@@ -267,7 +268,7 @@ fn near(turn: &Turn, path: &str) -> Option<String> {
     found.map(str::to_owned)
 }
 
-/// What a turn leaves in the memory although nobody asked for it: what matters, and is no question.
+/// Returns a message that is stored without a request: important, and no question.
 pub fn worth_keeping(turn: &Turn) -> Option<&str> {
     const MATTERS: f32 = 0.7;
     let text = turn.request.text.trim();

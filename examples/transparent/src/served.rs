@@ -1,5 +1,5 @@
-//! The agent as others talk to it: what they say becomes a turn, and a thread becomes what a page
-//! shows.
+//! The agent behind its endpoints: a message becomes a turn, and a thread becomes the items of a
+//! page.
 use async_trait::async_trait;
 use fugato::{
     Runner,
@@ -19,13 +19,13 @@ pub struct Served {
 }
 
 impl Served {
-    /// Speaks this language, or that of the words.
+    /// Creates the agent with this language, or that of the messages.
     pub fn new(runner: Runner<Agent>, lang: Option<Lang>) -> Self {
         Self { runner, lang }
     }
 }
 
-/// What a client may send beside the words.
+/// The additional fields of a client's message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Extra {

@@ -1,5 +1,5 @@
-//! What a person may set, in `config.toml`. Everything has a default, and what is not known is an
-//! error that names what is.
+//! The settings in `config.toml`. Everything has a default, and an unknown key is an error that
+//! lists the known ones.
 use std::collections::BTreeSet;
 
 use fugato::{llm::ApiKey, mcp::plugin::PluginSettings, openai::OpenAiEmbedder};
@@ -11,33 +11,33 @@ use crate::agent::Policy;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// The folder whose files the agent may see; `files` in its own folder if not said.
+    /// The folder of the files that the agent may see; `files` in its own folder by default.
     pub root: Option<String>,
-    /// Which tools may be called.
+    /// The tools that may be called.
     pub tools: Tools,
-    /// How a photo is taken.
+    /// The command that takes a photo.
     pub photo: Run,
-    /// How the desktop is told something.
+    /// The command that shows a notification on the desktop.
     pub notify: Run,
-    /// Whether and how the web is asked.
+    /// The access to the web.
     pub web: WebSettings,
-    /// Who turns notes and questions into vectors; without one they are found by words alone.
+    /// The server for embeddings of notes and questions; without one they are found by words alone.
     pub embedding: Option<Embedding>,
-    /// Which plugins run, and what they may do.
+    /// The plugins that run, and their grants.
     pub plugins: PluginSettings,
-    /// When conversations are compacted.
+    /// The policy by which conversations are compacted.
     pub compaction: Policy,
 }
 
-/// Which tools may be called.
+/// The tools that may be called.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tools {
-    /// If set, only these.
+    /// If set, only these tools are allowed.
     pub allow: Option<BTreeSet<String>>,
-    /// Not these.
+    /// The tools that are blocked.
     pub block: BTreeSet<String>,
-    /// These after a person has agreed.
+    /// The tools that need a confirmation.
     pub confirm: BTreeSet<String>,
 }
 
@@ -52,19 +52,19 @@ impl Default for Tools {
     }
 }
 
-/// A program and its arguments; none if it is empty.
+/// A command; empty for none.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Run {
-    /// The program, and its arguments with places such as `{file}`.
+    /// The program, and its arguments with placeholders such as `{file}`.
     pub command: Vec<String>,
 }
 
-/// Whether and how the web is asked.
+/// The access to the web.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WebSettings {
-    /// The address of a search service; the web is switched off without one.
+    /// The URL of a search service; empty to switch the web off.
     pub search: String,
     /// The hosts whose pages may be found.
     pub hosts: Vec<String>,
@@ -74,17 +74,17 @@ pub struct WebSettings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Embedding {
-    /// Its address.
+    /// The URL of the server.
     pub url: String,
-    /// The model that it shall use. Another one makes the index anew.
+    /// The name of the model. A change rebuilds the index.
     pub model: String,
-    /// The variable with its key, if it wants one.
+    /// The environment variable with its key, if it needs one.
     #[serde(default)]
     pub key_env: Option<String>,
 }
 
 impl Embedding {
-    /// A client of that server.
+    /// Returns a client of that server.
     pub fn embedder(&self) -> OpenAiEmbedder {
         let embedder = OpenAiEmbedder::new(&self.url, &self.model);
         match self.key_env.as_deref().and_then(ApiKey::from_env) {

@@ -1,4 +1,4 @@
-//! The tools of the agent, and under which conditions they are called.
+//! The tools of the agent, and their gates.
 mod photo;
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::{
     desk::Desk,
 };
 
-/// The tools of this folder, of these jobs and plugins, and of this web if there is one.
+/// Returns the toolbox of this folder, with these jobs and plugins, and with this web if any.
 pub fn toolbox(
     desk: &Desk,
     jobs: &Jobs,
@@ -64,7 +64,7 @@ pub fn toolbox(
     Ok(Toolbox::new(registry).gates(gates))
 }
 
-/// Jobs that make jobs would never end.
+/// Blocks a job from making jobs, as that would never end.
 fn one_job_makes_no_other(call: &GatedCall<'_>, agent: &Agent) -> Verdict {
     if agent.turn.request.job.is_some() && call.spec.name == CREATE {
         return Verdict::Block(
@@ -74,7 +74,7 @@ fn one_job_makes_no_other(call: &GatedCall<'_>, agent: &Agent) -> Verdict {
     Verdict::Allow
 }
 
-/// The lists of the person. That a job tells what it is about was agreed to when it was made.
+/// Judges a call by the person's lists. A job's notification was confirmed when the job was made.
 fn listed(lists: &ToolLists, call: &GatedCall<'_>, agent: &Agent) -> Verdict {
     let agreed = agent.turn.request.job.is_some() && call.spec.name == NOTIFY;
     match lists.judge(call, agent) {

@@ -1,5 +1,5 @@
-//! K35 for this agent: whatever callers send, and whenever it dies, no job is made to which nobody
-//! has agreed.
+//! K35 for this agent: in spite of arbitrary requests and crashes no job is created without a
+//! person's consent.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 mod common;
 
@@ -52,7 +52,7 @@ impl Home {
 #[async_trait]
 impl ConsentWorld for Home {
     async fn restart(&self) -> Result<(), BoxError> {
-        // The lease of the process that died is over.
+        // The lease of the dead process has expired.
         self.now.fetch_add(60_000, Ordering::SeqCst);
         let mut stage = lock(&self.stage);
         let next = if let Some(stage) = &*stage {

@@ -2,7 +2,7 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-/// What became better or worse when a change was tried.
+/// The effect of a change that was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
@@ -10,19 +10,19 @@ pub enum Effect {
     Improve,
     /// There are fewer problems, and something else became worse.
     PartialImprove,
-    /// There are as many problems, but others.
+    /// There are as many problems, but different ones.
     Shift,
     /// The problems are the same.
     NoGain,
     /// There are more problems.
     Regress,
-    /// Nothing changes any more.
+    /// Nothing is changed: the effect of the choice to change nothing.
     Close,
 }
 
 impl Effect {
-    /// Judges by what was wrong before and what would be after; `worse` says whether anything else
-    /// would be worse. The order of the problems does not matter.
+    /// Compares the problems before and after, in any order; `worse` is true if anything else would
+    /// be worse.
     pub fn of<P: Ord>(mut before: Vec<P>, mut after: Vec<P>, worse: bool) -> Self {
         match after.len().cmp(&before.len()) {
             Ordering::Less if worse => return Self::PartialImprove,
@@ -39,7 +39,7 @@ impl Effect {
         }
     }
 
-    /// Whether it is worth offering.
+    /// Returns true if the change is worth offering.
     pub const fn helps(self) -> bool {
         matches!(self, Self::Improve | Self::PartialImprove)
     }

@@ -2,59 +2,59 @@ use std::collections::BTreeSet;
 
 use super::{Effect, Room, Terrain};
 
-/// How candidates are looked for.
+/// The options of a search for candidates.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Search {
-    /// How many are kept for a problem.
+    /// The maximum number of candidates for a problem.
     pub kept: usize,
-    /// What one must at least be worth.
+    /// The minimum score of a candidate.
     pub least: f64,
 }
 
 /// A proposal that was tried.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate<P, D> {
-    /// What to do; none to change nothing.
+    /// The proposal; none to change nothing.
     pub proposal: Option<P>,
-    /// What became better or worse.
+    /// The effect of the proposal.
     pub effect: Effect,
-    /// What it is worth.
+    /// The score of the proposal.
     pub score: f64,
-    /// How it would stand.
+    /// The diagnosis after the proposal.
     pub after: D,
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Findings<Problem, P, D> {
-    /// What the candidates are about; none if nothing is wrong.
+    /// The problem that the candidates are for; none if there is no problem.
     pub problem: Option<Problem>,
-    /// Changes that help, the best first, and last the choice to change nothing.
+    /// The changes that help, the best first, and last the choice to change nothing.
     pub candidates: Vec<Candidate<P, D>>,
-    /// What to do.
+    /// The recommendation that follows from the candidates.
     pub advice: Advice,
 }
 
-/// What to do after a search.
+/// The recommendation after a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advice {
     /// There is a change that helps.
     Change,
-    /// Nothing is wrong, or nothing that is worth a change, and there is room for a person's idea.
+    /// There is no problem, or no change helps and there is room for a person's idea.
     Close,
-    /// Something is wrong that no change can repair.
+    /// There is a problem that no change can repair.
     Forced,
 }
 
-/// What a search in a terrain comes to.
+/// The result of a search in a terrain.
 type Found<T> =
     Findings<<T as Terrain>::Problem, <T as Terrain>::Proposal, <T as Terrain>::Diagnosis>;
 
 /// A candidate of a terrain.
 type Tried<T> = Candidate<<T as Terrain>::Proposal, <T as Terrain>::Diagnosis>;
 
-/// A problem with what helps against it.
+/// A problem with the candidates against it.
 struct Best<T: Terrain> {
     rank: f64,
     priority: f64,
@@ -73,22 +73,23 @@ impl Default for Search {
 }
 
 impl Search {
-    /// Keeps so many candidates for a problem.
+    /// Sets the maximum number of candidates for a problem.
     #[must_use]
     pub fn kept(mut self, most: usize) -> Self {
         self.kept = most;
         self
     }
 
-    /// Wants a candidate to be worth this.
+    /// Sets the minimum score of a candidate.
     #[must_use]
     pub fn least(mut self, worth: f64) -> Self {
         self.least = worth;
         self
     }
 
-    /// Tries everything against every problem, and gives the candidates of the problem whose best
-    /// one ranks highest; among equals of the worse problem, and then of the lesser.
+    /// Tries all proposals against all problems, and returns the candidates of the problem whose
+    /// best one ranks highest; on a tie, of the problem with the higher priority, and then of the
+    /// lesser one.
     ///
     /// The choice to change nothing is always the last candidate, and it is the only one if there
     /// is no room at all or if nothing helps.
@@ -153,7 +154,7 @@ impl Search {
         best
     }
 
-    /// What helps against one problem, the best first.
+    /// Returns the candidates against one problem, the best first.
     fn against<T: Terrain>(
         &self,
         terrain: &mut T,
@@ -193,7 +194,7 @@ impl Search {
     }
 }
 
-/// What candidates are ranked by.
+/// Returns the rank of a candidate: its score plus the bias of its proposal.
 fn rank<T: Terrain>(terrain: &T, candidate: &Tried<T>) -> f64 {
     let bias = |proposal| terrain.bias(proposal);
     candidate.score + candidate.proposal.as_ref().map_or(0.0, bias)

@@ -2,20 +2,21 @@ use std::fmt::{Display, Write as _};
 
 use serde::{Deserialize, Serialize};
 
-/// How things stand, in one line of `name=value`, made of everything that a change can improve and
-/// of nothing else. Where the problem lies does not belong in it: the same problem elsewhere is no
-/// improvement.
+/// A state summed up in one line of `name=value`, made of everything that a change can improve and
+/// of nothing else. The place of a problem does not belong in it: the same problem in another place
+/// is no improvement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Signal(String);
 
 impl Signal {
-    /// Nothing yet.
+    /// Returns an empty signal.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One value more. Names stay in the order in which they are given. Signs that hold the line
-    /// together become `_` in a name or a value, so that no two states share a line by accident.
+    /// Appends a value. Names keep the order in which they are given. The characters `;`, `=` and
+    /// line breaks become `_` in a name or a value, so different states do not share a line by
+    /// accident.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Display) -> Self {
         if !self.0.is_empty() {
@@ -26,8 +27,8 @@ impl Signal {
         self
     }
 
-    /// A share or another number that is not whole, to two places: what is less does not count as
-    /// an improvement.
+    /// Appends a share or another fraction, rounded to two decimal places: a smaller difference
+    /// does not count as an improvement.
     #[must_use]
     pub fn with_share(self, name: &str, value: f64) -> Self {
         self.with(name, format_args!("{value:.2}"))
@@ -50,18 +51,18 @@ impl From<Signal> for String {
     }
 }
 
-/// How long nothing has helped: the last signal, and how often in a row it came again.
+/// The last signal, and how often in a row it was repeated.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stagnation {
     /// The last signal; empty for none.
     pub signal: String,
-    /// How many signals before it, in a row, were equal to it.
+    /// The number of equal signals directly before the last one.
     pub count: u32,
 }
 
 impl Stagnation {
-    /// Takes the next signal. Returns how often in a row it is the same.
+    /// Records the next signal. Returns how many equal signals came directly before it.
     pub fn observe(&mut self, signal: impl Into<String>) -> u32 {
         let signal = signal.into();
         let same = !signal.is_empty() && signal == self.signal;

@@ -7,25 +7,24 @@ use fugato_memory::{History, HistoryUpdate, Speaker, TaskState, TaskSummary, Tas
 use fugato_prompt::TokenCount;
 use fugato_state::{Message, State};
 
-use crate::log_key;
-
-/// A state with the layers of memory that a compaction is about.
+/// A state with the layers of memory that can be compacted.
 pub trait Layered: State {
-    /// What was said lately.
+    /// Returns the recent turns of the conversation.
     fn history(&self) -> &History;
 
-    /// What is known of the task.
+    /// Returns the task memory.
     fn task(&self) -> &TaskState;
 
-    /// The changes of both, kept together: what leaves the history is in the task by then.
+    /// Returns the updates of both layers, to be stored together: the turns that leave the history
+    /// are summarised in the task.
     fn compacted(task: TaskUpdate, history: HistoryUpdate) -> Vec<Self::Update>;
 }
 
-/// A node that moves what older turns came to from the history to what is known of the task.
+/// A node that moves a summary of older turns from the history into the task memory.
 ///
-/// It is due when there are more turns than the recent ones and they have more tokens than the
-/// threshold. A failure, or a summary that breaks its contract three times, leaves both layers as
-/// they are.
+/// Compaction is due when there are more turns than the recent ones and all turns together exceed
+/// the threshold in tokens. A failure, or a summary that breaks its contract three times, leaves
+/// both layers as they are.
 #[derive(Clone)]
 pub struct CompactLayers {
     model: Arc<dyn ChatModel>,
@@ -46,8 +45,8 @@ impl fmt::Debug for CompactLayers {
 }
 
 impl CompactLayers {
-    /// Asks this model, for at most 1,200 tokens within a minute each time, when more than six
-    /// turns have more than 900.
+    /// Asks this model for at most 1,200 tokens, with a timeout of a minute for each request.
+    /// Compaction is due when there are more than six turns with more than 900 tokens in total.
     pub fn new(model: Arc<dyn ChatModel>) -> Self {
         let profile = Profile {
             max_tokens: Some(1_200),
@@ -64,14 +63,14 @@ impl CompactLayers {
         }
     }
 
-    /// Leaves so many turns in the history, and is due above so many tokens.
+    /// Sets the number of turns that stay in the history, and the threshold in tokens.
     #[must_use]
     pub fn keep(mut self, recent: usize, threshold: u64) -> Self {
         (self.recent, self.threshold) = (recent, threshold);
         self
     }
 
-    /// Counts tokens with this; a third of the characters and ten for each turn without it.
+    /// Sets the token counter. The default counts a third of the characters, and ten for each turn.
     #[must_use]
     pub fn count(mut self, count: impl TokenCount + 'static) -> Self {
         self.count = Arc::new(count);
@@ -131,14 +130,14 @@ impl<S: Layered> Node<S> for CompactLayers {
             }
             Err(error) => {
                 let task = cx.task();
-                tracing::warn!(task, %error, "{}", log_key::NOTHING_WAS_COMPACTED);
+                tracing::warn!(task, %error, "compaction failed");
                 Ok(Outcome::done([]))
             }
         }
     }
 }
 
-/// A third of the characters, and ten for each message.
+/// A token count of a third of the characters, and ten for each message.
 struct Thirds;
 
 impl TokenCount for Thirds {

@@ -3,31 +3,31 @@ use fugato_memory::SummaryRequest;
 use fugato_stream::EventKind;
 use serde::{Deserialize, Serialize};
 
-/// What compacting a part came to: kept in the log as a note, and told by
+/// The statistics of compacting a part, stored in the log as a note and returned by
 /// [`compactions`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CompactionStatistics {
-    /// The part.
+    /// The name of the part.
     pub part: String,
-    /// The first message that was to be summarised.
+    /// The index of the first message that was to be summarised.
     pub from: usize,
-    /// The first that was not.
+    /// The index after the last message that was to be summarised.
     pub upto: usize,
-    /// The tokens of the messages and of the summary before.
+    /// The tokens of the messages and of the previous summary.
     pub tokens_before: u64,
-    /// The tokens of the new summary; as many as before if there is none.
+    /// The tokens of the new summary; the same as `tokens_before` if there is none.
     pub tokens_after: u64,
-    /// Whether a rule was to make it.
+    /// True if a rule was to make the summary.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_rule: bool,
-    /// Why there is none, or none of a model.
+    /// The error of the last attempt that made no summary, by the model or by rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
 impl CompactionStatistics {
-    /// The name under which they are told to the readers of a thread.
+    /// The name of the event in a thread's stream.
     pub const NAME: &str = "context_compaction";
 
     pub(super) fn new(part: &str, request: &SummaryRequest, tokens_before: u64) -> Self {
@@ -50,7 +50,7 @@ impl CompactionStatistics {
         }
     }
 
-    /// The statistics that an event tells of; none if it tells of something else.
+    /// Returns the statistics in an event; none if the event is of another kind.
     pub fn of(event: &EventKind) -> Option<Self> {
         match event {
             EventKind::Custom { name, data } if name == Self::NAME => Self::deserialize(data).ok(),
@@ -59,7 +59,7 @@ impl CompactionStatistics {
     }
 }
 
-/// What a task compacted.
+/// Returns the statistics of the compactions of a task.
 pub fn compactions(task: &TaskTrace) -> Vec<CompactionStatistics> {
     let notes = task.notes.iter();
     notes.filter_map(CompactionStatistics::of).collect()

@@ -4,15 +4,15 @@ use fugato_llm::{ModelError, Rejected};
 use fugato_prompt::is_correction;
 use fugato_state::{Message, Role};
 
-/// A model did not decide: why, and everything that was said before.
+/// A failed decision of a model: the reason, and the rejected answers before it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct NoDecision {
     /// The answers that were rejected, oldest first.
     pub story: Vec<Rejection>,
-    /// Why the model did not answer at all; none if it did, and too many answers were rejected.
+    /// The error of a model that did not answer; none if too many answers were rejected.
     pub unanswered: Option<ModelError>,
-    /// Why the last answer was rejected; none if there was none.
+    /// The last rejection; none if the model did not answer.
     pub last: Option<Rejected>,
 }
 
@@ -20,9 +20,9 @@ pub struct NoDecision {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rejection {
-    /// What the model said.
+    /// The answer of the model.
     pub said: String,
-    /// What it was told.
+    /// The correction that the model was given.
     pub told: String,
 }
 
@@ -49,8 +49,8 @@ impl NoDecision {
     }
 }
 
-/// What of a conversation was said to a person and by them: not what had to be corrected, nor what
-/// the model was told of it.
+/// Returns the messages of a conversation that a person said or was meant to read, without rejected
+/// answers and their corrections.
 pub fn spoken(history: &[Message]) -> impl Iterator<Item = &Message> {
     let next = history.iter().skip(1).map(Some).chain([None]);
     let said = history.iter().zip(next);
@@ -59,7 +59,7 @@ pub fn spoken(history: &[Message]) -> impl Iterator<Item = &Message> {
     said.map(|(message, _)| message)
 }
 
-/// The corrections in a row at the end of a conversation.
+/// Returns the corrections in a row at the end of a conversation, at most `so_far`.
 fn story(so_far: u32, history: &[Message]) -> Vec<Rejection> {
     let most = usize::try_from(so_far).unwrap_or(usize::MAX);
     let mut story = vec![];
@@ -88,7 +88,7 @@ impl fmt::Display for NoDecision {
                     "no answer after {rejected} unusable answers in a row: {error}"
                 )
             }
-            // Nothing is known beside the error itself, which speaks for itself.
+            // Without rejected answers the error itself says everything.
             (Some(error), _) => error.fmt(f),
             (None, Some(last)) => write!(
                 f,

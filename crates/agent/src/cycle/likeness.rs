@@ -2,28 +2,28 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// How much alike two things must be to count as the same.
+/// The threshold at which two values count as the same.
 ///
-/// Equal things always are. Others are when they share enough of their words: the words of both
-/// divided by the words of either. A Chinese, Japanese or Korean character is a word.
+/// Equal values always do. Others do if they share enough words: the number of shared words divided
+/// by the number of distinct words in both. A Chinese, Japanese or Korean character is a word.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Likeness(f64);
 
 impl Likeness {
-    /// Only what is equal is the same. The order of the keys of an object does not count.
+    /// Equality only. The order of the keys of an object does not count.
     pub const EQUAL: Self = Self(f64::INFINITY);
 
-    /// This share of the words, from 0 to 1.
+    /// Sets the minimum share of the words, from 0 to 1.
     pub fn at_least(share: f64) -> Self {
         Self(share)
     }
 
-    /// Whether two JSON values count as the same.
+    /// Returns true if two JSON values count as the same.
     pub fn of_values(self, a: &Value, b: &Value) -> bool {
         a == b || self.is_reached(&words(&a.to_string()), &words(&b.to_string()))
     }
 
-    /// Whether two texts count as the same.
+    /// Returns true if two texts count as the same.
     pub fn of_texts(self, a: &str, b: &str) -> bool {
         a == b || self.is_reached(&words(a), &words(b))
     }
@@ -60,7 +60,7 @@ fn words(text: &str) -> BTreeSet<String> {
     words
 }
 
-/// Scripts that put no space between words.
+/// Returns true for a character of a script that puts no space between words.
 fn is_a_word(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}')
 }

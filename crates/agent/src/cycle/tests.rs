@@ -59,7 +59,7 @@ fn rct_c1_alike_is_equal_json_or_enough_shared_words() {
 }
 
 proptest! {
-    /// What repeats a block to the end is found, and with no longer period than the block's.
+    /// A block that is repeated at the end is found, with a period no longer than the block.
     #[test]
     fn rct_w2_whatever_repeats_is_found(
         block in proptest::collection::vec(0u32..4, 1..6),

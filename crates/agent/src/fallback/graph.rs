@@ -5,17 +5,16 @@ use fugato_state::{RunId, State, ThreadId};
 
 use super::{Fall, Record, Unseen, fell};
 
-/// A graph, and what happens when it cannot do its work: another graph over the same state, or a
-/// plain function.
+/// A graph with a fallback: another graph over the same state, or a function.
 ///
 /// When the run of the main graph fails, the other graph runs on the same thread, from the state
-/// that the failed run has left. Effects of the whole thread keep their receipts, so what both
-/// graphs call by the same key is done once. An effect that belonged to a task of the failed run
-/// has a key that nobody else can have; after one, and for a function after any, the take-over is
-/// refused with [`Unseen`].
+/// that the failed run has left. Effects with a key of the whole thread keep their receipts, so an
+/// effect that both graphs perform under the same key is done once. An effect with a key of a task
+/// of the failed run cannot be shared: after one, the fallback graph is refused with [`Unseen`]. A
+/// function is refused after any effect.
 ///
-/// What is nobody's failure is none here: a thread that is busy, waits, was cancelled or whose
-/// store is down stays as it is.
+/// Other errors are not failures of the graph and lead to no fallback: a thread that is busy,
+/// waiting or cancelled, or a store that is down.
 pub struct GraphFallback<S: State> {
     main: Runner<S>,
     name: String,
@@ -30,23 +29,23 @@ enum Backup<S: State> {
 
 type Function<S> = dyn Fn(Option<&S>, &Fall) -> Vec<<S as State>::Update> + Send + Sync;
 
-/// Neither the graph nor what stands in for it came to an end.
+/// The error of a graph with a fallback.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FallbackError {
-    /// A run did not end well.
+    /// The error of a run that did not end well.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// What stands in would not see what was done.
+    /// The refusal of a fallback that would not see the effects of the failed run.
     #[error(transparent)]
     Unseen(#[from] Unseen),
 }
 
-/// What failed runs are called in a [`Fall`].
+/// The name of the main graph in a [`Fall`].
 const MAIN: &str = "graph";
 
 impl<S: State> GraphFallback<S> {
-    /// Another graph stands in, on a runner over the same log.
+    /// Creates a fallback to another graph, on a runner over the same log.
     pub fn graph(main: Runner<S>, name: impl Into<String>, backup: Runner<S>) -> Self {
         Self {
             main,
@@ -56,8 +55,8 @@ impl<S: State> GraphFallback<S> {
         }
     }
 
-    /// A function stands in: it is told the state that the failed run has left, and why it failed.
-    /// What it changes is stored as an operator's amendment.
+    /// Creates a fallback to a function. It gets the state that the failed run has left, and the
+    /// fall. Its updates are stored as an operator's amendment.
     pub fn function<R, Shape>(
         main: Runner<S>,
         name: impl Into<String>,
@@ -75,7 +74,7 @@ impl<S: State> GraphFallback<S> {
         }
     }
 
-    /// Records the fall in the state, before what stands in begins.
+    /// Sets a function that records the fall in the state before the fallback begins.
     #[must_use]
     pub fn record<R, Shape>(mut self, record: impl Fn(&Fall) -> R + Send + Sync + 'static) -> Self
     where
@@ -85,7 +84,7 @@ impl<S: State> GraphFallback<S> {
         self
     }
 
-    /// Begins a run of the main graph, and lets the other stand in if it fails.
+    /// Starts a run of the main graph, and falls back if it fails.
     pub async fn start<M>(
         &self,
         thread: &ThreadId,
@@ -95,8 +94,8 @@ impl<S: State> GraphFallback<S> {
         self.or_else(thread, ended).await
     }
 
-    /// Lets the other stand in for a run of the main graph that was resumed, retried or recovered,
-    /// if it has failed.
+    /// Falls back for a run of the main graph that was resumed, retried or recovered, if it has
+    /// failed.
     pub async fn or_else(
         &self,
         thread: &ThreadId,
@@ -117,7 +116,7 @@ impl<S: State> GraphFallback<S> {
             let (to, why) = (self.name.clone(), error.into());
             return Err(Unseen { to, effects, why }.into());
         }
-        tracing::warn!(%thread, to = fall.to, reason = fall.reason, "{}", crate::log_key::FELL_BACK);
+        tracing::warn!(%thread, to = fall.to, reason = fall.reason, "fallback used");
         let mut updates = self.record.as_ref().map_or(vec![], |record| record(&fall));
         match &self.backup {
             Backup::Graph(runner) => Ok(runner.start(thread, updates).await?),
@@ -131,7 +130,7 @@ impl<S: State> GraphFallback<S> {
         }
     }
 
-    /// What the failed run has done to the world, or may have.
+    /// Returns the effects that the last run has performed, or may have.
     async fn done(&self, thread: &ThreadId) -> Result<Vec<Deed>, RunError> {
         const PAGE: usize = 256;
         let (mut run, mut deeds, mut from) = (RunId(0), Vec::<Deed>::new(), 0);
@@ -152,11 +151,11 @@ impl<S: State> GraphFallback<S> {
     }
 }
 
-/// Something that was done to the world.
+/// An effect that was performed, or may have been.
 #[derive(PartialEq)]
 struct Deed {
     key: String,
-    /// Whether its key is the whole thread's.
+    /// True if its key belongs to the whole thread and not to a task.
     shared: bool,
 }
 
@@ -188,7 +187,7 @@ fn take(deeds: &mut Vec<Deed>, scope: &str, fact: &Fact<String>) {
     }
 }
 
-/// Whether a run has failed for good because of what its graph did.
+/// Returns true if a run has failed for good because of its graph.
 fn is_failure(kind: &RunErrorKind) -> bool {
     matches!(
         kind,

@@ -7,7 +7,7 @@ use fugato_state::Role;
 use super::{Judge, Judgement, Source, Thinking, Thought};
 use crate::trace::recorded;
 
-/// A judge with the model that it asks, if there is one. Cheap to clone.
+/// A judge with an optional model. Cheap to clone.
 pub struct Inquiry<J> {
     judge: Arc<J>,
     model: Option<Arc<dyn ChatModel>>,
@@ -15,7 +15,7 @@ pub struct Inquiry<J> {
 }
 
 impl<J: Judge> Inquiry<J> {
-    /// A judge that asks this model; without one, rules decide.
+    /// Creates an inquiry of this model; without one, rules decide.
     pub fn new(judge: J, model: Option<Arc<dyn ChatModel>>) -> Self {
         Self {
             judge: Arc::new(judge),
@@ -24,19 +24,19 @@ impl<J: Judge> Inquiry<J> {
         }
     }
 
-    /// How often the model is asked, and how long it has.
+    /// Sets the limits of attempts and time.
     #[must_use]
     pub fn options(mut self, options: CallOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// The judge.
+    /// Returns the judge.
     pub fn judge(&self) -> &J {
         &self.judge
     }
 
-    /// Asks the model: its verdict if there is one, and how it came about.
+    /// Asks the model. Returns its verdict, if there is one, and the record of the decision.
     pub async fn ask(&self, situation: &J::Situation) -> (Option<J::Verdict>, Judgement) {
         let Some(model) = &self.model else {
             return (None, Judgement::instead(vec![], "there is no model"));
@@ -58,21 +58,22 @@ impl<J: Judge> Inquiry<J> {
             }
             Err(none) => {
                 let reason = none.why().to_owned();
-                tracing::warn!(stage, reason, "{}", crate::log_key::DECIDED_BY_RULE);
+                tracing::warn!(stage, reason, "decided by rule");
                 (None, Judgement::instead(none.traces, reason))
             }
         }
     }
 
-    /// The verdict of the model, or else that of the rules.
+    /// Returns the verdict of the model, or else that of the rules, with the record of the
+    /// decision.
     pub async fn judged(&self, situation: &J::Situation) -> (J::Verdict, Judgement) {
         let (verdict, how) = self.ask(situation).await;
         let verdict = verdict.unwrap_or_else(|| self.judge.rules(situation));
         (verdict, how)
     }
 
-    /// The node that asks the model. What keeps it from a verdict is a reason, and never a failure;
-    /// what it was asked is [recorded].
+    /// Returns a node that asks the model. A missing verdict is not an error: the reason is in
+    /// [`Judgement::fallback_reason`]. The calls of the model are [recorded].
     pub fn by_model(&self) -> impl Node<Thinking<J::Situation, J::Verdict>> + use<J> {
         let inquiry = self.clone();
         let ask = move |cx: Context<Thinking<J::Situation, J::Verdict>>| {
@@ -90,7 +91,7 @@ impl<J: Judge> Inquiry<J> {
         recorded(ask.into_node())
     }
 
-    /// The node that lets the rules decide.
+    /// Returns a node that lets the rules decide.
     pub fn by_rules(&self) -> impl Node<Thinking<J::Situation, J::Verdict>> + use<J> {
         let judge = self.judge.clone();
         let rules = move |cx: Context<Thinking<J::Situation, J::Verdict>>| {

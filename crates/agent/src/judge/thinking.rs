@@ -3,26 +3,26 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{Judgement, Plain};
 
-/// A decision in the making: the state of a small graph that makes it.
+/// The state of a small graph that makes one decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "S: DeserializeOwned, V: DeserializeOwned"))]
 #[non_exhaustive]
 pub struct Thinking<S, V> {
-    /// What is to be judged.
+    /// The input of the judgement.
     pub situation: S,
-    /// What is decided.
+    /// The decision; none if there is none yet.
     pub value: Option<V>,
-    /// How; none where nobody had to be asked.
+    /// The record of the decision; none if rules decided and no model was needed.
     pub how: Option<Judgement>,
 }
 
-/// What can change.
+/// An update of a decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "V: DeserializeOwned"))]
 pub struct Thought<V> {
-    /// What is decided, if it is.
+    /// The decision; none keeps the present one.
     pub value: Option<V>,
-    /// How, if somebody was asked.
+    /// The record of the decision; none keeps the present one.
     pub how: Option<Judgement>,
 }
 
@@ -36,7 +36,7 @@ impl<V> From<V> for Thought<V> {
 }
 
 impl<S, V> Thinking<S, V> {
-    /// Nothing is decided yet.
+    /// Returns the state before a decision.
     pub fn about(situation: S) -> Self {
         Self {
             situation,
@@ -45,7 +45,8 @@ impl<S, V> Thinking<S, V> {
         }
     }
 
-    /// What a state is told that asked for the decision: how it was made, and what it is.
+    /// Returns updates for another state: first of the record made by `how`, then of the decision
+    /// made by `what`.
     pub fn tells<U>(&self, how: impl FnOnce(Judgement) -> U, what: impl FnOnce(V) -> U) -> Vec<U>
     where
         V: Clone,

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{Embeds, ModelFailure, Shown, ask, correction::Taken};
 
-/// Asks the planner what comes next: exactly once.
+/// The node that asks the planner once.
 pub(super) struct Decide<S: Embeds<Work>>(pub(super) Arc<Parts<S>>);
 
 #[async_trait]
@@ -45,7 +45,7 @@ impl<S: Embeds<Work>> Node<S> for Decide<S> {
     }
 }
 
-/// What became of the planner's answer.
+/// The result of the planner's answer.
 enum Settled {
     Planned(Vec<WorkUpdate>),
     Again(Box<[Message; 2]>),
@@ -53,7 +53,7 @@ enum Settled {
         why: String,
         timed_out: bool,
     },
-    /// The model cannot be asked, or did not answer for this reason; a rule may know.
+    /// The model is not asked, or did not answer for this reason; a rule may decide.
     Ruled(Option<ModelFailure>),
 }
 
@@ -83,7 +83,7 @@ impl<S: Embeds<Work>> Decide<S> {
         }
     }
 
-    /// What of a decision counts, whoever made it.
+    /// Reads a decision of a model or of a rule into updates, or rejects it.
     fn read(
         &self,
         cx: &Context<S>,
@@ -101,7 +101,7 @@ impl<S: Embeds<Work>> Decide<S> {
         parts.executor.take(answer, &reading)
     }
 
-    /// Lets a rule decide, in the words that a model would use.
+    /// Lets a rule decide, in the same form as a model's answer.
     fn ruled(
         &self,
         cx: &Context<S>,
@@ -142,12 +142,7 @@ fn planned(asking: Asking, changes: &[WorkUpdate]) -> EventKind {
 }
 
 fn failed<S: Embeds<Work>>(cx: &Context<S>, why: String, timed_out: bool) -> Outcome<S::Update> {
-    tracing::warn!(
-        task = cx.task(),
-        why,
-        "{}",
-        crate::log_key::THERE_IS_NO_PLAN
-    );
+    tracing::warn!(task = cx.task(), why, "planning failed");
     let told = custom("planner_failed", json!({ "why": why }));
     done::<S>([WorkUpdate::PlannerFailed { why, timed_out }]).note(told)
 }
@@ -182,7 +177,7 @@ impl<S: Embeds<Work>> Parts<S> {
         profile.apply(ChatRequest::new(messages).metadata("stage", super::DECIDE))
     }
 
-    /// Everything that is known, most trusted first.
+    /// Returns the whole situation as text, most trusted parts first.
     pub(super) fn situation(&self, state: &S) -> String {
         let work = state.part();
         let mut text = format!("# Goal\n{}", work.execution.goal);

@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 use super::Work;
 
 impl Work {
-    /// How far the work is, under the names by which other programs know it. What is beside it,
-    /// such as the session and the person, whoever keeps the work adds.
+    /// Returns the progress of the work as a document, under the field names of other programs. The
+    /// caller adds other fields, such as the session and the person.
     ///
     /// ```
     /// use fugato_agent::plan::{Work, WorkUpdate};

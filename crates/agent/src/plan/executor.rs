@@ -1,4 +1,4 @@
-//! Who is asked what next, and what of the answer counts.
+//! The executors: the questions to the planner, and the rules for its answers.
 
 use fugato_llm::{Contract, Objections, Rejected};
 use fugato_memory::ExecutionStatus;
@@ -12,22 +12,22 @@ use super::{
     work::{Turn, Work, WorkUpdate},
 };
 
-/// The most steps of a plan.
+/// The maximum number of steps of a plan.
 pub(crate) const MOST_STEPS: usize = 8;
-/// How long the result of a call is new, in milliseconds.
+/// The time in which the result of a call is new, in milliseconds.
 const NEW: Millis = 60_000;
 
-/// A way to plan work: when the planner is asked, and what becomes of its answer.
+/// A planning strategy: it decides when the planner is asked, and reads its answer.
 ///
 /// An executor is pure. It says what to ask; the graph asks, and carries out the steps.
 pub trait Executor: Send + Sync {
-    /// What the planner is asked now; none to carry out the next step.
+    /// Returns the question to the planner; none if the next step is due.
     fn asks(&self, work: &Work) -> Option<Asking>;
 
-    /// What an answer changes, or why it cannot be used.
+    /// Reads an answer into updates, or rejects it.
     fn take(&self, answer: &str, reading: &Reading<'_>) -> Result<Vec<WorkUpdate>, Rejected>;
 
-    /// What an answer must look like, one line a key.
+    /// Returns the required form of an answer, one line per key.
     fn outline(&self, asking: Asking) -> String;
 }
 
@@ -45,29 +45,29 @@ impl<E: Executor + ?Sized> Executor for std::sync::Arc<E> {
     }
 }
 
-/// What a planner is asked.
+/// A question to the planner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Asking {
-    /// For a whole plan.
+    /// A whole plan.
     Plan,
-    /// Whether the plan still holds.
+    /// A check that the plan still holds.
     Replan,
-    /// For what comes next, and nothing after it.
+    /// The next batch of steps only.
     Batch,
 }
 
-/// What an answer is judged by.
+/// The context in which an answer is read.
 #[non_exhaustive]
 pub struct Reading<'a> {
-    /// What was asked.
+    /// The question.
     pub asking: Asking,
-    /// How far the work is.
+    /// The progress of the work.
     pub work: &'a Work,
     /// The time, in milliseconds since the Unix epoch.
     pub now: Millis,
-    /// What a visible tool is; none if there is no such tool.
+    /// Returns the access of a visible tool; none if there is no such tool.
     pub access: &'a (dyn Fn(&str) -> Option<Access> + Sync),
 }
 
@@ -79,24 +79,24 @@ impl std::fmt::Debug for Reading<'_> {
     }
 }
 
-/// When a plan is looked at again.
+/// The policy for replanning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Replan {
     /// After every step.
     Always,
-    /// After a step that failed, or may have changed what the plan rests on.
+    /// After a step that failed, or may have changed the basis of the plan.
     #[default]
     OnChange,
-    /// Not at all: a step that fails ends the work.
+    /// Only if a step failed or no step is left.
     Never,
 }
 
-/// A whole plan first; then it is looked at again as the policy says.
+/// An executor that asks for a whole plan first, and for its revision by the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PlanThenReplan(pub Replan);
 
-/// What comes next, each time nothing is left to do: one step that is not a tool, or several reads.
+/// An executor that asks for the next batch when no step is left: one step, or several reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NextBatch;
 
@@ -242,7 +242,7 @@ fn ends(steps: &[StepDraft], objections: &mut Objections) {
     }
 }
 
-/// Every tool that is named exists, and is visible.
+/// Rejects a plan with a tool that does not exist or is not visible.
 fn known(answer: &str, steps: &[StepDraft], reading: &Reading<'_>) -> Result<(), Rejected> {
     for (at, step) in steps.iter().enumerate() {
         if step.kind == StepKind::Tool && (reading.access)(&step.tool_name).is_none() {
@@ -257,7 +257,7 @@ fn known(answer: &str, steps: &[StepDraft], reading: &Reading<'_>) -> Result<(),
     Ok(())
 }
 
-/// A batch is one step, or reads that do not wait for each other.
+/// Rejects a batch that is neither a single step nor reads that are independent of each other.
 fn alone_or_reads(
     answer: &str,
     steps: &[StepDraft],
@@ -278,7 +278,7 @@ fn alone_or_reads(
     }
 }
 
-/// Whether the same call was made not long ago, or is in the same batch already.
+/// Returns true if the same call was completed recently.
 fn is_repeated(draft: &StepDraft, reading: &Reading<'_>) -> bool {
     let is_new = |at: Option<Millis>| at.is_some_and(|at| reading.now.saturating_sub(at) <= NEW);
     draft.kind == StepKind::Tool

@@ -15,10 +15,10 @@ use crate::{
     toolbox::finished, wording::for_people,
 };
 
-/// What stands for what a tool has read that a look keeps up to date.
+/// The text that replaces the result of a read, if a look keeps the facts up to date.
 const LOOKED: &str = "it was looked up; what holds now is among the facts";
 
-/// Carries out the step that has begun, and nothing else.
+/// The node that carries out the step that has begun.
 pub(super) struct Perform<S: Embeds<Work>>(pub(super) Arc<Parts<S>>);
 
 #[async_trait]
@@ -41,8 +41,8 @@ impl<S: Embeds<Work>> Node<S> for Perform<S> {
                 let timed_out = model.is_some_and(|error| error.kind == ModelErrorKind::TimedOut);
                 let why = error.to_string();
                 let error = why.clone();
-                // An answer that is not given ends the work; what a tool does not do, the planner
-                // may work around.
+                // An answer that cannot be given ends the work; around a failed tool the planner
+                // may find a way.
                 let failed = WorkUpdate::Failed { error, timed_out };
                 (StepOutcome::Failed { why }, Some(failed))
             }
@@ -72,7 +72,7 @@ impl<S: Embeds<Work>> Perform<S> {
         Ok(Outcome::done(all).note(note).note(told))
     }
 
-    /// What is kept of a step: what was read stands where the next look finds it, and nowhere else.
+    /// Returns the outcome to store: without the result of a read that the next look finds again.
     fn kept(&self, called: &Called<S::Update>, outcome: StepOutcome) -> StepOutcome {
         let is_read = called.result.is_ok() && called.access == Some(Access::Read);
         if is_read && self.0.looks && self.0.toolbox.has_live_reads() {
@@ -81,7 +81,7 @@ impl<S: Embeds<Work>> Perform<S> {
         outcome
     }
 
-    /// What a step that ended changes.
+    /// Returns the updates at the end of a step.
     fn ended(
         &self,
         cx: &Context<S>,
@@ -99,8 +99,8 @@ impl<S: Embeds<Work>> Perform<S> {
         before.into_iter().flatten().chain([ended])
     }
 
-    /// What the model thinks, or answers, or else a rule. Only an answer is shown, once it is known
-    /// what was done.
+    /// Returns the words of the model, or else of a rule, for a step that reasons or responds. Only
+    /// an answer is shown, and only after it was checked against what was written.
     async fn say(&self, cx: &Context<S>, step: &Step) -> Result<Words, BoxError> {
         let (rules, state) = (self.0.rules.as_ref(), cx.state());
         let by_rule = || rules.and_then(|rules| rules.say(state, step));
@@ -137,7 +137,7 @@ impl<S: Embeds<Work>> Perform<S> {
         Ok(Words { text, failure })
     }
 
-    /// What the person reads of the words of a model: after the report of what was written.
+    /// Returns the words of the model after the report of what was written, and shows an answer.
     fn worded(&self, cx: &Context<S>, step: &Step, text: String) -> Words {
         let failure = None;
         if step.draft.kind != StepKind::Respond {
@@ -166,7 +166,7 @@ impl<S: Embeds<Work>> Perform<S> {
         Words { text, failure }
     }
 
-    /// The words of the model. An answer that is for programs is corrected once.
+    /// Returns the words of the model. An answer that is not meant for people is corrected once.
     async fn asked(
         &self,
         cx: &Context<S>,
@@ -192,7 +192,7 @@ impl<S: Embeds<Work>> Perform<S> {
                 return Err(ModelError::new(ModelErrorKind::Malformed, why).into());
             }
             match for_people(&answer.message.content, &request) {
-                // Facts that were looked up are not told twice: rules read out what is so now.
+                // With a look there is no correction: rules read out the facts that were looked up.
                 Err(rejected) if answers && (corrected || parts.looks) => {
                     return Err(NoWords::Unfit(rejected));
                 }
@@ -209,13 +209,13 @@ impl<S: Embeds<Work>> Perform<S> {
     }
 }
 
-/// What is said in a step, and why no model said it.
+/// The words of a step, and the failure of the model if a rule wrote them.
 struct Words {
     text: String,
     failure: Option<ModelFailure>,
 }
 
-/// A model has no words for a person.
+/// The reason why a model has no words for a person.
 enum NoWords {
     Silent(ModelError),
     Unfit(Rejected),
@@ -245,7 +245,7 @@ fn completed(output: String, changed: bool) -> StepOutcome {
     StepOutcome::Completed { output, changed }
 }
 
-/// What is told of a step that ended.
+/// Returns the event of a step that has ended.
 fn told(step: &Step, outcome: &StepOutcome) -> EventKind {
     let ended = json!({ "id": step.id, "outcome": outcome });
     custom("step_complete", ended)

@@ -2,33 +2,34 @@ use serde_json::Value;
 
 use super::{Asking, Step};
 
-/// What is decided and said without a model.
+/// Rules that plan and answer without a model.
 ///
-/// A rule speaks where there is no model, or the model cannot be reached; one that is sure speaks
-/// first. Where a model took too long nobody speaks for it: the work says so, and is kept.
+/// Rules are used if there is no model or it cannot be reached, and before the model where
+/// [`knows`](Self::knows) returns true. After a timeout of the model no rule is used: the work
+/// fails with the timeout, and is kept.
 pub trait PlanRules<S>: Send + Sync {
-    /// What comes next, in the form that a model would have to use; none where no rule knows. It is
-    /// checked like the answer of a model.
+    /// Returns the decision in the form of a model's answer; none if no rule applies. It is checked
+    /// like the answer of a model.
     fn decide(&self, state: &S, asking: Asking) -> Option<Value>;
 
-    /// What a step thinks or answers; none where no rule knows.
+    /// Returns the text of a step that reasons or responds; none if no rule applies.
     fn say(&self, state: &S, step: &Step) -> Option<String>;
 
-    /// Whether something is to be done, and not only said: an answer in which nothing was written
-    /// says so then, whatever a model makes of it.
+    /// Returns true if the request is for an action. An answer of a model after which nothing was
+    /// written then begins with a line that says so.
     fn wants_action(&self, state: &S) -> bool {
         let _ = state;
         false
     }
 
-    /// What is asked for and was looked up: it is read out before any words of a model.
+    /// Returns the facts that were requested and looked up; they come before the words of a model.
     fn facts(&self, state: &S) -> Option<String> {
         let _ = state;
         None
     }
 
-    /// Whether what [`say`](Self::say) says is better than what a model would, so that none is
-    /// asked: such as when it reads out what was just looked up.
+    /// Returns true if the words of [`say`](Self::say) are better than a model's, so that no model
+    /// is asked, for example if they read out facts that were just looked up.
     fn knows(&self, state: &S, step: &Step) -> bool {
         let _ = (state, step);
         false

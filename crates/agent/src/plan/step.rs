@@ -3,25 +3,25 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One step of a plan, and what became of it.
+/// A step of a plan, with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Step {
-    /// Its name, unique in the work.
+    /// The identifier, unique in the work.
     pub id: String,
-    /// What is to be done, as the planner said it.
+    /// The draft of the planner.
     #[serde(flatten)]
     pub draft: StepDraft,
-    /// How it stands.
+    /// The status.
     #[serde(default)]
     pub status: StepStatus,
-    /// What came out, in short.
+    /// The result, shortened.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output_summary: String,
-    /// Why it did not end well; empty if it did.
+    /// The error; empty if the step ended well.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub error: String,
-    /// When it ended, in milliseconds since the Unix epoch.
+    /// The time of its end, in milliseconds since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Millis>,
 }
@@ -67,47 +67,47 @@ pub enum StepKind {
     Respond,
 }
 
-/// How a step stands.
+/// The status of a step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepStatus {
     /// It has not begun.
     #[default]
     Pending,
-    /// It is being done.
+    /// It is running.
     Running,
     /// It ended well.
     Completed,
-    /// It did not.
+    /// It ended in failure, or was blocked.
     Failed,
 }
 
-/// How a step ended.
+/// The outcome of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StepOutcome {
-    /// Well.
+    /// It ended well.
     Completed {
-        /// What came out.
+        /// The result.
         output: String,
-        /// Whether it may have changed what the plan rests on.
+        /// True if it may have changed the basis of the plan.
         changed: bool,
     },
-    /// A rule or a person did not let it.
+    /// It was refused by a rule or a person.
     Blocked {
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// It was tried, and could not be done.
+    /// It was tried and failed.
     Failed {
-        /// Why.
+        /// The error.
         why: String,
     },
 }
 
 impl Step {
-    /// A step that has not begun.
+    /// Returns a step that has not begun.
     pub fn new(id: impl Into<String>, draft: StepDraft) -> Self {
         Self {
             id: id.into(),
@@ -119,7 +119,7 @@ impl Step {
         }
     }
 
-    /// The call that a tool step makes.
+    /// Returns the call of a tool step.
     pub fn call(&self) -> ToolCall {
         let arguments = Value::Object(self.draft.tool_args.clone());
         ToolCall::new(&self.id, &self.draft.tool_name, arguments)
@@ -127,7 +127,7 @@ impl Step {
 }
 
 impl StepDraft {
-    /// A step that calls a tool.
+    /// Returns a draft of a step that calls a tool.
     pub fn tool(name: impl Into<String>, arguments: Map<String, Value>) -> Self {
         let name = name.into();
         Self {
@@ -139,7 +139,7 @@ impl StepDraft {
         }
     }
 
-    /// A step of another kind.
+    /// Returns a draft of a step of another kind.
     pub fn of(kind: StepKind, instruction: impl Into<String>) -> Self {
         Self {
             kind,
@@ -148,7 +148,7 @@ impl StepDraft {
         }
     }
 
-    /// Whether this is the same thought as another.
+    /// Returns true if the drafts are equal in kind, tool, title and instruction, apart from case.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let told = |draft: &Self| {
             let parts = [&draft.tool_name, &draft.title, &draft.instruction];

@@ -8,143 +8,143 @@ use crate::ModelFailure;
 
 use super::step::{Step, StepDraft, StepKind, StepOutcome, StepStatus};
 
-/// How far planned work is: the execution layer of memory, and its steps in detail.
+/// The progress of planned work: the execution layer of memory, and its steps in detail.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Work {
-    /// Goal, status, observations, and what it waits for.
+    /// The goal, the status, the observations and the open question.
     pub execution: Execution,
-    /// All steps, those that ended first.
+    /// All steps, those that have ended first.
     pub steps: Vec<Step>,
-    /// How many steps were begun since the person spoke.
+    /// The number of steps that have begun, and of empty plans, since the person's last message.
     pub iterations: u32,
-    /// When it was looked at what is true, in milliseconds since the Unix epoch.
+    /// The time of the last look, in milliseconds since the Unix epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub looked: Option<Millis>,
-    /// The tools that the plan was made for, with a digest of each; empty where nothing is looked at.
+    /// The tools that the plan was made for, with a digest of each; empty without a look.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, String>,
-    /// Whether something came up that the planner may want to know; none once it was asked.
+    /// The result of the last step, if the planner has not been asked since.
     pub turn: Option<Turn>,
-    /// The planner's answers in a row that could not be used, and what it was told.
+    /// The planner's unusable answers in a row, each with its correction.
     pub corrected: Vec<Message>,
-    /// Why there is no plan; none if there is one.
+    /// The reason why there is no plan; none if there is one.
     pub planner_failure: Option<String>,
-    /// Why rules go on in the place of a model that was named; none while it decides, and where
-    /// none was named.
+    /// The failure of the named model that rules replace; none while the model decides, and if
+    /// there is no model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<ModelFailure>,
-    /// Whether it cannot go on because a model took too long.
+    /// True if the work cannot go on because a model timed out.
     pub timed_out: bool,
-    /// What the person is told in the end.
+    /// The final answer to the person.
     pub answer: String,
 }
 
-/// What came up since the planner was asked.
+/// The result of a step since the planner was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Turn {
     /// A step ended as planned.
     AsPlanned,
-    /// A step may have changed what the plan rests on.
+    /// A step may have changed the basis of the plan.
     Changed,
     /// A step was blocked or failed.
     Failed,
 }
 
-/// A change of how far work is.
+/// An update of the work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WorkUpdate {
-    /// New work; what there was of another is gone.
+    /// New work; earlier work is dropped.
     Requested {
-        /// What the person wants.
+        /// The goal of the person.
         goal: String,
     },
-    /// It was looked at what is true.
+    /// A look was taken.
     Looked {
-        /// When, in milliseconds since the Unix epoch.
+        /// The time, in milliseconds since the Unix epoch.
         at: Millis,
     },
-    /// The tools are these by now.
+    /// The present tools, with a digest of each.
     Tooled(BTreeMap<String, String>),
-    /// The planner says what comes next. What had ended is kept, what had not begun is replaced.
+    /// A new plan. Finished steps are kept, and pending ones are replaced.
     Planned {
-        /// What the work is for now; empty if it is what it was.
+        /// The goal; empty if it is unchanged.
         goal: String,
-        /// The steps to come.
+        /// The next steps.
         steps: Vec<StepDraft>,
     },
-    /// The planner wants to go on as planned.
+    /// The planner continues the plan.
     GoesOn,
-    /// The planner's answer could not be used.
+    /// The planner's answer was unusable; the pair is the answer and its correction.
     Corrected(Box<[Message; 2]>),
-    /// The model that was named does not answer: rules go on until the person speaks again.
+    /// The named model does not answer: rules go on until the person's next message.
     Ruled {
-        /// Why.
+        /// The failure of the model.
         failure: ModelFailure,
     },
-    /// There is no plan.
+    /// There is no plan, and there will be none.
     PlannerFailed {
-        /// Why.
+        /// The reason.
         why: String,
-        /// Whether the planner took too long.
+        /// True if the planner timed out.
         #[serde(default)]
         timed_out: bool,
     },
     /// A step begins.
     Begun {
-        /// Which.
+        /// The identifier of the step.
         id: String,
     },
-    /// Before the step that has begun, a person is asked whether they agree.
+    /// A person is asked to confirm the step that has begun.
     AskedToConfirm(Waiting),
-    /// They have answered.
+    /// The person has answered the confirmation.
     Confirmed,
     /// A step ended.
     Ended {
-        /// Which.
+        /// The identifier of the step.
         id: String,
-        /// How.
+        /// The outcome.
         outcome: StepOutcome,
-        /// When, in milliseconds since the Unix epoch.
+        /// The time, in milliseconds since the Unix epoch.
         at: Millis,
     },
-    /// Somebody was waited for: why steps were refused before need not hold any more.
+    /// A wait for a person has ended: the reasons of earlier refusals may no longer hold.
     Expired,
     /// The step that has begun is a question to the person.
     Asked(Waiting),
-    /// The person has answered it.
+    /// The person has answered the question.
     Replied {
-        /// What they said.
+        /// The answer.
         text: String,
-        /// When, in milliseconds since the Unix epoch.
+        /// The time, in milliseconds since the Unix epoch.
         at: Millis,
     },
-    /// Something about the planning is worth knowing.
+    /// A note about the planning.
     Noted {
-        /// What.
+        /// The text of the note.
         note: String,
-        /// When, in milliseconds since the Unix epoch.
+        /// The time, in milliseconds since the Unix epoch.
         at: Millis,
     },
-    /// It cannot go on.
+    /// The work cannot go on.
     Failed {
-        /// Why.
+        /// The error.
         error: String,
-        /// Whether a model took too long.
+        /// True if a model timed out.
         #[serde(default)]
         timed_out: bool,
     },
 }
 
-/// What stands for a refusal that need not hold any more.
+/// The text that replaces the reason of an expired refusal.
 const REFUSED: &str = "it was refused then; things may have changed since";
 
 impl WorkUpdate {
-    /// The work cannot go on, for reasons other than time.
+    /// Returns the update for a failure other than a timeout.
     pub(super) fn failed(error: impl Into<String>) -> Self {
         Self::Failed {
             error: error.into(),
@@ -154,19 +154,19 @@ impl WorkUpdate {
 }
 
 impl Work {
-    /// The next step that has not begun.
+    /// Returns the next step that has not begun.
     pub fn pending(&self) -> Option<&Step> {
         let mut steps = self.steps.iter();
         steps.find(|step| step.status == StepStatus::Pending)
     }
 
-    /// The step that is being done.
+    /// Returns the step that has begun and not ended.
     pub fn running(&self) -> Option<&Step> {
         let mut steps = self.steps.iter();
         steps.find(|step| step.status == StepStatus::Running)
     }
 
-    /// Where it stands.
+    /// Returns the status of the work.
     pub fn status(&self) -> ExecutionStatus {
         self.execution.status
     }
@@ -180,7 +180,7 @@ impl Work {
             self.execution.goal = goal;
         }
         self.steps.retain(|step| step.status != StepStatus::Pending);
-        // An empty batch is a turn, too, or two parties that want nothing would go on for ever.
+        // An empty batch counts too, or a planner without steps could be asked for ever.
         self.iterations += u32::from(drafts.is_empty());
         let known = self.steps.len();
         let numbered = drafts.into_iter().zip(known + 1..);
@@ -196,7 +196,7 @@ impl Work {
         self.corrected.clear();
     }
 
-    /// The steps in the words of the execution layer.
+    /// Returns the steps as a plan of the execution layer.
     fn as_plan(&self) -> Plan {
         let of = |step: &Step| PlanStep {
             content: if step.draft.title.is_empty() {
@@ -285,7 +285,7 @@ impl Work {
         self.observe(id, "user_reply", &format!("{asked} → {text}"), at);
         self.turn = Some(Turn::Changed);
         self.failure = None;
-        // The limit is for work that nobody looks at.
+        // The limit is for work without a person's attention.
         self.iterations = 0;
     }
 }

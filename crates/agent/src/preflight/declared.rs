@@ -6,7 +6,8 @@ use std::{
 use fugato_state::Millis;
 use thiserror::Error;
 
-/// Which kinds of live facts there are, how old a look at each may be, and what needs them.
+/// The declaration of live facts: their kinds, the maximum age of each, and the tools and intents
+/// that need them.
 ///
 /// ```
 /// use std::time::Duration;
@@ -33,19 +34,19 @@ pub struct LiveFacts {
     needs: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// A declaration of live facts that cannot be meant.
+/// An error in a declaration of live facts.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FactError {
-    /// Something needs a fact that does not exist.
+    /// A needed fact is not declared.
     #[error("{by:?} needs {kind:?}, which is no declared fact")]
     Unknown {
-        /// What needs it.
+        /// The name of the tool or intent that needs it.
         by: String,
         /// The kind.
         kind: String,
     },
-    /// Nothing needs a fact, so it would never be looked up.
+    /// A declared fact is not needed, so it would never be looked up.
     #[error("nothing needs the fact {kind:?}, so nobody would look it up")]
     Unneeded {
         /// The kind.
@@ -54,12 +55,12 @@ pub enum FactError {
 }
 
 impl LiveFacts {
-    /// No facts.
+    /// Returns a declaration without facts.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A kind of fact, and how old a look at it may be; zero for one that is always looked up.
+    /// Declares a kind of fact with its maximum age; zero for a kind that is always looked up.
     #[must_use]
     pub fn fact(mut self, kind: impl Into<String>, most: Duration) -> Self {
         let most = Millis::try_from(most.as_millis()).unwrap_or(Millis::MAX);
@@ -67,7 +68,7 @@ impl LiveFacts {
         self
     }
 
-    /// What a tool or an intent needs to know before it is planned.
+    /// Declares the kinds of facts that a tool or an intent needs before it is planned.
     #[must_use]
     pub fn needed_by<K: Into<String>>(
         mut self,
@@ -79,7 +80,7 @@ impl LiveFacts {
         self
     }
 
-    /// Whether everything that is needed exists, and everything that exists is needed.
+    /// Returns the declaration if every needed kind is declared, and every declared kind is needed.
     pub fn checked(self) -> Result<Self, FactError> {
         for (by, kinds) in &self.needs {
             if let Some(kind) = kinds.iter().find(|kind| !self.ages.contains_key(*kind)) {
@@ -94,13 +95,13 @@ impl LiveFacts {
         }
     }
 
-    /// The kinds, in the order of their names.
+    /// Returns the kinds, in alphabetical order.
     pub fn kinds(&self) -> impl Iterator<Item = &str> {
         self.ages.keys().map(String::as_str)
     }
 
-    /// What must be looked up now for a request that is about these tools or intents, in the order
-    /// of the names; `seen` says when a kind was last looked at.
+    /// Returns the kinds to look up for a request with these tools or intents, in alphabetical
+    /// order; `seen` returns the time of the last lookup of a kind.
     pub fn due<N: AsRef<str>>(
         &self,
         about: &[N],
@@ -117,8 +118,8 @@ impl LiveFacts {
         due.cloned().collect()
     }
 
-    /// Whether a look at a kind is too old to be believed. One of the future is, too, and one of a
-    /// kind that is not declared never is: somebody else looks after it.
+    /// Returns true if a lookup of a kind is too old. A time in the future counts as too old. A
+    /// kind that is not declared is never too old, as it is managed elsewhere.
     pub fn is_old(&self, kind: &str, at: Millis, now: Millis) -> bool {
         let most = self.ages.get(kind);
         most.is_some_and(|most| at > now || *most == 0 || now.saturating_sub(at) > *most)

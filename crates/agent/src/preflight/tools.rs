@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::FactSource;
 
-/// Looks facts up with tools that read. A tool that writes is refused, whatever was declared.
+/// A source of facts that calls tools that read. A tool that writes is refused, whatever was
+/// declared.
 pub struct ToolFacts<U = ()> {
     registry: Registry<(), U>,
     visibility: Visibility,
@@ -24,7 +25,7 @@ impl<U> fmt::Debug for ToolFacts<U> {
 }
 
 impl<U> ToolFacts<U> {
-    /// Calls tools of this registry, with these being visible.
+    /// Creates a source with tools of this registry, as far as they are visible.
     pub fn new(registry: Registry<(), U>, visibility: Visibility) -> Self {
         Self {
             registry,
@@ -33,7 +34,7 @@ impl<U> ToolFacts<U> {
         }
     }
 
-    /// Looks a kind up by this call.
+    /// Sets the call that looks up a kind.
     #[must_use]
     pub fn by(
         mut self,

@@ -4,7 +4,7 @@ use fugato_tool::{Access, Called};
 
 use crate::{Carried, Embeds, React, ReactUpdate, ToolUse, Toolbox, toolbox::finished};
 
-/// Carries out the calls of the last answer, and nothing else.
+/// The node that carries out the calls of the last answer.
 pub(super) struct Act<S: Embeds<React>>(pub(super) Toolbox<S>);
 
 #[async_trait]
@@ -26,7 +26,7 @@ impl<S: Embeds<React>> Node<S> for Act<S> {
 }
 
 impl<S: Embeds<React>> Act<S> {
-    /// The calls before this round whose results need not hold any more.
+    /// Returns the ids of earlier reads whose results may no longer be true.
     fn expired(&self, state: &S, called: &[Called<S::Update>]) -> Vec<String> {
         let writes = |called: &Called<S::Update>| called.access != Some(Access::Read);
         if !self.0.has_live_reads() || !called.iter().any(writes) {

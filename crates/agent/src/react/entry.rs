@@ -6,38 +6,38 @@ use fugato_state::{Interrupt, ThreadId};
 use super::{React, ReactReply, ReactUpdate};
 use crate::Embeds;
 
-/// A `ReAct` agent as those see it who talk to it: a message in, a reply out.
+/// A `ReAct` agent with the interface of its callers: a message in, a reply out.
 pub struct Assistant<S: Embeds<React> = React> {
     runner: Runner<S>,
 }
 
-/// A message had no reply.
+/// The reason why a message got no reply.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unreplied {
-    /// The run did not come to its end.
+    /// The run failed.
     #[error("the run did not come to its end")]
     Run(#[from] RunError),
     /// A person has to answer first.
     #[error("{} questions wait for an answer", .0.len())]
     Asks(Vec<Interrupt>),
-    /// The end of the run is not a reply.
+    /// The run ended without an output that is a reply.
     #[error("the run ended without a reply")]
     NoReply(#[source] Option<serde_json::Error>),
 }
 
 impl<S: Embeds<React>> Assistant<S> {
-    /// An assistant of a [`ReactLoop`](super::ReactLoop).
+    /// Creates an assistant of a [`ReactLoop`](super::ReactLoop).
     pub fn new(runner: Runner<S>) -> Self {
         Self { runner }
     }
 
-    /// The runner, to answer questions, look back or cancel.
+    /// Returns the runner, to answer questions, read the history or cancel.
     pub fn runner(&self) -> &Runner<S> {
         &self.runner
     }
 
-    /// Says something, and waits for the reply.
+    /// Sends a message, and waits for the reply.
     pub async fn process_message(
         &self,
         thread: &ThreadId,
@@ -46,14 +46,14 @@ impl<S: Embeds<React>> Assistant<S> {
         Self::reply(self.process_message_stream(thread, text).await?)
     }
 
-    /// Says something. What is returned is a stream of what happens, and a future of the end, which
-    /// [`reply`](Self::reply) makes a reply of.
+    /// Sends a message. Returns the run: a stream of its events, and a future of its end, which
+    /// [`reply`](Self::reply) converts into a reply.
     pub fn process_message_stream(&self, thread: &ThreadId, text: &str) -> Run<S> {
         let said = S::embed(ReactUpdate::user(text));
         self.runner.start(thread, vec![said])
     }
 
-    /// The reply that a run has come to.
+    /// Returns the reply of a run that has ended.
     pub fn reply(ended: Ended<S>) -> Result<ReactReply, Unreplied> {
         match ended {
             Ended::Finished {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{Embeds, React, ReactUpdate, StopReason, Toolbox, show};
 
-/// Says what the run came to. There is always something to say.
+/// The node that ends a run with a reply, which is never empty.
 pub(super) struct Finish<S: Embeds<React>>(pub(super) Arc<Manner<S>>, pub(super) Toolbox<S>);
 
 #[async_trait]
@@ -47,7 +47,7 @@ impl<S: Embeds<React>> Node<S> for Finish<S> {
     }
 }
 
-/// The model's last words; none if they could not be used, or came with calls.
+/// Returns the model's last words; empty if they were unusable, or if tools were called after them.
 fn said(react: &React) -> String {
     use StopReason::{TimedOut, Unanswered, Unusable};
     let silent = matches!(

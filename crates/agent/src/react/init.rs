@@ -3,7 +3,8 @@ use fugato_graph::{BoxError, Context, Node, Outcome};
 
 use crate::{Embeds, React, ReactUpdate};
 
-/// Begins a run: what the last one left is reset, and nothing in the history is left hanging.
+/// The node that begins a run: it resets the state of the last run, and completes open calls in the
+/// history.
 pub(super) struct Init {
     pub(super) max_steps: u32,
 }

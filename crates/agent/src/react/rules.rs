@@ -3,14 +3,15 @@ use fugato_state::Message;
 
 use crate::ModelFailure;
 
-/// What decides in a loop of model and tools where no model does.
+/// Rules that decide in a loop of model and tools without a model.
 ///
 /// *Contract*
-/// - **always an answer**: it needs no model and no network, and has a text or a call for everything.
-/// - **honest**: it says that it did not understand, rather than guess.
+/// - **always an answer**: the rules need no model and no network, and return a text or a call for
+///   every request.
+/// - **honest**: an answer to a request that is not understood says so, rather than guess.
 pub trait ReactRules: Send + Sync {
-    /// The answer to what a model would be asked, with the tools that there are. `failure` says why
-    /// the model that was named does not answer; none where none was named.
+    /// Returns the answer to a model's request, with the available tools. `failure` is the failure
+    /// of the named model; none if there is no model.
     fn answer(&self, request: &ChatRequest, failure: Option<&ModelFailure>) -> Message;
 }
 

@@ -5,65 +5,68 @@ use serde::{Deserialize, Serialize};
 use super::receipts::last_said;
 use crate::{Corrects, ModelFailure, ToolUse};
 
-/// What a `ReAct` agent keeps: what lasts as long as the thread, and what begins anew with each run.
+/// The state of a `ReAct` agent: the conversation of the thread, and the progress of the present
+/// run.
 ///
 /// Every field has a default, so that threads of older versions load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct React {
-    /// What was said and done, of all runs.
+    /// The conversation of all runs.
     pub conversation: Conversation,
-    /// Which tools are visible.
+    /// The visible tools.
     pub visibility: Visibility,
-    /// How far the present run is, or how far the last one came.
+    /// The progress of the present run, or else of the last one.
     pub run: ReactRun,
 }
 
-/// How far a run is. All of it is reset when a run begins.
+/// The progress of a run. All of it is reset when a run begins.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReactRun {
-    /// How many rounds of tools there were.
+    /// The number of rounds of tools so far.
     pub current_step: u32,
-    /// How many there may be.
+    /// The maximum number of rounds of tools.
     pub max_steps: u32,
-    /// How often the model was asked, the call without tools included.
+    /// The number of the model's answers, with corrected ones and the one without tools.
     pub llm_calls: u32,
-    /// Which tools were called, with which arguments, and what came out: oldest first.
+    /// The calls of tools with their arguments and results, oldest first.
     pub uses: Vec<ToolUse>,
-    /// The names of the tools that were called, each once, in the order of their first calls.
+    /// The names of the tools that were called, each of them once, in the order of their first
+    /// calls.
     pub tools_used: Vec<String>,
-    /// How many answers in a row could not be used.
+    /// The number of unusable answers in a row.
     pub corrections: u32,
-    /// Why the run stops; none while it goes on, and if it ended because the model had answered.
+    /// The reason why the run stops; none while it goes on, and if the model ended it with an
+    /// answer.
     pub stop_reason: Option<StopReason>,
-    /// Why rules go on in the place of a model that was named; none while it decides, and where
-    /// none was named.
+    /// The failure of the named model that rules replace; none while the model decides, and if
+    /// there is no model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<ModelFailure>,
-    /// What the person is told in the end.
+    /// The final reply to the person.
     pub final_reply: String,
 }
 
-/// Why a run stops before the model has answered by itself.
+/// The reason why a run stops before the model ends it with an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StopReason {
-    /// The same calls came again, with the same results.
+    /// The same calls were repeated, with the same results.
     LoopDetected,
-    /// There were as many rounds of tools as there may be.
+    /// The maximum number of rounds of tools was reached.
     MaxSteps,
-    /// Too many answers in a row could not be used.
+    /// Too many answers in a row were unusable.
     Unusable,
-    /// The model took too long.
+    /// The model timed out.
     TimedOut,
     /// The model did not answer.
     Unanswered,
 }
 
 impl StopReason {
-    /// The name in metadata.
+    /// Returns the name for metadata.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::LoopDetected => "loop_detected",
@@ -75,36 +78,36 @@ impl StopReason {
     }
 }
 
-/// What a run came to: what the graph puts out at its end.
+/// The result of a run, which is the output of the graph.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReactReply {
-    /// What the person is told.
+    /// The reply to the person.
     pub final_reply: String,
-    /// How it came about. More may be added.
+    /// The metadata of the reply.
     pub metadata: ReactMetadata,
 }
 
-/// How a reply came about.
+/// The metadata of a reply. More fields may be added.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ReactMetadata {
-    /// How many rounds of tools there were.
+    /// The number of rounds of tools.
     pub steps_taken: u32,
-    /// The names of the tools that were called, each once.
+    /// The names of the tools that were called, each of them once.
     pub tools_used: Vec<String>,
-    /// Why the run stopped; empty if the model had answered.
+    /// The reason why the run stopped; empty if the model ended it with an answer.
     pub stop_reason: String,
-    /// How often the model was asked. Rules are none.
+    /// The number of the model's answers. Rules do not count.
     pub llm_calls: u32,
-    /// That rules answer in the place of a model that was named, and why, in the language of the
-    /// person; empty where no model failed.
+    /// The notice that rules replace the named model, with the reason, in the language of the
+    /// person; empty if no model failed.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub notice: String,
 }
 
 impl React {
-    /// What the present run came to.
+    /// Returns the result of the present run.
     pub fn reply(&self) -> ReactReply {
         let run = &self.run;
         let notice = run.failure.as_ref().map(|it| it.by_rules(last_said(self)));
@@ -121,19 +124,19 @@ impl React {
     }
 }
 
-/// A change of what a `ReAct` agent keeps.
+/// An update of a `ReAct` agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ReactUpdate {
-    /// Something was said, pinned or cleared.
+    /// A message was added, pinned or cleared.
     Talked(ConversationUpdate),
-    /// Other tools are visible.
+    /// The visible tools have changed.
     Visible(VisibilityUpdate),
-    /// A run begins: everything of the last one is gone but the conversation, in which calls that
-    /// never got a result are given one.
+    /// A run begins: the progress of the last run is reset, and calls in the conversation without a
+    /// result get one.
     Began {
-        /// How many rounds of tools there may be.
+        /// The maximum number of rounds of tools.
         max_steps: u32,
     },
     /// The model answered, with text, calls or both.
@@ -142,42 +145,42 @@ pub enum ReactUpdate {
     Ruled {
         /// The answer.
         message: Message,
-        /// Why the model that was named did not answer.
+        /// The failure of the named model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<ModelFailure>,
     },
-    /// The model's answer could not be used.
+    /// The model's answer was unusable; the pair is the answer and its correction.
     Corrected(Box<[Message; 2]>),
-    /// A tool was called: the pair of its call, which is in the conversation, is complete.
+    /// A tool was called; its result completes the call in the conversation.
     Used {
         /// The id of the call.
         call: String,
         /// The tool, its arguments and its result.
         tool: ToolUse,
     },
-    /// What these calls have brought need not hold any more.
+    /// The results of these calls may no longer be true.
     Expired {
-        /// Their ids.
+        /// The ids of the calls.
         calls: Vec<String>,
     },
     /// All calls of a round have their results.
     RoundEnded,
     /// The run stops.
     Stopped(StopReason),
-    /// The run has come to this.
+    /// The run has ended with this reply.
     Finished {
-        /// What the person is told.
+        /// The reply to the person.
         final_reply: String,
     },
 }
 
-/// What stands for the result of a call that was never carried out.
+/// The text that replaces the result of a call that was never carried out.
 pub(crate) const CANCELLED: &str = "cancelled";
-/// What stands for a result that need not hold any more.
+/// The text that replaces a result that may no longer be true.
 const EXPIRED: &str = "this may have changed since; call the tool again";
 
 impl ReactUpdate {
-    /// The person says something: what a run is started with.
+    /// Returns the update for a message of the person, with which a run is started.
     pub fn user(text: impl Into<String>) -> Self {
         Self::said(Message::user(text))
     }

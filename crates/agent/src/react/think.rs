@@ -23,18 +23,18 @@ use crate::{
     wording::{cut_mark, for_people, is_chinese, is_cut},
 };
 
-/// Asks the model what to do next: exactly once. Where there is none, or it does not answer, rules
-/// say so.
+/// The node that asks the model once for the next step. If there is no model or it does not answer,
+/// rules decide.
 pub(super) struct Think<S: Embeds<React>> {
     pub(super) model: Option<Arc<dyn ChatModel>>,
     pub(super) rules: Option<Arc<dyn ReactRules>>,
     pub(super) toolbox: Toolbox<S>,
     pub(super) manner: Arc<Manner<S>>,
-    /// Whether something may be remembered without a tool.
+    /// True if notes may be stored without a tool.
     pub(super) remembers: bool,
 }
 
-/// What the model is told when it is asked without tools.
+/// The message with which the model is asked without tools.
 const ANSWER_NOW: &str = "No more tools can be called. Answer now, with what you know.";
 
 #[async_trait]
@@ -69,7 +69,8 @@ impl<S: Embeds<React>> Think<S> {
         let is_shown = answer.as_ref().is_ok_and(|answer| answer.is_shown);
         let (so_far, history) = (react.run.corrections, &react.conversation.history);
         let corrections = match &answer {
-            // Whoever speaks in the place of the loop has words; what it has read gets old.
+            // A silent loop corrects no words: the node after it writes the reply, and the facts
+            // that were read get old.
             Ok(answer) if !self.manner.speaks && is_unfit(answer, &request) => {
                 Corrections::after(1)
             }
@@ -89,7 +90,7 @@ impl<S: Embeds<React>> Think<S> {
                     self.unanswered(cx, kind, why.into())
                 }
                 Some(last) => {
-                    tracing::warn!(task = cx.task(), %why, "{}", crate::log_key::THE_RUN_STOPS);
+                    tracing::warn!(task = cx.task(), %why, "loop stopped");
                     let [said, _] = last.messages();
                     let stopped = ReactUpdate::Stopped(StopReason::Unusable);
                     let updates = [ReactUpdate::Answered(said), stopped];
@@ -99,13 +100,13 @@ impl<S: Embeds<React>> Think<S> {
         }
     }
 
-    /// The model, if there is one and it has not failed in this run.
+    /// Returns the model, if there is one and it has not failed in this run.
     fn asked(&self, react: &React) -> Option<&dyn ChatModel> {
         let model = self.model.as_deref();
         model.filter(|_| react.run.failure.is_none())
     }
 
-    /// What the model decided. Its last words become a reply.
+    /// Returns the outcome of an answer of the model. Words without calls become a reply.
     fn answered(
         &self,
         cx: &Context<S>,
@@ -122,8 +123,8 @@ impl<S: Embeds<React>> Think<S> {
         proposed.into_iter().fold(done, Outcome::note)
     }
 
-    /// The reply that the last words of the model become: with the report of the run, or with the
-    /// line that nothing was written where they say otherwise.
+    /// Returns the reply for the last words of the model: with the report of the run, or with the
+    /// line that nothing was written if they claim otherwise.
     fn replied(&self, cx: &Context<S>, words: &str, is_shown: bool) -> String {
         let state = cx.state();
         if !self.manner.speaks {
@@ -148,8 +149,8 @@ impl<S: Embeds<React>> Think<S> {
         }
     }
 
-    /// Rules decide, for the rest of the run. Their words tell what tools have said, so that those
-    /// of a run that wrote are its report.
+    /// Lets rules decide for the rest of the run. Their words repeat the results of tools, so in a
+    /// run that wrote they are replaced by its report.
     fn ruled(
         &self,
         cx: &Context<S>,
@@ -165,7 +166,7 @@ impl<S: Embeds<React>> Think<S> {
         if let Some(failure) = &failure {
             failure.announce(cx, said);
         }
-        // What the model was told of its mistakes is not for rules.
+        // Corrections of the model are not for rules.
         let history = react.conversation.paired(CANCELLED);
         let mut request = ChatRequest::new(spoken(&history).cloned());
         if with_tools {
@@ -186,7 +187,7 @@ impl<S: Embeds<React>> Think<S> {
         Ok(proposed.into_iter().fold(done, Outcome::note))
     }
 
-    /// The model has not answered: that is told, or the run fails.
+    /// Stops the run with an explanation, or returns the error.
     fn unanswered(
         &self,
         cx: &Context<S>,
@@ -196,7 +197,7 @@ impl<S: Embeds<React>> Think<S> {
         if !self.manner.explains_silence {
             return Err(why);
         }
-        tracing::warn!(task = cx.task(), %why, "{}", crate::log_key::THE_RUN_STOPS);
+        tracing::warn!(task = cx.task(), %why, "loop stopped");
         let reason = match kind {
             Some(ModelErrorKind::TimedOut) => StopReason::TimedOut,
             _ => StopReason::Unanswered,
@@ -204,7 +205,7 @@ impl<S: Embeds<React>> Think<S> {
         Ok(Outcome::done([S::embed(ReactUpdate::Stopped(reason))]))
     }
 
-    /// Without tools the model has to answer. What it calls all the same is left out.
+    /// Asks the model for an answer without tools. Calls in the answer are ignored.
     async fn answer(
         &self,
         cx: &Context<S>,
@@ -237,7 +238,7 @@ impl<S: Embeds<React>> Think<S> {
         Ok(Outcome::done(updates.map(S::embed)))
     }
 
-    /// Rules answer without tools, and the run stops.
+    /// Lets rules answer without tools, and stops the run.
     fn stopped(
         &self,
         cx: &Context<S>,
@@ -259,7 +260,7 @@ impl<S: Embeds<React>> Think<S> {
         calls: bool,
     ) -> Result<Overheard, ModelError> {
         let native = self.manner.style == DecisionStyle::Native;
-        // Once something was written, or was to be, words wait for the report of it.
+        // Once something was written, or was to be written, the words wait for the report.
         let speaks = self.manner.speaks && report(&self.toolbox, cx.state()).is_empty();
         let shown = if native && speaks {
             Shown::All
@@ -302,7 +303,7 @@ impl<S: Embeds<React>> Think<S> {
             .apply(request.metadata("stage", super::AGENT))
     }
 
-    /// The answer as a message: whatever the style, calls are calls.
+    /// Reads the answer as a message, with the calls of any style as tool calls.
     fn read(
         &self,
         cx: &Context<S>,
@@ -333,8 +334,8 @@ impl<S: Embeds<React>> Think<S> {
         Ok(self.named(cx, message))
     }
 
-    /// A message whose calls are as the tools know them, under ids that no other call of the
-    /// conversation has.
+    /// Returns a message whose calls have canonical names, and ids that are unique in the
+    /// conversation.
     fn named(&self, cx: &Context<S>, mut message: Message) -> Message {
         let state = cx.state();
         let mut ids = call_ids(state);
@@ -348,13 +349,13 @@ impl<S: Embeds<React>> Think<S> {
     }
 }
 
-/// Whether an answer without calls is for no person.
+/// Returns true if an answer has no calls, and its text is not meant for people.
 fn is_unfit(answer: &Overheard, request: &ChatRequest) -> bool {
     let message = &answer.response.message;
     message.tool_calls.is_empty() && for_people(&message.content, request).is_err()
 }
 
-/// The ids that calls of the conversation have.
+/// Returns the ids of the calls in the conversation.
 fn call_ids<S: Embeds<React>>(state: &S) -> CallIds {
     let history = &state.part().conversation.history;
     let calls = history.iter().flat_map(|message| &message.tool_calls);

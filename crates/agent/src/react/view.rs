@@ -1,9 +1,9 @@
-//! What the model is asked, in each style of deciding.
+//! The prompts of the styles that have no tool calls.
 use fugato_llm::DecisionStyle;
 use fugato_state::{Message, Role};
 use serde_json::json;
 
-/// How a model without tool calls of its own says what it calls.
+/// Returns the instructions for a model without tool calls.
 pub(super) fn manual(style: DecisionStyle, catalogue: &str) -> String {
     let form = match style {
         DecisionStyle::JsonAction => {
@@ -19,8 +19,8 @@ pub(super) fn manual(style: DecisionStyle, catalogue: &str) -> String {
     format!("# Tools\n{catalogue}\n{form}")
 }
 
-/// A history without tool messages, which such a model does not know: calls as it would write them,
-/// and results as something that it is told.
+/// Returns a history without tool messages, for a model without tool calls: calls in the form in
+/// which that model writes them, and results as messages of the user.
 pub(super) fn flat(style: DecisionStyle, history: Vec<Message>) -> Vec<Message> {
     let flatten = |message: Message| match message.role {
         Role::Tool => {

@@ -1,14 +1,14 @@
 use super::{ReactMetadata, StopReason};
 use crate::wording::is_chinese;
 
-/// What the person is told when a run stops and the model has said nothing, in one language.
+/// The explanation of a run that stops without words of the model, in one language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StopWords {
-    /// All of it, with `{why}` where the reason stands.
+    /// The whole text, with the placeholder `{why}` for the reason.
     pub stopped: &'static str,
-    /// What follows where tools were called, with `{tools}` where their names stand.
+    /// The addition if tools were called, with the placeholder `{tools}` for their names.
     pub used: &'static str,
-    /// Between these names.
+    /// The separator between these names.
     pub between: &'static str,
     /// [`StopReason::LoopDetected`]
     pub loop_detected: &'static str,
@@ -23,7 +23,7 @@ pub struct StopWords {
 }
 
 impl StopWords {
-    /// In English.
+    /// The words in English.
     pub const EN: Self = Self {
         stopped: "I stopped before I was done: {why}.",
         used: " I used {tools}.",
@@ -35,7 +35,7 @@ impl StopWords {
         unanswered: "the model did not answer",
     };
 
-    /// In Chinese.
+    /// The words in Chinese.
     pub const ZH: Self = Self {
         stopped: "还没做完我就停下了：{why}。",
         used: "已用过{tools}。",
@@ -47,7 +47,7 @@ impl StopWords {
         unanswered: "模型没有回答",
     };
 
-    /// In the language of these words: Chinese as soon as one character is.
+    /// Returns the words in the language of a text: Chinese if it has a Chinese character.
     pub fn of(words: &str) -> Self {
         if is_chinese(words) {
             Self::ZH
@@ -56,7 +56,7 @@ impl StopWords {
         }
     }
 
-    /// The whole of it.
+    /// Returns the whole explanation.
     pub fn told(&self, reason: StopReason, metadata: &ReactMetadata) -> String {
         let why = match reason {
             StopReason::LoopDetected => self.loop_detected,

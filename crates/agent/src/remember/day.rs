@@ -2,8 +2,8 @@ use fugato_graph::{BoxError, Context, Effect, NotDone, Reconciled};
 use fugato_memory::Notebook;
 use fugato_state::State;
 
-/// Adds a line to the log of a day: once, also where the process dies in between, if no other line
-/// is the same. The day is written as `2026-11-22`.
+/// Adds a line to the log of a day, exactly once even after a crash, as long as no other line of
+/// the day is the same. The format of `day` is `2026-11-22`.
 pub async fn log_once<S: State>(
     cx: &Context<S>,
     notebook: &Notebook,

@@ -7,7 +7,7 @@ use fugato_tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolS
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Finds what people wanted to be remembered: the tool `recall`.
+/// The tool `recall`, which finds notes that people asked to remember.
 #[derive(Debug, Clone)]
 pub struct Recall {
     notebook: Notebook,
@@ -21,16 +21,16 @@ pub struct RecallArgs {
     pub query: String,
 }
 
-/// How many notes are told.
+/// The maximum number of notes in a result.
 const MOST: usize = 10;
 
 impl Recall {
-    /// The notes of this notebook.
+    /// Creates a tool for the notes of this notebook.
     pub fn new(notebook: Notebook) -> Self {
         Self { notebook }
     }
 
-    /// The notes that fit, the best first. The notebook is small, and is read anew each time.
+    /// Returns the matching notes, the best first. The notebook is small, and is read on each call.
     async fn notes(&self, query: &str) -> Result<Vec<String>, BoxError> {
         let files = self.notebook.files()?;
         let lines = files.iter().flat_map(|file| file.text.lines());

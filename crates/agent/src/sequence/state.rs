@@ -2,34 +2,34 @@ use fugato_state::{State, ToolCall, ToolStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The action that is requested, and how far it came.
+/// A requested action with its progress.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Actions {
-    /// What is requested.
+    /// The request; none before the first one.
     pub request: Option<ActionRequest>,
     /// The calls that carry it out, in order.
     pub steps: Vec<ToolCall>,
-    /// What came out of those that were made, in order.
+    /// The results of the steps that were made, in order.
     pub done: Vec<ActionDone>,
-    /// How it ended; none while it has not.
+    /// The end of the action; none while it goes on.
     pub end: Option<ActionEnd>,
 }
 
-/// An action that somebody wants.
+/// A request for an action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActionRequest {
-    /// The client's own name for the request: a repeat has the same.
+    /// The client's id of the request; a repeated request has the same id.
     pub id: String,
-    /// The action.
+    /// The name of the action.
     pub action: String,
-    /// Its arguments, an object.
+    /// The arguments, an object.
     #[serde(default)]
     pub arguments: Value,
 }
 
 impl ActionRequest {
-    /// An action that somebody wants.
+    /// Returns a request for an action.
     pub fn new(id: impl Into<String>, action: impl Into<String>, arguments: Value) -> Self {
         Self {
             id: id.into(),
@@ -39,61 +39,61 @@ impl ActionRequest {
     }
 }
 
-/// What came out of one step.
+/// The result of one step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ActionDone {
-    /// The step: the name of its tool.
+    /// The name of the step's tool.
     pub action: String,
-    /// How it ended.
+    /// The status of the result.
     pub status: ToolStatus,
-    /// What came out, in words.
+    /// The result as text.
     pub text: String,
-    /// The same for programs.
+    /// The result as data.
     #[serde(default)]
     pub data: Value,
 }
 
-/// How an action ended.
+/// The end of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ActionEnd {
     /// Every step ended well.
     Done,
-    /// There is no such action, and nothing was done.
+    /// There is no such action; nothing was done.
     Rejected {
-        /// What is allowed.
+        /// The error, with the allowed actions.
         why: String,
     },
-    /// A rule did not let a step, or a person did not agree to it.
+    /// A step was blocked by a rule, or declined by a person.
     Blocked {
-        /// The step.
+        /// The name of the step's tool.
         at: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// A step could not be done.
+    /// A step failed.
     Failed {
-        /// The step.
+        /// The name of the step's tool.
         at: String,
-        /// Why.
+        /// The error.
         why: String,
     },
 }
 
-/// A change of how far an action came.
+/// An update of an action's progress.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ActionsUpdate {
-    /// An action is requested; what there was of another is gone.
+    /// An action is requested; an earlier one is dropped.
     Requested(ActionRequest),
-    /// These calls carry it out.
+    /// The calls that carry out the action.
     Planned(Vec<ToolCall>),
     /// A step was made.
     Performed(ActionDone),
-    /// It has ended.
+    /// The action has ended.
     Ended(ActionEnd),
 }
 

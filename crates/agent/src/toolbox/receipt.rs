@@ -1,9 +1,10 @@
-//! What is kept of a call that was carried out.
+//! The stored result of a call that was carried out.
 use fugato_tool::{ToolOutput, ToolResult};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// The result of a call; or what a person said had come out, who only knows that it happened.
+/// The result of a call, or the result that an operator supplied for a call that is known to have
+/// happened.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 #[serde(bound = "ToolResult<U>: Serialize + DeserializeOwned")]

@@ -3,31 +3,31 @@ use fugato_llm::{Attempt, Usage};
 use fugato_stream::EventKind;
 use serde::{Deserialize, Serialize};
 
-/// What one question to a model took: who was asked, for how long, and why not.
+/// The record of one request to a model: the models that were called, durations and errors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ModelCall {
-    /// What it was for: what the metadata of the request call `stage`; empty for nothing.
+    /// The purpose: the `stage` in the request's metadata; empty if there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stage: String,
-    /// The chain of attempts, the first one first; empty if nobody waited for the end.
+    /// The chain of attempts, the first one first; empty if the answer was not read to its end.
     pub attempts: Vec<Attempt>,
-    /// What it cost, where the server tells.
+    /// The usage, if the server reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// The end of the prompt, each message after the name of its role; empty unless it is kept.
+    /// The end of the prompt, each message after the name of its role; empty unless it is stored.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt: String,
-    /// The beginning of the answer, and the calls in it; empty unless it is kept.
+    /// The beginning of the answer, with its calls; empty unless it is stored.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub answer: String,
 }
 
 impl ModelCall {
-    /// The name under which a call is told to the readers of a thread.
+    /// The name of the event in a thread's stream.
     pub const NAME: &str = "model_call";
 
-    /// How many bytes of a prompt and of an answer are enough for whoever looks into a thread.
+    /// The number of bytes of a prompt and of an answer that is enough to inspect a thread.
     pub const WORDS: usize = 8 << 10;
 
     pub(super) fn new(stage: String) -> Self {
@@ -40,7 +40,7 @@ impl ModelCall {
         }
     }
 
-    /// The call as an event, to be kept as a note.
+    /// Returns the call as an event, to be stored as a note.
     pub fn to_event(&self) -> EventKind {
         EventKind::Custom {
             name: Self::NAME.to_owned(),
@@ -48,7 +48,7 @@ impl ModelCall {
         }
     }
 
-    /// The call that an event tells of; none if it tells of something else.
+    /// Returns the call in an event; none if the event is of another kind.
     pub fn of(event: &EventKind) -> Option<Self> {
         match event {
             EventKind::Custom { name, data } if name == Self::NAME => Self::deserialize(data).ok(),
@@ -58,7 +58,7 @@ impl ModelCall {
 }
 
 impl std::fmt::Display for ModelCall {
-    /// In one line: `plan: main 120 ms rate_limited, backup 80 ms`.
+    /// Writes one line: `plan: main 120 ms rate_limited, backup 80 ms`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut gap = "";
         if !self.stage.is_empty() {
@@ -76,7 +76,7 @@ impl std::fmt::Display for ModelCall {
     }
 }
 
-/// The models that a task asked, in the order in which they ended.
+/// Returns the calls of models in a task, in the order in which they ended.
 pub fn model_calls(task: &TaskTrace) -> Vec<ModelCall> {
     task.notes.iter().filter_map(ModelCall::of).collect()
 }

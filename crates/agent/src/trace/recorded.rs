@@ -6,19 +6,19 @@ use thiserror::Error;
 
 use super::{CALLS, Calls, ModelCall};
 
-/// A node that keeps what the [`Watched`](super::Watched) models were asked while it ran: as notes
-/// of its outcome, so that the log tells of them, or in its error. What those models take counts
-/// towards the allowances of its stage and its run: see [`SpendLimit`](fugato_llm::SpendLimit).
+/// A node that records the calls of [`Watched`](super::Watched) models while it runs: as notes of
+/// its outcome, and so in the log, or in its error. The cost of these calls counts towards the
+/// allowances of its stage and its run: see [`SpendLimit`](fugato_llm::SpendLimit).
 ///
 /// # Notes
-/// - What is asked before a question to a person is kept when the node is called again, if it asks
-///   then too: an outcome that asks has no notes.
+/// - Calls before a question to a person are only recorded if the node makes them again after the
+///   answer: an outcome that asks has no notes.
 #[derive(Debug, Clone)]
 pub struct Recorded<N> {
     node: N,
 }
 
-/// Keeps what models are asked while this node runs.
+/// Records the calls of models while this node runs.
 pub fn recorded<N>(node: N) -> Recorded<N> {
     Recorded { node }
 }
@@ -43,8 +43,8 @@ impl<S: State, N: Node<S>> Node<S> for Recorded<N> {
     }
 }
 
-/// The address of a task without its visits: a node that is visited again to correct an answer is
-/// at the same decision.
+/// Returns the address of a task without its visits: repeated visits of a node to correct an answer
+/// belong to the same decision.
 fn stage(task: &str) -> String {
     let mut parts = task.split('#');
     let mut stage = parts.next().unwrap_or_default().to_owned();
@@ -54,7 +54,7 @@ fn stage(task: &str) -> String {
     stage
 }
 
-/// A node failed that had asked models.
+/// The error of a node that failed after calls of models.
 #[derive(Debug, Error)]
 #[error("it had asked {}", calls.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 struct Asked {

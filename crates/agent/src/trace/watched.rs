@@ -8,13 +8,13 @@ use tokio::time::Instant;
 
 use super::{CALLS, Calls, ModelCall};
 
-/// A model whose calls are kept by the [`Recorded`](super::Recorded) node that makes them.
+/// A model whose calls are recorded by the [`Recorded`](super::Recorded) node that makes them.
 ///
-/// It goes outermost, around retries and backups: what those tell of their attempts is kept whole.
-/// A model that tells of none has one attempt.
+/// It must be outermost, around retries and backups, to record all their attempts. A model that
+/// reports no attempts has one.
 ///
 /// # Notes
-/// - Outside of such a node it does nothing, and neither does it in a task that the node spawns.
+/// - Outside of such a node nothing is recorded, and neither is it in a task that the node spawns.
 #[derive(Debug, Clone)]
 pub struct Watched<M> {
     model: M,
@@ -22,13 +22,14 @@ pub struct Watched<M> {
 }
 
 impl<M: ChatModel> Watched<M> {
-    /// Watches a model.
+    /// Wraps a model.
     pub fn new(model: M) -> Self {
         Self { model, kept: 0 }
     }
 
-    /// Keeps words too: of each prompt the last so many bytes, which are what is new in it, and of
-    /// each answer the first. They lie in the log, where whoever may read the thread reads them.
+    /// Stores words too: of each prompt the last `bytes`, which are the newest part, and of each
+    /// answer the first. They are stored in the log, so everyone with access to the thread can read
+    /// them.
     #[must_use]
     pub fn keeping(mut self, bytes: usize) -> Self {
         self.kept = bytes;
@@ -36,7 +37,7 @@ impl<M: ChatModel> Watched<M> {
     }
 }
 
-/// The last bytes of a prompt, from the beginning of a character.
+/// Returns the last bytes of a prompt, from the beginning of a character.
 fn end_of(request: &ChatRequest, bytes: usize) -> String {
     let mut prompt = String::new();
     if bytes == 0 {
@@ -113,7 +114,7 @@ fn role(role: Role) -> &'static str {
     }
 }
 
-/// One call. It is kept when it is dropped: an answer whose end nobody waited for is one too.
+/// The recording of one call. It is stored on drop, even if the answer was not read to its end.
 struct Watch {
     calls: Calls,
     call: ModelCall,

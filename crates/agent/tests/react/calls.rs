@@ -1,4 +1,4 @@
-//! What becomes of the calls of a round, and when they are shown.
+//! The results of the calls of a round, and their events.
 use std::{sync::Arc, time::Duration};
 
 use fugato_agent::{Assistant, Embeds, React, ReactLoop, ReactUpdate, Toolbox, Unreplied};
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::{Number, Tested, assistant, call, calls, run, state, thread, tools};
 
-/// What the calls of the last run came to.
+/// Returns the results of the last run's calls.
 fn results(react: &React) -> Vec<String> {
     let uses = react.run.uses.iter();
     uses.map(|one| one.result.clone()).collect()
@@ -160,7 +160,7 @@ async fn l9_what_a_gate_wants_confirmed_is_asked_before_anything_is_done() -> Te
     Ok(())
 }
 
-/// The events of a run that asks for consent to `send`, by either way to ask for it.
+/// Returns the events of a run that asks for consent to `send`, for either kind of confirmation.
 async fn asked(toolbox: Toolbox<React>) -> Result<Vec<Event>, BoxError> {
     let model = Scripted::new([calls([call("b", "send", 2)]), Reply::text("Done.")]);
     let assistant = assistant(ReactLoop::new(model, toolbox).build()?);
@@ -168,7 +168,7 @@ async fn asked(toolbox: Toolbox<React>) -> Result<Vec<Event>, BoxError> {
     Ok(events.collect().await)
 }
 
-/// The JSON of the frames of a stream.
+/// Returns the JSON of the frames of a stream.
 fn frames(mut encoder: impl Encoder, events: &[Event]) -> Vec<Value> {
     let mut frames = Frames::new();
     for event in events {
@@ -321,7 +321,7 @@ async fn l11_reads_of_a_round_run_at_the_same_time_and_keep_their_order() -> Tes
     Ok(())
 }
 
-/// What is shown of calls: when, and what.
+/// Returns the events of calls: second, kind and text.
 async fn shown(model: Scripted) -> Result<Vec<(u64, &'static str, String)>, BoxError> {
     let assistant = assistant(ReactLoop::new(model, tools()?).build()?);
     let began = tokio::time::Instant::now();
@@ -347,7 +347,7 @@ async fn shown(model: Scripted) -> Result<Vec<(u64, &'static str, String)>, BoxE
 #[tokio::test(start_paused = true)]
 async fn l13_arguments_are_shown_as_they_come() -> Tested {
     let piece = ChatDelta::ToolCall;
-    // Its name may come in pieces too, and what has no id yet cannot be shown.
+    // A name may come in pieces too, and a call without an id cannot be shown yet.
     let deltas = [
         piece(ToolCallDelta::new(0, "").id("a").name("lo")),
         piece(ToolCallDelta::new(0, "").name("ok")),
@@ -355,7 +355,7 @@ async fn l13_arguments_are_shown_as_they_come() -> Tested {
         piece(ToolCallDelta::new(0, ": 1}").id("")),
     ];
     let slow = Reply::deltas(deltas).paced(Duration::from_secs(1));
-    // The id is used again, by a server that counts from the beginning.
+    // The server counts from the beginning and repeats the id.
     let again = calls([call("a", "look", 2)]);
     let model = Scripted::new([slow, again, Reply::text("Well.")]);
     let expected = [

@@ -24,7 +24,7 @@ pub(crate) struct Number {
     pub(crate) n: u32,
 }
 
-/// Tools of each kind. None of them answers the same for two numbers.
+/// Returns tools of each kind. None of them has the same result for two numbers.
 pub(crate) fn tools() -> Result<Toolbox<React>, BoxError> {
     let registry = Registry::<React, ReactUpdate>::builder()
         .domains_to_choose(Domains::new().with("mail", Domain::new("core")))
@@ -32,7 +32,7 @@ pub(crate) fn tools() -> Result<Toolbox<React>, BoxError> {
             Ok(format!("{n} is there"))
         })
         .function(ToolSpec::write("send", "Sends."), |cx, Number { n }| {
-            // The number of the thread's incarnation is another each time.
+            // The number of the thread's incarnation differs each time.
             let key = cx.key().unwrap_or_default();
             let (_, action) = key.split_once('/').unwrap_or_default();
             Ok(format!("sent {n} as t@1/{action}"))
@@ -76,7 +76,7 @@ pub(crate) async fn state(assistant: &Assistant) -> Result<Arc<React>, BoxError>
     state.ok_or_else(|| "the thread has no state".into())
 }
 
-/// One run of a model with all tools.
+/// Runs a model with all tools.
 pub(crate) async fn run(
     model: &Scripted,
     change: impl FnOnce(ReactLoop) -> ReactLoop,

@@ -1,4 +1,4 @@
-//! How often the model is asked, what is told of it, and how a run ends.
+//! The number of the model's answers, the prompts, and the ends of a run.
 use std::time::Duration;
 
 use fugato_agent::{Assistant, Corrections, React, ReactLoop, StopReason, ToolUse, Unreplied};

@@ -1,4 +1,4 @@
-//! Events of an answer in the words of the protocol.
+//! The events of an answer in the protocol's JSON.
 
 use std::collections::BTreeMap;
 
@@ -8,38 +8,38 @@ use serde_json::{Value, json};
 
 use super::PROTOCOL;
 
-/// Makes deltas of the events of one answer.
+/// A decoder of the events of one answer into deltas.
 ///
-/// Events and blocks of unknown types are passed over, as the protocol asks of its clients.
+/// Events and blocks of unknown types are ignored, as the protocol requires of clients.
 #[derive(Debug, Clone, Default)]
 pub struct EventDecoder {
-    /// The blocks that have begun and not ended.
+    /// The open blocks by their index.
     open: BTreeMap<usize, Block>,
-    /// The number of calls seen: blocks of text count among the blocks, but not among the calls.
+    /// The number of calls so far: text blocks count among the blocks, but not among the calls.
     calls: usize,
     usage: Counted,
-    /// The bytes of signatures and the blocks that are held until they end.
+    /// The bytes of signatures and of blocks that were begun.
     held: usize,
     finished: bool,
     done: bool,
 }
 
-/// What may be held until blocks end: no signature is nearly as long.
+/// The limit of the held bytes; no signature is nearly as long.
 const MOST_HELD: usize = 256 << 10;
-/// What an open block takes beside its words.
+/// The bytes that are counted for each block in addition to its signature.
 const A_BLOCK: usize = 128;
 
-/// An event is not what the protocol asks for.
+/// The error if an event does not conform to the protocol.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MalformedEvent {
-    /// It is not JSON, or a field has the wrong type.
+    /// The event is not JSON, or a field has the wrong type.
     #[error("an event cannot be read")]
     Json(#[from] serde_json::Error),
     /// The server put an error into the stream.
     #[error("the server reports an error")]
     Reported(Value),
-    /// There are more signatures or open blocks than any answer has.
+    /// The signatures and blocks together exceed their limit.
     #[error("its signatures and open blocks have more than {} KiB", MOST_HELD >> 10)]
     TooMuchHeld,
 }
@@ -51,9 +51,9 @@ enum Block {
 }
 
 impl EventDecoder {
-    /// Decodes the data of one event, and hands over its deltas in order.
+    /// Decodes the data of one event, and passes its deltas to `delta` in order.
     ///
-    /// A whole message, which a server sends that does not stream, is decoded too.
+    /// The data may also be a whole message, from a server that does not stream.
     pub fn decode(
         &mut self,
         data: &[u8],
@@ -91,12 +91,13 @@ impl EventDecoder {
         Ok(())
     }
 
-    /// Whether the server has said that nothing follows.
+    /// Returns true if the server has ended the stream.
     pub fn is_done(&self) -> bool {
         self.done
     }
 
-    /// Whether the answer may end here: the server said so, or gave a reason to stop.
+    /// Returns true if the answer may end here: the server has ended the stream or sent a reason to
+    /// stop.
     pub fn may_end(&self) -> bool {
         self.done || self.finished
     }
@@ -153,7 +154,7 @@ impl EventDecoder {
                 self.held = self.held.saturating_add(more.len());
                 signature.push_str(&more);
             }
-            // An empty delta, one of a block that never began, or of a kind that is not known.
+            // An empty delta, or one of an unknown block or of an unknown kind.
             _ => {}
         }
     }
@@ -181,7 +182,8 @@ impl EventDecoder {
         }));
     }
 
-    /// Later counts are of the whole answer and replace earlier ones, field by field.
+    /// Updates the usage: later counts are of the whole answer and replace earlier ones, field by
+    /// field.
     fn count(&mut self, more: Option<Counted>, delta: &mut impl FnMut(ChatDelta)) {
         let Some(more) = more else {
             return;

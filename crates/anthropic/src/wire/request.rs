@@ -1,4 +1,4 @@
-//! A request in the words of the protocol.
+//! The request in the protocol's JSON.
 
 use fugato_llm::{ChatRequest, ResponseFormat, Thinking, ToolChoice};
 use fugato_state::{Message, Role, ToolCall};
@@ -7,10 +7,11 @@ use serde_json::{Map, Value, json};
 use super::PROTOCOL;
 use crate::{Anthropic, ThinkingMode};
 
-/// The smallest budget that servers accept.
+/// The smallest budget that servers accept, in tokens.
 const LEAST_BUDGET: u32 = 1024;
 
-/// The body of a request. What the request leaves open is left out, but for the longest answer.
+/// Returns the body of a request. Settings that the request does not have are left out, except the
+/// longest answer.
 pub(crate) fn body(client: &Anthropic, request: &ChatRequest) -> Map<String, Value> {
     let mut body = Map::new();
     let thinks = request.thinking == Thinking::On && may_think(&request.messages);
@@ -51,7 +52,8 @@ fn set(body: &mut Map<String, Value>, key: &str, value: impl Into<Value>) {
     body.insert(key.to_owned(), value.into());
 }
 
-/// Servers refuse to think in the middle of a turn of tools that began without their own thoughts.
+/// Returns true if the request may ask for thinking. Servers refuse it in the middle of a turn of
+/// tools that began without thinking blocks of this protocol.
 fn may_think(messages: &[Message]) -> bool {
     let last = messages
         .iter()
@@ -83,7 +85,7 @@ fn conversation(messages: &[Message], body: &mut Map<String, Value>) {
     }
     let turns = turns.into_iter().filter(|(_, blocks)| !blocks.is_empty());
     let messages = turns.map(|(role, mut blocks)| {
-        // The results of calls must come before anything else that is said with them.
+        // The results of calls must come before all other blocks of the turn.
         blocks.sort_by_key(|block| role == "user" && block["type"] != "tool_result");
         json!({ "role": role, "content": blocks })
     });
@@ -101,7 +103,7 @@ fn blocks(message: &Message) -> Vec<Value> {
     if message.role != Role::Assistant {
         blocks.clear();
     }
-    // Servers refuse text that is blank.
+    // Servers refuse blank text.
     if !message.content.trim().is_empty() {
         blocks.push(json!({ "type": "text", "text": message.content }));
     }
@@ -118,7 +120,7 @@ fn call(call: &ToolCall) -> Value {
     json!({ "type": "tool_use", "id": id(&call.id), "name": call.name, "input": input })
 }
 
-/// Ids that another server gave may have characters that this protocol does not allow.
+/// Returns an id with only the characters that this protocol allows; other servers use more.
 fn id(id: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     id.chars()
@@ -157,7 +159,7 @@ fn sampling(request: &ChatRequest, thinks: bool, body: &mut Map<String, Value>) 
     }
 }
 
-/// 0.2 as 0.2, and not as the nearest `f64` of the nearest `f32`.
+/// Converts 0.2 to 0.2, and not to the nearest `f64` of the nearest `f32`.
 fn decimal(value: f32) -> Value {
     let text = value.to_string();
     text.parse::<f64>().map_or(Value::Null, Value::from)

@@ -1,4 +1,4 @@
-//! Somebody of the same tenant, who may not answer in a conversation, change it, or see it.
+//! Callers of the same tenant who may not answer in a conversation, change it, or see it.
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
@@ -48,11 +48,12 @@ impl State for Claim {
     }
 }
 
-/// Asks whoever began; `busy` work beside the question fails, and is to be tried again in an hour.
+/// Asks the person who began; with `busy`, a task next to the question fails, with a retry in an
+/// hour.
 #[derive(Clone)]
 struct Desk {
     runner: Runner<Claim>,
-    /// What only they may do who began, beside answering.
+    /// The access that only the person who began has, besides the right to answer.
     own: &'static [Access],
 }
 
@@ -155,7 +156,7 @@ impl Agent for Desk {
     }
 }
 
-/// Everybody is of one tenant.
+/// Puts every user in one tenant.
 fn by_user(request: &Parts) -> Result<Caller, Denied> {
     let user = request.headers.get("user").and_then(|it| it.to_str().ok());
     let user = user.ok_or_else(|| Denied::unauthorized("send the header user"))?;
@@ -185,7 +186,7 @@ async fn begun(client: &Client) -> String {
     answer.events().iter().find_map(question).expect("it asks")
 }
 
-/// All that is known of the thread.
+/// Reads everything that is known of the thread.
 async fn shown(client: &Client) -> [Value; 3] {
     let see = |path: &'static str| send(client, "ada", path, Value::Null);
     [
@@ -204,7 +205,7 @@ async fn every_door_refuses(busy: bool) {
         assert_eq!(refused.error(), (403, "forbidden".into()), "{protocol}");
         assert_eq!(shown(&client).await, before, "{protocol}");
     }
-    // An answer that says less is one to the same question.
+    // A shorter answer is one to the same question.
     let bare = json!({ "messages": [{ "role": "user", "content": "" }], "ext": {
         "conversation_id": "desk", "resume": { "type": "confirm", "action": "approve" } } });
     let refused = send(&client, "bob", "/v1/chat/completions", bare).await;
@@ -223,7 +224,7 @@ async fn every_door_refuses_a_colleague() {
     every_door_refuses(false).await;
 }
 
-/// The thread does not only wait: its questions are open all the same.
+/// Questions are open also while another task of the thread waits for its retry.
 #[tokio::test]
 async fn every_door_refuses_a_colleague_while_other_work_is_left() {
     every_door_refuses(true).await;

@@ -1,4 +1,4 @@
-//! The page of examples is what is sent.
+//! The page of examples against the events of a real run.
 use std::{fmt::Write as _, sync::Arc};
 
 use expect_test::expect_file;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::office::Office;
 
-/// Of what comes from a task, what is durable at which position, and what is not.
+/// The source of an event: the thread or a task at a position of the log, or a task without one.
 enum From {
     Thread(u64),
     Task(u64),
@@ -234,7 +234,7 @@ fn l12_each_kind_of_event_has_an_example() {
     expect_file!["../../docs/events.md"].assert_eq(&page);
 }
 
-/// The page documents what a real run sends, and no other form of it.
+/// The page documents the events of a real run, and no other forms.
 #[tokio::test]
 async fn what_a_run_sends_is_documented() {
     let page = include_str!("../../docs/events.md");

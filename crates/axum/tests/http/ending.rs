@@ -1,4 +1,4 @@
-//! The end of a server, and what goes on after it.
+//! The shutdown of a server, and the runs that go on after it.
 use serde_json::{Value, json};
 
 use crate::{
@@ -52,7 +52,7 @@ async fn k14_a_server_that_ends_hands_its_runs_over() {
     let ended = tokio::time::timeout(PATIENCE, ended).await.unwrap();
     assert_eq!(ended.unwrap().unwrap(), 0);
 
-    // Another process goes on at once, and what was done is not done again.
+    // Another process goes on at once, and finished steps are not repeated.
     let second = Served::open(office.routes().recovers()).await;
     let after = positions(&rest).pop().unwrap();
     let mut back = second

@@ -1,4 +1,4 @@
-//! Who is let in, and how much is taken.
+//! Authentication, tenants and limits.
 use std::{convert::Infallible, time::Duration};
 
 use axum::{

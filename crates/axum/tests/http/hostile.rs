@@ -1,4 +1,4 @@
-//! Attempts to get in where one does not belong, and to keep others from being served.
+//! Attempts to get at threads of others, and to keep others from being served.
 use axum::http::{Method, StatusCode};
 use fugato_axum::Page;
 use futures::{SinkExt as _, StreamExt as _};
@@ -66,7 +66,7 @@ async fn no_protocol_answers_for_another_tenant() {
     };
     let before = shown().await;
     let id = before["interrupts"][0]["id"].as_str().unwrap();
-    // Neither by the name that its owner uses, nor by the one that the store knows.
+    // Neither by the name that its owner uses, nor by its id in the store.
     for name in ["desk", "ada%2Fdesk", "..%2Fada%2Fdesk"] {
         for (protocol, path, body) in answers(name, id) {
             let (status, kind) = post(&client, "bob", &path, body).await.error();
@@ -175,7 +175,7 @@ async fn a_socket_is_bound_to_its_tenant_and_its_size() {
         (&refused["event"], &refused["data"]["type"]),
         (&json!("error"), &json!("not_found"))
     );
-    // What is too large is not read; the connection ends.
+    // A body that is too large is not read; the connection ends.
     bob.send(say("user_input", json!({ "content": "x".repeat(300) })))
         .await
         .unwrap();
@@ -230,7 +230,7 @@ async fn a_thousand_streams_that_nobody_reads_keep_nobody_waiting() {
         unread.push(opened);
     }
     assert_eq!(client.send(follow()).await.error(), (429, "streams".into()));
-    // A run of the same thread comes to its end, and says everything to whoever reads.
+    // A run of the same thread comes to its end, and its reader gets everything.
     let begun = client
         .post("/threads/desk/runs", json!({ "text": "many" }))
         .await;

@@ -1,4 +1,4 @@
-//! The endpoints, asked without a network where none is needed.
+//! The endpoints, called without a network where none is needed.
 #[cfg(test)]
 mod colleague;
 #[cfg(test)]

@@ -52,9 +52,8 @@ impl State for Desk {
 
 /// Thinks, asks and places. `talk` asks nothing; `slow` waits in the middle of its words until the
 /// gate lets it go on; `long` takes nine steps, each through the gate; `many` takes many, and says
-/// something in each; `fail` fails; `sealed` asks
-/// for an approval with a digest; `nonsense` is refused, and `instead` takes the place of what
-/// waits.
+/// something in each; `fail` fails; `sealed` asks for an approval with a digest; `nonsense` is
+/// refused, and `instead` replaces the open question.
 pub(crate) struct Clerk {
     runner: Runner<Desk>,
 }
@@ -102,7 +101,7 @@ async fn think(cx: &Context<Desk>, gate: &Semaphore) -> Result<Outcome<Change>, 
     }))
 }
 
-/// Asks for the approval of just what it shows.
+/// Asks for an approval that is bound to a digest.
 async fn seal(cx: Context<Desk>) -> Result<Outcome<Change>, BoxError> {
     if let Some(placed) = cx.answer("answer")? {
         return Ok(Outcome::done([Change::Judged(placed)]));
@@ -238,7 +237,7 @@ impl Office {
     }
 }
 
-/// Everybody is who the header `user` says.
+/// Identifies the caller by the header `user`.
 pub(crate) fn by_header(request: &axum::http::request::Parts) -> Result<Caller, Denied> {
     let user = request.headers.get("user").and_then(|it| it.to_str().ok());
     let user = user.ok_or_else(|| Denied::unauthorized("send the header user"))?;
@@ -249,11 +248,11 @@ pub(crate) fn by_header(request: &axum::http::request::Parts) -> Result<Caller, 
     Ok(Caller::new(tenant).user(user))
 }
 
-/// Asks a router without a network.
+/// A client that calls a router without a network.
 #[derive(Clone)]
 pub(crate) struct Client(pub(crate) Router);
 
-/// What was answered.
+/// A complete response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,

@@ -1,4 +1,4 @@
-//! What happens on the way to an answer, and the answer.
+//! Events while a request is computed, and then its answer.
 use std::time::Duration;
 
 use axum::{

@@ -129,7 +129,7 @@ async fn sch_136_a_question_is_answered_through_the_extension() {
     let answer = complete(&client, resume("approve")).await.json();
     // Nothing was said after the answer but the output of the run.
     assert_eq!(answer["choices"][0]["message"]["content"], "placed");
-    // A repeat is told what came of the first, and another answer comes too late.
+    // A repeat gets the result of the first, and another answer comes too late.
     let again = complete(&client, resume("approve")).await.json();
     assert_eq!(again["choices"][0]["message"]["content"], "placed");
     assert_eq!(

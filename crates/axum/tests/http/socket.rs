@@ -72,7 +72,7 @@ async fn trn_12_a_conversation_over_a_socket() {
     let id = asked["data"]["id"].clone();
     let answer = |id: Value| json!({ "event": "answer", "data": { "id": id, "answer": true } });
 
-    // Somebody else answers, on a connection of their own; both hear the end.
+    // A second client answers, on its own connection; both get the end.
     let mut other = Socket::open(&served, "desk").await;
     other.say(answer(json!("confirm#9~9"))).await;
     let (_, wrong) = other.until("error").await;

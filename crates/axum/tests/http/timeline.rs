@@ -1,4 +1,4 @@
-//! What a conversation shows when it is opened again.
+//! The items that a conversation shows when it is opened again.
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 

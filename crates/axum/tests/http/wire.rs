@@ -113,7 +113,7 @@ impl Reader {
     }
 }
 
-/// The positions of what is durable.
+/// Returns the positions of the durable events.
 pub(crate) fn positions(events: &[Event]) -> Vec<u64> {
     let mut positions: Vec<_> = events.iter().filter_map(|event| event.seq).collect();
     positions.dedup();
@@ -131,7 +131,7 @@ async fn the_head_of_a_request_comes_in_time() {
         .unwrap();
     let mut left = vec![];
     let cut = tokio::time::timeout(PATIENCE, slow.read_to_end(&mut left)).await;
-    // Whether it is told before the connection ends is up to what it has sent.
+    // The connection ends, with or without an error response before.
     assert!(cut.is_ok(), "the connection is still open");
     assert!(!String::from_utf8_lossy(&left).contains("200 OK"));
     let mut quick = served.get("/health").await;

@@ -1,10 +1,11 @@
-//! Lines that fit beside the frame of a card: what a terminal breaks would stand outside of it.
+//! Lines that fit next to the frame of a card: a line that the terminal wraps would leave the
+//! frame.
 use fugato_stream::FRAME;
 
-/// How wide a line of a card is in a terminal, with its frame.
+/// The width of a line of a card in a terminal, in columns, with its frame.
 pub(super) const WIDTH: usize = 78;
 
-/// The lines of a text, broken where they are too wide; none says how wide they may be.
+/// Returns the lines of a text, broken at the width; without a width they are not broken.
 pub(super) fn lines(text: &str, wide: Option<usize>) -> Vec<String> {
     let most = wide.map_or(usize::MAX, |wide| {
         wide.saturating_sub(FRAME.chars().count())
@@ -23,7 +24,7 @@ fn broken(line: &str, most: usize) -> Vec<String> {
             columns(char)
         };
         if taken + width > most {
-            // What goes on is set in, so that it is no line of its own.
+            // A continuation is indented, so that it is no line of its own.
             lines.push("    ".to_owned());
             taken = 4;
         }
@@ -35,7 +36,7 @@ fn broken(line: &str, most: usize) -> Vec<String> {
     lines
 }
 
-/// How many columns a character takes: at most that.
+/// Returns the columns of a character, or an upper bound.
 fn columns(char: char) -> usize {
     match char {
         '\u{300}'..='\u{36f}' => 0,

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::*;
 
-/// What was written.
+/// A writer that keeps everything.
 #[derive(Clone, Default)]
 struct Paper(Arc<Mutex<Vec<u8>>>);
 
@@ -30,7 +30,7 @@ impl Write for Paper {
     }
 }
 
-/// What is seen of what is done with a screen.
+/// Returns the output of an action on a screen.
 fn seen(act: impl FnOnce(&mut Screen)) -> String {
     let paper = Paper::default();
     let mut screen = Screen::new(Lang::En, Arc::new(|_| None), "react card".into());
@@ -50,7 +50,7 @@ struct Forged {
     block: Option<String>,
 }
 
-/// Texts that would act on a terminal, and how they are shown.
+/// Texts that would act on a terminal, with the expected output.
 fn forged() -> Vec<Forged> {
     let forged = include_str!("../../../stream/tests/data/forged.json");
     let forged: Vec<Forged> = serde_json::from_str(forged).unwrap();
@@ -85,7 +85,7 @@ fn event(kind: EventKind) -> Event {
     }
 }
 
-/// A text in every place where a person reads one.
+/// Writes a text in every place where a person reads one.
 fn everywhere(screen: &mut Screen, text: &str) {
     screen.line(text);
     screen.write(text);
@@ -137,7 +137,7 @@ fn k35_no_text_acts_on_the_terminal() {
             it.name
         );
         if let Some(block) = it.block {
-            // Each of them shows it, with its marks.
+            // Each place shows it, with its marks.
             assert!(shown.matches(&*block).count() >= 13, "{}: {shown}", it.name);
         }
     }
@@ -183,7 +183,7 @@ fn k35_a_forged_card_stays_in_its_frame() {
             let lines: Vec<_> = plain.lines().skip(1).collect();
             let framed = lines.iter().all(|line| line.starts_with(FRAME));
             assert!(framed, "{}: {plain}", it.name);
-            // However long it is, it is not scrolled away, and its code stands above it.
+            // Even a very long card is folded, and its code is above it.
             assert!(lines.len() < 600, "{}: {} lines", it.name, lines.len());
             let code = format!("{FRAME}[{}]", asked.id.code());
             assert!(lines.first().is_some_and(|line| line.starts_with(&code)));

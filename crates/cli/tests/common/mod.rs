@@ -6,7 +6,7 @@ use fugato_cli::{Command, Flags};
 use fugato_graph::Runner;
 use fugato_state::{State, ThreadId};
 
-/// What such a program is told.
+/// The arguments of such a program.
 #[derive(Parser)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -15,12 +15,12 @@ pub(crate) struct Args {
     pub(crate) command: Option<Command>,
 }
 
-/// An agent of any state. Words that begin with `instead` take the place of what waits.
+/// An agent of any state. Words that begin with `instead` replace the open question.
 pub(crate) struct Small<S: State> {
     pub(crate) runner: Runner<S>,
-    /// What is said becomes this.
+    /// Makes the input of words.
     pub(crate) input: fn(Said) -> Result<Vec<S::Update>, Unusable>,
-    /// What a conversation is about.
+    /// Returns the title of a conversation.
     pub(crate) title: fn(&S) -> Option<String>,
 }
 

@@ -1,4 +1,5 @@
-//! Jobs fire once at each of their times, whatever dies and however many look after them.
+//! Tests that jobs fire once at each of their times, with processes that die and with several at
+//! once.
 mod world;
 
 use std::{sync::atomic::Ordering, time::Duration};
@@ -14,13 +15,13 @@ use world::{Done, MINUTE, NOON, Process, World};
 
 const MINUTES: Duration = Duration::from_secs(60);
 
-/// What happens to the processes of an agent.
+/// An event in the life of an agent's processes.
 #[derive(Debug, Clone)]
 enum Act {
-    /// Nobody is there for so many minutes.
+    /// No process runs for so many minutes.
     Away(u32),
-    /// So many processes look after the jobs for so many minutes. The first of them dies of one of
-    /// its writes, before or after it was stored, if this says so.
+    /// So many processes drive the jobs for so many minutes. If given, the first dies at this
+    /// write, before or after it was stored.
     Work(u8, u32, Option<(i64, bool)>),
 }
 
@@ -57,7 +58,7 @@ async fn work(world: &World, processes: u8, minutes: u32, dies: Option<(i64, boo
     }
 }
 
-/// The times of a schedule after one and up to another.
+/// Returns the times of a schedule after one time and up to another.
 fn times(schedule: &str, after: Millis, until: Millis) -> Vec<Millis> {
     let schedule = Schedule::parse(schedule, &TimeZone::UTC).expect("it is one");
     let next = |time: &Millis| schedule.next(*time).filter(|time| *time <= until);
@@ -74,8 +75,8 @@ async fn holds(acts: Vec<Act>, schedule: &str, catch_up: CatchUp) -> Done {
             Act::Work(processes, minutes, dies) => work(&world, processes, minutes, dies).await,
         }
     }
-    // Half a minute to make up for what was missed and to wait for leases of the dead; what is due
-    // from then on is done in time.
+    // Half a minute to catch up and to wait for leases of dead processes; jobs that are due after
+    // that are done in time.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let back = world.clock.now();
     work(&world, 1, 120, None).await;
@@ -131,8 +132,7 @@ proptest! {
     }
 }
 
-/// What a job did after nobody was there for so many minutes, for each of its times as minutes
-/// after noon.
+/// Returns what a job did after so many minutes without a process: its runs, as minutes after noon.
 async fn caught_up(wish: Wish, away: u32) -> Done<Vec<Millis>> {
     let world = World::new().await?;
     let process = world.process(None);
@@ -166,8 +166,8 @@ async fn trn_8_times_that_nobody_was_there_for() -> Done {
     Ok(())
 }
 
-/// The times that a job has done, as minutes after noon: of ten minutes each, during forty minutes,
-/// and during two hours after the clock was set back by so many minutes.
+/// Returns the times that a job has done, as minutes after noon: every ten minutes, during forty
+/// minutes, and during two hours after the clock was set back by so many minutes.
 async fn set_back(by: Millis) -> Done<Vec<Millis>> {
     let world = World::new().await?;
     let wish = Wish::new("*/10 * * * *", "stretch");
@@ -190,9 +190,9 @@ async fn trn_8_a_clock_that_is_set_back_does_nothing_twice_and_leaves_nothing_ou
         |from: Millis, until: Millis| -> Vec<Millis> { (from..=until).step_by(10).collect() };
     // At 12:35 it is 12:05 again, and then 14:05.
     assert_eq!(set_back(30).await?, hours(10, 120));
-    // The times of a day that was shown already are done.
+    // The times that the clock has already passed are not repeated.
     assert_eq!(set_back(DAY).await?, hours(10, 30));
-    // Nobody waits for three days to come again.
+    // The job does not wait for three days to come again.
     let again = hours(40 - 3 * DAY, 150 - 3 * DAY);
     assert_eq!(set_back(3 * DAY).await?, [hours(10, 30), again].concat());
     Ok(())
@@ -256,7 +256,7 @@ async fn trn_8_a_job_that_cannot_be_read_keeps_no_other_from_being_done() -> Don
     let world = World::new().await?;
     let process = world.process(None);
     let space = Namespace::new(["jobs"])?;
-    // As the first version wrote it, with a schedule that was never one.
+    // As the first version wrote it, with an invalid schedule.
     let stored = json!({
         "v": 1, "id": "job-0", "thread": "desk", "wish": { "schedule": "soon", "task": "x" },
         "zone": "UTC", "due": NOON, "fired": 3,

@@ -1,4 +1,4 @@
-//! A store and a clock that outlive processes, and processes that die of either.
+//! A store and a clock that outlive processes, and processes that die at a write to either store.
 use std::{
     sync::{
         Arc,
@@ -28,7 +28,7 @@ pub(crate) type Done<T = ()> = Result<T, BoxError>;
 pub(crate) const NOON: Millis = 1_795_348_800_000;
 pub(crate) const MINUTE: Millis = 60_000;
 
-/// What a job has done: the times it was for, and when.
+/// The record of a job's runs: the scheduled times, and the actual times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Desk {
     wanted: Millis,
@@ -54,7 +54,7 @@ impl State for Desk {
 
 pub(crate) struct World {
     pub(crate) clock: VirtualClock,
-    /// By how much the clock of the jobs was set back.
+    /// The time by which the clock of the jobs was set back.
     pub(crate) back: Arc<AtomicI64>,
     log: Arc<MemoryLog>,
     docs: Arc<MemoryDocs>,
@@ -79,7 +79,7 @@ impl World {
         Ok(world)
     }
 
-    /// A process that dies of its so-many-th write, before or after it was stored; or never.
+    /// Creates a process that dies at its n-th write, before or after it was stored; or never.
     pub(crate) fn process(&self, dies: Option<(i64, bool)>) -> Process {
         let (left, after) = dies.unwrap_or((i64::MAX, false));
         let life = Arc::new(Life {
@@ -113,7 +113,7 @@ impl World {
         &self.docs
     }
 
-    /// What the runs of a job came to, and how many began.
+    /// Returns the finished runs of a job, and the number of runs that began.
     pub(crate) async fn done(&self, place: &str) -> Done<(Vec<(Millis, Millis)>, usize)> {
         let (runner, _) = self.process(None).parts();
         let thread = ThreadId::new(place)?;
@@ -143,7 +143,7 @@ impl Process {
     }
 }
 
-/// How many writes a process has left.
+/// The number of writes that a process has left.
 struct Life {
     left: AtomicI64,
     after: bool,

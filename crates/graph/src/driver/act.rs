@@ -1,4 +1,4 @@
-//! What tasks ask of their driver while they run: effects, budgets.
+//! The calls of running tasks to their driver: effects, budgets.
 use fugato_state::{EffectClass, Millis, State};
 use fugato_store::Status;
 use tokio::sync::oneshot;
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl<S: State> Driver<S> {
-    /// Takes in what tasks have said, and answers them when what was learned is stored.
+    /// Handles the calls of tasks, and replies when the pending facts are stored.
     pub(super) async fn hear(&mut self) -> Result<(), RunError> {
         while let Ok(call) = self.engine.calls.try_recv() {
             self.take_call(call).await?;
@@ -62,7 +62,7 @@ impl<S: State> Driver<S> {
         if !self.is_wanted(&who) {
             return;
         }
-        // What is known of an effect of the whole thread is at the root.
+        // The root records the effects of the whole thread.
         let whole = if who.whole_thread {
             self.root.machine.effect(None, &key).cloned()
         } else {
@@ -75,7 +75,7 @@ impl<S: State> Driver<S> {
         }
     }
 
-    /// May an action begin?
+    /// Decides whether an action may begin.
     async fn begin(&mut self, begin: Begin) -> Result<(), RunError> {
         if !self.is_wanted(&begin.who) {
             return Ok(());
@@ -118,7 +118,7 @@ impl<S: State> Driver<S> {
         Ok(())
     }
 
-    /// Everything before an action is stored before it begins, whatever the durability.
+    /// Grants an action. All earlier facts are stored before it begins, whatever the durability.
     async fn grant(&mut self, begin: Begin) -> Result<(), RunError> {
         let now = self.engine.shared.now();
         let not_after = now.saturating_add(begin.timeout).saturating_add(GRACE);
@@ -182,7 +182,7 @@ impl<S: State> Driver<S> {
                 };
                 self.record_for(&who, receipt);
                 match class {
-                    // A receipt of what must not be done twice is stored at once.
+                    // The receipt of a once-only action is stored at once.
                     EffectClass::Once => self.engine.replies.push((reply, Permit::Replay(value))),
                     _ => answer(reply, Permit::Replay(value)),
                 }
@@ -211,7 +211,7 @@ impl<S: State> Driver<S> {
         }
     }
 
-    /// The lease lasts until the action is over for certain.
+    /// Extends the lease until the action is certainly over.
     async fn outlive(&mut self, not_after: Millis) -> Result<(), RunError> {
         let control = self.engine.shared.control.clone();
         control.hold_until(not_after);
@@ -232,7 +232,7 @@ impl<S: State> Driver<S> {
         std::time::Duration::from_millis(wait.unsigned_abs())
     }
 
-    /// What a task has done, or may have.
+    /// Returns the keys of the effects that a task has performed, or may have.
     fn deeds(&mut self, who: &Who) -> Vec<String> {
         let machine = self.scope(&who.at).map(|scope| scope.machine());
         let task = machine.and_then(|machine| machine.task(machine.position(&who.path)?));
@@ -243,7 +243,7 @@ impl<S: State> Driver<S> {
         done.map(|effect| effect.key.clone()).collect()
     }
 
-    /// What a person said about an action in doubt.
+    /// Returns the answer of a person about an action in doubt.
     fn told(&mut self, who: &Who, effect: &Effect) -> Option<Doubt> {
         let scope = self.scope(&who.at)?;
         let task = scope.machine().position(&who.path)?;
@@ -282,7 +282,7 @@ impl<S: State> Driver<S> {
         root.descend(trail(at))
     }
 
-    /// Whether the attempt that calls is the one that is running.
+    /// Returns true if the calling attempt is the one that is running.
     fn is_wanted(&mut self, who: &Who) -> bool {
         let Some(scope) = self.scope(&who.at) else {
             return false;
@@ -292,7 +292,8 @@ impl<S: State> Driver<S> {
         task.is_some_and(|task| task.state == TaskState::Running && task.attempt == who.attempt)
     }
 
-    /// The same whenever this action of this task of this thread is tried.
+    /// Returns the idempotency key, the same for every attempt of this action of this task and
+    /// thread.
     fn idempotency_key(&mut self, who: &Who, key: &str) -> String {
         let birth = self.root.machine.birth();
         let thread = self.engine.shared.thread.clone();
@@ -302,8 +303,8 @@ impl<S: State> Driver<S> {
     }
 }
 
-/// How much longer than its timeout an action counts as under way, in milliseconds: between the
-/// intent and its beginning lies an append.
+/// The time for which an action counts as under way after its timeout, in milliseconds: an append
+/// comes between the intent and its beginning.
 const GRACE: Millis = 2_000;
 
 fn answer(task: oneshot::Sender<Permit>, permit: Permit) {
@@ -312,7 +313,7 @@ fn answer(task: oneshot::Sender<Permit>, permit: Permit) {
 }
 
 impl Who {
-    /// The task that the effect belongs to; none if it is the whole thread's.
+    /// Returns the task of the effect; none if it belongs to the whole thread.
     fn task(&self) -> Option<Path> {
         (!self.whole_thread).then_some(self.path)
     }

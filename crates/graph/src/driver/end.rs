@@ -1,4 +1,4 @@
-//! How a run comes to rest.
+//! The end, pause and cancellation of a run.
 use std::time::Duration;
 
 use fugato_state::{Millis, State};
@@ -62,7 +62,7 @@ impl<S: State> Driver<S> {
         self.root.record(failed, &mut self.engine);
     }
 
-    /// The run fails although tasks could go on: those that run come to their end first.
+    /// Fails the run although tasks could go on, after those that run have ended.
     pub(super) async fn give_up(&mut self, error: RunError) -> Result<(), RunError> {
         self.engine.ready.clear();
         self.engine.closing = true;
@@ -75,7 +75,7 @@ impl<S: State> Driver<S> {
         Ok(())
     }
 
-    /// Whether the run is to stop, and can.
+    /// Returns true if the run is to stop, and can.
     pub(super) fn stops(&self) -> bool {
         let control = &self.engine.shared.control;
         control.is_stopping() && (control.is_cancelled() || self.engine.tasks.is_empty())
@@ -105,7 +105,7 @@ impl<S: State> Driver<S> {
         }
     }
 
-    /// Nodes are dropped; an action that must not be done twice is waited for.
+    /// Cancels the run: drops its nodes, after waiting for once-only actions under way.
     pub(crate) async fn cancel(&mut self, by: String, why: String) -> Result<(), RunError> {
         self.engine.ready.clear();
         self.engine.tasks.clear();
@@ -160,7 +160,7 @@ impl<S: State> Driver<S> {
         Ok(())
     }
 
-    /// Whether a wait is so long that the thread is better left to whoever comes by then.
+    /// Returns true if a wait is so long that the thread is left to a later owner.
     pub(super) fn hands_over(&self, until: Millis) -> bool {
         let options = &self.engine.options;
         let wait = until.saturating_sub(self.engine.shared.now());
@@ -183,7 +183,7 @@ impl<S: State> Driver<S> {
         control.needs_no_more();
         self.flush(self.status()).await?;
         drop(asking);
-        // The last append may have brought the wish to stop.
+        // The last append may have returned a request to stop.
         if let (Todo::Park | Todo::Sleep(_), Some(Stop::Cancel { by, why })) =
             (todo, control.rest())
         {
@@ -207,7 +207,7 @@ impl<S: State> Driver<S> {
     }
 }
 
-/// What a queue of threads must know of this one.
+/// Returns the status of a thread for the queue of threads.
 pub(crate) fn status(scope: &dyn Sub) -> Status {
     match scope.machine().todo() {
         Todo::Park => Status::Waiting {
@@ -219,13 +219,13 @@ pub(crate) fn status(scope: &dyn Sub) -> Status {
     }
 }
 
-/// When the first open question expires.
+/// Returns the time at which the first open question expires.
 fn expires(scope: &dyn Sub) -> Option<Millis> {
     let inside = scope.children().filter_map(|(_, child)| expires(child));
     inside.chain(scope.machine().expires()).min()
 }
 
-/// The tasks that have not ended, and the effects in doubt.
+/// Collects the tasks that have not ended, and the effects in doubt.
 fn unfinished(scope: &dyn Sub, dropped: &mut Vec<String>, in_doubt: &mut Vec<String>) {
     for task in scope.machine().frontier() {
         if task.state != TaskState::Done {

@@ -1,4 +1,4 @@
-//! Waiting: for outcomes, for what tasks say, for a time, or to be stopped.
+//! The waits of a run: for outcomes, calls of tasks, a time, or a request to stop.
 use std::{future::Future, time::Duration};
 
 use fugato_state::State;
@@ -14,7 +14,7 @@ use crate::{
     tasks::Attempt,
 };
 
-/// What ended a wait.
+/// The event that ended a wait.
 enum Heard {
     Done(Vec<Done>),
     /// A task died outside of its future.
@@ -25,8 +25,8 @@ enum Heard {
 }
 
 impl<S: State> Driver<S> {
-    /// Waits until something happens. What was learned before is stored first; what ends meanwhile
-    /// comes next.
+    /// Waits for the next event. Pending facts are stored first; outcomes during the append come
+    /// next.
     pub(super) async fn wait(&mut self) -> Result<(), RunError> {
         let todo = self.root.machine.todo();
         if todo == Todo::Wait && self.engine.tasks.is_empty() {
@@ -77,7 +77,7 @@ impl<S: State> Driver<S> {
         Ok(())
     }
 
-    /// Waits for the only task of the step, which runs here. None if it is no longer wanted.
+    /// Waits for the only task of the step, which runs inline. None if it is no longer wanted.
     pub(super) async fn attend(
         &mut self,
         position: usize,
@@ -110,7 +110,7 @@ impl<S: State> Driver<S> {
         }
     }
 
-    /// Nothing would ever end this wait.
+    /// Returns the error of a wait that nothing can end.
     fn stuck(&self) -> RunError {
         let frontier = self.root.machine.frontier().iter();
         let running = frontier.filter(|task| task.state == TaskState::Running);
@@ -118,7 +118,7 @@ impl<S: State> Driver<S> {
         RunError::new(RunErrorKind::Stuck { tasks })
     }
 
-    /// Lets failed tasks be tried again whose time has come.
+    /// Makes failed tasks ready whose retry is due.
     fn wake(&mut self) {
         let now = self.engine.shared.now();
         for trail in self.engine.due() {
@@ -129,7 +129,7 @@ impl<S: State> Driver<S> {
         }
     }
 
-    /// Nothing tells which task it was: all that run are tried again, or fail.
+    /// Handles the loss of an unknown task: all running tasks are tried again, or fail.
     fn lost(&mut self) -> Result<(), RunError> {
         self.engine.tasks.clear();
         lose(&mut self.root, &mut self.engine)
@@ -154,7 +154,7 @@ fn lose(scope: &mut dyn Sub, engine: &mut Engine) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Waits so long; for ever without a time.
+/// Waits for a duration; for ever without one.
 async fn pass(wait: Option<Duration>) {
     match wait {
         Some(wait) => tokio::time::sleep(wait).await,

@@ -1,4 +1,4 @@
-//! An action on its way, as its task sees it.
+//! The execution of an action, on the side of its task.
 use std::{future::Future, panic::AssertUnwindSafe, time::Duration};
 
 use fugato_state::{EffectClass, Millis, State};
@@ -21,17 +21,17 @@ use crate::{
 };
 
 impl<S: State> Context<S> {
-    /// Does something to the outside world, as often as its class allows.
+    /// Performs an action on the outside world, as often as its class allows.
     ///
-    /// `key` names the action within the task; all attempts of the task share it. What came out is
-    /// kept and returned again, without acting, whenever the task asks again. `act` is given an
-    /// idempotency key that is the same whenever this action is tried.
+    /// `key` names the action within the task; all attempts of the task share it. The result is
+    /// stored, and returned without acting whenever the task asks again. `act` gets an idempotency
+    /// key that is the same for every attempt of this action.
     ///
     /// An action of class [`EffectClass::Once`] is durable as an intent before it begins, and goes
-    /// on when the node is dropped; dropped before it began, it never begins, and is noted as
-    /// undone. If it fails other than with [`NotDone`], or its process dies, it is in doubt: it is
-    /// never repeated blindly. [`Effect::reconcile`] is asked, or else a person; this call returns
-    /// when they have answered.
+    /// on when the node is dropped; if the node is dropped before it began, it never begins, and is
+    /// recorded as undone. If it fails other than with [`NotDone`], or its process dies, it is in
+    /// doubt: it is never repeated blindly. [`Effect::reconcile`] is called, or else a person is
+    /// asked; a question drops this attempt, and the task runs again with the answer.
     pub fn effect<'a, T, E, F, Fut>(
         &'a self,
         key: impl Into<String>,
@@ -62,15 +62,16 @@ impl<S: State> Context<S> {
         }
     }
 
-    /// Counts what was used against the run's budgets. A run that has used up a budget fails before
-    /// its next step.
+    /// Counts an amount against the run's budgets. A run that has used up a budget fails before its
+    /// next step.
     pub fn spend(&self, meter: Meter, amount: u64) {
-        // A driver that is gone counts nothing any more.
+        // Without a driver there is nothing to count.
         let _ = self.shared.calls.send(Call::Spend { meter, amount });
     }
 
-    /// The keys of the effects that this task has performed, or may have, in this attempt or an
-    /// earlier one. Pure effects leave no trace; those of the whole thread belong to no task.
+    /// Returns the keys of the effects that this task has performed, or may have, in this attempt
+    /// or an earlier one. Pure effects are not recorded; those of the whole thread belong to no
+    /// task.
     pub async fn deeds(&self) -> Vec<String> {
         let (reply, deeds) = oneshot::channel();
         let who = Box::new(self.who(false));
@@ -92,7 +93,7 @@ impl<S: State> Context<S> {
     }
 }
 
-/// An effect on its way.
+/// An effect under way.
 struct Acting<'a> {
     who: Who,
     key: String,
@@ -131,8 +132,8 @@ impl Acting<'_> {
                 Permit::Go {
                     not_after, ticket, ..
                 } if self.class == EffectClass::Once && self.within(not_after).is_zero() => {
-                    // Storing the intent took so long that another process may have looked after
-                    // it by now: beginning would be doing it twice.
+                    // Storing the intent took so long that another process may have reconciled it
+                    // by now: beginning would do it twice.
                     drop(ticket);
                     self.begin().await
                 }
@@ -183,7 +184,7 @@ impl Acting<'_> {
         }
     }
 
-    /// An action that may be repeated: its receipt rides in the next append.
+    /// Performs an action that may be repeated: its receipt is stored with the next append.
     async fn act_again<T: Serialize>(
         &self,
         act: impl Future<Output = Result<T, BoxError>>,
@@ -193,7 +194,7 @@ impl Acting<'_> {
         Ok(value)
     }
 
-    /// The action goes on by itself: a node that is dropped does not break off what it began.
+    /// Performs a once-only action in a task of its own: dropping the node does not break it off.
     async fn act_once<T, Fut>(
         &self,
         within: Duration,
@@ -210,9 +211,9 @@ impl Acting<'_> {
         let (key, class) = (self.key.clone(), self.class);
         let until = Instant::now() + within;
         let acting = async move {
-            // What it does before it first waits may panic too.
+            // Its code before the first await may panic too.
             let act = AssertUnwindSafe(async move {
-                // The process may have stood still since it was let begin.
+                // The process may have been suspended since the action was granted.
                 if Instant::now() >= until {
                     return Err(NotDone::because("its time was over before it began").into());
                 }
@@ -232,7 +233,7 @@ impl Acting<'_> {
                 end,
                 reply,
             };
-            // A driver that is gone leaves the intent in doubt: whoever comes next looks after it.
+            // Without a driver the intent stays in doubt: the next owner reconciles it.
             let _ = calls.send(Call::End(Box::new(ending)));
             failure
         };
@@ -243,14 +244,14 @@ impl Acting<'_> {
         match (failure, permit) {
             (Some(error), Permit::Noted) => Err(self.failed(error)),
             (Some(error), permit) => {
-                tracing::warn!(effect = self.key, %error, "{}", crate::log_key::AN_ACTION_IS_IN_DOUBT);
+                tracing::warn!(effect = self.key, %error, "effect in doubt");
                 Ok(permit)
             }
             (None, permit) => Ok(permit),
         }
     }
 
-    /// Looks after an action that nobody knows to have happened, when it is over for certain.
+    /// Reconciles an action in doubt, when it is certainly over.
     async fn look<T>(&self, wait: Duration, reconcile: Option<Reconcile<T>>) -> Reconciled<T> {
         tokio::time::sleep(wait).await;
         let Some(reconcile) = reconcile else {
@@ -259,23 +260,18 @@ impl Acting<'_> {
         match AssertUnwindSafe(reconcile()).catch_unwind().await {
             Ok(Ok(found)) => found,
             Ok(Err(error)) => {
-                tracing::warn!(effect = self.key, %error, "{}", crate::log_key::AN_ACTION_COULD_NOT_BE_LOOKED_AFTER);
+                tracing::warn!(effect = self.key, %error, "effect could not be reconciled");
                 Reconciled::Unknown
             }
             Err(panic) => {
                 let error = panic_text(&*panic);
-                tracing::warn!(
-                    effect = self.key,
-                    error,
-                    "{}",
-                    crate::log_key::AN_ACTION_COULD_NOT_BE_LOOKED_AFTER
-                );
+                tracing::warn!(effect = self.key, error, "effect could not be reconciled");
                 Reconciled::Unknown
             }
         }
     }
 
-    /// How long the action may take: less than wished if storing its intent took long.
+    /// Returns the time limit of the action: shorter than set if storing its intent took long.
     fn within(&self, not_after: Millis) -> Duration {
         let left = not_after.saturating_sub(self.shared.now()).max(0);
         self.timeout.min(Duration::from_millis(left.unsigned_abs()))
@@ -311,8 +307,8 @@ impl Acting<'_> {
         answer(permit).await
     }
 
-    /// The driver lets the task ask, and drops this attempt of it. No catch-all of the node can
-    /// mistake that for an error.
+    /// Makes the task ask a person, and never returns: the driver drops this attempt. No catch-all
+    /// of the node can mistake that for an error.
     async fn ask_person(&self, problem: Option<String>) -> Permit {
         let (who, key) = (self.who.clone(), self.key.clone());
         let asking = Asking { who, key, problem };
@@ -347,7 +343,7 @@ impl Acting<'_> {
     }
 }
 
-/// What the driver answers. One that is gone answers nothing, and drops this task.
+/// Waits for the reply of the driver. Without a driver it never returns, and the task is dropped.
 async fn answer(permit: oneshot::Receiver<Permit>) -> Permit {
     match permit.await {
         Ok(permit) => permit,
@@ -355,8 +351,8 @@ async fn answer(permit: oneshot::Receiver<Permit>) -> Permit {
     }
 }
 
-/// What the end of an action means. A result that cannot be written leaves it in doubt too: it
-/// happened, and nothing could tell so later.
+/// Judges the end of an action. A result that cannot be written leaves it in doubt too: it
+/// happened, and has no receipt.
 fn judge<T: Serialize>(done: Result<T, BoxError>) -> (End, Option<BoxError>) {
     match done.map(|value| serde_json::value::to_raw_value(&value)) {
         Ok(Ok(value)) => (End::Happened(value), None),

@@ -1,4 +1,4 @@
-//! What tasks and their driver say to each other about actions.
+//! The messages between tasks and their driver about actions.
 use std::time::Duration;
 
 use fugato_state::{EffectClass, Millis};
@@ -10,17 +10,17 @@ use crate::{
     scope::At,
 };
 
-/// What a task asks of its driver. Small, because each run has room for some of them.
+/// A call of a task to its driver. Small, because each run has room for some of them.
 pub(crate) enum Call {
-    /// May this action begin?
+    /// A request to begin an action.
     Begin(Box<Begin>),
-    /// An action ended.
+    /// The end of an action.
     End(Box<Ending>),
-    /// Only a person knows whether this action happened.
+    /// A request to ask a person whether an action happened.
     AskPerson(Box<Asking>),
-    /// Something that the run has a budget of was used.
+    /// An amount that counts against the budgets of the run.
     Spend { meter: Meter, amount: u64 },
-    /// What has this task done so far, in any attempt?
+    /// A request for the keys of the effects of this task, in all attempts.
     Deeds {
         who: Box<Who>,
         reply: oneshot::Sender<Vec<String>>,
@@ -61,29 +61,29 @@ pub(crate) struct Who {
     pub(crate) whole_thread: bool,
 }
 
-/// How an action ended.
+/// The end of an action.
 pub(crate) enum End {
     Happened(Json),
     DidNotHappen(String),
     Unknown,
 }
 
-/// What a task may do now.
+/// The reply of the driver to a task.
 pub(crate) enum Permit {
-    /// Act. The key is the same whenever this action is tried.
+    /// The action may begin. The key is the same for every attempt of it.
     Go {
         idempotency_key: String,
         not_after: Millis,
-        /// Of an action that must not be done twice.
+        /// The ticket of a once-only action.
         ticket: Option<Ticket>,
     },
-    /// It is known now that it did not happen.
+    /// It is recorded that the action did not happen.
     Noted,
-    /// It was done before: this came out.
+    /// It was done before, with this result.
     Replay(Json),
-    /// A person says that it happened, and that this came out.
+    /// A person says that it happened, with this result.
     Told(Json),
-    /// Nobody knows whether it happened. It may be under way for this long.
+    /// It is in doubt, and may be under way for this long.
     Doubt { wait: Duration },
     /// The key was used with another input.
     Changed { recorded: String },

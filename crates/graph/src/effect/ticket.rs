@@ -1,4 +1,4 @@
-//! The leave to begin an action.
+//! The permission to begin an action.
 use std::fmt;
 
 use fugato_state::EffectClass;
@@ -6,11 +6,11 @@ use tokio::sync::oneshot;
 
 use super::{Call, Calls, End, Ending, Who};
 
-/// The leave to begin an action that must not be done twice, whose intent is stored.
+/// The permission to begin a once-only action whose intent is stored.
 ///
-/// A node may drop an effect at any time: while its intent is being stored, or when it may begin and
-/// was not told so yet. Then the driver hears that nothing happened; otherwise it would wait for the
-/// end of what never began.
+/// A node may drop an effect at any time: while its intent is being stored, or before it receives
+/// the permission. The dropped ticket then reports that nothing happened; otherwise the driver
+/// would wait for the end of an action that never began.
 pub(crate) struct Ticket(Option<Box<Unbegun>>);
 
 struct Unbegun {
@@ -30,7 +30,7 @@ impl Ticket {
         })))
     }
 
-    /// The action begins: from now on its end is told by whoever does it.
+    /// Uses the ticket: the action begins, and reports its own end.
     pub(super) fn begins(mut self) {
         self.0 = None;
     }
@@ -56,7 +56,7 @@ impl Drop for Ticket {
             end: End::DidNotHappen("it was given up before it began".to_owned()),
             reply,
         };
-        // A driver that is gone leaves the intent in doubt: whoever comes next looks after it.
+        // Without a driver the intent stays in doubt: the next owner reconciles it.
         let _ = calls.send(Call::End(Box::new(ending)));
     }
 }

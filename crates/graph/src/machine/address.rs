@@ -1,8 +1,8 @@
-//! The same facts with other addresses: numbers in memory, text at rest.
+//! The conversion of addresses in facts: numbers in memory, text at rest.
 use super::{Fact, Next, Routes};
 
 impl<P> Fact<P> {
-    /// The same fact with other addresses.
+    /// Returns the fact with converted addresses.
     pub fn map<Q, E>(self, f: &mut impl FnMut(P) -> Result<Q, E>) -> Result<Fact<Q>, E> {
         Ok(match self {
             Self::Started {
@@ -54,7 +54,7 @@ impl<P> Fact<P> {
         })
     }
 
-    /// What concerns one task.
+    /// Converts the facts of one task.
     fn map_task<Q, E>(self, f: &mut impl FnMut(P) -> Result<Q, E>) -> Result<Fact<Q>, E> {
         Ok(match self {
             Self::Finished {
@@ -105,7 +105,7 @@ impl<P> Fact<P> {
         })
     }
 
-    /// What concerns an effect of a task.
+    /// Converts the facts of an effect of a task.
     fn map_effect<Q, E>(self, f: &mut impl FnMut(P) -> Result<Q, E>) -> Result<Fact<Q>, E> {
         Ok(match self {
             Self::Intended {
@@ -141,7 +141,7 @@ impl<P> Fact<P> {
         })
     }
 
-    /// What concerns no task. Whatever does was taken before.
+    /// Converts the facts without an address. All others were converted before.
     fn unaddressed<Q>(self) -> Fact<Q> {
         match self {
             Self::Created {

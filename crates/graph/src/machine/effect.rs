@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 
 use super::Json;
 
-/// What the machine knows of one action on the outside world.
+/// The record of one action on the outside world.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Effect {
     /// The key under which the task asks for it.
     pub key: String,
     /// A digest of its input.
     pub digest: String,
-    /// How often it was intended.
+    /// The number of its intents.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub intents: u32,
-    /// How far it came.
+    /// The stage that it reached.
     pub stage: Stage,
 }
 
@@ -27,12 +27,12 @@ fn is_zero(intents: &u32) -> bool {
     *intents == 0
 }
 
-/// How far an action came.
+/// The stage that an action reached.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Stage {
-    /// It was about to begin. Without a receipt nobody knows whether it happened.
+    /// It is about to begin, or has begun. Without a receipt it is in doubt.
     Intended {
         /// Its input.
         input: Json,
@@ -41,7 +41,7 @@ pub enum Stage {
     },
     /// It happened.
     Receipted {
-        /// What came out.
+        /// The result.
         value: Json,
     },
     /// It was intended, and certainly did not happen.
@@ -49,13 +49,13 @@ pub enum Stage {
 }
 
 impl Effect {
-    /// Whether nobody knows if it happened.
+    /// Returns true if it is in doubt: intended, with no known end.
     pub fn is_in_doubt(&self) -> bool {
         matches!(self.stage, Stage::Intended { .. })
     }
 }
 
-/// Something that a run has a budget of.
+/// A quantity that a run can have a budget of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -84,29 +84,29 @@ impl std::fmt::Display for Meter {
     }
 }
 
-/// How much a run has used of each meter.
+/// The amounts that a run has used, by meter.
 pub type Spent = BTreeMap<Meter, u64>;
 
-/// A request that the caller named, and what became of it.
+/// A request that the caller named, and its result.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Keyed {
     /// A digest of its input.
     pub digest: String,
     /// The run that it began.
     pub run: u64,
-    /// Until when a repeat is recognised, in milliseconds of the store's clock.
+    /// The time until which a repeat is recognised, in milliseconds of the store's clock.
     pub until: Millis,
-    /// How the run ended; none while it has not.
+    /// The end of the run; none while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<KeyedEnd>,
 }
 
-/// How the run of a named request ended.
+/// The end of the run of a named request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum KeyedEnd {
-    /// Well.
+    /// It finished.
     Finished {
         /// The graph's output.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,14 +114,14 @@ pub enum KeyedEnd {
     },
     /// It failed.
     Failed {
-        /// Why.
+        /// The error.
         error: String,
     },
     /// It was cancelled.
     Cancelled {
-        /// By whom.
+        /// The caller that cancelled it.
         by: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }

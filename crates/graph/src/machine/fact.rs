@@ -7,21 +7,21 @@ use serde_json::{Value, value::RawValue};
 
 use super::Spent;
 
-/// JSON that the machine carries and never looks at.
+/// JSON that the machine carries and does not parse.
 pub type Json = Box<RawValue>;
 
-/// What the machine learns: the only thing that changes it, live and in replay.
+/// A fact: the only thing that changes the machine, live and in replay.
 ///
 /// `P` addresses a task: a `Path` in memory, text at rest.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", bound(deserialize = "P: Deserialize<'de>"))]
 #[non_exhaustive]
 pub enum Fact<P> {
-    /// The thread exists.
+    /// The thread was created.
     Created {
         /// The version of the state.
         version: u32,
-        /// The state before anything happened.
+        /// The initial state.
         state: Json,
         /// A number that no other thread of this name had, so that idempotency keys differ.
         #[serde(default, skip_serializing_if = "is_zero")]
@@ -51,21 +51,21 @@ pub enum Fact<P> {
         /// The first frontier of the subgraph.
         next: Vec<Next<P>>,
     },
-    /// One task is done, and where the thread goes from it. In lockstep it was the only task of its
-    /// step; an eager schedule closes every task alone.
+    /// One task is done, with its routes. In lockstep it was the only task of its step; an eager
+    /// schedule closes every task alone.
     Stepped {
         /// The task.
         task: P,
-        /// Which attempt of the task it was, from 1.
+        /// The number of the attempt, from 1.
         #[serde(default = "first", skip_serializing_if = "is_first")]
         attempt: u32,
-        /// What it changed.
+        /// The updates.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         updates: Option<Json>,
-        /// What it told the reader.
+        /// The durable notes to the reader.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notes: Vec<EventKind>,
-        /// Where the thread goes.
+        /// The routes.
         #[serde(default = "Routes::default", skip_serializing_if = "Routes::is_empty")]
         routes: Routes<P>,
     },
@@ -73,45 +73,45 @@ pub enum Fact<P> {
     Finished {
         /// The task.
         task: P,
-        /// Which attempt of the task it was, from 1.
+        /// The number of the attempt, from 1.
         #[serde(default = "first", skip_serializing_if = "is_first")]
         attempt: u32,
-        /// What it changes when the step closes.
+        /// The updates, which apply when the step closes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         updates: Option<Json>,
-        /// What it told the reader.
+        /// The durable notes to the reader.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notes: Vec<EventKind>,
     },
     /// A step of several tasks closed.
     Closed {
-        /// Where the thread goes.
+        /// The routes.
         #[serde(default = "Routes::default", skip_serializing_if = "Routes::is_empty")]
         routes: Routes<P>,
     },
-    /// An attempt of a task failed for good.
+    /// An attempt of a task failed.
     Failed {
         /// The task.
         task: P,
-        /// Which attempt, from 1.
+        /// The number of the attempt, from 1.
         attempt: u32,
-        /// Why.
+        /// The error.
         error: String,
-        /// When it is tried again; none for never.
+        /// The time of the next try; none if the task failed for good.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_at: Option<Millis>,
     },
-    /// A task asks.
+    /// A task asks questions.
     Asked {
         /// The task.
         task: P,
-        /// Which attempt of the task it was, from 1.
+        /// The number of the attempt, from 1.
         #[serde(default = "first", skip_serializing_if = "is_first")]
         attempt: u32,
-        /// What it wants to remember.
+        /// The memo that the task gets back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         memo: Option<Value>,
-        /// What it wants to know.
+        /// The questions.
         questions: Vec<Interrupt>,
     },
     /// An action that must not be done twice is about to begin.
@@ -123,7 +123,7 @@ pub enum Fact<P> {
         key: String,
         /// A digest of the input.
         digest: String,
-        /// The input, for whoever has to find out whether it happened.
+        /// The input, to find out whether it happened.
         input: Json,
         /// After this time of the store's clock the action is no longer under way.
         not_after: Millis,
@@ -137,7 +137,7 @@ pub enum Fact<P> {
         key: String,
         /// A digest of the input.
         digest: String,
-        /// What came out.
+        /// The result.
         value: Json,
     },
     /// An intended action certainly did not happen.
@@ -147,24 +147,24 @@ pub enum Fact<P> {
         task: Option<P>,
         /// The effect's key.
         key: String,
-        /// How that is known.
+        /// The evidence of that.
         why: String,
     },
-    /// Tasks of the run used something that the run has a budget of.
+    /// Tasks of the run used amounts that count against its budgets.
     Spent {
-        /// What, and how much.
+        /// The amounts, by meter.
         amounts: Spent,
     },
     /// Questions were answered.
     Answered {
         /// The answers.
         answers: Vec<(InterruptId, Value)>,
-        /// Who answered, and by which request.
+        /// The caller that answered, and the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Attribution>,
     },
-    /// A question is no longer open because the value it asked about has changed, or because it was
-    /// asked before approvals were bound to what they show. Its task asks anew.
+    /// A question was closed because the value it asked about has changed, or because it was asked
+    /// before approvals were bound to what they show. Its task asks again.
     Withdrawn {
         /// The question.
         id: InterruptId,
@@ -189,38 +189,39 @@ pub enum Fact<P> {
     },
     /// The run failed.
     RunFailed {
-        /// Why.
+        /// The error.
         error: String,
     },
     /// The run was cancelled.
     Cancelled {
-        /// By whom.
+        /// The caller that cancelled it.
         by: String,
-        /// Why.
+        /// The reason.
         why: String,
-        /// The tasks that will never end.
+        /// The tasks that were dropped.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         dropped: Vec<String>,
-        /// The effects of which nobody knows whether they happened.
+        /// The effects in doubt.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         in_doubt: Vec<String>,
     },
     /// An operator changed the state.
     Amended {
-        /// What changed.
+        /// The updates.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         updates: Option<Json>,
         /// The open task that these updates finish, if they finish one.
         #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
         task: Option<P>,
-        /// Who did it.
+        /// The operator.
         by: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// The run was left to others between two steps: nothing of it was under way.
     HandedOver {},
-    /// The log was folded under a newer version; later folds start at the snapshot beside it.
+    /// The log was folded under a newer version; later folds start at the snapshot written with
+    /// this fact.
     Migrated {
         /// The graph and state version that go on.
         under: Under,
@@ -229,7 +230,7 @@ pub enum Fact<P> {
     Forked {
         /// The other thread.
         from: String,
-        /// Up to which position.
+        /// The position up to which it was copied.
         seq: Seq,
         /// A number that no other thread of this name had.
         #[serde(default, skip_serializing_if = "is_zero")]
@@ -237,7 +238,7 @@ pub enum Fact<P> {
     },
 }
 
-/// Most tasks need one attempt, so that number is not written.
+/// Returns the attempt that is not written, because most tasks need only one.
 fn first() -> u32 {
     1
 }
@@ -258,7 +259,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// The caller's own name for a request, so that repeating it does nothing twice.
+/// The caller's own name for a request, so that a repeat has no second effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestKey {
     /// The name.
@@ -267,15 +268,15 @@ pub struct RequestKey {
     pub digest: String,
     /// The store's clock when the request came.
     pub at: Millis,
-    /// Until when a repeat is recognised, in milliseconds of the store's clock.
+    /// The time until which a repeat is recognised, in milliseconds of the store's clock.
     pub until: Millis,
 }
 
-/// Who answered a question, and by which request.
+/// The caller that answered a question, and the request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Attribution {
-    /// The caller, as the door knows them.
+    /// The caller, as identified at the door.
     pub caller: String,
     /// The door: the protocol or program by which the answer came.
     pub door: String,
@@ -288,7 +289,7 @@ pub struct Attribution {
 }
 
 impl Attribution {
-    /// Names a caller and the door that they came by.
+    /// Creates the attribution to a caller and the door that they came by.
     pub fn new(caller: impl Into<String>, door: impl Into<String>) -> Self {
         Self {
             caller: caller.into(),
@@ -297,7 +298,7 @@ impl Attribution {
         }
     }
 
-    /// Names the standing consent that answers in the person's place.
+    /// Sets the standing consent that answers in the person's place.
     #[must_use]
     pub fn standing(mut self, consent: impl Into<String>) -> Self {
         self.standing = Some(consent.into());
@@ -305,7 +306,7 @@ impl Attribution {
     }
 }
 
-/// Which program wrote what follows.
+/// The graph and state version that wrote the facts that follow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Under {
     /// The fingerprint of the graph.
@@ -314,7 +315,7 @@ pub struct Under {
     pub state: u32,
 }
 
-/// Where a thread goes when a step closes: everything that routers decided.
+/// The routes of a closing step: everything that routers decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Routes<P> {
     /// The next frontier.
@@ -362,7 +363,7 @@ impl PartialEq for Item {
 impl Eq for Item {}
 
 impl<P> Routes<P> {
-    /// Whether nothing follows.
+    /// Returns true if nothing follows.
     pub fn is_empty(&self) -> bool {
         self.next.is_empty() && self.arrived.is_empty() && self.joined.is_empty()
     }

@@ -1,20 +1,20 @@
-//! Whether a fact of a log can have happened.
+//! The check that a fact of a log can have happened.
 use std::collections::HashSet;
 
 use super::{Fact, Machine, Next, Path};
 
-/// A fact that cannot have happened where the log has it.
+/// A fact that cannot have happened at its position in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unfit {
-    /// It is said of a task that is not open.
+    /// Its task is not open.
     NotOpen(Path),
-    /// It opens a task that is open.
+    /// It opens a task that is open already.
     Open(Path),
 }
 
 impl Machine {
-    /// Whether a fact can come next. Live, facts follow from the machine; a log may hold anything,
-    /// and two open tasks of one address would wait for each other's outcome for ever.
+    /// Checks that a fact can come next. Live, facts follow from the machine; a log may hold
+    /// anything, and two open tasks of one address would wait for each other's outcome for ever.
     pub fn fits(&self, fact: &Fact<Path>) -> Result<(), Unfit> {
         match fact {
             Fact::Started { next, .. } | Fact::Entered { next, .. } => distinct(next),
@@ -43,7 +43,7 @@ impl Machine {
     }
 }
 
-/// Whether no two tasks have one address.
+/// Checks that no two tasks have one address.
 fn distinct(next: &[Next<Path>]) -> Result<(), Unfit> {
     if next.len() < 2 {
         return Ok(());

@@ -19,19 +19,20 @@ impl NodeIx {
 
 /// The address of one task: `node#visit`, or `node#visit[index]` inside a scatter.
 ///
-/// At rest it is text, so that a record is readable and survives a change of the graph.
-/// In memory it is three numbers, so that a step copies it for nothing.
+/// At rest it is text, so that a record is readable and survives a change of the graph. In memory
+/// it is three numbers, which are cheap to copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Path {
     /// The node.
     pub node: NodeIx,
-    /// How often the node was entered, this time included: from 1, over all runs of the thread.
+    /// The number of times the node was entered, this time included: from 1, over all runs of the
+    /// thread.
     pub visit: u32,
     /// The position among the tasks of a scatter, from 0.
     pub index: Option<u32>,
 }
 
-/// As much room as the numbers of a path need as text, unless they are large.
+/// The capacity for the numbers of a path as text, unless they are large.
 const NUMBERS: usize = 16;
 
 /// The names of nodes: those of the graph first, in their order, then those that a log mentions
@@ -43,7 +44,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The position of a name, which is added if it is new.
+    /// Returns the position of a name, which is added if it is new.
     pub fn intern(&mut self, name: &str) -> NodeIx {
         if let Some(ix) = self.index.get(name) {
             return *ix;
@@ -55,19 +56,19 @@ impl Names {
         ix
     }
 
-    /// Lets an old name stand for a known one.
+    /// Makes an old name an alias of a known one.
     pub fn alias(&mut self, old: &str, new: &str) {
         if let Some(ix) = self.find(new) {
             self.index.insert(old.into(), ix);
         }
     }
 
-    /// The position of a name that is known.
+    /// Returns the position of a name that is known.
     pub fn find(&self, name: &str) -> Option<NodeIx> {
         self.index.get(name).copied()
     }
 
-    /// Puts today's name in the place of one that was renamed.
+    /// Replaces the old name of a renamed node by its current one.
     pub(crate) fn renew(&self, name: &mut String) {
         if let Some(today) = self.find(name).map(|ix| self.name(ix))
             && *today != **name
@@ -76,7 +77,7 @@ impl Names {
         }
     }
 
-    /// The name at a position.
+    /// Returns the name at a position; `?` if there is none.
     pub fn name(&self, ix: NodeIx) -> Arc<str> {
         self.list
             .get(ix.at())
@@ -84,17 +85,17 @@ impl Names {
             .unwrap_or_else(|| "?".into())
     }
 
-    /// How many names there are.
+    /// Returns the number of names.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no names.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// A path as text.
+    /// Returns a path as text.
     pub fn text(&self, path: Path) -> String {
         let name = self.list.get(path.node.at()).map_or("?", |name| name);
         let mut text = String::with_capacity(name.len() + NUMBERS);
@@ -128,7 +129,7 @@ impl Names {
     }
 }
 
-/// A text that is no path of a task.
+/// The error of a text that is not the path of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadPath(pub String);
 

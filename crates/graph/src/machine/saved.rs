@@ -7,7 +7,7 @@ use super::{
     Under,
 };
 
-/// A machine at rest: nodes by name, so that it outlives a change of the graph.
+/// The stored form of a machine: nodes by name, so that it outlives a change of the graph.
 ///
 /// Version 2 adds effects, budgets, named requests and tasks that sleep. Version 1 has none of them,
 /// and is read as such.
@@ -24,7 +24,7 @@ pub struct SavedMachine {
     asked: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<(String, String)>,
-    /// Those after the first.
+    /// The failures after the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     failures: Vec<(String, String)>,
     output: Option<Json>,
@@ -52,7 +52,7 @@ impl SavedMachine {
     /// The version that this program writes. It reads this one and all before.
     pub const VERSION: u32 = 2;
 
-    /// Puts a machine to rest.
+    /// Returns the stored form of a machine.
     pub fn of(machine: &Machine, names: &Names) -> Self {
         let visits = (0..)
             .zip(&machine.visits)
@@ -89,7 +89,7 @@ impl SavedMachine {
         }
     }
 
-    /// Wakes the machine. Names that the graph no longer has are added to `names`.
+    /// Restores the machine. Names that the graph no longer has are added to `names`.
     pub fn wake(self, names: &mut Arc<Names>) -> Result<Machine, SavedMachineError> {
         if !(1..=Self::VERSION).contains(&self.version) {
             return Err(SavedMachineError::Version(self.version));
@@ -143,7 +143,7 @@ impl SavedMachine {
     }
 }
 
-/// A machine at rest cannot be woken.
+/// The error of a stored machine that cannot be restored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SavedMachineError {
     /// Another version wrote it.

@@ -14,25 +14,25 @@ pub struct Task<P> {
     /// Its item, inside a scatter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<Item>,
-    /// Which try this is, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// How many of these tries ended because their process did.
+    /// The number of attempts that ended with their process.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub crashes: u32,
-    /// How it stands.
+    /// The state of the task.
     pub state: TaskState,
-    /// When it is tried again, in milliseconds of the store's clock, while it sleeps.
+    /// The time of the next try, in milliseconds of the store's clock, while it sleeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Millis>,
-    /// What it did to the outside world, or was about to.
+    /// The actions on the outside world that it performed, or intended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<Effect>,
-    /// What it asked and was told.
+    /// The questions of the task, with the answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<Box<Ask>>,
 }
 
-/// How a task stands.
+/// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskState {
@@ -50,10 +50,10 @@ pub enum TaskState {
     Asking,
 }
 
-/// What a task asked and was told.
+/// The questions of a task, with the answers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ask {
-    /// What it wanted to remember.
+    /// The memo that the task gets back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memo: Option<Value>,
     /// The questions that are open.
@@ -62,21 +62,21 @@ pub struct Ask {
     /// The answers so far, by the key of the question.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<(String, Value)>,
-    /// The digest of what an answered approval was about, by the key of the question.
+    /// The digests of answered approvals, by the key of the question.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub digests: BTreeMap<String, String>,
-    /// Whether a question expired since it last asked.
+    /// True if a question expired since it last asked.
     #[serde(default)]
     pub expired: bool,
 }
 
 impl Ask {
-    /// Whether this question is open.
+    /// Returns true if this question is open.
     pub fn is_open(&self, id: &InterruptId) -> bool {
         self.open.iter().any(|interrupt| interrupt.id == *id)
     }
 
-    /// The newest answer to the question of this key.
+    /// Returns the newest answer to the question of this key.
     pub fn answer(&self, key: &str) -> Option<&Value> {
         self.answers
             .iter()
@@ -95,17 +95,17 @@ fn is_zero(crashes: &u32) -> bool {
 }
 
 impl<P> Task<P> {
-    /// How often it was tried, not counting the tries that ended with their process.
+    /// Returns the number of tries, without those that ended with their process.
     pub fn tries(&self) -> u32 {
         self.attempt.saturating_sub(self.crashes)
     }
 
-    /// What is known of one of its effects.
+    /// Returns the record of one of its effects.
     pub fn effect(&self, key: &str) -> Option<&Effect> {
         self.effects.iter().find(|effect| effect.key == key)
     }
 
-    /// The effects of which nobody knows whether they happened.
+    /// Returns the effects in doubt.
     pub fn doubts(&self) -> impl Iterator<Item = &Effect> {
         self.effects.iter().filter(|effect| effect.is_in_doubt())
     }
@@ -147,7 +147,7 @@ impl<P> Task<P> {
     }
 }
 
-/// How many tasks of the open step stand how, so that asking what to do costs nothing.
+/// The number of tasks of the open step in each state, so that the next work is known at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) ready: usize,

@@ -1,4 +1,4 @@
-//! Answers to questions, and the approvals that are asked anew.
+//! Answers to questions, and approvals that are asked again.
 use fugato_state::{InterruptId, State};
 use serde_json::Value;
 
@@ -12,9 +12,8 @@ use crate::{
     scope::{Sub, asker},
 };
 
-/// Answers questions, unless the same request did so before. A question that nobody can answer any
-/// more, because it asks about what is no longer so or in a form that the program no longer reads,
-/// is asked anew, and nothing else happens.
+/// Answers questions, unless the same request did so before. A question whose value has changed, or
+/// whose answer the program no longer reads, is asked again, and nothing else happens.
 pub(super) fn resume<S: State>(
     driver: &mut Driver<S>,
     answers: Answers,
@@ -61,7 +60,7 @@ pub(super) fn resume<S: State>(
     let inside = by.clone().map(|by| Attribution { key: None, ..by });
     let is_inside = |(trail, _): &(Vec<Path>, _)| !trail.is_empty();
     if by.is_some() && by_scope.iter().all(is_inside) {
-        // The root remembers the requests of all scopes.
+        // The root records the requests of all scopes.
         let (answers, by) = (vec![], by.clone());
         driver.record(Fact::Answered { answers, by });
     }
@@ -77,7 +76,7 @@ pub(super) fn resume<S: State>(
 
 type ByScope = Vec<(Vec<Path>, Vec<(InterruptId, Value)>)>;
 
-/// The answers by the scope that asks, if every one of them may be given now.
+/// Checks every answer, and returns them by the scope that asks.
 fn checked<S: State>(driver: &mut Driver<S>, answers: &Answers) -> Result<ByScope, RunError> {
     let now = driver.engine.shared.now();
     let answers = answers.clone().check(&interrupts(&driver.root), now)?;
@@ -96,8 +95,8 @@ fn checked<S: State>(driver: &mut Driver<S>, answers: &Answers) -> Result<ByScop
     Ok(by_scope)
 }
 
-/// The questions among those answered that an older program asked, and whose answers do not fit what
-/// this one asks.
+/// Returns the answered questions that an older program asked and whose answers do not fit the
+/// questions of this one.
 fn outgrown<S: State>(driver: &mut Driver<S>, answers: &Answers) -> Vec<InterruptId> {
     let asked = interrupts(&driver.root);
     let mut outgrown = vec![];
@@ -122,8 +121,8 @@ pub(super) fn withdraw<S: State>(driver: &mut Driver<S>, ids: Vec<InterruptId>) 
     }
 }
 
-/// The open approvals that nobody can give, in all scopes. `amended` concerns the root alone: an
-/// operator changes its state, and not that of subgraphs.
+/// Returns the void approvals of all scopes. `amended` concerns the root alone: an operator changes
+/// its state, and not that of subgraphs.
 pub(super) fn void_approvals<S: State>(driver: &Driver<S>, amended: bool) -> Vec<InterruptId> {
     fn under(scope: &dyn Sub, amended: bool, engine: &Engine, void: &mut Vec<InterruptId>) {
         void.extend(scope.void_approvals(amended, engine));
@@ -137,8 +136,8 @@ pub(super) fn void_approvals<S: State>(driver: &Driver<S>, amended: bool) -> Vec
 }
 
 impl<S: State> Driver<S> {
-    /// Whether a run that would come to rest has to ask first, because what it asked about has
-    /// changed. What comes of asking is not looked at again: a question need not be stable.
+    /// Withdraws void approvals before a run comes to rest, and returns true if there are any. The
+    /// new questions are not checked again: a question need not be stable.
     pub(crate) fn asks_anew(&mut self) -> bool {
         let recheck = std::mem::replace(&mut self.engine.recheck, Recheck::Nothing);
         if recheck == Recheck::Nothing {

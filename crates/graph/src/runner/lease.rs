@@ -1,4 +1,4 @@
-//! Who may run a thread, and how a run is told to stop.
+//! The leases of threads, and the requests that stop a run.
 use std::time::Duration;
 
 use fugato_state::{State, ThreadId};
@@ -8,8 +8,8 @@ use super::{Runner, Shop, lock};
 use crate::{RunError, RunErrorKind, control::Stop, request::Request};
 
 impl<S: State> Runner<S> {
-    /// Cancels the run of a thread. If it runs here or elsewhere, its owner is told, and cancels it
-    /// at once or with its next append or renewal; otherwise it is cancelled before this returns.
+    /// Cancels the run of a thread. A run in this process stops at once; one elsewhere stops at its
+    /// owner's next append or renewal; one that is not under way is cancelled before this returns.
     pub async fn cancel(
         &self,
         thread: &ThreadId,
@@ -54,8 +54,8 @@ impl<S: State> Runner<S> {
     }
 
     /// Asks every run of this process to stop after its step and to leave its thread to others, and
-    /// waits until they have, at most this long. Returns how many have not. Whoever ends a process
-    /// starts no more runs before, and calls this last.
+    /// waits for that at most for `grace`. Returns the number of runs that have not stopped. A
+    /// process that shuts down calls this last, and starts no runs before.
     pub async fn hand_over(&self, grace: Duration) -> usize {
         let all = async {
             loop {
@@ -77,7 +77,8 @@ impl<S: State> Runner<S> {
 }
 
 impl<S: State> Shop<S> {
-    /// A lease, as soon as nobody else has it: whoever repeats a request waits for its end.
+    /// Waits until the lease is free and acquires it: a repeated request waits for the end of its
+    /// run.
     pub(super) async fn attach(&self, thread: &ThreadId) -> Result<Lease, RunError> {
         let mut wait = Duration::from_millis(10);
         loop {
@@ -116,12 +117,12 @@ impl<S: State> Shop<S> {
             fence,
         };
         if let Err(error) = self.log.lease(release).await {
-            // The lease runs out by itself.
-            tracing::debug!(%thread, %error, "{}", crate::log_key::A_LEASE_COULD_NOT_BE_GIVEN_BACK);
+            // The lease expires by itself.
+            tracing::debug!(%thread, %error, "lease could not be released");
         }
     }
 
-    /// Tells whoever runs the thread, or will, to cancel it.
+    /// Signals the current or next owner of the thread to cancel it.
     pub(super) async fn signal(
         &self,
         thread: &ThreadId,
@@ -135,13 +136,13 @@ impl<S: State> Shop<S> {
         self.log.lease(signal).await.map(drop)
     }
 
-    /// Takes a signal back whose run has ended before it could hear it: it would stop the next one.
+    /// Removes a signal that came after the end of its run, because it would stop the next one.
     async fn unsignal(&self, thread: &ThreadId) -> Result<(), RunError> {
         let head = self.log.head(thread).await?;
         if head.is_none_or(|head| head.status != Status::Idle) {
             return Ok(());
         }
-        // Where it is held, a run has begun that has stored nothing yet, and hears it.
+        // If the lease is held, a run has begun that has stored nothing yet, and gets the signal.
         let Ok(lease) = self.acquire(thread).await else {
             return Ok(());
         };

@@ -1,4 +1,4 @@
-//! What a scope asks people.
+//! The questions of a scope to people.
 use fugato_state::{Interrupt, InterruptId, Question, State};
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::{
     route::calm,
 };
 
-/// A question that says of itself that it asks for consent is an approval, whoever asks it.
+/// Makes an approval of a question whose prompt has the type `confirm`.
 fn bound(question: Question) -> Question {
     let kind = question.prompt.get("type").and_then(Value::as_str);
     if question.digest.is_some() || kind != Some("confirm") {
@@ -24,13 +24,13 @@ fn bound(question: Question) -> Question {
     question.digest(digest)
 }
 
-/// The key of the question whether an effect happened.
+/// Returns the key of the question whether an effect happened.
 pub(crate) fn doubt_key(effect: &Effect) -> String {
     format!("in doubt: {} #{}", effect.key, effect.intents)
 }
 
 impl<S: State> Scope<S> {
-    /// A pause asks, or goes on with its answer.
+    /// Asks the question of a pause, or goes on with its answer.
     pub(super) fn pause(
         &mut self,
         position: usize,
@@ -107,8 +107,8 @@ impl<S: State> Scope<S> {
         );
     }
 
-    /// A task ended although nobody knows whether one of its actions happened: a person is asked,
-    /// unless one has told.
+    /// Settles the actions in doubt of a task that has ended, from a person's answers; asks about
+    /// those without one. Returns true if it asks.
     pub(super) fn asks_about_doubts(
         &mut self,
         position: usize,
@@ -153,7 +153,7 @@ impl<S: State> Scope<S> {
         Ok(open.is_some())
     }
 
-    /// Whether an action in doubt happened, only a person can tell.
+    /// Asks a person whether an action in doubt happened.
     pub(super) fn ask_person(
         &mut self,
         path: Path,
@@ -193,9 +193,9 @@ impl<S: State> Scope<S> {
         }
     }
 
-    /// The open approvals that nobody can give: what they ask about is not what would be done now,
-    /// or they are not bound to what they show. With `amended`, the state has just been changed by
-    /// an operator, and what a node has asked about may have changed with it.
+    /// Returns the void approvals: the value they ask about has changed, or they are not bound to
+    /// what they show. With `amended`, the state has just been changed by an operator, and the
+    /// values that nodes ask about may have changed with it.
     pub(super) fn void_approvals(&self, amended: bool, engine: &Engine) -> Vec<InterruptId> {
         let mut void = vec![];
         for (position, task) in self.machine.frontier().iter().enumerate() {
@@ -206,7 +206,7 @@ impl<S: State> Scope<S> {
                     Some(pause) => {
                         let today =
                             calm(|| pause.question(ANSWER, &self.fold.state, engine.shared.now()));
-                        // A question that fails is no reason to lose the one that was asked.
+                        // If the question fails, the open one is kept.
                         today.is_ok_and(|today| bound(today).digest != asked.question.digest)
                     }
                 };
@@ -219,7 +219,7 @@ impl<S: State> Scope<S> {
     }
 
     /// Returns true if a pause asked this with a schema that means something else today, and the
-    /// answer does not fit both: nobody can answer the question as it stands.
+    /// answer does not fit both: the question must be asked again.
     pub(super) fn is_outgrown(&self, id: &InterruptId, answer: &Value) -> bool {
         let asker = self.machine.asker(id);
         let Some(pause) = asker.and_then(|position| self.pause_at(position)) else {
@@ -235,7 +235,8 @@ impl<S: State> Scope<S> {
         !asked.is_equivalent(&today) && !(fits() && is_read())
     }
 
-    /// A pause uses an answer before it is accepted: what it cannot use is refused, not failed.
+    /// Tries out an answer on its pause before it is accepted: an unusable answer is refused, and
+    /// does not fail the run.
     pub(super) fn try_out(&self, id: &InterruptId, answer: &Value) -> Result<(), RunError> {
         let asker = self.machine.asker(id);
         let Some(pause) = asker.and_then(|position| self.pause_at(position)) else {

@@ -5,17 +5,17 @@ use crate::machine::{Names, Path};
 /// The address of a scope; none for the graph itself, so that it costs nothing there.
 pub(crate) type At = Option<Arc<Place>>;
 
-/// Where a subgraph is.
+/// The address of a subgraph.
 #[derive(Debug)]
 pub(crate) struct Place {
-    /// The tasks under which it lies, outermost first.
+    /// The tasks above it, outermost first.
     pub(crate) trail: Box<[Path]>,
     /// The same as text: `outer#1/inner#2[3]`.
     pub(crate) text: Arc<str>,
     pub(crate) names: Arc<Names>,
 }
 
-/// The address of the scope under a task.
+/// Returns the address of the scope under a task.
 pub(crate) fn under(at: &At, parent: &Names, task: Path, names: Arc<Names>) -> Arc<Place> {
     let name = parent.text(task);
     let (mut trail, text) = match at {
@@ -30,7 +30,7 @@ pub(crate) fn under(at: &At, parent: &Names, task: Path, names: Arc<Names>) -> A
     })
 }
 
-/// The tasks under which a scope lies.
+/// Returns the tasks above a scope, outermost first.
 pub(crate) fn trail(at: &At) -> &[Path] {
     at.as_ref().map_or(&[], |place| &place.trail)
 }

@@ -1,4 +1,4 @@
-//! A scope as its log tells it, and at rest.
+//! The replay of a scope from its log, and its stored form.
 use std::collections::BTreeMap;
 
 use fugato_state::State;
@@ -14,7 +14,7 @@ use crate::{
     open::newer,
 };
 
-/// A scope at rest, with the scopes under its tasks.
+/// The stored form of a scope, with the scopes under its tasks.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SavedScope {
     machine: SavedMachine,
@@ -24,7 +24,7 @@ pub(crate) struct SavedScope {
 }
 
 impl<S: State> Scope<S> {
-    /// Learns a fact of the log, of this scope or of one under it.
+    /// Applies a fact of the log, of this scope or of one under it.
     pub(crate) fn follow(&mut self, scope: &str, fact: Fact<String>) -> Result<(), RunError> {
         let (task, rest) = match scope.split_once('/') {
             Some((task, rest)) => (task, rest),
@@ -42,7 +42,7 @@ impl<S: State> Scope<S> {
         }
         match self.children.get_mut(&path) {
             Some(child) => child.follow(rest, fact),
-            // What is said of a subgraph that this graph no longer has means nothing here.
+            // Facts of a subgraph that this graph no longer has are ignored.
             None => Ok(()),
         }
     }
@@ -74,7 +74,8 @@ impl<S: State> Scope<S> {
         Ok(())
     }
 
-    /// The log says what cannot have happened: it was not written by this kernel, or was changed.
+    /// Returns the error of a fact that cannot have happened: the log was not written by this
+    /// kernel, or was changed.
     fn unfit(&self, unfit: Unfit) -> RunError {
         let why = match unfit {
             Unfit::NotOpen(task) => format!(
@@ -89,7 +90,7 @@ impl<S: State> Scope<S> {
         RunError::new(RunErrorKind::Format).because(why)
     }
 
-    /// A task that is done has no scope any more.
+    /// Removes the scopes of tasks that are done.
     fn bury(&mut self, fact: &Fact<Path>) {
         if self.children.is_empty() && self.lost.is_empty() {
             return;
@@ -146,7 +147,8 @@ impl<S: State> Scope<S> {
         Ok(scope)
     }
 
-    /// What the thread refers to and the graph no longer has.
+    /// Collects the nodes, subgraphs and joins that the thread refers to and the graph no longer
+    /// has.
     pub(crate) fn check(&self, gone: &mut Vec<String>) {
         if !matches!(self.machine.phase(), Phase::Running | Phase::Failed { .. }) {
             return;
@@ -195,7 +197,7 @@ impl<S: State> Scope<S> {
         place.map_or_else(String::new, |place| format!(" in {}", place.text))
     }
 
-    /// An operator changes the state, and may finish an open task with that.
+    /// Changes the state as an operator, and finishes an open task if one is given.
     pub(crate) fn amend(
         &mut self,
         updates: Vec<S::Update>,

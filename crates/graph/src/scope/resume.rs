@@ -1,4 +1,4 @@
-//! Going on with what somebody else began.
+//! The continuation of runs that another process began.
 use fugato_state::State;
 
 use super::{Scope, Sub};
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl<S: State> Scope<S> {
-    /// After a log was read: each task that is a subgraph stands as what is inside it.
+    /// Sets the state of each task that is a subgraph from its scope, after a log was read.
     pub(super) fn reflect(&mut self) {
         for (path, child) in &mut self.children {
             child.reflect();
@@ -28,8 +28,8 @@ impl<S: State> Scope<S> {
         }
     }
 
-    /// Counts an attempt for each unfinished task, and says that the program has changed, if it
-    /// has. Returns the task that crashed once too often, if one did.
+    /// Counts an attempt for each unfinished task, and records a change of the program. Returns a
+    /// task that reached its crash limit, if there is one.
     ///
     /// A run that was handed over between two steps had begun nothing.
     pub(super) fn take_over(
@@ -45,8 +45,8 @@ impl<S: State> Scope<S> {
                 TaskState::Sleeping => {
                     let until = task.until.unwrap_or(0);
                     engine.wake_at(until, &self.at);
-                    // A try that was due may have begun or not. It is noted, so that the next
-                    // death counts.
+                    // A try that was due may have begun or not. It is recorded, so that the next
+                    // crash counts.
                     if until <= now && !self.children.contains_key(&task.path) {
                         tasks.push((task.path, task.attempt));
                     }
@@ -76,7 +76,7 @@ impl<S: State> Scope<S> {
         crashed
     }
 
-    /// Tries again what failed, and nothing else.
+    /// Retries the failed tasks, and nothing else.
     pub(super) fn retry(&mut self, under: &Under, engine: &mut Engine) {
         let again = |state| matches!(state, TaskState::Failed | TaskState::Ready);
         let tasks = self.machine.frontier().iter();
@@ -105,7 +105,7 @@ impl<S: State> Scope<S> {
     }
 }
 
-/// The scope that asks a question.
+/// Returns the scope that asks a question.
 pub(crate) fn asker(scope: &dyn Sub, id: &fugato_state::InterruptId) -> Option<Vec<Path>> {
     if scope.machine().asker(id).is_some() {
         return Some(super::trail(scope.at()).to_vec());
@@ -114,7 +114,7 @@ pub(crate) fn asker(scope: &dyn Sub, id: &fugato_state::InterruptId) -> Option<V
     children.find_map(|(_, child)| asker(child, id))
 }
 
-/// The scope and path of an open task.
+/// Returns the scope and path of an open task.
 pub(crate) fn find(scope: &dyn Sub, name: &str) -> Option<(Vec<Path>, Path)> {
     let mut frontier = scope.machine().frontier().iter();
     let open = |task: &&crate::machine::Task<Path>| {

@@ -1,4 +1,4 @@
-//! The steps of a scope: what starts, what comes of it, and where it leads.
+//! The steps of a scope: the start of tasks, their outcomes, and their routes.
 use std::sync::{Arc, OnceLock};
 
 use fugato_state::State;
@@ -16,11 +16,11 @@ use crate::{
     tasks::{Attempt, run_one},
 };
 
-/// What a task changed, as the log has it, and what it told the reader.
+/// The updates of a task in their stored form, and its notes.
 type Told = (Option<crate::machine::Json>, Vec<fugato_stream::EventKind>);
 
 impl<S: State> Scope<S> {
-    /// Begins what is ready: pauses ask, subgraphs are entered, nodes are left with the engine.
+    /// Begins the ready tasks: pauses ask, subgraphs are entered, nodes are left with the engine.
     pub(super) fn begin(&mut self, engine: &mut Engine) -> Result<(), RunError> {
         for position in 0..self.machine.frontier().len() {
             let Some(task) = self.machine.task(position) else {
@@ -84,13 +84,13 @@ impl<S: State> Scope<S> {
         Ok(())
     }
 
-    /// Where the task at a position stands in this scope's graph.
+    /// Returns the node of the task at a position, with its way out.
     pub(crate) fn wire<'g>(&self, graph: &'g Graph<S>, position: usize) -> Option<&'g Wire<S>> {
         let task = self.machine.task(position)?;
         graph.0.nodes.get(task.path.node.at())
     }
 
-    /// What the node of a task is given.
+    /// Returns the context of a task's next attempt.
     pub(crate) fn context(
         &self,
         wire: &Wire<S>,
@@ -114,7 +114,7 @@ impl<S: State> Scope<S> {
         Some(cx)
     }
 
-    /// The attempt of a task, as something to wait for that knows its scope.
+    /// Returns the attempt of a task as a future that carries its scope.
     pub(super) fn attempt_of(
         &self,
         position: usize,
@@ -143,14 +143,14 @@ impl<S: State> Scope<S> {
         Some(done.boxed())
     }
 
-    /// The position of a task whose outcome of this attempt is still wanted.
+    /// Returns the position of a task whose outcome of this attempt is still wanted.
     pub(super) fn wanted(&self, path: Path, attempt: u32) -> Option<usize> {
         let position = self.machine.position(&path)?;
         let task = self.machine.task(position)?;
         (task.state == TaskState::Running && task.attempt == attempt).then_some(position)
     }
 
-    /// Takes in how an attempt ended.
+    /// Handles the end of an attempt.
     pub(crate) fn take_in(
         &mut self,
         position: usize,
@@ -266,7 +266,7 @@ impl<S: State> Scope<S> {
         );
     }
 
-    /// A step closes only when its routing succeeded.
+    /// Closes the step if its routing succeeds.
     pub(super) fn close_step(&mut self, engine: &mut Engine) {
         self.fold.close();
         let routes = route(&self.graph, &self.machine, &self.fold.state);
@@ -287,7 +287,7 @@ impl<S: State> Scope<S> {
         }
     }
 
-    /// One task is routed by itself, while others go on.
+    /// Closes and routes one task alone, while others go on.
     fn close_task(&mut self, position: usize, engine: &mut Engine) {
         let Some((task, attempt)) = self.attempt(position) else {
             return;
@@ -316,7 +316,8 @@ impl<S: State> Scope<S> {
         }
     }
 
-    /// Tasks whose routing failed once are routed anew, and those that an operator finished.
+    /// Routes the first task that is done and not closed: its routing failed before, or an operator
+    /// finished it.
     pub(super) fn route_done(&mut self, engine: &mut Engine) {
         let done = |task: &crate::machine::Task<Path>| task.state == TaskState::Done;
         if let Some(position) = self.machine.frontier().iter().position(done) {
@@ -324,7 +325,7 @@ impl<S: State> Scope<S> {
         }
     }
 
-    /// A step that cannot be routed stays open: what its tasks did is kept.
+    /// Keeps a step open that cannot be routed, with the outcome of its only task.
     fn unrouted(
         &mut self,
         error: RunError,

@@ -12,19 +12,19 @@ use crate::{
     tasks::Attempt,
 };
 
-/// A scope whose state the caller does not know.
+/// A scope with an erased state type.
 pub(crate) trait Sub: Send {
     fn machine(&self) -> &Machine;
     fn machine_mut(&mut self) -> &mut Machine;
     fn at(&self) -> &At;
-    /// The state, for the mapping that knows its type.
+    /// Returns the state, for the mapping that knows its type.
     fn state(&self) -> &dyn Any;
     fn advance(&mut self, engine: &mut Engine) -> Result<Todo, RunError>;
     fn record(&mut self, fact: Fact<Path>, engine: &mut Engine);
     fn name_of(&self, path: Path) -> String;
-    /// The attempt of a task that is ready, as something to wait for.
+    /// Returns the attempt of a ready task as a future.
     fn future(&self, position: usize, engine: &Engine) -> Option<BoxFuture<'static, Done>>;
-    /// Takes in how an attempt ended, unless it is no longer wanted.
+    /// Handles the end of an attempt, unless it is no longer wanted.
     fn learn(&mut self, done: Done, engine: &mut Engine) -> Result<(), RunError>;
     /// Lets a task ask a person about an action in doubt.
     fn ask_person(
@@ -35,12 +35,12 @@ pub(crate) trait Sub: Send {
         problem: Option<String>,
         engine: &mut Engine,
     );
-    /// An answer is tried out before it is accepted.
+    /// Tries out an answer before it is accepted.
     fn try_out(&self, id: &InterruptId, answer: &Value) -> Result<(), RunError>;
     fn is_outgrown(&self, id: &InterruptId, answer: &Value) -> bool;
-    /// The open approvals of this scope that nobody can give.
+    /// Returns the void approvals of this scope.
     fn void_approvals(&self, amended: bool, engine: &Engine) -> Vec<InterruptId>;
-    /// Finishes a task on somebody's word.
+    /// Finishes a task on an operator's word.
     fn finish(
         &mut self,
         path: Path,
@@ -48,22 +48,23 @@ pub(crate) trait Sub: Send {
         by: (String, String),
         engine: &mut Engine,
     ) -> Result<(), RunError>;
-    /// The scope under these tasks. On the way, each scope is told that its child has moved.
+    /// Returns the scope under these tasks, and marks each child on the way as to be advanced.
     fn descend(&mut self, trail: &[Path]) -> Option<&mut dyn Sub>;
     fn children(&self) -> Box<dyn Iterator<Item = (Path, &dyn Sub)> + '_>;
     fn children_mut(&mut self) -> Box<dyn Iterator<Item = (Path, &mut Box<dyn Sub>)> + '_>;
-    /// Has every child looked into.
+    /// Marks every child as to be advanced.
     fn stir(&mut self);
     fn place(&mut self, at: At);
     fn follow(&mut self, scope: &str, fact: Fact<String>) -> Result<(), RunError>;
     fn save(&self) -> Result<SavedScope, RunError>;
     fn wake(&mut self, saved: SavedScope) -> Result<(), RunError>;
     fn names(&self) -> Arc<Names>;
-    /// Begins under the state that it was given.
+    /// Begins the subgraph with its given state.
     fn enter(&mut self, engine: &mut Engine) -> Result<(), RunError>;
-    /// What the thread refers to and the graph no longer has.
+    /// Collects the nodes, subgraphs and joins that the thread refers to and the graph no longer
+    /// has.
     fn check(&self, gone: &mut Vec<String>);
-    /// Each task that is a subgraph stands as what is inside it.
+    /// Sets the state of each task that is a subgraph from its scope.
     fn reflect(&mut self);
     fn take_over(
         &mut self,
@@ -72,13 +73,13 @@ pub(crate) trait Sub: Send {
         engine: &mut Engine,
     ) -> Option<(String, u32)>;
     fn retry(&mut self, under: &Under, engine: &mut Engine);
-    /// A task died outside of its future.
+    /// Handles a task that died outside of its future.
     fn lose(&mut self, path: Path, attempt: u32, engine: &mut Engine) -> Result<(), RunError>;
-    /// What is staged of finished tasks counts although their step never closes.
+    /// Applies the staged updates of finished tasks, although their step never closes.
     fn keep_finished(&mut self);
 }
 
-/// How an attempt of a task ended.
+/// The end of an attempt of a task.
 pub(crate) struct Done {
     pub(crate) at: At,
     pub(crate) path: Path,
@@ -266,14 +267,14 @@ impl<S: State> Sub for Scope<S> {
     }
 }
 
-/// A subgraph as a node: how its state begins, and what its end means to the state around it.
+/// A subgraph as a node: the mapping into and out of its state.
 pub(crate) trait Subgraph<S: State>: Send + Sync {
-    /// A scope whose state is not known yet.
+    /// Returns a scope whose state is not known yet.
     fn blank(&self) -> Box<dyn Sub>;
-    /// A scope that begins under this state.
+    /// Returns a scope whose state is made from the state around it.
     fn enter(&self, entering: crate::Entering<'_, S>) -> Result<Box<dyn Sub>, BoxError>;
-    /// What its end changes around it.
+    /// Returns the updates of the state around it that its end makes.
     fn leave(&self, state: &S, child: &dyn Sub) -> Result<Vec<S::Update>, BoxError>;
-    /// The graph inside, for pictures and fingerprints.
+    /// Returns the fingerprint of the graph inside.
     fn picture(&self) -> String;
 }

@@ -8,20 +8,20 @@ use crate::{
     machine::{Fact, Next},
 };
 
-/// What the records tell so far.
+/// The traces of the records so far.
 #[derive(Default)]
 pub(super) struct Fold {
     pub(super) runs: Vec<RunTrace>,
-    /// Where the tasks are that may still change: run and task, by scope and address.
+    /// The positions of tasks that may still change: run and task, by scope and address.
     open: HashMap<(String, String), (usize, usize)>,
-    /// What tasks of a step that has not closed have changed, by scope.
+    /// The updates of tasks whose step has not closed, by scope.
     changed: HashMap<String, String>,
-    /// Which task waits for the answer to a question, and since when.
+    /// The task that asks each open question, by scope and address.
     asked: HashMap<InterruptId, (String, String)>,
     since: HashMap<(String, String), Millis>,
 }
 
-/// Where and when something happened.
+/// The time and the scope of a record.
 struct Place {
     at: Millis,
     scope: String,
@@ -171,7 +171,7 @@ impl Fold {
         }
     }
 
-    /// These tasks are due from now on.
+    /// Adds tasks that are due from now on.
     fn due(&mut self, place: &Place, next: Vec<Next<String>>, input: &str) {
         for Next { task, items } in next {
             match items {
@@ -189,7 +189,7 @@ impl Fold {
         self.seen(place, task).input = cut(input);
     }
 
-    /// The task, which is known from now on if it was not.
+    /// Returns the trace of a task, which is added if it is new.
     fn seen(&mut self, place: &Place, task: &str) -> &mut TaskTrace {
         let address = (place.scope.clone(), task.to_owned());
         let last = self.runs.len().saturating_sub(1);
@@ -247,7 +247,7 @@ impl Fold {
         }
     }
 
-    /// What was under way was lost, and what failed is tried again.
+    /// Records that attempts under way were lost, and that failed tasks are tried again.
     fn resumed(&mut self, place: &Place, tasks: Vec<(String, u32)>) {
         for (task, number) in tasks {
             self.reopen(place, &task);
@@ -302,10 +302,10 @@ impl Fold {
     }
 }
 
-/// Why an attempt has no end of its own.
+/// The error of an attempt that has no end of its own.
 const LOST: &str = "the process that ran it went away";
 
-/// Whether a record belongs to no run in particular, or to one that came before it.
+/// Returns true if a record belongs to no run in particular, or to an earlier one.
 fn is_about_the_thread(fact: &Fact<String>) -> bool {
     matches!(
         fact,
@@ -341,7 +341,7 @@ fn begun(number: u32, began: Millis) -> AttemptTrace {
     }
 }
 
-/// Cut between characters, with a sign that it was.
+/// Cuts a text between characters, with a sign that it was cut.
 fn cut(text: &str) -> String {
     match text.char_indices().nth(TaskTrace::MOST_CHARACTERS - 1) {
         Some((at, last)) if at + last.len_utf8() < text.len() => {

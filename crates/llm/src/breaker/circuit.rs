@@ -1,4 +1,4 @@
-//! The circuit itself, without a model and without a clock.
+//! The state machine of the circuit, without a model and without a clock.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::CircuitState;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) failures: u32,
-    /// The time that failures in a row may take together.
+    /// The total time of failures in a row that opens the circuit; `None` for no limit.
     pub(super) lost: Option<Duration>,
     pub(super) open_for: Duration,
-    /// The longest time that it stays open, when probes keep failing.
+    /// The longest time that the circuit stays open when probes keep failing.
     pub(super) open_at_most: Duration,
     pub(super) probes: u32,
     pub(super) successes: u32,
@@ -34,9 +34,9 @@ impl Default for Limits {
 #[derive(Debug, Default)]
 pub(super) struct Circuit {
     phase: Phase,
-    /// Counts the changes of phase, so that a late end cannot speak for another phase.
+    /// The number of phase changes, by which the late end of a request of another phase is ignored.
     round: u64,
-    /// How often it was opened since it was last closed.
+    /// The number of times that the circuit was opened since it was last closed.
     opened: u32,
 }
 
@@ -56,27 +56,27 @@ impl Default for Phase {
     }
 }
 
-/// The permission to ask once. It must be settled.
+/// The permission for one request. It must be settled.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pass {
     round: u64,
     at: Instant,
 }
 
-/// What an answer says about the health of its server.
+/// The verdict of one answer on the health of its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Good,
     Bad,
-    /// Nothing: the request was at fault, or nobody waited for the end.
+    /// No verdict: the request was at fault, or the answer was dropped before its end.
     Neither,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// It opens for probes after this time.
+    /// The circuit lets probes through after this time.
     Open(Duration),
-    /// As many probes as are allowed are on their way.
+    /// The allowed number of probes is already running.
     Probing,
 }
 
@@ -150,7 +150,8 @@ impl Circuit {
         let doubled = 2_u32.saturating_pow(self.opened);
         self.opened = self.opened.saturating_add(1);
         let most = limits.open_at_most.max(limits.open_for);
-        // A time too far away to be told is not reached either way.
+        // A time that overflows is replaced by one about 34 years ahead, which is not reached
+        // either.
         let until = now
             .checked_add(limits.open_for.saturating_mul(doubled).min(most))
             .unwrap_or(now + Duration::from_secs(1 << 30));
@@ -171,17 +172,17 @@ mod tests {
 
     use super::*;
 
-    /// The rules read off what happened: no counters, only the ends since the last change.
+    /// The rules computed from the events: no counters, only the ends since the last change.
     struct Rules {
         start: Instant,
         limits: Limits,
         opened: Option<Duration>,
         half_open: bool,
-        /// The openings since it was closed.
+        /// The number of openings since the circuit was closed.
         openings: u32,
-        /// How each request ended that counts, and how long it took.
+        /// The verdict and the duration of each request that counts.
         ends: Vec<(Verdict, Duration)>,
-        /// The change before each request, and when it went.
+        /// For each running request, the number of changes before it and its start.
         on_their_way: BTreeMap<usize, (u64, Duration)>,
         changes: u64,
     }

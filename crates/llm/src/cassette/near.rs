@@ -1,13 +1,13 @@
-//! Which recorded request comes nearest to one that was not recorded.
+//! The search for the recorded request that is nearest to one that was not recorded.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// As much of a value as a message shows.
+/// The number of characters of a value that a message shows.
 const SHOWN_CHARS: usize = 60;
 
-/// The request that comes nearest, and the first place where it differs.
+/// The nearest request, and the first place where it differs.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Near {
     pub(super) line: usize,
@@ -16,7 +16,7 @@ pub(super) struct Near {
     pub(super) here: String,
 }
 
-/// The request that differs in the fewest places; of several the first.
+/// Returns the request that differs in the fewest places; the first of several.
 pub(super) fn nearest<'a>(
     recorded: impl Iterator<Item = (usize, &'a Value)>,
     request: &Value,
@@ -54,7 +54,8 @@ fn shown(text: Option<&String>) -> String {
     }
 }
 
-/// Every text, number and the like, by its JSON pointer.
+/// Returns every leaf of a value as JSON text, by its JSON pointer. Empty arrays and objects are
+/// leaves.
 pub(super) fn leaves(value: &Value) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut left = vec![(String::new(), value)];

@@ -13,16 +13,17 @@ use serde_json::Value;
 use super::{CassetteError, Exchange, KeptError, Secrets, VERSION, asked, digest};
 use crate::{ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind};
 
-/// Keeps every answer of a model on a cassette, for [`Replay`](crate::Replay).
+/// Records every answer of a model on a cassette, for [`Replay`](crate::Replay).
 ///
-/// A cassette is a file of JSON lines, one for each answer or failure, fit to lie beside a test.
+/// A cassette is a file of JSON lines, one for each answer or failure, and can be stored with a
+/// test.
 ///
 /// # Notes
-/// - The deltas are kept as they came, so that a replay is cut where the server cut. How long they
-///   took is not kept, and neither are the attempts that a decorator within tells of.
-/// - [`Secrets`] are hidden before anything is written. What the caller gets is as it was.
-/// - An answer that is dropped before its end is not kept.
-/// - A cassette that cannot be written is an error of the answer, after its last delta.
+/// - The deltas are recorded as they arrived, so that a replay is cut where the server cut. Their
+///   timing is not recorded, and neither are the attempts that an inner decorator reports.
+/// - [`Secrets`] are hidden before anything is written. The caller gets the answer unchanged.
+/// - An answer that is dropped before its end is not recorded.
+/// - If the cassette cannot be written, the answer ends in an error after its last delta.
 #[derive(Clone)]
 pub struct Record<M> {
     model: M,
@@ -31,7 +32,7 @@ pub struct Record<M> {
 }
 
 impl<M: ChatModel> Record<M> {
-    /// Wraps a model; what it says goes to the end of what `tape` holds.
+    /// Wraps a model. Its answers are appended to what `tape` holds.
     pub fn new(model: M, tape: impl Write + Send + 'static) -> Self {
         Self {
             model,
@@ -40,7 +41,8 @@ impl<M: ChatModel> Record<M> {
         }
     }
 
-    /// Wraps a model; what it says is appended to the file, which is made if there is none.
+    /// Wraps a model. Its answers are appended to the file, which is created if it does not exist.
+    /// Returns [`CassetteError::Open`] if the file cannot be opened.
     pub fn to_file(model: M, path: impl AsRef<Path>) -> Result<Self, CassetteError> {
         let path = path.as_ref();
         let file = OpenOptions::new().create(true).append(true).open(path);
@@ -51,7 +53,7 @@ impl<M: ChatModel> Record<M> {
         Ok(Self::new(model, file))
     }
 
-    /// Says what must not be on the cassette.
+    /// Sets the secrets that must not be on the cassette.
     #[must_use]
     pub fn secrets(mut self, secrets: Secrets) -> Self {
         self.secrets = secrets;

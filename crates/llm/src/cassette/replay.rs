@@ -12,15 +12,15 @@ use serde_json::Value;
 use super::{CassetteError, Exchange, Secrets, VERSION, asked, digest, near};
 use crate::{ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind};
 
-/// Gives again what [`Record`](crate::Record) kept, without a server.
+/// Replays the answers that [`Record`](crate::Record) kept, without a server.
 ///
-/// A request gets the answer to the same request: the same messages, tools, format, sampling and
-/// thinking. Timeout, attempts and metadata do not count, as no server sees them. A request that
-/// was made several times gets its answers in the order in which they were recorded.
+/// A request gets the recorded answer to an equal request: the same messages, tools, format,
+/// sampling and thinking. Timeout, attempts and metadata do not count, because no server sees them.
+/// A request that was made several times gets its answers in the order in which they were recorded.
 ///
-/// A request that was not recorded is an error, which names the line that comes nearest and the
-/// first place where it differs; so is one that is made more often than it was recorded.
-/// Clones share the cassette.
+/// A request that was not recorded is an error that names the nearest line and the first place
+/// where it differs. A request that is made more often than it was recorded is an error too. Clones
+/// share the cassette.
 ///
 /// ```
 /// use fugato_llm::{ChatModelExt as _, ChatRequest, Record, Replay};
@@ -69,7 +69,7 @@ struct Versioned {
 }
 
 impl Replay {
-    /// The cassette in this file.
+    /// Reads the cassette in a file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, CassetteError> {
         let path = path.as_ref();
         let lines = fs::read_to_string(path).map_err(|source| CassetteError::Open {
@@ -79,7 +79,7 @@ impl Replay {
         Self::from_lines(&lines)
     }
 
-    /// The cassette with these lines.
+    /// Reads a cassette from its lines. Blank lines are skipped.
     pub fn from_lines(lines: &str) -> Result<Self, CassetteError> {
         let lines = (1..).zip(lines.lines());
         let tracks = lines
@@ -96,14 +96,14 @@ impl Replay {
         })
     }
 
-    /// Says what was hidden when it was recorded, as far as requests contain it.
+    /// Sets the secrets that were hidden during recording, as far as requests contain them.
     #[must_use]
     pub fn secrets(mut self, secrets: Secrets) -> Self {
         self.secrets = secrets;
         self
     }
 
-    /// How many answers nobody has asked for yet.
+    /// Returns the number of recorded answers that were not replayed yet.
     pub fn left(&self) -> usize {
         let tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
         tape.iter().filter(|track| !track.played).count()

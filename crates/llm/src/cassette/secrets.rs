@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 
 use crate::{ApiKey, ChatDelta, FinishReason};
 
-/// What stands in the place of a secret. No key contains such characters.
+/// The text that replaces a secret. No key contains such characters.
 const MARK: &str = "‹•••›";
-/// How keys begin that are known to be keys, whoever sees them.
+/// The prefixes of well-known kinds of keys.
 const BEGINNINGS: [&str; 12] = [
     "sk-",
     "pk-",
@@ -21,29 +21,29 @@ const BEGINNINGS: [&str; 12] = [
     "AIza",
     "hf_",
 ];
-/// A shorter word is none.
+/// The length from which a word can be a key, in bytes.
 const KEY_CHARS: usize = 20;
 const BEARER_CHARS: usize = 8;
 
-/// What must not be in a cassette.
+/// The secrets that a cassette must not contain.
 ///
-/// Beside the secrets that it is told, it hides what looks like one wherever it is: long words
-/// that begin as keys do (`sk-…`, `ghp_…`, `AKIA…`), what follows `Bearer`, and JSON web tokens.
+/// In addition to the given secrets, everything that looks like a secret is hidden: long words with
+/// the prefix of a key (`sk-…`, `ghp_…`, `AKIA…`), the word after `Bearer`, and JSON web tokens.
 ///
-/// A secret is found as it is and as JSON writes it; across the deltas of a stream too. One that
-/// was written otherwise, such as in base64, must be told in that form.
+/// A secret is found in plain form and as JSON escapes it, also across the deltas of a stream. A
+/// secret in another form, such as base64, must be given in that form.
 #[derive(Clone, Default)]
 pub struct Secrets {
     known: Vec<String>,
 }
 
 impl Secrets {
-    /// Hides these texts wherever they are. Empty ones are passed over.
+    /// Creates a set that hides these texts wherever they occur. Empty texts are ignored.
     pub fn new<T: Into<String>>(known: impl IntoIterator<Item = T>) -> Self {
         known.into_iter().fold(Self::default(), Self::and)
     }
 
-    /// Hides this text too.
+    /// Adds a text to hide.
     #[must_use]
     pub fn and(mut self, secret: impl Into<String>) -> Self {
         let secret = secret.into();
@@ -61,20 +61,20 @@ impl Secrets {
         self
     }
 
-    /// Hides this key too.
+    /// Adds a key to hide.
     #[must_use]
     pub fn and_key(self, key: &ApiKey) -> Self {
         self.and(key.reveal())
     }
 
-    /// The text without secrets.
+    /// Returns the text without secrets.
     pub fn scrub(&self, text: &str) -> String {
         let mut text = text.to_owned();
         self.scrub_pieces([&mut text]);
         text
     }
 
-    /// Hides secrets in all texts of a value, names of fields and numbers included.
+    /// Hides secrets in all strings of a value, including field names and numbers.
     pub(super) fn scrub_value(&self, value: &mut Value) {
         match value {
             Value::String(text) => self.scrub_pieces([text]),
@@ -100,7 +100,7 @@ impl Secrets {
         }
     }
 
-    /// Hides secrets in an answer, wherever a server cut it.
+    /// Hides secrets in an answer, even if deltas divide them.
     pub(super) fn scrub_deltas(&self, deltas: &mut [ChatDelta]) {
         let (mut text, mut reasoning) = (vec![], vec![]);
         let mut calls: BTreeMap<(usize, u8), Vec<&mut String>> = BTreeMap::new();
@@ -129,7 +129,7 @@ impl Secrets {
         }
     }
 
-    /// Hides secrets in a text that lies in pieces: the mark stands where a secret began.
+    /// Hides secrets in a text that is divided into pieces. The mark is put where a secret begins.
     fn scrub_pieces<'a>(&self, pieces: impl IntoIterator<Item = &'a mut String>) {
         let pieces: Vec<_> = pieces.into_iter().collect();
         let whole: String = pieces.iter().map(|piece| piece.as_str()).collect();
@@ -145,11 +145,11 @@ impl Secrets {
         }
     }
 
-    /// Where secrets are, in order and without overlaps.
+    /// Returns the ranges of secrets, in order and without overlaps.
     fn find(&self, text: &str) -> Vec<Range<usize>> {
         let mut found = shapes(text);
         for secret in &self.known {
-            // Occurrences that overlap count too, or a part of one would be left.
+            // Overlapping occurrences count too; otherwise a part of one would remain.
             let mut from = 0;
             while let Some(at) = text.get(from..).and_then(|rest| rest.find(secret.as_str())) {
                 let at = from + at;
@@ -175,7 +175,7 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// One piece of the whole, with a mark where something hidden begins in it.
+/// Returns one piece of the text, with a mark where a secret begins in it.
 fn without(whole: &str, own: Range<usize>, hidden: &[Range<usize>]) -> String {
     let mut left = String::new();
     let mut at = own.start;
@@ -195,7 +195,7 @@ fn without(whole: &str, own: Range<usize>, hidden: &[Range<usize>]) -> String {
     left + whole.get(at..own.end).unwrap_or_default()
 }
 
-/// Words that look like secrets.
+/// Returns the ranges of words that look like secrets.
 fn shapes(text: &str) -> Vec<Range<usize>> {
     let mut found = vec![];
     let mut from = 0;

@@ -30,7 +30,7 @@ impl Tape {
     }
 }
 
-/// A model that says what it is told. The testkit's would be of another build of this crate.
+/// A model with a fixed answer. That of the testkit would use another build of this crate.
 struct Says(Vec<ChatDelta>, Option<ModelError>);
 
 #[async_trait::async_trait]
@@ -54,7 +54,7 @@ fn record(says: Says, request: ChatRequest, secrets: Secrets) -> String {
     tape.text()
 }
 
-/// The text in pieces, cut at these places.
+/// Returns the text in pieces, cut at these places.
 fn cut(text: &str, cuts: &[prop::sample::Index]) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     let mut at: Vec<_> = cuts.iter().map(|cut| cut.index(chars.len() + 1)).collect();
@@ -65,7 +65,7 @@ fn cut(text: &str, cuts: &[prop::sample::Index]) -> Vec<String> {
         .collect()
 }
 
-/// Every text of a value.
+/// Returns every string of a value.
 fn texts(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
@@ -186,7 +186,7 @@ fn a_line_that_was_changed_or_is_newer_is_refused() {
     ));
 }
 
-/// A cassette of version 1, as it was written when there was no other.
+/// A cassette of version 1, as the first release of the format wrote it.
 #[test]
 fn cassettes_of_version_1_are_read() {
     let old = include_str!("../../tests/data/cassette-v1.jsonl");

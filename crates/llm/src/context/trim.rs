@@ -1,13 +1,13 @@
-//! Which messages are left out of a request that is too long.
+//! The choice of the messages that are left out of a request that is too long.
 
 use fugato_state::{Message, Role, TokenCount};
 
 use crate::ChatRequest;
 
-/// Says in the place of the beginning of a message that it was longer.
+/// The mark that replaces the cut beginning of a message.
 const CUT: &str = "[…]\n";
 
-/// The tokens of a request, tools included.
+/// Returns the number of tokens of a request, tools included.
 pub(super) fn tokens(request: &ChatRequest, count: &dyn TokenCount) -> u64 {
     let tools = request.tools.iter().map(|tool| {
         let schema = count.text(&tool.parameters.as_value().to_string());
@@ -16,7 +16,8 @@ pub(super) fn tokens(request: &ChatRequest, count: &dyn TokenCount) -> u64 {
     count.messages(&request.messages) + tools.sum::<u64>()
 }
 
-/// Leaves out the oldest messages until so many tokens are left; otherwise the tokens that remain.
+/// Leaves out the oldest messages until at most `room` tokens remain. Returns the number of tokens
+/// that remain as the error if that is not possible.
 pub(super) fn fit(
     mut request: ChatRequest,
     room: u64,
@@ -33,7 +34,7 @@ pub(super) fn fit(
         if excess > 0 && !group.stays {
             let size = count.messages(&group.messages);
             match group.messages.as_mut_slice() {
-                // Of a long text the end is worth more than nothing.
+                // The end of a long text is kept rather than nothing.
                 [message] if message.tool_calls.is_empty() && size / 2 > excess => {
                     cut(message, excess, count);
                     left = left - size + count.message(message);
@@ -50,14 +51,14 @@ pub(super) fn fit(
     if left <= room { Ok(request) } else { Err(left) }
 }
 
-/// Messages that are sent together or not at all.
+/// Messages that are sent or left out together.
 struct Group {
     messages: Vec<Message>,
     stays: bool,
 }
 
-/// A call and its results are a group. What the system says stays, and so do the last words of the
-/// person and the newest group.
+/// Groups messages: a call and its results are one group. System messages, the last message of the
+/// user and the newest group stay.
 fn groups(messages: Vec<Message>) -> Vec<Group> {
     let last = messages.iter().rposition(|it| it.role == Role::User);
     let mut groups: Vec<Group> = vec![];
@@ -78,8 +79,7 @@ fn groups(messages: Vec<Message>) -> Vec<Group> {
     groups
 }
 
-/// Cuts the beginning of a text, by whole lines where there are some, so that so many tokens less
-/// remain.
+/// Cuts the beginning of a text, at a line break if possible, so that `excess` fewer tokens remain.
 fn cut(message: &mut Message, excess: u64, count: &dyn TokenCount) {
     let text = &message.content;
     let goal = count.text(text).saturating_sub(excess + count.text(CUT));
@@ -104,7 +104,7 @@ fn cut(message: &mut Message, excess: u64, count: &dyn TokenCount) {
     message.content = format!("{CUT}{tail}");
 }
 
-/// The last place at or before this one at which a text can be cut.
+/// Returns the last character boundary at or before this place.
 fn boundary(text: &str, at: usize) -> usize {
     (0..=at)
         .rev()

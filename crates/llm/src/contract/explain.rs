@@ -1,16 +1,17 @@
-//! What a schema allows, in words for a model.
+//! Descriptions of a schema and of violations, in words for a model.
 //!
-//! Alternatives are never shown as one value with bars between them: small models copy that.
+//! Alternatives are never shown as one value with bars between them, because small models copy
+//! that.
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use fugato_state::{Schema, SchemaError, Violation};
 use serde_json::Value;
 
-/// A chain of references longer than this leads in a circle.
+/// The longest chain of references that is followed; a longer one is circular.
 const MAX_REFERENCES: usize = 16;
 
-/// One line for each key of an object schema.
+/// Returns one line for each key of an object schema.
 pub(super) fn outline(schema: &Schema) -> String {
     let root = schema.as_value();
     let mut lines = String::new();
@@ -30,10 +31,10 @@ pub(super) fn outline(schema: &Schema) -> String {
     lines
 }
 
-/// Optional objects within optional objects deeper than this are not looked into.
+/// The depth of nested optional objects up to which violations are described.
 const MAX_DEPTH: usize = 8;
 
-/// The violations in words, and whether one of them is a copied list of alternatives.
+/// Returns the violations in words, and true if one of them is a copied list of alternatives.
 pub(super) fn violations(
     schema: &Schema,
     value: &Value,
@@ -61,8 +62,8 @@ pub(super) fn violations(
     (told, copied)
 }
 
-/// What is wrong within an object of which the validator only says that no alternative fits, where
-/// there is only one alternative that is an object.
+/// Returns the violations within an object for which the validator reports only that no alternative
+/// fits; `None` unless exactly one alternative is an object.
 fn within(schema: &Schema, value: &Value, found: &Violation) -> Option<Vec<Violation>> {
     let root = schema.as_value();
     let at = value.pointer(&found.path).filter(|at| at.is_object())?;
@@ -116,7 +117,7 @@ fn violation(schema: &Schema, value: &Value, found: &Violation) -> (Violation, b
     (Violation { path, message }, false)
 }
 
-/// An unexpected key is told together with those that are known.
+/// Returns the message of a violation; for an unexpected key, with the known keys.
 fn named_keys(nodes: &[&Value], found: &Violation) -> String {
     let keys: BTreeSet<_> = nodes
         .iter()
@@ -148,7 +149,8 @@ fn short(value: &Value) -> String {
     text.chars().take(60).chain(['…']).collect()
 }
 
-/// What is allowed by any of these schemas.
+/// Returns a description of the values that any of these schemas allows; `None` if they name
+/// neither values nor types.
 fn allowed(root: &Value, nodes: &[&Value]) -> Option<String> {
     let choices = choices(nodes);
     if !choices.is_empty() {
@@ -210,7 +212,7 @@ fn listed(choices: &BTreeSet<String>) -> String {
         .join(", ")
 }
 
-/// The values that an enumeration allows, as JSON text.
+/// Returns the values that an enumeration allows, as JSON text.
 fn choices(nodes: &[&Value]) -> BTreeSet<String> {
     let single = nodes.iter().filter_map(|node| node.get("const"));
     let several = nodes
@@ -240,7 +242,7 @@ fn is_required(node: &Value, key: &str) -> bool {
     required.is_some_and(|keys| keys.iter().any(|required| required == key))
 }
 
-/// The schemas that speak about the place at a JSON pointer.
+/// Returns the schemas that apply to the place at a JSON pointer.
 fn resolve<'a>(root: &'a Value, path: &str) -> Vec<&'a Value> {
     let mut nodes = branches(root, root);
     for segment in path.split('/').skip(1) {
@@ -262,7 +264,7 @@ fn child<'a>(node: &'a Value, key: &str) -> Option<&'a Value> {
         .or_else(|| node.get("additionalProperties").filter(|v| v.is_object()))
 }
 
-/// A schema with its references followed and its alternatives laid side by side.
+/// Returns a schema together with the targets of its references and its alternatives, as one list.
 fn branches<'a>(root: &'a Value, node: &'a Value) -> Vec<&'a Value> {
     let mut open = vec![(node, MAX_REFERENCES)];
     let mut found = vec![];

@@ -5,24 +5,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::NoObject;
 
-/// More violations than these confuse a small model more than they help it.
+/// The greatest number of violations in a correction; more confuse a small model.
 const SHOWN: usize = 6;
-/// A longer message repeats too much of the wrong answer.
+/// The longest text of one violation; a longer one repeats too much of the wrong answer.
 const MESSAGE_CHARS: usize = 300;
-/// What stands for an empty answer in the history, as servers refuse empty messages.
+/// The replacement for an empty answer in the history, because servers refuse empty messages.
 const EMPTY: &str = "(empty answer)";
 
-/// An answer that breaks its contract: what was said, and why it is refused.
+/// An answer that breaks its contract, with the reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rejected {
     /// The kind of breach.
     pub class: RejectedClass,
-    /// What the model said.
+    /// The answer of the model, unchanged.
     pub raw: String,
-    /// What is wrong, with its places.
+    /// The violations, each with its place.
     pub violations: Vec<Violation>,
-    /// What would be allowed; empty where the violations say it all.
+    /// The allowed keys, one on each line; empty where the violations are sufficient.
     pub allowed: String,
 }
 
@@ -33,24 +33,25 @@ pub struct Rejected {
 pub enum RejectedClass {
     /// The answer is empty.
     Empty,
-    /// There is no JSON object in it.
+    /// The answer contains no valid JSON object.
     NotJson,
-    /// It is a list.
+    /// The answer is a list.
     Array,
-    /// It ends too early.
+    /// The answer ends before the object is complete.
     Truncated,
-    /// A list of alternatives was copied where one of them should be chosen.
+    /// The answer copies a list of alternatives where one of them should be chosen.
     Alternatives,
     /// The object breaks the schema.
     Schema,
-    /// The object fits the schema and makes no sense here.
+    /// The object fits the schema and a check rejects it.
     Sense,
-    /// The answer is for a person, who cannot read it: it is for a program, or the prompt.
+    /// The answer is meant for a person and contains text for a program, or parts of the prompt.
     Words,
 }
 
 impl Rejected {
-    /// A rejection for reasons that only the caller knows, such as a tool that is not visible now.
+    /// Creates a rejection for a reason that only the caller knows, such as a tool that is not
+    /// visible now.
     pub fn sense(
         raw: impl Into<String>,
         path: impl Into<String>,
@@ -63,7 +64,7 @@ impl Rejected {
         Self::new(RejectedClass::Sense, vec![violation], "").raw(&raw.into())
     }
 
-    /// A rejection of words that are for a person, and that no person should read.
+    /// Creates a rejection of text that is meant for a person and that a person should not read.
     pub fn words(raw: impl Into<String>, message: impl Into<String>) -> Self {
         let violation = Violation {
             path: String::new(),
@@ -120,7 +121,7 @@ impl Rejected {
         }
     }
 
-    /// The text that tells the model what was wrong and what is allowed.
+    /// Returns the correction for the model: what was wrong and what is allowed.
     pub fn correction(&self) -> String {
         let mut text = format!("Your last answer cannot be used: {}.\n", self.headline());
         for violation in self.violations.iter().take(SHOWN) {
@@ -140,7 +141,8 @@ impl Rejected {
         text
     }
 
-    /// What to append to the history: what the model said, and the correction.
+    /// Returns the two messages to append to the history: the answer of the model, and the
+    /// correction.
     pub fn messages(&self) -> [Message; 2] {
         let said = if self.raw.trim().is_empty() {
             EMPTY

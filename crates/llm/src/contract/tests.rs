@@ -227,7 +227,7 @@ fn arguments_of_a_call_are_read_as_an_object_or_as_text() {
     }
 }
 
-/// Objects that come near to what the contract wants.
+/// Generates objects that nearly fit the contract.
 fn nearly() -> impl Strategy<Value = String> {
     let part = prop::sample::select(vec![
         "{",

@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::{Extracted, NoObject, input::Input, search::Search};
 use crate::{ChatDelta, DeltaStream, ModelError};
 
-/// Reads an object while it grows, so that its fields can be shown before it is complete.
+/// An incremental reader of an object, so that fields can be shown before the object is complete.
 ///
-/// However the text is cut into pieces, the result is that of [`extract`](super::extract()).
-/// All pieces together take time linear in the length of the text.
+/// The result is that of [`extract`](super::extract()), wherever the text is cut into pieces. All
+/// pieces together take time linear in the length of the text.
 ///
 /// ```
 /// use fugato_llm::{ObjectPiece, ObjectReader};
@@ -39,25 +39,25 @@ pub struct ObjectReader {
     result: Option<Result<Extracted, NoObject>>,
 }
 
-/// What is seen of an object that grows.
+/// A newly visible part of an object that is still incomplete.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ObjectPiece {
-    /// A field is a string, and this is more of it.
+    /// The next piece of a field that is a string.
     Text {
         /// The name of the field.
         name: Arc<str>,
-        /// What was added.
+        /// The piece.
         more: String,
     },
     /// A field is complete.
     Field {
-        /// Its name.
+        /// The name of the field.
         name: Arc<str>,
-        /// What it says.
+        /// The value of the field.
         value: Value,
     },
-    /// What was told so far belongs to something that is no object after all.
+    /// The pieces so far are void: they do not belong to an object after all.
     Void,
 }
 
@@ -72,19 +72,19 @@ impl Default for ObjectReader {
 }
 
 impl ObjectReader {
-    /// Adds more of the text, and tells what became visible of the object.
+    /// Appends text, and returns the newly visible pieces of the object.
     pub fn push(&mut self, more: &str) -> Vec<ObjectPiece> {
         self.text.push_str(more);
         self.read(false);
         self.search.take_told()
     }
 
-    /// The text so far.
+    /// Returns the text so far.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The object, or why there is none, now that the text is over.
+    /// Ends the text, and returns the object or the reason why there is none.
     pub fn finish(mut self) -> Result<Extracted, NoObject> {
         self.read(true);
         self.result.unwrap_or(Err(NoObject::Absent))
@@ -98,24 +98,24 @@ impl ObjectReader {
     }
 }
 
-/// An answer in which an object grows.
+/// A delta of an answer that contains an object.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ObjectDelta {
-    /// What became visible of the object.
+    /// A newly visible piece of the object.
     Piece(ObjectPiece),
-    /// Anything but text.
+    /// A delta other than text.
     Other(ChatDelta),
-    /// The object, or why there is none; always last.
+    /// The end of the answer; always the last item.
     End {
-        /// Everything that was said.
+        /// The whole text of the answer.
         raw: String,
-        /// What was found in it.
+        /// The object, or the reason why there is none.
         found: Result<Extracted, NoObject>,
     },
 }
 
-/// Reads the object in an answer as it streams.
+/// Reads the object in an answer while it streams.
 pub fn read_object(deltas: DeltaStream) -> BoxStream<'static, Result<ObjectDelta, ModelError>> {
     let state = Some((deltas, ObjectReader::default()));
     stream::unfold(state, |state| async {

@@ -2,7 +2,7 @@ use memchr::memchr;
 
 use super::parser::Halt;
 
-/// The text so far, and whether it is all there will be.
+/// The text so far, and whether it is complete.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Input<'a> {
     pub(super) text: &'a str,
@@ -12,13 +12,13 @@ pub(super) struct Input<'a> {
 /// A comment that has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Comment {
-    /// It ends with the line.
+    /// A comment up to the end of the line.
     Line,
-    /// It ends with `*/`.
+    /// A comment up to `*/`.
     Block,
 }
 
-/// What stands at a place that is not white space.
+/// The next token that is not white space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     Char(char),
@@ -35,7 +35,7 @@ impl<'a> Input<'a> {
         self.text.as_bytes().get(at).copied()
     }
 
-    /// What it means that the text is over.
+    /// Returns the halt for the end of the text: [`Halt::Truncated`] if the text is complete.
     pub(super) fn over(self) -> Halt {
         if self.is_whole {
             Halt::Truncated
@@ -44,7 +44,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The first place from `at` on that is not white space.
+    /// Returns the first place from `at` on that is not white space.
     pub(super) fn after_space(self, mut at: usize) -> usize {
         while let Some(byte) = self.byte(at) {
             match byte {
@@ -59,7 +59,8 @@ impl<'a> Input<'a> {
         at
     }
 
-    /// What stands at a place; [`Halt::More`] if only more of the text can tell.
+    /// Returns the character at a place; [`Halt::More`] if that depends on text that has not come
+    /// yet.
     pub(super) fn look(self, at: usize) -> Result<Found, Halt> {
         match self.byte(at) {
             None if self.is_whole => Ok(Found::End),
@@ -79,7 +80,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Whether a comment begins at a place.
+    /// Returns the kind of the comment that begins at a place; `None` if none does.
     pub(super) fn comment(self, at: usize) -> Result<Option<Comment>, Halt> {
         Ok(match (self.byte(at), self.byte(at + 1)) {
             (Some(b'#'), _) | (Some(b'/'), Some(b'/')) => Some(Comment::Line),
@@ -89,7 +90,7 @@ impl<'a> Input<'a> {
         })
     }
 
-    /// Where a comment ends, or else how far it has certainly come.
+    /// Returns the end of a comment; as the error, the place up to which it certainly extends.
     pub(super) fn comment_end(self, at: usize, comment: Comment) -> Result<usize, usize> {
         let rest = self.rest(at);
         let end = match comment {
@@ -99,7 +100,7 @@ impl<'a> Input<'a> {
         match end {
             Some(end) => Ok(at + end),
             None if self.is_whole => Ok(self.text.len()),
-            // Half of `*/` may be there.
+            // The text may end within `*/`.
             None => Err(at + rest.len() - usize::from(rest.ends_with('*'))),
         }
     }

@@ -7,7 +7,8 @@ pub(super) fn starts_word(c: char) -> bool {
     c == '_' || c == '$' || c.is_alphabetic()
 }
 
-/// The bar keeps a copied list of alternatives in one piece, so that it can be named.
+/// Returns true if a bare word may contain the character. The bar keeps a copied list of
+/// alternatives in one word, so that it can be reported.
 pub(super) fn goes_on_word(c: char) -> bool {
     starts_word(c) || c.is_numeric() || matches!(c, '-' | '.' | '|')
 }
@@ -16,7 +17,7 @@ pub(super) fn goes_on_number(c: char) -> bool {
     matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E')
 }
 
-/// A word as a value, and what had to be repaired; none if it means nothing.
+/// Returns a bare word as a value, with its repair; `None` if it has no meaning.
 pub(super) fn word(word: &str) -> Option<(Value, Option<Repair>)> {
     Some(match word {
         "true" => (Value::Bool(true), None),
@@ -30,7 +31,7 @@ pub(super) fn word(word: &str) -> Option<(Value, Option<Repair>)> {
     })
 }
 
-/// A number, and whether it is written in a way that JSON does not know: `+1`, `.5`, `1.`.
+/// Returns a number, with its repair if it has a form that JSON does not allow: `+1`, `.5`, `1.`.
 pub(super) fn number(token: &str) -> Option<(Value, Option<Repair>)> {
     if let Ok(number) = token.parse::<Number>() {
         return Some((Value::Number(number), None));

@@ -9,17 +9,17 @@ use super::{
     text::Text,
 };
 
-/// Deeper nesting than this is refused: nothing that a person would ask for needs it.
+/// The deepest nesting that is read; no sensible answer needs more.
 const MAX_DEPTH: usize = 64;
 
-/// Reads one object, forgiving what leaves no doubt.
+/// A lenient parser of one object; it repairs only unambiguous deviations.
 ///
-/// It never goes back, and can go on when more of the text has come: its state says all, so that
-/// an object that grows is read like one that is there as a whole.
+/// It never goes back, and its state is complete, so that it can continue when more text has come.
+/// An object that grows is thus read like one that is whole.
 #[derive(Debug)]
 pub(super) struct Parser {
     pub(super) at: usize,
-    /// How far the token at the current place is known, so that it is not scanned again.
+    /// The end of the scanned part of the current token, which is not scanned again.
     pub(super) seen: usize,
     pub(super) repairs: BTreeSet<Repair>,
     /// The containers that are open, the outermost first.
@@ -27,27 +27,27 @@ pub(super) struct Parser {
     pub(super) next: Next,
     pub(super) text: Text,
     comment: Option<Comment>,
-    /// Whether there was a colon already, so that this is hardly prose.
+    /// True if a colon was read, so that this is hardly prose.
     pub(super) is_object: bool,
-    /// Where the last value ended.
+    /// The end of the last value.
     behind: usize,
-    /// Whether the last value was a bare word that ends where the text ends: it may go on.
+    /// True if the last value was a bare word at the end of the text, which may continue.
     may_go_on: bool,
-    /// Whether a bracket was closed by that of its container.
+    /// True if a bracket was closed by that of its container.
     is_uneven: bool,
     done: Option<Map<String, Value>>,
-    /// What can be told already, if somebody listens.
+    /// The pieces to report; `None` if nothing is to be reported.
     pub(super) told: Option<Vec<ObjectPiece>>,
 }
 
-/// Why a parser stops before the end of the object.
+/// The reason why a parser stops before the end of the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Halt {
-    /// There is more to come.
+    /// More text is needed.
     More,
-    /// There is not, and there should be.
+    /// The text is complete and ends within the object.
     Truncated,
-    /// No small repair helps.
+    /// No repair applies.
     Broken { at: usize, expected: &'static str },
 }
 
@@ -62,7 +62,7 @@ pub(super) enum Open {
     Array(Vec<Value>),
 }
 
-/// What is to be read next.
+/// The token to read next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// A key, or the end of an object that has just begun.
@@ -76,14 +76,14 @@ pub(super) enum Next {
     Value,
     /// The rest of a string.
     ValueText,
-    /// What stands behind a member or an item.
+    /// A comma, or the bracket after a member or an item.
     Separator,
-    /// What stands behind a comma.
+    /// The next member or item after a comma, or the bracket after a trailing comma.
     AfterComma,
 }
 
 impl Parser {
-    /// Begins at a `{`.
+    /// Creates a parser of the object whose `{` is at `at`.
     pub(super) fn new(at: usize, listens: bool) -> Self {
         Self {
             at: at + 1,
@@ -102,7 +102,7 @@ impl Parser {
         }
     }
 
-    /// The object, as soon as it is complete.
+    /// Continues to the end of the object and returns it.
     pub(super) fn run(&mut self, input: Input<'_>) -> Result<Map<String, Value>, Halt> {
         loop {
             match self.next {
@@ -136,7 +136,7 @@ impl Parser {
             Found::Char(c) if literal::starts_word(c) => {
                 let word = self.token(input, literal::goes_on_word)?;
                 self.at += word.len();
-                // A quote that stands only behind the key.
+                // The key has only a closing quote.
                 if input.byte(self.at) == Some(b'"') {
                     self.at += 1;
                     self.repairs.insert(Repair::OtherQuotes);
@@ -237,7 +237,7 @@ impl Parser {
         self.put(value)
     }
 
-    /// The characters from the current place on that belong together.
+    /// Returns the characters from the current place on that belong to one token.
     fn token<'a>(&mut self, input: Input<'a>, goes_on: fn(char) -> bool) -> Result<&'a str, Halt> {
         let from = self.seen.max(self.at);
         let length = input.rest(from).find(|c| !goes_on(c));
@@ -251,7 +251,7 @@ impl Parser {
         Ok(input.text.get(self.at..end).unwrap_or_default())
     }
 
-    /// Puts a value where it belongs.
+    /// Adds a value to the innermost container.
     fn put(&mut self, value: Value) -> Result<(), Halt> {
         self.next = Next::Separator;
         self.behind = self.at;
@@ -300,7 +300,7 @@ impl Parser {
                 Next::AfterComma
             }
             Found::End => return self.end(),
-            // The bracket of the container closes both.
+            // The bracket of the outer container closes both.
             Found::Char('}' | ']') if self.closes_the_outer(found) => {
                 self.is_uneven = true;
                 self.repairs.insert(Repair::MissingBracket);
@@ -310,7 +310,8 @@ impl Parser {
                 self.repairs.insert(Repair::MissingComma);
                 Next::Key
             }
-            // Within a line, these are rather quotes in a text that should have been escaped.
+            // On the same line, these are more likely quotes in a text that should have been
+            // escaped.
             Found::Char('"' | '\'' | '{' | '[') if !is_object && self.is_on_new_line(input) => {
                 self.repairs.insert(Repair::MissingComma);
                 Next::Value
@@ -357,9 +358,9 @@ impl Parser {
         )
     }
 
-    /// The text is over, and brackets are open.
+    /// Closes a container at the end of the text.
     fn end(&mut self) -> Result<(), Halt> {
-        // With a bracket too few in the middle and another at the end, nobody knows which is which.
+        // With a missing bracket in the middle and another at the end, the nesting is ambiguous.
         if self.may_go_on || self.is_uneven {
             return Err(Halt::Truncated);
         }

@@ -9,21 +9,21 @@ use super::{
 const THINK: &str = "<think>";
 const THOUGHT: &str = "</think>";
 
-/// Looks for the first object in a text.
+/// The search for the first object in a text.
 #[derive(Debug, Default)]
 pub(super) struct Search {
     stage: Stage,
-    /// Where the answer begins, behind what the model thought aloud.
+    /// The begin of the answer, behind a `<think>` block.
     answer: usize,
-    /// How far the text is searched.
+    /// The place from which the search continues.
     from: usize,
     parser: Option<Box<Parser>>,
-    /// Why the first candidate is none.
+    /// The place of the first failure, and the token that was expected there.
     failure: Option<(usize, &'static str)>,
     listens: bool,
-    /// What can be told already.
+    /// The pieces to report.
     told: Vec<ObjectPiece>,
-    /// Whether something was told of the present candidate before.
+    /// True if pieces of the present candidate were reported before.
     has_told: bool,
 }
 
@@ -33,12 +33,12 @@ enum Stage {
     Begin,
     Thinking,
     Answer,
-    /// There is an object, and it is beyond repair.
+    /// An object was found that no repair covers.
     Refused,
 }
 
 impl Search {
-    /// One that tells of an object while it grows.
+    /// Creates a search that reports pieces of an object while it grows.
     pub(super) fn telling() -> Self {
         Self {
             listens: true,
@@ -46,7 +46,7 @@ impl Search {
         }
     }
 
-    /// What was told since the last time.
+    /// Returns the pieces since the last call.
     pub(super) fn take_told(&mut self) -> Vec<ObjectPiece> {
         let mut told = std::mem::take(&mut self.told);
         if let Some(more) = self.parser.as_mut().and_then(|parser| parser.told.as_mut()) {
@@ -56,7 +56,7 @@ impl Search {
         told
     }
 
-    /// Goes on; none if only more of the text can tell.
+    /// Continues the search; `None` if more text is needed.
     pub(super) fn run(&mut self, input: Input<'_>) -> Option<Result<Extracted, NoObject>> {
         match self.stage {
             Stage::Answer => {}
@@ -93,18 +93,18 @@ impl Search {
                     self.failure.get_or_insert((at, expected));
                     self.forget(&mut parser);
                     if parser.is_object {
-                        // What stands within an object, or behind one, is not taken for it.
+                        // An object within a refused one, or after it, is not taken in its place.
                         self.stage = Stage::Refused;
                         return self.nothing(input).map(Err);
                     }
-                    // What was read is not read again: this keeps the time linear.
+                    // Text that was read is not read again, which keeps the time linear.
                     self.from = at.max(self.from);
                 }
             }
         }
     }
 
-    /// Takes back what was told of a candidate.
+    /// Voids the pieces that were reported of a candidate.
     fn forget(&mut self, parser: &mut Parser) {
         let told = self.told.len();
         self.keep_told(parser);
@@ -119,7 +119,7 @@ impl Search {
             .append(parser.told.as_mut().unwrap_or(&mut vec![]));
     }
 
-    /// Finds where the answer begins.
+    /// Finds the begin of the answer. Returns false if more text is needed.
     fn find_answer(&mut self, input: Input<'_>) -> bool {
         if self.stage == Stage::Begin {
             let begin = input
@@ -137,13 +137,13 @@ impl Search {
             }
         }
         if self.stage == Stage::Thinking {
-            // This may be within a character.
+            // The place may be within a character, so bytes are searched.
             let rest = input.text.as_bytes().get(self.from..).unwrap_or_default();
             match memmem::find(rest, THOUGHT.as_bytes()) {
                 Some(at) => self.answer = self.from + at + THOUGHT.len(),
                 None if input.is_whole => {}
                 None => {
-                    // The end of the thought may have begun.
+                    // The text may end within `</think>`.
                     self.from += rest.len().saturating_sub(THOUGHT.len());
                     return false;
                 }
@@ -154,7 +154,8 @@ impl Search {
         true
     }
 
-    /// The next place that could be an object, or why there is none.
+    /// Returns a parser at the next place where an object may begin, or the reason why there is
+    /// none; `None` if more text is needed.
     fn next_candidate(&mut self, input: Input<'_>) -> Option<Result<Box<Parser>, NoObject>> {
         let rest = input.rest(self.from);
         let Some(start) = memchr(b'{', rest.as_bytes()).map(|at| self.from + at) else {
@@ -169,7 +170,7 @@ impl Search {
         Some(Ok(Box::new(Parser::new(start, self.listens))))
     }
 
-    /// Why there is no object, if the text is over.
+    /// Returns the reason why there is no object; `None` if the text is incomplete.
     fn nothing(&self, input: Input<'_>) -> Option<NoObject> {
         if !input.is_whole {
             return None;

@@ -212,7 +212,8 @@ fn json_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Feeds the text piece by piece; what was told in the end, and the result.
+/// Feeds the text piece by piece. Returns the fields that were reported and not voided, and the
+/// result.
 fn grown(text: &str, cuts: &[usize]) -> (BTreeMap<String, Value>, Result<Extracted, NoObject>) {
     let (mut reader, mut seen) = (ObjectReader::default(), BTreeMap::new());
     let mut texts = BTreeMap::<String, String>::new();
@@ -238,7 +239,7 @@ fn grown(text: &str, cuts: &[usize]) -> (BTreeMap<String, Value>, Result<Extract
     }
     let found = reader.finish();
     if let Ok(found) = &found {
-        // What is still open is a prefix of what comes out.
+        // An incomplete field is a prefix of the result.
         for (name, text) in texts {
             let whole = found.object.get(&name).and_then(Value::as_str);
             assert!(whole.is_some_and(|whole| whole.starts_with(&text)));
@@ -247,7 +248,7 @@ fn grown(text: &str, cuts: &[usize]) -> (BTreeMap<String, Value>, Result<Extract
     (seen, found)
 }
 
-/// Every place at which a text can be cut.
+/// Returns every place at which a text can be cut.
 fn every_cut(text: &str) -> Vec<usize> {
     let ends = text.char_indices().map(|(at, _)| at);
     ends.chain([text.len()]).collect()
@@ -318,7 +319,7 @@ fn growing_garbage_ends_quickly_too() {
     }
 }
 
-/// Text that is almost JSON.
+/// Generates text that is almost JSON.
 fn almost_json() -> impl Strategy<Value = String> {
     let token = prop_oneof![
         8 => prop::sample::select(vec![

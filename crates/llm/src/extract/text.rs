@@ -1,4 +1,4 @@
-//! Strings, among them those whose quotes should have been escaped.
+//! Strings, including those with quotes that should have been escaped.
 use std::{mem, sync::Arc};
 
 use memchr::memchr3;
@@ -10,35 +10,35 @@ use super::{
     parser::{Halt, Next, Open, Parser},
 };
 
-/// How far is looked behind a comma for the key that would have to follow it.
+/// The number of characters after a comma in which the next key is looked for.
 const KEY_LENGTH: usize = 64;
 
 /// A string that has begun.
 #[derive(Debug, Default)]
 pub(super) struct Text {
-    /// The quote that it began with.
+    /// The quote at its begin.
     quote: char,
-    /// What it says so far.
+    /// The content so far.
     said: String,
-    /// How much of that was told, and under which name.
+    /// The length of the reported part of the content, and the name of its field.
     told: usize,
     name: Option<Arc<str>>,
-    /// Whether a quotation within it is open, whose quotes should have been escaped.
+    /// True if a quotation within the string is open whose quotes should have been escaped.
     quotes: bool,
 }
 
-/// What a quote within a string is.
+/// The meaning of a quote within a string.
 enum Quote {
     /// The end of the string.
     End,
-    /// The end of the quotation within it, or its begin.
+    /// The begin or the end of a quotation within the string.
     Inner { opens: bool },
     /// An apostrophe.
     Letter,
 }
 
 impl Parser {
-    /// Begins a string at its quote.
+    /// Begins a string at its opening quote.
     pub(super) fn begin_text(&mut self, quote: char) {
         self.at += quote.len_utf8();
         if quote != '"' {
@@ -50,7 +50,7 @@ impl Parser {
         self.text.quotes = false;
     }
 
-    /// Reads on to the end of the string.
+    /// Continues to the end of the string and returns it.
     pub(super) fn read_text(&mut self, input: Input<'_>) -> Result<String, Halt> {
         loop {
             let rest = input.rest(self.at);
@@ -104,7 +104,7 @@ impl Parser {
         text
     }
 
-    /// Adds what the text says literally.
+    /// Appends literal text to the content.
     fn say(&mut self, piece: &str) {
         self.text.said.push_str(piece);
         self.at += piece.len();
@@ -114,7 +114,7 @@ impl Parser {
         self.waits(input.over())
     }
 
-    /// Tells what there is before waiting for more.
+    /// Reports the content so far before more text is awaited.
     fn waits(&mut self, halt: Halt) -> Halt {
         if halt == Halt::More {
             let said = mem::take(&mut self.text.said);
@@ -131,7 +131,7 @@ impl Parser {
             return;
         };
         if self.text.name.is_none() && members.contains_key(key) {
-            // It was told already, or else the object is broken.
+            // The value was reported already; otherwise the object is broken.
             self.text.told = usize::MAX;
         }
         if let Some(more) = said.get(self.text.told..).filter(|more| !more.is_empty()) {
@@ -144,7 +144,7 @@ impl Parser {
         }
     }
 
-    /// What the quote behind `piece` is.
+    /// Returns the meaning of the quote after `piece`.
     fn meaning(&mut self, input: Input<'_>, quote: char, piece: &str) -> Result<Quote, Halt> {
         let at = self.at + piece.len();
         let behind = at + quote.len_utf8();
@@ -161,7 +161,7 @@ impl Parser {
         if quote == '\'' {
             return match next {
                 Found::End | Found::Char(',' | ':' | '}' | ']' | '，' | '：') => Ok(Quote::End),
-                // Of a word, and not one that begins another string.
+                // An apostrophe of a word, not the begin of another string.
                 _ if before.is_some_and(|c| !c.is_whitespace()) => Ok(Quote::Letter),
                 Found::Char(_) => Err(unclear(at)),
             };
@@ -187,7 +187,8 @@ impl Parser {
         }
     }
 
-    /// The quote at `at`, within a quotation: whether it ends that, as nothing else could be meant.
+    /// Returns the meaning of the quote at `at` within a quotation: its end, if no other reading is
+    /// possible.
     fn closes_quotation(
         &self,
         input: Input<'_>,
@@ -206,7 +207,7 @@ impl Parser {
         Ok(Quote::Inner { opens: false })
     }
 
-    /// Whether what stands behind a comma looks like the next member or item.
+    /// Returns true if the text after a comma looks like the next member or item.
     fn goes_on(&self, input: Input<'_>, at: usize) -> Result<bool, Halt> {
         let rest: &str = input.rest(at);
         let end = rest.char_indices().nth(KEY_LENGTH).map(|(end, _)| end);
@@ -279,7 +280,7 @@ impl Parser {
     }
 }
 
-/// The four digits of the escape at `at`.
+/// Returns the code unit of the `\u` escape at `at`.
 fn hex4(input: Input<'_>, at: usize) -> Result<u16, Halt> {
     let rest = input.rest(at + 2);
     let digits = rest
@@ -301,7 +302,7 @@ fn hex4(input: Input<'_>, at: usize) -> Result<u16, Halt> {
     u16::from_str_radix(digits, 16).map_err(|_| unclear(at))
 }
 
-/// Splits before the first character that may not be meant literally.
+/// Splits before the first character that may not be literal.
 fn until_special(rest: &str, quote: char) -> Option<(&str, &str)> {
     let bytes = rest.as_bytes();
     let at = match quote {

@@ -9,30 +9,32 @@ use futures::{Stream, StreamExt as _};
 use super::{SseParser, sse::MAX_EVENT_BYTES};
 use crate::{ChatDelta, DeltaStream, ModelError, ModelErrorKind, figure};
 
-/// What a server may send for an answer, comments and all: an answer of the longest allowed length,
+/// The longest body of a streamed answer, comments included: an answer of the greatest length,
 /// letter by letter, each in an event of its own.
 const MAX_BODY_BYTES: usize = 64 << 20;
 
-/// Makes deltas of the data of the events of one answer, in the words of a protocol.
+/// A decoder of one protocol that turns the events of one answer into deltas.
 pub trait AnswerDecoder: Send {
-    /// Decodes the data of one event, and adds its deltas in order.
+    /// Decodes the data of one event, and appends its deltas in order. Returns
+    /// [`ModelErrorKind::Malformed`] or the error that the server reports.
     ///
-    /// What a server sends that was asked to stream and does not is decoded too.
+    /// The data may also be a whole answer, from a server that does not stream.
     fn decode(&mut self, data: &[u8], deltas: &mut VecDeque<ChatDelta>) -> Result<(), ModelError>;
 
-    /// Whether the server has said that nothing follows.
+    /// Returns true if the server has ended the stream.
     fn is_done(&self) -> bool;
 
-    /// Whether the answer may end here: the server said so, or gave a reason to stop.
+    /// Returns true if the answer may end here: the server has ended the stream or sent a reason to
+    /// stop.
     fn may_end(&self) -> bool;
 }
 
-/// Reads the body of a successful response to its end; its pieces may be cut anywhere.
+/// Reads the body of a successful response to its end. Its pieces may be cut anywhere.
 ///
-/// `content_type` tells events from a whole answer, which is what some servers send. A body that
-/// ends before the answer may is [`ModelErrorKind::CutOff`], and one with an event of more than
-/// 512 KiB, or with more than 64 MiB in all, is [`ModelErrorKind::Malformed`]: memory does not grow
-/// with what a server sends. Dropping the stream drops the body.
+/// A `content_type` of JSON means a whole answer, which some servers send in place of events. A
+/// body that ends before the answer may end is [`ModelErrorKind::CutOff`]. A body with an event of
+/// more than 512 KiB, or with more than 64 MiB in total, is [`ModelErrorKind::Malformed`], so that
+/// memory use is bounded. Dropping the stream drops the body.
 pub fn read_answer<B: AsRef<[u8]>>(
     body: impl Stream<Item = Result<B, ModelError>> + Send + Unpin + 'static,
     content_type: Option<&str>,
@@ -54,16 +56,16 @@ pub fn read_answer<B: AsRef<[u8]>>(
 
 struct Reader<S, D> {
     body: S,
-    /// The body so far, where a server answers at once although it was asked to stream.
+    /// The body so far, if the server sends a whole answer instead of events.
     whole: Option<Vec<u8>>,
-    /// The bytes so far.
+    /// The number of bytes so far.
     read: usize,
     parser: SseParser,
     decoder: D,
     ready: VecDeque<ChatDelta>,
-    /// What follows the deltas that are ready.
+    /// The error that follows the ready deltas.
     failure: Option<ModelError>,
-    /// Nothing more is read.
+    /// True if nothing more is read.
     over: bool,
 }
 
@@ -90,7 +92,8 @@ where
             }
             if reader.decoder.is_done() {
                 reader.over = true;
-                // The end of the body has mostly arrived too. Who takes it keeps the connection.
+                // The end of the body has usually arrived too. Reading it lets the connection be
+                // reused.
                 let _ = reader.body.poll_next_unpin(cx);
                 return Poll::Ready(None);
             }
@@ -192,7 +195,8 @@ mod tests {
         }
     }
 
-    /// What is said, how it ends, and how many pieces of the body were read.
+    /// Reads a body. Returns the text, the kind of the error at the end, and the number of pieces
+    /// that were read.
     fn read(content_type: &str, pieces: &[&str]) -> (String, Option<ModelErrorKind>, usize) {
         let taken = Arc::new(AtomicUsize::new(0));
         let count = taken.clone();

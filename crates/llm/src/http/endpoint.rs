@@ -1,7 +1,7 @@
-/// The address of a path of an API that begins at `base`.
+/// Returns the URL of a path of an API that begins at `base`.
 ///
-/// A base without a path of its own, such as `http://localhost:8080`, gets `/v1`; any other is
-/// used as it is, and may already end in the path.
+/// A base without a path of its own, such as `http://localhost:8080`, gets `/v1`. Any other base is
+/// used unchanged, and may already end in the path.
 ///
 /// ```
 /// use fugato_llm::endpoint;

@@ -1,27 +1,28 @@
 use std::{fmt, sync::Arc};
 
-/// What a client authenticates with. It is never shown: not by `Debug`, in errors or in traces.
+/// The key with which a client authenticates. It is never shown: not by `Debug`, in errors or in
+/// traces.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(Arc<str>);
 
 impl ApiKey {
-    /// A key; white space around it is dropped.
+    /// Creates a key without the white space around it.
     pub fn new(key: impl AsRef<str>) -> Self {
         Self(key.as_ref().trim().into())
     }
 
-    /// The key in an environment variable; none if it is absent or empty.
+    /// Reads the key from an environment variable; `None` if it is absent or empty.
     pub fn from_env(variable: &str) -> Option<Self> {
         let key = std::env::var(variable).ok()?;
         Some(Self::new(key)).filter(|key| !key.0.is_empty())
     }
 
-    /// The key itself, for the header of a request and for nothing else.
+    /// Returns the key itself, for the header of a request only.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// The text without the key, should a server have repeated it.
+    /// Returns the text with the key replaced, in case a server repeated it.
     pub fn scrub(&self, text: &str) -> String {
         if self.0.is_empty() {
             text.to_owned()

@@ -1,7 +1,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long the headers of an answer ask to wait: `retry-after-ms`, or `retry-after` in seconds or
-/// as a date.
+/// Returns the pause that the headers of a response ask for: `retry-after-ms`, or `retry-after` in
+/// seconds or as a date; `None` if there is none that can be read.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -25,7 +25,7 @@ pub fn retry_after<'a>(
     }
 }
 
-/// A date as in `Wed, 21 Oct 2015 07:28:00 GMT`.
+/// Parses a date such as `Wed, 21 Oct 2015 07:28:00 GMT`.
 fn date(text: &str) -> Option<SystemTime> {
     let (_, text) = text.split_once(", ")?;
     let mut parts = text.split(' ');
@@ -47,7 +47,7 @@ fn date(text: &str) -> Option<SystemTime> {
     UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
-/// Days since the epoch; the month counts from 0.
+/// Returns the days since the epoch; the month counts from 0.
 fn days(year: u64, month: u64, day: u64) -> Option<u64> {
     if !(1970..=9999).contains(&year) || !(1..=31).contains(&day) {
         return None;

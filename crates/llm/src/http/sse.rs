@@ -1,10 +1,10 @@
 use memchr::memchr2;
 
-/// A longer event is an attack or a mistake: no server sends one. What is read of an event can take
-/// many times its bytes, as a list of numbers does.
+/// The longest event; no server sends a longer one, except by mistake or as an attack. The decoded
+/// form of an event can take many times its bytes, as a list of numbers does.
 pub(super) const MAX_EVENT_BYTES: usize = 512 << 10;
 
-/// Reads the data of server-sent events from pieces of bytes, wherever they are cut.
+/// An incremental parser of server-sent events; pieces of bytes may be cut anywhere.
 ///
 /// Only `data` fields are kept. Lines may end in LF, CR or CRLF.
 ///
@@ -21,23 +21,24 @@ pub(super) const MAX_EVENT_BYTES: usize = 512 << 10;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct SseParser {
-    /// The beginning of a line whose end has not come yet.
+    /// The begin of an incomplete line.
     line: Vec<u8>,
-    /// The data of the current event, from lines before.
+    /// The data of the current event from its earlier lines.
     data: Vec<u8>,
     has_data: bool,
-    /// The last byte was a CR: an LF that follows belongs to it.
+    /// True if the last byte was a CR; a following LF belongs to it.
     after_cr: bool,
     started: bool,
 }
 
-/// An event is longer than 512 KiB.
+/// The error if an event is longer than 512 KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event is longer than {MAX_EVENT_BYTES} bytes")]
 pub struct EventTooLong;
 
 impl SseParser {
-    /// Adds bytes, and hands over the data of each event that they complete.
+    /// Parses bytes, and passes the data of each completed event to `event`. After an error the
+    /// parser is empty again.
     pub fn push(&mut self, bytes: &[u8], mut event: impl FnMut(&[u8])) -> Result<(), EventTooLong> {
         let mut rest = bytes;
         loop {
@@ -52,7 +53,7 @@ impl SseParser {
             self.after_cr = behind.first() == Some(&b'\r');
             rest = behind.get(1..).unwrap_or_default();
             if self.line.is_empty() {
-                // Most events are one line and a blank one: they are not copied.
+                // Most events are one data line and a blank line. They are not copied.
                 if let Some((data, behind)) = self.whole_event(line, rest) {
                     event(data);
                     (rest, self.after_cr) = (behind, false);
@@ -73,7 +74,7 @@ impl SseParser {
         self.hold()
     }
 
-    /// Lets go of an event that is too long.
+    /// Drops an event that is too long.
     fn hold(&mut self) -> Result<(), EventTooLong> {
         let held = self.line.len().saturating_add(self.data.len());
         if held > MAX_EVENT_BYTES {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::{window::MINUTE, *};
 
-/// When each request came, and when it went.
+/// The arrival, the start and the tokens of a request.
 type Trip = (Duration, Duration, u64);
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -16,7 +16,7 @@ fn runtime() -> tokio::runtime::Runtime {
         .expect("a runtime without I/O always starts")
 }
 
-/// Lets requests come at their times, and tells who went when, in the order of going.
+/// Sends requests at their times. Returns the position and the trip of each, in order of starting.
 async fn trips(quota: &Quota, arrivals: &[(u64, u64)]) -> Vec<(usize, Trip)> {
     let start = Instant::now();
     let gone = Arc::new(Mutex::new(vec![]));
@@ -43,7 +43,8 @@ async fn trips(quota: &Quota, arrivals: &[(u64, u64)]) -> Vec<(usize, Trip)> {
         .expect("no test panics with it")
 }
 
-/// Whether the last of them went too early: beyond the quota of the minute that ended then.
+/// Returns true if the last of them started too early: beyond the quota of the minute that ended
+/// then.
 fn too_early(trips: &[Trip], requests: u32, tokens: u64) -> bool {
     let Some(((_, went, needs), before)) = trips.split_last() else {
         return false;
@@ -53,7 +54,7 @@ fn too_early(trips: &[Trip], requests: u32, tokens: u64) -> bool {
         .filter(|(_, at, _)| *at + MINUTE > *went)
         .collect();
     let taken: u64 = before.iter().map(|(_, _, taken)| taken).sum();
-    // What is larger than the quota goes when nothing else was taken.
+    // A request larger than the quota starts when nothing else was taken.
     before.len() >= requests as usize || taken + needs.min(&tokens) > tokens
 }
 
@@ -76,7 +77,7 @@ proptest! {
             let (before, _) = trips.split_at(position);
             let at = |went| [before, &[(came, went, needs)]].concat();
             prop_assert!(!too_early(&at(went), requests, tokens), "{trips:?} at {position}");
-            // It waited for itself, for the one ahead of it, or because of the quota.
+            // It waited because of itself, the one ahead of it, or the quota.
             let ahead = before.last().map_or(Duration::ZERO, |ahead| ahead.1);
             let earlier = went.saturating_sub(Duration::from_millis(2));
             let needless = went > came.max(ahead) && !too_early(&at(earlier), requests, tokens);

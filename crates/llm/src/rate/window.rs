@@ -1,4 +1,4 @@
-//! What happened in the last minute, without a clock.
+//! The sliding window of the last minute, without a clock.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 /// The time over which requests and tokens are counted.
 pub(super) const MINUTE: Duration = Duration::from_secs(60);
 
-/// What may happen in a minute. None is no limit.
+/// The limits per minute; `None` is no limit.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Limits {
     pub(super) requests: Option<u32>,
@@ -16,8 +16,8 @@ pub(super) struct Limits {
 
 /// The requests of the last minute, oldest first.
 ///
-/// Every one is remembered, so that the limits hold in each minute, wherever it begins. A bucket
-/// that fills would let through twice as many around the turn of a minute.
+/// Every request is kept, so that the limits hold in each minute, wherever it begins. A token
+/// bucket would let through twice as many around the turn of a minute.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     entries: VecDeque<Entry>,
@@ -33,7 +33,8 @@ struct Entry {
 }
 
 impl Window {
-    /// How long a request of so many tokens has to wait, if nothing else happens; zero if it may go.
+    /// Returns the time that a request of so many tokens has to wait if nothing else happens; zero
+    /// if it fits now.
     pub(super) fn wait(&mut self, now: Instant, tokens: u64, limits: &Limits) -> Duration {
         self.forget(now);
         let requests = limits.requests.and_then(|most| self.room_for_one(most));
@@ -42,7 +43,7 @@ impl Window {
         free.map_or(Duration::ZERO, |at| (at + MINUTE).duration_since(now))
     }
 
-    /// Notes a request, and names it.
+    /// Records a request and returns its id.
     pub(super) fn enter(&mut self, now: Instant, tokens: u64) -> u64 {
         let id = self.next;
         self.next += 1;
@@ -55,7 +56,7 @@ impl Window {
         id
     }
 
-    /// Says what a request really took.
+    /// Corrects the tokens of a request to their real number.
     pub(super) fn correct(&mut self, id: u64, tokens: u64) {
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == id) {
             self.tokens = self
@@ -73,7 +74,8 @@ impl Window {
         }
     }
 
-    /// The request that must be a minute old before another fits; none if it fits now.
+    /// Returns the start of the request that must be a minute old before another fits; `None` if it
+    /// fits now.
     fn room_for_one(&self, most: u32) -> Option<Instant> {
         let over = (self.entries.len() + 1).checked_sub(most.max(1) as usize)?;
         let last = self.entries.get(over.checked_sub(1)?)?;
@@ -81,7 +83,7 @@ impl Window {
     }
 
     fn room_for(&self, tokens: u64, most: u64) -> Option<Instant> {
-        // One that is larger than the limit fits when nothing else is there, or it never would.
+        // A request larger than the limit fits when the window is empty; otherwise it never would.
         let allowed = most.saturating_sub(tokens.min(most));
         let mut left = self.tokens;
         let mut until = None;

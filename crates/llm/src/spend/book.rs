@@ -1,4 +1,4 @@
-//! What stages and runs have spent so far.
+//! The amounts that stages and runs have spent so far.
 
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::{Allowance, SpendScope};
 use crate::{ModelError, ModelErrorKind, figure};
 
-/// Runs that are remembered at once; those that spent nothing for the longest time are forgotten.
+/// The greatest number of runs in memory; the run that was charged longest ago is forgotten first.
 const MOST_RUNS: usize = 1_000;
 
 #[derive(Debug, Default)]
@@ -32,7 +32,8 @@ struct Run {
 #[derive(Debug)]
 struct Stage {
     spent: Spent,
-    /// That of the scope which spent last: another scope begins anew unless it is set.
+    /// The flag of the scope that spent last; unless it is set, another scope starts with a whole
+    /// allowance.
     continues: Arc<AtomicBool>,
 }
 
@@ -43,7 +44,8 @@ struct Spent {
 }
 
 impl Book {
-    /// Charges the stage and the run of a scope. Returns the time that is left to both.
+    /// Charges the stage and the run of a scope. Returns the time that is left to both, or
+    /// [`ModelErrorKind::OutOfBudget`] if an allowance is used up.
     pub(super) fn charge(
         &mut self,
         scope: &SpendScope,

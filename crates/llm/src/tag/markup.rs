@@ -1,15 +1,16 @@
-//! The opening tag: its end, and its attributes.
+//! The parser of the opening tag: its end and its attributes.
 
 use std::collections::BTreeMap;
 
-/// A longer opening tag is taken as text, so that a stray `<` cannot withhold an answer.
+/// The longest opening tag; a longer one is read as text, so that a stray `<` cannot withhold an
+/// answer.
 const MAX_BYTES: usize = 512;
 
-/// What begins at a `<`.
+/// The meaning of a `<`.
 pub(super) enum Opening {
     /// Not the tag.
     Other,
-    /// Perhaps the tag; more text will tell.
+    /// Perhaps the tag; more text is needed.
     Unclear,
     /// The tag, with its length and attributes.
     Tag {
@@ -45,7 +46,7 @@ pub(super) fn read(text: &str, name: &str) -> Opening {
     }
 }
 
-/// Where the `>` stands that is not within quotes.
+/// Returns the place of the first `>` outside quotes.
 fn end(text: &str) -> Option<usize> {
     let mut quote = None;
     text.char_indices().find_map(|(at, c)| {

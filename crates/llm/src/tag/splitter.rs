@@ -5,10 +5,11 @@ use super::{
     markup::{self, Opening},
 };
 
-/// A tag that begins later than this is no decision: so long a person has waited for nothing.
+/// The number of characters before which the tag must begin; after it the answer is plain text and
+/// is not withheld any longer.
 const LIMIT_CHARS: usize = 500;
 
-/// Splits the tag off an answer, whatever pieces it comes in.
+/// An incremental splitter of the tag from an answer, whose pieces may be cut anywhere.
 ///
 /// ```
 /// use fugato_llm::{Tag, TagPiece, TagSplitter};
@@ -24,10 +25,10 @@ pub struct TagSplitter {
     tag: Tag,
     close: String,
     state: State,
-    /// Text that is not yet decided about: all of it before the tag, the body within it.
+    /// Text that is not classified yet: all of it before the tag, the body within it.
     held: String,
     before: String,
-    /// How far `held` has been looked through.
+    /// The end of the searched part of `held`.
     seen: usize,
 }
 
@@ -35,7 +36,7 @@ pub struct TagSplitter {
 enum State {
     Before,
     Body(TagFound),
-    /// Behind the tag, but so far only white space was seen.
+    /// After the tag, with nothing but white space so far.
     Behind,
     Text,
     Plain,
@@ -47,11 +48,11 @@ enum State {
 pub enum TagPiece {
     /// The tag, complete.
     Found(TagFound),
-    /// Text behind the tag, for the person.
+    /// Text after the tag, for the person.
     Text(String),
 }
 
-/// What only the end of an answer shows.
+/// The result at the end of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TagEnd {
@@ -67,7 +68,7 @@ pub enum TagEnd {
         /// The text before it.
         before: String,
     },
-    /// There is no tag where one is allowed.
+    /// There is no tag within the allowed part of the answer.
     Plain {
         /// The whole answer.
         text: String,
@@ -75,7 +76,7 @@ pub enum TagEnd {
 }
 
 impl TagSplitter {
-    /// A splitter for one answer.
+    /// Creates a splitter for one answer.
     pub fn new(tag: Tag) -> Self {
         let close = format!("</{}>", tag.name);
         Self {
@@ -88,7 +89,7 @@ impl TagSplitter {
         }
     }
 
-    /// Adds the next piece of the answer.
+    /// Adds the next piece of the answer, and returns the pieces that are complete.
     pub fn push(&mut self, text: &str) -> Vec<TagPiece> {
         let mut out = vec![];
         self.held.push_str(text);
@@ -96,7 +97,7 @@ impl TagSplitter {
         out
     }
 
-    /// The end of the answer.
+    /// Ends the answer and returns its result.
     pub fn finish(self) -> TagEnd {
         match self.state {
             State::Before | State::Plain => TagEnd::Plain { text: self.held },
@@ -113,7 +114,7 @@ impl TagSplitter {
         }
     }
 
-    /// Does one step, and says whether another may follow.
+    /// Does one step. Returns true if another may follow.
     fn advance(&mut self, out: &mut Vec<TagPiece>) -> bool {
         match mem::replace(&mut self.state, State::Plain) {
             State::Before => self.look_for_opening(out),
@@ -176,7 +177,7 @@ impl TagSplitter {
     fn look_for_closing(&mut self, found: TagFound, out: &mut Vec<TagPiece>) -> bool {
         let unseen = self.held.get(self.seen..).unwrap_or_default();
         let Some(at) = unseen.find(&self.close).map(|at| self.seen + at) else {
-            // The closing tag may have begun in what was seen already.
+            // The closing tag may have begun in the searched part.
             let mut seen = self.held.len().saturating_sub(self.close.len());
             while !self.held.is_char_boundary(seen) {
                 seen -= 1;
@@ -198,8 +199,8 @@ impl TagSplitter {
         true
     }
 
-    /// Drops the white space between the tag and the text, and the closing tag that some models
-    /// write although there is no body.
+    /// Drops the white space between the tag and the text, and a closing tag that some models write
+    /// although there is no body.
     fn skip_space(&mut self) -> bool {
         self.state = State::Behind;
         let text = self.held.trim_start();

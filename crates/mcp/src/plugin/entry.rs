@@ -1,4 +1,4 @@
-//! What is started of a plugin: a program, or a script and what runs it.
+//! The start of a plugin: a program, or a script with its interpreter.
 use std::{
     env, fs,
     io::{self, Read as _},
@@ -9,17 +9,17 @@ use std::{
 
 use tokio::{process::Command, time::timeout};
 
-/// How long Python may take to say where it lies.
+/// The time limit for Python to report its paths.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Has Python say which program it is, and where what belongs to it lies.
+/// The script by which Python prints its executable and its prefixes.
 const WHERE: &str = "import sys; print(sys.executable, sys.prefix, sys.base_prefix, sep='\\n')";
 
-/// There is no Python to run a plugin.
+/// The error for a Python plugin without a Python.
 #[derive(Debug, thiserror::Error)]
 #[error("it is a Python program, and python3 cannot be started")]
 pub struct NoPython(#[from] io::Error);
 
-/// What is started, and what it needs of the file system for that.
+/// The command of a plugin, and the paths that it needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Entry {
     words: Vec<PathBuf>,
@@ -28,7 +28,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// What the manifest in this folder names.
+    /// Finds the program that the manifest in this folder names.
     pub(super) async fn find(folder: &Path, name: &str) -> Result<Self, NoPython> {
         let entry = folder.join(name);
         if entry.extension().is_some_and(|ending| ending == "py") {
@@ -45,24 +45,24 @@ impl Entry {
         })
     }
 
-    /// The command.
+    /// Returns the words of the command.
     pub(super) fn words(&self) -> Vec<String> {
         let words = self.words.iter();
         words.map(|word| word.display().to_string()).collect()
     }
 
-    /// The programs that it consists of.
+    /// Returns the programs that it consists of.
     pub(super) fn runs(&self) -> Vec<PathBuf> {
         self.runs.clone()
     }
 
-    /// Where its libraries lie, beside those of the system.
+    /// Returns the places of its libraries, in addition to the system's.
     pub(super) fn reads(&self) -> Vec<PathBuf> {
         self.reads.clone()
     }
 }
 
-/// Asks Python where it lies: what is found by its name may be a script that looks for it.
+/// Asks Python for its paths: the `python3` on the `PATH` may be a script that looks for it.
 async fn python() -> io::Result<Entry> {
     let mut command = Command::new("python3");
     command
@@ -89,7 +89,7 @@ async fn python() -> io::Result<Entry> {
     })
 }
 
-/// The programs that run a script: what its first line names, and what `env` finds for it.
+/// Returns the programs that run a script: the one in its first line, and the one that `env` finds.
 fn interpreters(script: &Path) -> io::Result<Vec<PathBuf>> {
     let mut begin = vec![];
     fs::File::open(script)?.take(256).read_to_end(&mut begin)?;

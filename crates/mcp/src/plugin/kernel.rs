@@ -1,5 +1,5 @@
-//! What Linux enforces on a process that asks for it, without any privilege: Landlock for files and
-//! scopes, seccomp for system calls, limits for resources.
+//! The restrictions that Linux enforces on a process at its own request, without privileges:
+//! Landlock for files and scopes, seccomp for system calls, limits for resources.
 use std::{collections::BTreeMap, fs, io, path::PathBuf};
 
 use landlock::{
@@ -15,12 +15,12 @@ use seccompiler::{
 
 use super::lock::Lock;
 
-/// What must be there: with less a program could truncate what it may only read.
+/// The required version: with an older one a program could truncate files that it may only read.
 const LEAST: ABI = ABI::V3;
-/// What is used where it is there.
+/// The newest version that is used if available.
 const MOST: ABI = ABI::V9;
 
-/// Where the programs and libraries of the system lie, and what nearly every program reads.
+/// The places of the system's programs and libraries, and files that nearly every program reads.
 const SYSTEM: [&str; 11] = [
     "/bin",
     "/etc/ld.so.cache",
@@ -34,7 +34,7 @@ const SYSTEM: [&str; 11] = [
     "/sbin",
     "/usr",
 ];
-/// What is read to reach others.
+/// The files that network clients read.
 const NETWORK: [&str; 8] = [
     "/etc/ca-certificates",
     "/etc/gai.conf",
@@ -45,7 +45,7 @@ const NETWORK: [&str; 8] = [
     "/etc/resolv.conf",
     "/etc/ssl",
 ];
-/// Devices that give and take nothing of anybody's.
+/// Devices without data of others.
 const DEVICES: [&str; 5] = [
     "/dev/full",
     "/dev/null",
@@ -55,8 +55,8 @@ const DEVICES: [&str; 5] = [
 ];
 const MICROPHONE: [&str; 1] = ["/dev/snd"];
 
-/// The most seconds of the processor, the most files that are open, and the most bytes of a file and
-/// of memory.
+/// The limits of processor time in seconds, of open files, and of the bytes of a file and of
+/// memory.
 const LIMITS: [(Resource, u64); 5] = [
     (Resource::Core, 0),
     (Resource::Cpu, 60 * 60),
@@ -65,16 +65,16 @@ const LIMITS: [(Resource, u64); 5] = [
     (Resource::Data, 4 << 30),
 ];
 
-/// How much less it is to get of a processor that others want, too.
+/// The niceness of a plugin, so that other processes come first.
 const PRIORITY: i32 = 10;
 
-/// Whether this kernel can do it.
+/// Checks that this kernel can enforce a lock.
 pub(super) fn possible() -> io::Result<()> {
     ruleset(true).map_err(io::Error::other)?;
     filter(true).map(drop)
 }
 
-/// Locks this process in, for ever.
+/// Locks this process in, permanently.
 pub(super) fn enforce(lock: &Lock) -> io::Result<()> {
     for (resource, most) in LIMITS {
         let most = Some(most);
@@ -82,13 +82,14 @@ pub(super) fn enforce(lock: &Lock) -> io::Result<()> {
         // A limit that is lower already stays.
         let _ = setrlimit(resource, Rlimit { current, maximum });
     }
-    // Whatever else wants the processor comes first.
+    // Other processes come first.
     let _ = setpriority_process(None, PRIORITY);
     landlock(lock).map_err(io::Error::other)?;
     apply_filter(&filter(lock.network)?).map_err(io::Error::other)
 }
 
-/// What is to be ruled. TCP is only where no network is wanted: what is not ruled is allowed.
+/// Creates the rules. Accesses without a rule are denied, those that no rule handles are allowed:
+/// TCP is handled only without a network.
 fn ruleset(network: bool) -> Result<landlock::RulesetCreated, RulesetError> {
     let rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -107,7 +108,7 @@ fn ruleset(network: bool) -> Result<landlock::RulesetCreated, RulesetError> {
 fn landlock(lock: &Lock) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let read = make_bitflags!(AccessFs::{ReadFile | ReadDir});
     let run: BitFlags<AccessFs> = make_bitflags!(AccessFs::{Execute | ReadFile});
-    // Links that lead elsewhere and devices are not made by plugins.
+    // Plugins need to create no symbolic links and no devices.
     let write = make_bitflags!(AccessFs::{
         ReadFile | ReadDir | WriteFile | Truncate | MakeReg | MakeDir | RemoveFile | RemoveDir
             | Refer
@@ -139,7 +140,7 @@ fn landlock(lock: &Lock) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
     }
 }
 
-/// What loads the libraries of a program is a program, too.
+/// Returns the dynamic loaders of the system, which must be executable to start a program.
 fn loaders() -> Vec<PathBuf> {
     let entries = ["/lib", "/lib64"]
         .into_iter()
@@ -153,9 +154,9 @@ fn loaders() -> Vec<PathBuf> {
     paths.filter(is_loader).collect()
 }
 
-/// What opens a socket is refused: any socket without a network, and with one those of the system's
-/// own programs. Pairs of sockets within a program are no way out. Rings of requests to the kernel
-/// would go around this.
+/// Returns the filter of system calls. It refuses to open sockets: any without a network, and with
+/// one those of local services. Socket pairs within a program lead nowhere. `io_uring` is refused,
+/// since its requests would bypass the filter.
 fn filter(network: bool) -> io::Result<BpfProgram> {
     let sockets = if network {
         let domains = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
@@ -176,7 +177,7 @@ fn filter(network: bool) -> io::Result<BpfProgram> {
     ];
     let mut rules = BTreeMap::new();
     for (call, rule) in refused {
-        // The second way to call a 64-bit x86 kernel has the same calls under other numbers.
+        // The x32 interface of a 64-bit x86 kernel has the same calls under other numbers.
         #[cfg(target_arch = "x86_64")]
         rules.insert(call | 0x4000_0000, rule.clone());
         rules.insert(call, rule);

@@ -1,4 +1,4 @@
-//! A lock around a program: what it may reach, and how it comes to be locked in.
+//! A lock around a program: its permissions, and the way in which it is locked in.
 use std::{
     env,
     ffi::OsString,
@@ -9,49 +9,48 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// The first argument of a program that is to lock itself in and become another.
+/// The first argument of a process that locks itself in and becomes another program.
 const MARK: &str = "--locked-plugin";
-/// What shells say of a program that cannot be executed.
+/// The exit code of shells for a program that cannot be executed.
 const NOT_EXECUTED: u8 = 126;
 
-/// What a program may reach. Everything else is out of its reach, and out of that of whatever it
-/// starts.
+/// The permissions of a program. Everything else is denied to it, and to its child processes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Lock {
-    /// Where it may read.
+    /// The places that it may read.
     pub(super) reads: Vec<PathBuf>,
-    /// Where it may read and write.
+    /// The places that it may read and write.
     pub(super) writes: Vec<PathBuf>,
     /// The programs that it consists of.
     pub(super) runs: Vec<PathBuf>,
-    /// Whether it may reach the network.
+    /// True if it may use the network.
     pub(super) network: bool,
-    /// Whether it may execute the programs of the system and its own.
+    /// True if it may execute the programs of the system and its own.
     pub(super) commands: bool,
-    /// Whether it may use the microphone.
+    /// True if it may use the microphone.
     pub(super) listens: bool,
 }
 
-/// This system cannot lock a program in.
+/// The reasons why this system cannot lock a program in.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unlockable {
-    /// There is no Landlock, or too little of it.
+    /// Landlock is missing or too old.
     #[error(
         "this kernel has no Landlock that could do it: Linux 6.2 or newer has, unless it is switched off"
     )]
     Kernel(#[source] io::Error),
-    /// Only Linux has it.
+    /// The system is not Linux.
     #[error("only Linux can do it")]
     System,
-    /// Which program this is cannot be found out.
+    /// The path of the current program is unknown.
     #[error("the program that locks others in cannot be found")]
     Launcher(#[source] io::Error),
 }
 
 impl Lock {
-    /// The command that stands before that of the program.
+    /// Returns the command that precedes that of the program.
     pub(super) fn words(&self, launcher: Option<&Path>) -> Result<Vec<String>, Unlockable> {
         possible()?;
         let own = || env::current_exe().map_err(Unlockable::Launcher);
@@ -78,7 +77,7 @@ impl Lock {
 /// }
 /// ```
 ///
-/// It returns only if that failed; why is on the standard error.
+/// It returns an exit code only if that failed, after the reason was written to the standard error.
 pub fn locked() -> Option<ExitCode> {
     let mut words = env::args_os().skip(1);
     if words.next()? != MARK {
@@ -89,7 +88,7 @@ pub fn locked() -> Option<ExitCode> {
     Some(ExitCode::from(NOT_EXECUTED))
 }
 
-/// Locks this process in, and becomes what the words say. Returns why not.
+/// Locks this process in, and executes the program in the words. Returns only on failure.
 fn enter(mut words: impl Iterator<Item = OsString>) -> io::Error {
     let lock = words.next().unwrap_or_default();
     let lock: Lock = match serde_json::from_str(&lock.to_string_lossy()) {

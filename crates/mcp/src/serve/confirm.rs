@@ -1,4 +1,4 @@
-//! Asking the person behind a client, in both eras of the protocol.
+//! Confirmation by the person behind a client, in both eras of the protocol.
 use fugato_state::ToolCall;
 use fugato_stream::Escaped;
 use fugato_tool::ConfirmCard;
@@ -17,13 +17,13 @@ use crate::name::digest;
 /// The question's name, and the name of the value in its answer.
 const AGREE: &str = "agree";
 
-/// What became of the wish to ask.
+/// The outcomes of a confirmation.
 pub(super) enum Asked {
     Agreed,
     NotAgreed,
     /// The client has no way to ask a person.
     Unable,
-    /// The client asks, and calls again with the answer.
+    /// The client asks, and repeats the call with the answer.
     Later(InputRequiredResult),
 }
 
@@ -35,7 +35,7 @@ pub(super) async fn confirm(
     let offered = context
         .client_capabilities()
         .and_then(|offered| offered.elicitation);
-    // A client that names no kind of question knows forms: there was nothing else at first.
+    // A client that names no kind of question supports forms, the only kind at first.
     if !offered.is_some_and(|offered| offered.form.is_some() || offered.url.is_none()) {
         return Asked::Unable;
     }
@@ -53,7 +53,7 @@ pub(super) async fn confirm(
         Ok(ClientResult::ElicitResult(answer)) => judged(&answer),
         Ok(_) => Asked::NotAgreed,
         Err(error) => {
-            tracing::debug!(%error, "{}", crate::log_key::THE_CLIENT_COULD_NOT_ASK);
+            tracing::debug!(%error, "elicitation failed");
             Asked::Unable
         }
     }
@@ -77,7 +77,7 @@ fn later(card: &ConfirmCard, request: &CallToolRequestParams, form: ElicitReques
     Asked::Later(InputRequiredResult::new(Some(questions), Some(state)))
 }
 
-/// What is approved: the tool and its arguments, not the id of the attempt.
+/// Returns a digest of the approved call: the tool and its arguments, not the id of the attempt.
 fn seal(call: &ToolCall) -> String {
     let text = format!("{}\u{0}{}", call.name, call.arguments);
     format!("{:016x}", digest(text.as_bytes()))

@@ -90,7 +90,7 @@ where
         Ok(answer(result).into())
     }
 
-    // What is not offered is not there, rather than empty.
+    // Capabilities that are not offered are an unknown method rather than an empty list.
     async fn list_prompts(
         &self,
         _: Option<PaginatedRequestParams>,
@@ -165,7 +165,7 @@ where
 {
     async fn view(&self) -> Result<View<S>, ErrorData> {
         self.host.view().await.map_err(|error| {
-            tracing::warn!(%error, "{}", crate::log_key::THE_HOST_OF_THE_TOOLS_HAS_NO_STATE_TO_SHOW);
+            tracing::warn!(%error, "state of the host unavailable");
             ErrorData::internal_error("the state that the tools read is not available", None)
         })
     }
@@ -190,8 +190,8 @@ where
             .collect()
     }
 
-    /// Executes the call and commits what it changes. A client that takes a call back stops it,
-    /// unless stopping midway would leave in doubt what must not be done twice.
+    /// Executes the call and commits its updates. A client's cancellation stops a read and a pure
+    /// call; any other call runs to its end.
     async fn carried_out(
         &self,
         admitted: Admitted<S, U>,
@@ -236,7 +236,7 @@ fn answer<U>(result: ToolResult<U>) -> CallToolResult {
         ToolStatus::Ok => CallToolResult::success(content),
         _ => CallToolResult::error(content),
     };
-    // Older clients know no structured value but an object.
+    // Older clients accept only an object as structured value.
     answer.structured_content = Some(result.data).filter(Value::is_object);
     let mut meta = MetaObject::new();
     meta.insert(STATUS.to_owned(), json!(result.status));

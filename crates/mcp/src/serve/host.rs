@@ -4,8 +4,7 @@ use async_trait::async_trait;
 use fugato_state::ToolCall;
 use fugato_tool::Visibility;
 
-/// What stands behind the tools that are served: the state that they read, and the place where the
-/// changes go that they ask for.
+/// The host of served tools: the state that they read, and the store of their updates.
 ///
 /// # Contract
 /// - `view` is asked for each list and each call, and what it says holds for that one.
@@ -13,10 +12,10 @@ use fugato_tool::Visibility;
 ///   client is told that the call failed.
 #[async_trait]
 pub trait ToolHost<S, U>: Send + Sync {
-    /// What the tools read now, and which of them are visible.
+    /// Returns the state for the tools, and the visible tools.
     async fn view(&self) -> Result<View<S>, Box<dyn Error + Send + Sync>>;
 
-    /// Takes over what a call changes.
+    /// Stores the updates of a call.
     async fn commit(
         &self,
         call: &ToolCall,
@@ -24,18 +23,18 @@ pub trait ToolHost<S, U>: Send + Sync {
     ) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
 
-/// What a call sees.
+/// The view of one call or list.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct View<S> {
     /// The state.
     pub state: Arc<S>,
-    /// Which tools are visible.
+    /// The visible tools.
     pub visibility: Visibility,
 }
 
 impl<S> View<S> {
-    /// This state, with the tools that are in no domain.
+    /// Creates a view of this state, with the tools that are in no domain.
     pub fn new(state: impl Into<Arc<S>>) -> Self {
         Self {
             state: state.into(),
@@ -43,7 +42,7 @@ impl<S> View<S> {
         }
     }
 
-    /// Sets which tools are visible.
+    /// Sets the visible tools.
     #[must_use]
     pub fn visibility(mut self, visibility: Visibility) -> Self {
         self.visibility = visibility;

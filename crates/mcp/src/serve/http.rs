@@ -12,8 +12,8 @@ use super::ToolServer;
 pub type ToolHttpService<S = (), U = ()> =
     StreamableHttpService<ToolServer<S, U>, LocalSessionManager>;
 
-/// Who may reach a server over HTTP. Without anything set: programs and pages of this machine that
-/// call it by one of its own names, so that no page from elsewhere reaches it by another.
+/// The access rules of a server over HTTP. By default: programs and pages of this machine that use
+/// one of its own names, so that no foreign page reaches it by another name.
 #[derive(Debug, Clone, Default)]
 pub struct HttpServing {
     hosts: Option<Vec<String>>,
@@ -23,7 +23,7 @@ pub struct HttpServing {
 const OWN_PAGES: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
 
 impl HttpServing {
-    /// For clients on this machine.
+    /// Creates the rules for clients on this machine.
     pub fn new() -> Self {
         Self::default()
     }
@@ -49,7 +49,7 @@ where
     S: Send + Sync + 'static,
     U: Send + 'static,
 {
-    /// The server over HTTP, for both eras of the protocol.
+    /// Returns the server as a service over HTTP, for both eras of the protocol.
     pub fn http(&self, serving: HttpServing) -> ToolHttpService<S, U> {
         let own = || OWN_PAGES.map(str::to_owned).into();
         let mut config = StreamableHttpServerConfig::default()

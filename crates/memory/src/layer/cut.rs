@@ -1,5 +1,5 @@
-/// At most so many characters of a text, without space around them. One that is longer ends in `…`,
-/// which counts.
+/// Returns at most `most` characters of the trimmed text. A longer text is cut and ends in `…`,
+/// which counts as a character.
 pub fn cut(text: &str, most: usize) -> String {
     let text = text.trim();
     if text.chars().nth(most).is_none() {

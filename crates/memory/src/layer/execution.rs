@@ -6,33 +6,33 @@ use serde_json::Value;
 
 use super::cut;
 
-/// How far the present work is: its plan, what was observed, and what it waits for.
+/// The progress of the present work: its plan, its observations, and the question it waits for.
 ///
 /// It holds nothing about the person that outlives the work.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Execution {
-    /// What the work is for.
+    /// The goal of the work.
     pub goal: String,
-    /// Where it stands.
+    /// The status of the work.
     pub status: ExecutionStatus,
-    /// Its steps.
+    /// The steps of the work.
     pub plan: Plan,
     /// The newest observations, oldest first: at most [`Self::MOST_OBSERVED`].
     pub observed: Vec<Observation>,
-    /// What older observations came to, oldest first: at most [`Self::MOST_NOTES`].
+    /// Short notes of older observations, oldest first: at most [`Self::MOST_NOTES`].
     pub notes: Vec<String>,
-    /// What it waits for.
+    /// The question that the work waits for.
     pub waiting: Option<Waiting>,
-    /// What words such as "this one" stand for, by kind.
+    /// The referents of words such as "this one", by kind.
     pub references: BTreeMap<String, Reference>,
-    /// What the world was like when it was last asked, by kind.
+    /// The last snapshots of the outside world, by kind.
     pub snapshots: BTreeMap<String, Snapshot>,
-    /// Why it failed; empty if it did not.
+    /// The error of failed work; empty if it did not fail.
     pub error: String,
 }
 
-/// Where the work stands.
+/// The status of the work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutionStatus {
@@ -52,7 +52,7 @@ pub enum ExecutionStatus {
 }
 
 impl ExecutionStatus {
-    /// Whether work that stands here may come to stand there.
+    /// Returns true if this status may be followed by `next`.
     pub fn may_become(self, next: Self) -> bool {
         use ExecutionStatus::{
             Completed, Failed, Planning, Running, WaitingUser, WaitingUserConfirmation,
@@ -64,127 +64,127 @@ impl ExecutionStatus {
                 WaitingUser | WaitingUserConfirmation | Completed | Failed
             ),
             WaitingUser | Completed | Failed => next == Planning,
-            // A yes lets the very step go on that was asked about; a no is planned for.
+            // After a yes the step that needed it goes on; after a no the work is planned again.
             WaitingUserConfirmation => matches!(next, Planning | Running),
         }
     }
 }
 
-/// Something that was learnt on the way.
+/// An observation made during the work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
-    /// The step that it came from; empty for none.
+    /// The step that it came from; empty if none.
     #[serde(default)]
     pub step: String,
-    /// What it is: of a tool, a thought, a reply of the person.
+    /// The kind of observation, such as the result of a tool, a thought, or a reply of the person.
     pub kind: String,
-    /// In short: at most [`Execution::MOST_CHARACTERS`] characters.
+    /// The observation in short: at most [`Execution::MOST_CHARACTERS`] characters.
     pub summary: String,
-    /// In full, where there is more.
+    /// The full observation, if it is longer than its summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<Value>,
-    /// When, in milliseconds since the Unix epoch.
+    /// The time, in milliseconds since the Unix epoch.
     pub at: Millis,
 }
 
-/// A question that the work cannot go on without.
+/// A question that must be answered before the work can go on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
-    /// What was asked.
+    /// The question.
     pub question: String,
-    /// What for.
+    /// The purpose of the question.
     #[serde(default)]
     pub intent: String,
-    /// Which fields are missing.
+    /// The names of the missing fields.
     #[serde(default)]
     pub missing: Vec<String>,
-    /// Since when, in milliseconds since the Unix epoch.
+    /// The time of the question, in milliseconds since the Unix epoch.
     pub since: Millis,
 }
 
-/// What "this one" stands for.
+/// The referent of a word such as "this one".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
-    /// Its id.
+    /// The id of the referent.
     pub id: String,
-    /// Its name.
+    /// The name of the referent.
     pub name: String,
 }
 
-/// What the world was like at a time.
+/// A snapshot of the outside world.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// What was seen.
+    /// The observed value.
     pub value: Value,
-    /// When, in milliseconds since the Unix epoch.
+    /// The time, in milliseconds since the Unix epoch.
     pub at: Millis,
 }
 
-/// A change to how far it is.
+/// A change to the progress of the work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ExecutionUpdate {
-    /// New work; whatever was there is gone.
+    /// New work begins; the previous state is discarded.
     Began {
-        /// What for.
+        /// The goal of the work.
         goal: String,
     },
-    /// It is planned, and its steps are carried out from now on.
+    /// The plan is made; its steps are carried out from now on.
     Planned(Plan),
     /// The current step is done.
     Advanced,
-    /// Something was learnt.
+    /// An observation was made.
     Observed(Observation),
     /// It waits for an answer.
     Asked(Waiting),
     /// It waits for a yes or a no.
     AskedToConfirm(Waiting),
-    /// There is an answer, and it is planned anew.
+    /// The question was answered, and the work is planned again.
     Answered,
-    /// The answer was yes.
+    /// The person confirmed.
     Confirmed,
     /// It is done.
     Completed,
     /// It cannot go on.
     Failed {
-        /// Why.
+        /// The error message.
         error: String,
     },
-    /// A kind of word stands for this from now on.
+    /// A kind of word refers to this from now on.
     Referred {
-        /// Which kind.
+        /// The kind of word.
         kind: String,
-        /// What for.
+        /// The referent.
         to: Reference,
     },
-    /// The world was asked; an older look of the same kind is replaced.
+    /// A new snapshot; it replaces an older one of the same kind.
     Seen {
-        /// At what.
+        /// The kind of snapshot.
         kind: String,
-        /// What it was like.
+        /// The snapshot.
         snapshot: Snapshot,
     },
-    /// What was seen of this kind is not known to hold any more.
+    /// The snapshot of a kind is no longer known to hold, and is removed.
     Unseen {
-        /// Which kind.
+        /// The kind of snapshot.
         kind: String,
     },
-    /// All is forgotten.
+    /// Everything is reset.
     Cleared,
 }
 
 impl Execution {
-    /// How many observations are kept in full.
+    /// The number of observations that are kept in full.
     pub const MOST_OBSERVED: usize = 8;
-    /// How many notes are kept of older ones.
+    /// The number of notes that are kept of older observations.
     pub const MOST_NOTES: usize = 4;
-    /// How long the summary of an observation is.
+    /// The greatest length of the summary of an observation, in characters.
     pub const MOST_CHARACTERS: usize = 400;
-    /// How long a note is.
+    /// The greatest length of a note, in characters.
     pub const MOST_CHARACTERS_OF_A_NOTE: usize = 500;
 
-    /// Applies one change. One that the status does not allow changes nothing.
+    /// Applies one change. A change that the status does not allow has no effect.
     pub fn apply(&mut self, update: ExecutionUpdate) {
         match update {
             ExecutionUpdate::Began { goal } => {

@@ -1,14 +1,14 @@
 use fugato_state::Millis;
 use serde::{Deserialize, Serialize};
 
-/// What was said lately, by people and by the agent, and nothing else: no tool calls, no results.
+/// The recent messages of people and of the agent, without tool calls and results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct History {
     turns: Vec<Turn>,
     limit: usize,
 }
 
-/// Who spoke.
+/// The speaker of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaker {
@@ -18,22 +18,22 @@ pub enum Speaker {
     Assistant,
 }
 
-/// Something that was said.
+/// A message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
-    /// By whom.
+    /// The speaker.
     pub by: Speaker,
-    /// What.
+    /// The text.
     pub text: String,
-    /// When, in milliseconds since the Unix epoch.
+    /// The time, in milliseconds since the Unix epoch.
     pub at: Millis,
-    /// Whether it tells what was true then, and need not be true any more.
+    /// True if the text reports a state of that time which may have changed since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub passing: bool,
 }
 
 impl Turn {
-    /// Something that was said, and that is as true later as it was then.
+    /// Creates a turn whose text stays true.
     pub fn new(by: Speaker, text: impl Into<String>, at: Millis) -> Self {
         let (text, passing) = (text.into(), false);
         Self {
@@ -44,14 +44,15 @@ impl Turn {
         }
     }
 
-    /// Says whether it tells what was true then, and need not be true any more.
+    /// Sets whether the text reports a state of that time which may have changed since.
     #[must_use]
     pub fn passing(mut self, passing: bool) -> Self {
         self.passing = passing;
         self
     }
 
-    /// What of it may be told again, or summed up: nothing that need not be true any more.
+    /// Returns the text for later prompts and summaries; a placeholder if the text may have become
+    /// false.
     pub fn lasting(&self) -> &str {
         if self.passing {
             "(what was looked up then; it may have changed since)"
@@ -61,20 +62,20 @@ impl Turn {
     }
 }
 
-/// A change to what was said.
+/// A change to the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum HistoryUpdate {
-    /// Something more; the oldest goes if there is no room.
+    /// Appends a turn, and drops the oldest ones above the limit.
     Said(Turn),
-    /// Only the newest are kept, so many.
+    /// Keeps only this number of newest turns.
     KeptRecent(usize),
-    /// What is older is forgotten.
+    /// Drops the turns before this time.
     ForgottenBefore(Millis),
-    /// How many there may be.
+    /// Sets the greatest number of turns.
     Limited(usize),
-    /// All is forgotten.
+    /// Drops all turns.
     Cleared,
 }
 
@@ -88,10 +89,10 @@ impl Default for History {
 }
 
 impl History {
-    /// How many turns are kept if nothing else is said.
+    /// The default limit of turns.
     pub const LIMIT: usize = 100;
 
-    /// What was said, oldest first.
+    /// Returns the turns, oldest first.
     pub fn turns(&self) -> &[Turn] {
         &self.turns
     }

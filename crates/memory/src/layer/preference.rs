@@ -4,46 +4,46 @@ use serde::{Deserialize, Serialize};
 
 use super::cut;
 
-/// What a person wants in general, by name. It outlives every piece of work.
+/// The general preferences of a person, by name. They outlive every piece of work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Preferences {
     wishes: BTreeMap<String, String>,
 }
 
-/// A change to what is wanted.
+/// A change to the preferences.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PreferenceUpdate {
-    /// This is wanted from now on. There is no room for more than [`Preferences::LIMIT`].
+    /// Sets a preference. A new one above [`Preferences::LIMIT`] is ignored.
     Set {
-        /// Under which name.
+        /// The name of the preference.
         name: String,
-        /// What.
+        /// The wish.
         wish: String,
     },
-    /// This is no longer wanted.
+    /// Removes a preference.
     Unset {
-        /// Under which name.
+        /// The name of the preference.
         name: String,
     },
-    /// Nothing is wanted.
+    /// Removes all preferences.
     Cleared,
 }
 
 impl Preferences {
-    /// How many there may be.
+    /// The greatest number of preferences.
     pub const LIMIT: usize = 100;
-    /// How many characters each may have.
+    /// The greatest length of a wish in characters.
     pub const MOST_CHARACTERS: usize = 1_000;
 
-    /// What is wanted under a name.
+    /// Returns the wish of this name.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.wishes.get(name).map(String::as_str)
     }
 
-    /// All, in the order of their names.
+    /// Returns all names and wishes, in the order of the names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         let both = self.wishes.iter();
         both.map(|(name, wish)| (name.as_str(), wish.as_str()))

@@ -5,25 +5,25 @@ use serde::{Deserialize, Serialize};
 
 use super::cut;
 
-/// What a person is about, over many requests: the goal, what is unresolved, facts that only the
-/// person knows, and the last decision of weight.
+/// The task of a person over many requests: the goal, the unresolved points, facts that only the
+/// person knows, and the last important decision.
 ///
-/// It holds no steps of a plan, no tool calls and nothing that can be asked for again, such as a
-/// balance or what is configured: those would be believed when they are no longer true.
+/// It holds no plan steps, no tool calls and nothing that can be looked up again, such as a balance
+/// or a setting: a stored copy would be used after it has become false.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TaskState {
-    /// What is wanted in the end; empty for nothing.
+    /// The final goal; empty if none.
     pub goal: String,
-    /// Which kind of work it is; empty for none in particular.
+    /// The kind of work; empty for none in particular.
     pub flow: String,
-    /// What is unresolved.
+    /// The unresolved points.
     pub open_loops: Vec<String>,
-    /// What the person said, or what is dear to find out again.
+    /// Facts that the person stated, or that are costly to find out again.
     pub facts: Vec<String>,
-    /// The last decision of weight.
+    /// The last important decision.
     pub decision: Option<Decision>,
-    /// When it last changed, in milliseconds since the Unix epoch.
+    /// The time of the last change, in milliseconds since the Unix epoch.
     pub updated: Millis,
 }
 
@@ -62,43 +62,43 @@ pub struct TaskSummary {
     pub decision: Option<Decision>,
 }
 
-/// A change to what it is about.
+/// A change to the task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TaskUpdate {
-    /// Merges what was summarised: facts are only lost if they are withdrawn by name.
+    /// Merges a summary. Facts stay unless the summary withdraws them, or the limit is exceeded.
     Merged {
-        /// What a model wrote, and a check accepted.
+        /// The summary of a model, after a check.
         summary: TaskSummary,
-        /// When.
+        /// The time of the change.
         at: Millis,
     },
-    /// One fact more.
+    /// Adds one fact.
     Learnt {
-        /// What.
+        /// The fact.
         fact: String,
-        /// When.
+        /// The time of the change.
         at: Millis,
     },
-    /// Something is resolved.
+    /// Removes a resolved point.
     Resolved {
-        /// What, as it is among the open loops.
+        /// The point, as the open loops name it.
         open_loop: String,
-        /// When.
+        /// The time of the change.
         at: Millis,
     },
-    /// All is forgotten.
+    /// Resets the task.
     Cleared,
 }
 
 impl TaskState {
-    /// How many facts and how many open loops there may be.
+    /// The greatest number of facts, and of open loops.
     pub const LIMIT: usize = 50;
-    /// How many characters each of them may have.
+    /// The greatest length of each of them, in characters.
     pub const MOST_CHARACTERS: usize = 500;
 
-    /// Whether nothing is known.
+    /// Returns true if nothing is known but the time of the last change.
     pub fn is_empty(&self) -> bool {
         let Self {
             goal,
@@ -156,7 +156,7 @@ impl TaskState {
     }
 }
 
-/// Trimmed, each once whatever its case, and where there is no room the oldest go.
+/// Trims the lines, removes duplicates regardless of case, and drops the oldest above the limit.
 fn lines(all: Vec<String>, keep: impl Fn(&str) -> bool) -> Vec<String> {
     let mut seen = HashSet::new();
     let trimmed = all
@@ -174,7 +174,8 @@ fn key(line: &str) -> String {
     line.trim().to_lowercase()
 }
 
-/// What belongs to a plan, or must not be written down: the plan says what is next.
+/// Returns true for a step of a plan and for text that mentions a secret. Neither may be stored as
+/// an open loop.
 fn is_step(open: &str) -> bool {
     const BEGINNINGS: [&str; 12] = [
         "wait for",

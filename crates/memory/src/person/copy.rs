@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{MemoryUpdate, Preferences, TaskState};
 
-/// A session's copy of what is stored of a person, and what of it is not stored yet.
+/// A session's copy of the stored layers of a person, and the changes that are not stored yet.
 ///
 /// ```
 /// use fugato_memory::{MemoryUpdate, PersonCopy, PersonUpdate, Preferences, TaskState, TaskUpdate};
@@ -12,7 +12,7 @@ use crate::{MemoryUpdate, Preferences, TaskState};
 /// let mut copy = PersonCopy::default();
 /// let learnt = TaskUpdate::Learnt { fact: "trades by day".into(), at: 7 };
 /// copy.apply(PersonUpdate::Changed(MemoryUpdate::Task(learnt)));
-/// // Somebody else has stored nothing: what is not stored yet stays.
+/// // The store is still empty, and the change that is not stored yet stays.
 /// let (task, preferences) = (TaskState::default(), Preferences::default());
 /// copy.apply(PersonUpdate::Recalled { task, preferences });
 /// assert_eq!(copy.task.facts, ["trades by day"]);
@@ -23,29 +23,29 @@ use crate::{MemoryUpdate, Preferences, TaskState};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PersonCopy {
-    /// What they are about, over all sessions.
+    /// The task of the person, over all sessions.
     pub task: TaskState,
-    /// What they want in general.
+    /// The general preferences of the person.
     pub preferences: Preferences,
-    /// What of the two has changed and is not stored yet.
+    /// The changes to the two that are not stored yet.
     pub unsaved: Vec<MemoryUpdate>,
 }
 
-/// A change of a copy.
+/// A change to a copy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PersonUpdate {
-    /// What is stored was looked at.
+    /// The stored layers were read; changes that are not stored yet are applied to them again.
     Recalled {
-        /// What they are about.
+        /// The stored task.
         task: TaskState,
-        /// What they want in general.
+        /// The stored preferences.
         preferences: Preferences,
     },
-    /// Something changes, and is to be stored. A change of a layer that is not here changes nothing.
+    /// A change that is to be stored. A change of a layer that is not here is ignored.
     Changed(MemoryUpdate),
-    /// So many of the changes are stored.
+    /// The number of oldest changes that are stored now.
     Stored(usize),
 }
 

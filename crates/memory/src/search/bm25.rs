@@ -1,9 +1,9 @@
-/// How soon more of the same term stops to count.
+/// The saturation of repeated terms: smaller values saturate sooner.
 const K1: f64 = 1.2;
-/// How far long texts are held back.
+/// The strength of the length normalisation, from 0 to 1.
 const B: f64 = 0.75;
 
-/// What BM25 makes of a term in a text: the rarer the term and the shorter the text, the more.
+/// The BM25 scoring of a term in a text: rare terms and short texts score more.
 #[derive(Debug, Clone, Copy)]
 pub struct Bm25 {
     texts: f64,
@@ -11,21 +11,21 @@ pub struct Bm25 {
 }
 
 impl Bm25 {
-    /// Among so many texts, with so many terms in all of them.
+    /// Creates the scoring for so many texts, with so many terms in all of them.
     pub fn new(texts: u32, terms: u64) -> Self {
         let texts = f64::from(texts);
         let average = (as_f64(terms) / texts).max(1.0);
         Self { texts, average }
     }
 
-    /// What a term is worth that so many texts hold.
+    /// Returns the inverse document frequency of a term that `holding` texts contain.
     pub fn rarity(&self, holding: usize) -> f64 {
         let holding = as_f64(holding as u64);
         (1.0 + (self.texts - holding + 0.5) / (holding + 0.5)).ln()
     }
 
-    /// What a term of this rarity adds to the score of a text of so many terms that holds it so
-    /// many times.
+    /// Returns the score of one term for one text. The text has `length` terms and contains this
+    /// one `count` times.
     pub fn score(&self, rarity: f64, count: u32, length: u32) -> f64 {
         let count = f64::from(count);
         let held_back = K1 * (1.0 - B + B * f64::from(length) / self.average);
@@ -53,7 +53,7 @@ mod tests {
         assert!(bm25.score(rare, 1, 10) > bm25.score(rare, 1, 40));
         let repeated: Vec<f64> = (1..4).map(|count| bm25.score(rare, count, 20)).collect();
         assert!(repeated.is_sorted());
-        // However often, it is never worth more than this.
+        // The score of repetitions has an upper bound.
         assert!(bm25.score(rare, 1000, 20) < rare * (K1 + 1.0));
     }
 }

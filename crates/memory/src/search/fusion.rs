@@ -2,22 +2,22 @@ use std::collections::BTreeMap;
 
 use super::SearchHit;
 
-/// How a ranking by text and one by vectors become one.
+/// The fusion of a ranking by text and one by vectors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Fusion {
     /// By reciprocal ranks: each ranking gives the entry at its place `r`, from 1, `1 / (k + r)`.
-    /// What the scores are does not matter, so that nothing needs to be tuned.
+    /// The size of the scores does not matter, so that nothing needs tuning.
     Rank {
-        /// How slowly places lose worth.
+        /// The smoothing constant: the larger, the smaller the difference between places.
         k: f64,
     },
-    /// By weights on scores that are brought to 0…1 within each ranking: raw cosines lie so close
-    /// together that their differences would vanish beside those of texts.
+    /// By weights on scores that are normalised to 0…1 within each ranking. Raw cosines differ so
+    /// little that they would not count against text scores.
     Weights {
-        /// Of vectors.
+        /// The weight of vectors.
         vector: f64,
-        /// Of text.
+        /// The weight of text.
         text: f64,
     },
 }
@@ -29,15 +29,15 @@ impl Default for Fusion {
 }
 
 impl Fusion {
-    /// Seven tenths vectors and three tenths text.
+    /// Weights of 0.7 for vectors and 0.3 for text.
     pub const WEIGHTS: Self = Self::Weights {
         vector: 0.7,
         text: 0.3,
     };
 
-    /// One ranking of two, each best first. Of equal scores the lesser id comes first.
+    /// Fuses two rankings, each best first, into one. Of equal scores the lesser id comes first.
     ///
-    /// Where one of them is empty, the other's order stays as it is.
+    /// If one of them is empty, the other's order stays as it is.
     pub fn fuse<I: Into<String>>(
         self,
         text: impl IntoIterator<Item = (I, f64)>,
@@ -88,7 +88,7 @@ fn owned<I: Into<String>>(ranking: impl IntoIterator<Item = (I, f64)>) -> Vec<(S
     owned.collect()
 }
 
-/// The best is 1 and the worst 0; where all are equal, all are 1.
+/// Normalises the scores: the best is 1 and the worst 0; if all are equal, all are 1.
 fn normalised(ranking: &[(String, f64)]) -> Vec<f64> {
     let scores = || ranking.iter().map(|(_, score)| *score);
     let (least, most) = (

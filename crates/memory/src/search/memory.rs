@@ -11,7 +11,7 @@ use super::{
     IndexEntry, IndexUpdate, SearchHit, SearchIndex, SearchQuery, Vectors, text::TextIndex,
 };
 
-/// An index in memory: an inverted index scored by BM25, and vectors that are all compared.
+/// An index in memory: an inverted index scored by BM25, and an exact search over all vectors.
 #[derive(Debug, Default)]
 pub struct MemoryIndex {
     inner: RwLock<Inner>,
@@ -26,7 +26,7 @@ struct Inner {
     vectors: Vectors,
 }
 
-/// An entry without its vector, which lies among the others.
+/// An entry without its vector, which is in the vector index.
 #[derive(Debug)]
 struct Kept {
     id: String,
@@ -37,12 +37,12 @@ struct Kept {
 }
 
 impl MemoryIndex {
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.read().slots.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -82,7 +82,7 @@ impl SearchIndex for MemoryIndex {
 }
 
 impl Inner {
-    /// Refuses what would fail halfway.
+    /// Refuses an update that would fail halfway.
     fn check(&self, update: &IndexUpdate) -> Result<(), StoreError> {
         let put = update.put.iter().map(|entry| &entry.id);
         let replaced: BTreeSet<&String> = update.remove.iter().chain(put).collect();
@@ -169,7 +169,8 @@ impl Inner {
         Ok(query.fusion.fuse(by_text, by_vector, query.limit))
     }
 
-    /// The best, and of equal ones those with the lesser ids, whatever their slots.
+    /// Returns the best entries. Of equal scores those with the lesser ids come first, whatever
+    /// their slots.
     fn best(&self, scores: Vec<(u32, f64)>, depth: usize) -> Vec<(&str, f64)> {
         let named = |(slot, score)| Some((self.entry(slot)?.id.as_str(), score));
         let mut named: Vec<(&str, f64)> = scores.into_iter().filter_map(named).collect();

@@ -1,10 +1,10 @@
-//! The terms of texts, and which texts hold them.
+//! An inverted index from terms to texts.
 use std::collections::BTreeMap;
 
 use super::Bm25;
 use crate::term::{Sought, sought, terms};
 
-/// An inverted index, scored by BM25. Texts lie in slots.
+/// An inverted index, scored by BM25. Each text has a slot.
 #[derive(Debug, Default)]
 pub(super) struct TextIndex {
     postings: BTreeMap<Box<str>, Vec<Posting>>,
@@ -13,7 +13,7 @@ pub(super) struct TextIndex {
     total: u64,
 }
 
-/// That a text holds a term, and how often; in the order of slots.
+/// An occurrence of a term in a text, with the number of times. Lists of them are sorted by slot.
 #[derive(Debug, Clone, Copy)]
 struct Posting {
     slot: u32,
@@ -47,7 +47,7 @@ impl TextIndex {
         self.total += u64::from(length);
     }
 
-    /// Takes out the text that was put into a slot.
+    /// Removes the text that was put into a slot.
     pub(super) fn remove(&mut self, slot: u32, text: &str) {
         for term in counted(text).into_keys() {
             let Some(postings) = self.postings.get_mut(&term) else {
@@ -67,7 +67,7 @@ impl TextIndex {
         }
     }
 
-    /// The slots of all texts that hold a term of the query, with their scores.
+    /// Returns the slots of all texts that contain a term of the query, with their scores.
     pub(super) fn scores(&self, query: &str) -> Vec<(u32, f64)> {
         let mut scores = Scores {
             by_slot: vec![0.0; self.lengths.len()],
@@ -87,7 +87,7 @@ impl TextIndex {
         scores.touched.into_iter().filter_map(score).collect()
     }
 
-    /// What begins with a character counts as one term.
+    /// Returns the postings of all terms that begin with `c`, merged as if they were one term.
     fn beginning(&self, c: char) -> Vec<Posting> {
         let first = c.to_string();
         let mut counts: BTreeMap<u32, u32> = BTreeMap::new();

@@ -4,11 +4,11 @@ use thiserror::Error;
 
 use self::coarse::Coarse;
 
-/// Vectors side by side, and an exact search for the nearest.
+/// A set of vectors with an exact search for the nearest.
 ///
-/// Each is kept twice: as it is, and rounded to bytes. A search reads the bytes of all, a quarter of
-/// the memory, and knows how far each rounded cosine can be off; only those that can be among the
-/// nearest are compared exactly.
+/// Each vector is kept twice: as it is, and rounded to bytes. A search reads the bytes of all, a
+/// quarter of the memory, with a bound on the error of each rounded cosine. Only those that can be
+/// among the nearest are compared exactly.
 #[derive(Debug, Clone, Default)]
 pub struct Vectors {
     dimensions: usize,
@@ -17,28 +17,28 @@ pub struct Vectors {
     held: usize,
 }
 
-/// A vector cannot be searched, or searched for.
+/// A vector that cannot be stored or searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum VectorError {
-    /// It has another number of dimensions than those that are there.
+    /// It has another number of dimensions than the stored vectors.
     #[error("a vector has {found} dimensions where the others have {expected}")]
     Dimensions {
-        /// How many it has.
+        /// The number of its dimensions.
         found: usize,
-        /// How many the others have.
+        /// The number of dimensions of the stored vectors.
         expected: usize,
     },
-    /// It has no direction: all zero, or with something in it that is no number.
+    /// It has no direction: all numbers are zero, or one is not finite.
     #[error("a vector has no direction")]
     NoDirection,
 }
 
 impl Vectors {
-    /// Puts a vector into a slot, in the place of what is there. The first decides how many
-    /// dimensions all have, until none is left.
+    /// Puts a vector into a slot, and replaces the one that is there. The first vector sets the
+    /// number of dimensions until the last one is removed.
     pub fn put(&mut self, slot: usize, vector: &[f32]) -> Result<(), VectorError> {
-        // The only one may be replaced by one of another shape.
+        // The only vector may be replaced by one with other dimensions.
         self.check_all(usize::from(self.holds(slot)), [vector])?;
         self.remove(slot);
         let unit = unit(vector, self.dimensions)?;
@@ -55,7 +55,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// Whether there is a vector in a slot.
+    /// Returns true if there is a vector in a slot.
     pub fn holds(&self, slot: usize) -> bool {
         self.coarse.holds(slot)
     }
@@ -71,7 +71,8 @@ impl Vectors {
         }
     }
 
-    /// Whether all of these could be put in, one after the other, once so many have left.
+    /// Checks that all these vectors could be put in, one after the other, after `leaving` vectors
+    /// are removed.
     pub fn check_all<'a>(
         &self,
         leaving: usize,
@@ -85,8 +86,8 @@ impl Vectors {
         Ok(())
     }
 
-    /// The slots of the nearest vectors that are accepted, with their cosines, nearest first: as
-    /// many as asked for, and those that are as near as the last of them.
+    /// Returns the slots of the nearest accepted vectors with their cosines, nearest first: `limit`
+    /// of them, and those as near as the last of them.
     pub fn nearest(
         &self,
         query: &[f32],
@@ -115,7 +116,8 @@ impl Vectors {
     }
 }
 
-/// The same with the length 1; of so many dimensions, or of any if there are none yet.
+/// Returns the vector scaled to length 1. Its number of dimensions must match unless `dimensions`
+/// is 0.
 fn unit(vector: &[f32], dimensions: usize) -> Result<Vec<f32>, VectorError> {
     if dimensions != 0 && vector.len() != dimensions {
         return Err(VectorError::Dimensions {
@@ -132,7 +134,7 @@ fn unit(vector: &[f32], dimensions: usize) -> Result<Vec<f32>, VectorError> {
     Ok(scaled.collect())
 }
 
-/// In lanes, so that the compiler can add several at once.
+/// Returns the dot product, in lanes so that the compiler can vectorise it.
 fn dot(a: &[f32], b: &[f32]) -> f64 {
     let (whole_a, rest_a) = a.as_chunks::<16>();
     let (whole_b, rest_b) = b.as_chunks::<16>();

@@ -10,7 +10,7 @@ use fugato_testkit::log::{Abilities, LogFactory, OpenError, Opened, TestClock};
 use mysql_async::{Conn, prelude::Queryable};
 use servers::{MariaDb, Server};
 
-/// The URL of a new database at a server, of which this is the URL of another.
+/// Creates a database on the server of this URL, and returns its URL.
 pub(crate) async fn database(url: &str) -> String {
     static MADE: AtomicU32 = AtomicU32::new(0);
     let name = format!("test_{}", MADE.fetch_add(1, Ordering::Relaxed));
@@ -30,7 +30,7 @@ pub(crate) fn shared() -> Option<&'static Server> {
     MariaDb::shared()
 }
 
-/// Where the suites get their logs.
+/// A factory of logs for the test suites.
 #[derive(Default)]
 pub(crate) struct Databases {
     url: std::sync::Mutex<String>,
@@ -38,8 +38,7 @@ pub(crate) struct Databases {
 }
 
 impl Databases {
-    /// Each log is only ever opened once, because processes share no memory of a time that no
-    /// thread has seen.
+    /// Opens each log only once, because processes do not share a time that no thread has seen.
     pub(crate) fn opened_once() -> Self {
         Self {
             forgets: true,
@@ -82,7 +81,7 @@ pub(crate) fn thread(name: &str) -> ThreadId {
     ThreadId::new(name).expect("tests use short names without control characters")
 }
 
-/// A commit of one record, whose nonce is the position before it.
+/// Returns a commit of one record, whose nonce is one more than the expected head.
 pub(crate) fn commit(head: Seq, text: &str) -> Commit {
     Commit {
         expect: Expect { head, fence: 0 },

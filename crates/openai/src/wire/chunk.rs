@@ -1,4 +1,4 @@
-//! Chunks of an answer in the words of the protocol.
+//! The chunks of an answer in the protocol's JSON.
 
 use std::fmt;
 
@@ -9,20 +9,20 @@ use serde::{
 };
 use serde_json::{Value, value::RawValue};
 
-/// Makes deltas of the chunks of one answer.
+/// A decoder of the chunks of one answer into deltas.
 #[derive(Debug, Clone, Default)]
 pub struct ChunkDecoder {
-    /// The number of calls seen, for servers that do not count them.
+    /// The number of calls so far, for servers that do not number them.
     calls: usize,
     finished: bool,
     done: bool,
 }
 
-/// A chunk is not what the protocol asks for.
+/// The error if a chunk does not conform to the protocol.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MalformedChunk {
-    /// It is not JSON, or a field has the wrong type.
+    /// The chunk is not JSON, or a field has the wrong type.
     #[error("a chunk cannot be read")]
     Json(#[from] serde_json::Error),
     /// The server put an error into the stream.
@@ -31,7 +31,7 @@ pub enum MalformedChunk {
 }
 
 impl ChunkDecoder {
-    /// Decodes the data of one event, and hands over its deltas in order.
+    /// Decodes the data of one event, and passes its deltas to `delta` in order.
     pub fn decode(
         &mut self,
         data: &[u8],
@@ -41,7 +41,7 @@ impl ChunkDecoder {
             self.done = true;
             return Ok(());
         }
-        // Text that is known to be valid is not looked at again, string by string.
+        // Valid UTF-8 is checked once, not string by string.
         let chunk: Chunk = match std::str::from_utf8(data) {
             Ok(text) => serde_json::from_str(text)?,
             Err(_) => serde_json::from_slice(data)?,
@@ -64,12 +64,13 @@ impl ChunkDecoder {
         Ok(())
     }
 
-    /// Whether the server has said that nothing follows.
+    /// Returns true if the server has ended the stream.
     pub fn is_done(&self) -> bool {
         self.done
     }
 
-    /// Whether the answer may end here: the server said so, or gave a reason to stop.
+    /// Returns true if the answer may end here: the server has ended the stream or sent a reason to
+    /// stop.
     pub fn may_end(&self) -> bool {
         self.done || self.finished
     }
@@ -94,7 +95,7 @@ impl ChunkDecoder {
     fn call(&mut self, call: Call) -> ToolCallDelta {
         let function = call.function.unwrap_or_default();
         let id = call.id.filter(|id| !id.is_empty());
-        // Without an index, a call begins where an id or a name does.
+        // Without an index, an id or a name marks the begin of a call.
         let begins = id.is_some() || function.name.is_some();
         let index = call.index.unwrap_or(if begins {
             self.calls
@@ -102,7 +103,8 @@ impl ChunkDecoder {
             self.calls.saturating_sub(1)
         });
         self.calls = self.calls.max(index.saturating_add(1));
-        // An object is not made of what is text again at once: it can take many times the memory.
+        // Arguments that will be text again are not parsed: a parsed object can take many times the
+        // memory.
         let arguments = match function.arguments {
             None => String::new(),
             Some(raw) => serde_json::from_str(raw.get()).unwrap_or_else(|_| raw.get().to_owned()),
@@ -113,7 +115,7 @@ impl ChunkDecoder {
     }
 }
 
-/// An error in the words of the server; of a long one the beginning as it was written.
+/// Returns the error of the server; of a long one the beginning as text.
 fn reported(error: &str) -> Value {
     const MOST_BYTES: usize = 16 << 10;
     if error.len() <= MOST_BYTES {
@@ -145,13 +147,13 @@ struct Chunk {
     error: Option<Box<RawValue>>,
 }
 
-/// What is not read yet; none if it is null.
+/// Reads a value without parsing it; `None` if it is null.
 fn unread<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
     let raw = Box::<RawValue>::deserialize(deserializer)?;
     Ok(Some(raw).filter(|raw| raw.get() != "null"))
 }
 
-/// The choice of index 0; nobody asks for others.
+/// The choice with index 0; no request asks for more.
 struct Choices {
     first: Option<Choice>,
 }
@@ -187,7 +189,7 @@ struct Choice {
     #[serde(default)]
     index: u32,
     delta: Option<Said>,
-    /// In place of a delta, where a server does not stream.
+    /// The whole message, in place of a delta, from servers that do not stream.
     message: Option<Box<Said>>,
     finish_reason: Option<String>,
 }
@@ -211,7 +213,7 @@ struct Call {
 #[derive(Default, Deserialize)]
 struct Function {
     name: Option<String>,
-    /// Text by the protocol; some servers send the object itself.
+    /// The arguments: a string by the protocol; some servers send the object itself.
     #[serde(default, deserialize_with = "unread")]
     arguments: Option<Box<RawValue>>,
 }

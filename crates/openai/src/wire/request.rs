@@ -1,4 +1,4 @@
-//! A request in the words of the protocol.
+//! The request in the protocol's JSON.
 
 use fugato_llm::{ChatRequest, ResponseFormat, Thinking, ToolChoice};
 use fugato_state::{Message, Role, ToolCall};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{OpenAi, ThinkingField};
 
-/// The body of a request. What the request leaves open is left out.
+/// Returns the body of a request. Settings that the request does not have are left out.
 pub(crate) fn body(client: &OpenAi, request: &ChatRequest) -> Map<String, Value> {
     let mut body = Map::new();
     set(&mut body, "model", client.model.as_str());
@@ -98,7 +98,7 @@ fn sampling(client: &OpenAi, request: &ChatRequest, body: &mut Map<String, Value
     }
 }
 
-/// 0.2 as 0.2, and not as the nearest `f64` of the nearest `f32`.
+/// Converts 0.2 to 0.2, and not to the nearest `f64` of the nearest `f32`.
 fn decimal(value: f32) -> Value {
     value
         .to_string()
@@ -153,7 +153,7 @@ fn message(message: &Message) -> Value {
 }
 
 fn call(call: &ToolCall) -> Value {
-    // Servers parse the arguments again, and refuse what is not an object.
+    // Servers parse the arguments again, and reject all but objects.
     let arguments = if call.arguments.is_object() {
         call.arguments.to_string()
     } else {

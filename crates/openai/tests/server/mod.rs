@@ -1,4 +1,4 @@
-//! A small HTTP server that answers as it is told, one answer a connection.
+//! A small HTTP server with scripted answers, one for each connection.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -9,7 +9,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// What the server sends on one connection.
+/// The answer of the server on one connection.
 #[derive(Default)]
 pub(crate) struct Answer {
     head: String,
@@ -20,7 +20,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// A stream of events; each piece is written by itself.
+    /// Creates a stream of events; each piece is written by itself.
     pub(crate) fn stream<T: Into<String>>(pieces: impl IntoIterator<Item = T>) -> Self {
         Self {
             head: "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n".into(),
@@ -29,7 +29,7 @@ impl Answer {
         }
     }
 
-    /// A whole body.
+    /// Creates an answer with a whole body.
     pub(crate) fn json(status: u16, body: &str) -> Self {
         Self {
             head: format!("HTTP/1.1 {status} Whatever\r\ncontent-type: application/json\r\n"),
@@ -45,20 +45,20 @@ impl Answer {
         self
     }
 
-    /// Waits behind the body until it is told to go on.
+    /// Waits after the body until the gate is notified.
     pub(crate) fn gated(mut self) -> (Self, Arc<Notify>) {
         let gate = Arc::new(Notify::new());
         self.gate = Some(gate.clone());
         (self, gate)
     }
 
-    /// What to send behind the gate.
+    /// Sets the pieces that are sent after the gate.
     pub(crate) fn then<T: Into<String>>(mut self, pieces: impl IntoIterator<Item = T>) -> Self {
         self.rest = pieces.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Breaks off within the transfer encoding.
+    /// Closes the connection within the transfer encoding.
     pub(crate) fn torn(mut self) -> Self {
         self.torn = true;
         self
@@ -102,7 +102,7 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    /// The next request, head and body.
+    /// Returns the next request, head and body.
     pub(crate) async fn request(&self) -> String {
         self.requests
             .lock()
@@ -112,7 +112,7 @@ impl Server {
             .expect("the server has seen a request")
     }
 
-    /// Waits until a client has left in the middle of an answer.
+    /// Waits until a client has disconnected in the middle of an answer.
     pub(crate) async fn disconnected(&self) {
         self.disconnects.notified().await;
     }

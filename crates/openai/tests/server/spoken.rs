@@ -1,4 +1,4 @@
-//! A small HTTP server that answers with what a model says.
+//! A small HTTP server that sends the answers of a model.
 
 use std::net::SocketAddr;
 
@@ -10,15 +10,15 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// An answer in the words of a protocol: pieces of the body of a response.
+/// An encoder of an answer into a protocol: pieces of the body of a response.
 pub(crate) trait Spoken: Default + Send + 'static {
     fn begin(&mut self) -> String;
     fn delta(&mut self, delta: ChatDelta) -> String;
     fn end(&mut self) -> String;
 }
 
-/// Serves the model until the test ends. What it refuses, it refuses with a message that repeats
-/// the key, as careless servers do.
+/// Serves the model until the test ends. The message of an error repeats the key, as careless
+/// servers do.
 pub(crate) async fn serve<S: Spoken>(
     model: impl ChatModel + Clone + 'static,
     key: &'static str,
@@ -33,7 +33,7 @@ pub(crate) async fn serve<S: Spoken>(
     Ok(address)
 }
 
-/// One answer. It is given up when the client leaves.
+/// Sends one answer. It stops when the client disconnects.
 async fn answer<S: Spoken>(
     mut socket: TcpStream,
     model: impl ChatModel,
@@ -60,7 +60,7 @@ async fn answer<S: Spoken>(
         };
         match next {
             Some(Ok(delta)) => write_chunk(&mut socket, &spoken.delta(delta)).await?,
-            // It breaks off within the transfer encoding.
+            // The connection breaks off within the transfer encoding.
             Some(Err(_)) => return Ok(()),
             None => break,
         }

@@ -1,24 +1,26 @@
-//! Every statement that documents need. `$1` and `$2` are the time, as for threads.
+//! The SQL statements of documents. `$1` and `$2` are the time, as for threads.
 use crate::{
     schema::Schema,
     sql::{CLOCK, TICK, until_commit},
 };
 
-/// The statements, with the name of the schema in them.
+/// The statements, with the name of the schema filled in.
 #[derive(Debug)]
 pub(crate) struct DocSql {
-    /// `$3` namespace, `$4` key.
+    /// Reads a document: `$3` namespace, `$4` key.
     pub(crate) get: String,
-    /// `$3` namespace, `$4` prefix, `$5` after, `$6` before, `$7` how many, `$8` with values.
+    /// Lists documents: `$3` namespace, `$4` prefix, `$5` after, `$6` before, `$7` limit, `$8` with
+    /// values.
     pub(crate) list: String,
-    /// Columns of writes: `$3` namespaces, `$4` keys, `$5` values, `$6` times to live, `$7` what is
-    /// done, `$8` versions that must be there. Returns a row for each that was done.
+    /// Writes documents, in columns: `$3` namespaces, `$4` keys, `$5` values, `$6` times to live,
+    /// `$7` operations, `$8` expected versions. Returns a row for each write that was done.
     pub(crate) write: String,
-    /// `$1` namespaces, of which nobody else writes several documents until the transaction ends.
+    /// Locks the namespaces `$1` against other batches until the transaction ends.
     pub(crate) lock: String,
-    /// `$3` namespaces, `$4` keys. Returns the versions that are there, with the place in the list.
+    /// Reads versions: `$3` namespaces, `$4` keys. Returns the existing versions with their places
+    /// in the lists.
     pub(crate) look: String,
-    /// `$1` namespace.
+    /// Removes the namespace `$1` and all within it.
     pub(crate) remove: String,
     pub(crate) sweep: String,
 }
@@ -29,7 +31,7 @@ impl DocSql {
             let sql = sql.replace("{clock}", CLOCK).replace("{tick}", TICK);
             schema.fill(&sql.replace("{sync}", sync))
         };
-        // Reading may note the time, and does not wait for the disk then.
+        // A read may store the time, and does not wait for the disk then.
         let lazy = until_commit("off");
         Self {
             get: fill(GET, &lazy),
@@ -43,7 +45,8 @@ impl DocSql {
     }
 }
 
-/// Whoever saw that a document has expired must not see it again, whatever the clock does then.
+/// Stores the time if the document has expired, so that it stays expired even if the clock is set
+/// back.
 const GET: &str = "WITH {clock}
     SELECT CASE WHEN d.expires <= c.now AND c.now > s.last_value
             THEN setval('{'s}.clock', c.now) ELSE c.now END,
@@ -62,12 +65,12 @@ const LIST: &str = "WITH {clock}, told AS MATERIALIZED (
         AND (d.expires IS NULL OR d.expires > c.now)
     ORDER BY d.key LIMIT $7";
 
-/// What is done: 0 put, 1 put where nothing is, 2 put in the place of a version, 3 delete, 4 delete
-/// a version, 5 delete where nothing is.
+/// Writes a batch. The operations are 0 put, 1 put if absent, 2 put if a version matches, 3 delete,
+/// 4 delete if a version matches, 5 delete if absent.
 ///
-/// Conditions are part of the writing of a row, so that they hold of what it is at that moment and
-/// remain so until the transaction ends. That nothing is there can only be kept so by something that
-/// is: a document that has expired already.
+/// Each condition is checked by the statement that writes the row, so that it holds until the
+/// transaction ends. A condition of absence needs a row to lock: operation 5 writes a document that
+/// has expired already.
 const WRITE: &str = "WITH {tick}, asked AS MATERIALIZED (
         SELECT a.space, a.key, coalesce(a.value, 'null') AS value, a.done, a.version, c.now,
             CASE WHEN a.done = 5 THEN c.now
@@ -107,9 +110,9 @@ const WRITE: &str = "WITH {tick}, asked AS MATERIALIZED (
     UNION ALL SELECT space, key, version FROM changed
     UNION ALL SELECT space, key, version FROM gone";
 
-/// Two batches could each hold a document that the other waits for. Who writes but one holds none
-/// while waiting. The first number is the letters `fgto` and one more; there are few of the second,
-/// because the server has room for few locks.
+/// Locks namespaces, because two batches could each hold a document that the other waits for. A
+/// batch of one write holds none while it waits. The first number is the letters `fgto` plus one;
+/// the second has few values, because the server has room for few locks.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(1718056048, b.bucket) FROM (
         SELECT DISTINCT hashtext(a.space) & 255 AS bucket FROM unnest($1::text[]) AS a (space)
         ORDER BY bucket
@@ -121,7 +124,8 @@ const LOOK: &str = "WITH {clock}
         JOIN {s}.document d ON d.space = a.space AND d.key = a.key
     WHERE d.expires IS NULL OR d.expires > c.now";
 
-/// Twice, because two ranges of an index are two searches. A slash is followed by the digit nought.
+/// Two statements, because two ranges of an index are two searches. The character after the slash
+/// is `0`.
 const REMOVE: &str = "WITH own AS (DELETE FROM {s}.document WHERE space = $1::text)
     DELETE FROM {s}.document WHERE space >= $1 || '/' AND space < $1 || '0'";
 

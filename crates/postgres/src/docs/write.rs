@@ -11,11 +11,11 @@ use crate::{
     row::{get, number, stored},
 };
 
-/// How often a batch is tried that others passed by between the writing and the look why it failed,
-/// or that waited for a removal while that waited for it.
+/// The most attempts of a batch, if others get in between the write and the look-up of the failed
+/// condition, or after a deadlock with a removal.
 const ATTEMPTS: usize = 8;
 
-/// The documents that were written, with their versions.
+/// The written documents, with their versions.
 type Written = HashMap<(String, String), Version>;
 
 /// The columns of a batch.
@@ -75,7 +75,7 @@ impl PostgresDocs {
                     return Ok(batch.iter().map(version).collect());
                 }
                 Ok(None) => self.judge(&mut connection, batch, &columns).await?,
-                // Nothing was written, and the other is done by now.
+                // Nothing was written, and the other transaction has ended by now.
                 Err(failed) if failed.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED) => {
                     let ended = connection.roll_back().await;
                     ended.map_err(|failed| (failed.into(), None))?;
@@ -86,13 +86,13 @@ impl PostgresDocs {
         Err((Refusal::restless(), None))
     }
 
-    /// Writes the batch, or nothing and returns none.
+    /// Writes the batch; `None` if a condition does not hold and nothing was written.
     async fn try_write(
         &self,
         connection: &mut Connection,
         columns: &Columns<'_>,
     ) -> Result<Option<Written>, Failed> {
-        // One write is done or not without further ado.
+        // A single write is atomic without a transaction.
         let several = columns.keys.len() > 1;
         if several {
             connection.begin().await?;
@@ -125,7 +125,7 @@ impl PostgresDocs {
                 written.contains_key(&((*space).to_owned(), (*key).to_owned()))
             })
         };
-        // Deleting none is no failure.
+        // Deleting a missing document is no failure.
         let places = columns.done.iter().enumerate();
         let missing = places.filter(|(place, done)| **done != 3 && !wrote(*place));
         let holds = missing.count() == 0;
@@ -137,7 +137,7 @@ impl PostgresDocs {
         Ok(holds.then_some(written))
     }
 
-    /// Which condition does not hold. If all do, others were faster than the look.
+    /// Returns the error of the condition that does not hold. If all hold, others got in between.
     async fn judge<'a>(
         &self,
         connection: &mut Connection,

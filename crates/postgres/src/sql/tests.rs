@@ -1,4 +1,4 @@
-//! How the server carries out the statements.
+//! Tests of the statements' query plans.
 use std::{error::Error, sync::Arc};
 
 use servers::Postgres;
@@ -13,7 +13,7 @@ async fn open(url: &str, schema: &str) -> Result<Arc<Database>, Box<dyn Error>> 
     Ok(Database::open(url, options).await?)
 }
 
-/// The plan of a prepared statement after it ran with these parameters.
+/// Returns the plan of a prepared statement after it ran with these parameters.
 async fn plan(
     connection: &mut Connection,
     sql: &str,
@@ -36,7 +36,7 @@ async fn a_hundred_thousand_parked_threads_cost_a_claim_nothing() -> Tested {
     };
     let database = open(server.url(), "parked").await?;
     let mut connection = database.connection().await?;
-    // Most wait for an answer, some of them until tomorrow, and the rest have nothing left to do.
+    // Most wait for an answer, some of them until the year 2100, and the rest are idle.
     let park = "INSERT INTO parked.thread (name, head, status, until, due, time)
         SELECT 'thread ' || n, 1, CASE n % 3 WHEN 0 THEN 3 ELSE 2 END,
             CASE n % 3 WHEN 1 THEN 4102444800000 END, CASE n % 3 WHEN 1 THEN 4102444800000 END, 0
@@ -57,7 +57,7 @@ async fn a_hundred_thousand_parked_threads_cost_a_claim_nothing() -> Tested {
         assert!(!plan.contains("Seq Scan on thread"), "{plan}");
         assert!(!plan.contains("Sort Key: t."), "{plan}");
     }
-    // Nor does it write anything: a transaction that does has a number.
+    // It writes nothing: a transaction that writes has a number.
     connection.begin().await?;
     let claim: [&(dyn ToSql + Sync); 5] = [&None::<i64>, &0_i64, &10_i64, &"worker", &1_000_i64];
     assert!(

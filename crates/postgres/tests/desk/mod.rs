@@ -1,4 +1,4 @@
-//! Short words for tests that disturb a server.
+//! Helpers for tests that disturb a server.
 #![allow(
     dead_code,
     reason = "each test program uses some of it, and none all of it"
@@ -16,7 +16,7 @@ use tokio_postgres::{Client, NoTls};
 
 pub(crate) type Tested = Result<(), Box<dyn Error>>;
 
-/// A schema that no other test uses.
+/// Returns the name of a schema that no other test uses.
 pub(crate) fn fresh() -> String {
     static MADE: AtomicU32 = AtomicU32::new(0);
     format!("disturbed {}", MADE.fetch_add(1, Ordering::Relaxed))
@@ -31,7 +31,7 @@ pub(crate) fn name(thread: &str) -> ThreadId {
     ThreadId::new(thread).expect("a short name")
 }
 
-/// A commit of one record, with a nonce that only its author uses at this head.
+/// Returns a commit of one record, with a nonce that only its author uses at this head.
 pub(crate) fn commit(head: Seq, fence: Fence, text: &str) -> Commit {
     let author = text
         .bytes()
@@ -45,12 +45,12 @@ pub(crate) fn commit(head: Seq, fence: Fence, text: &str) -> Commit {
     }
 }
 
-/// The kind of an error, if it is one.
+/// Returns the kind of the error, if there is one.
 pub(crate) fn why<T>(outcome: Result<T, StoreError>) -> Option<StoreErrorKind> {
     outcome.err().map(|error| error.kind)
 }
 
-/// A connection past the store.
+/// Opens a connection that bypasses the store.
 pub(crate) async fn poke(server: &Server) -> Result<Poke, tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(server.url(), NoTls).await?;
     tokio::spawn(connection);
@@ -62,7 +62,7 @@ pub(crate) struct Poke {
 }
 
 impl Poke {
-    /// Holds the rows of all threads until it is let go.
+    /// Locks the rows of all threads until it is released.
     pub(crate) async fn hold(&mut self, schema: &str) -> Result<Hold<'_>, tokio_postgres::Error> {
         let transaction = self.client.transaction().await?;
         let sql = format!("SELECT FROM \"{schema}\".thread FOR UPDATE");
@@ -87,7 +87,7 @@ pub(crate) struct Hold<'a> {
 }
 
 impl Hold<'_> {
-    /// The processes of the server that wait for what is held, as soon as there is one.
+    /// Waits until a process of the server waits for the lock, and returns those that do.
     pub(crate) async fn who_waits(&self, schema: &str) -> Result<Vec<i32>, tokio_postgres::Error> {
         let sql = "SELECT pid FROM pg_stat_activity, pg_stat_clear_snapshot()
             WHERE wait_event_type = 'Lock' AND position($1 in query) > 0
@@ -100,7 +100,7 @@ impl Hold<'_> {
         }
     }
 
-    /// Ends their connections, and says how many there were.
+    /// Ends the connections of the waiting processes, and returns their number.
     pub(crate) async fn end_who_waits(&self, schema: &str) -> Result<usize, tokio_postgres::Error> {
         let waiting = self.who_waits(schema).await?;
         for process in &waiting {

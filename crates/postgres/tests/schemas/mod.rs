@@ -7,7 +7,7 @@ use servers::Postgres;
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// Each log in a new schema.
+/// A factory of logs, each in a new schema.
 pub(crate) struct Schemas {
     synchronous: Synchronous,
     last: AtomicU32,

@@ -70,7 +70,7 @@ fn sch_116_things_are_left_out_in_the_order_that_is_declared() {
     };
     let (results, hints) = (Cut::Results { most: 40 }, Cut::Hints);
     assert_eq!(what(&fitted(2_000).unwrap()), [(&results, 20)]);
-    // Steps go in jumps, so that the beginning stays for a while.
+    // Steps are left out in jumps, so that the beginning stays the same for a while.
     assert_eq!(
         what(&fitted(900).unwrap()),
         [(&results, 20), (&hints, 1), (&Cut::Steps, 8)]

@@ -9,9 +9,9 @@ use super::{Template, TemplateError};
 /// A folder of templates that people edit, such as `SOUL.md`, `USER.md` and `tool.md`.
 ///
 /// # Notes
-/// - A file that is missing is replaced by what the program says instead.
-/// - A name leads nowhere but into the folder: neither by `..`, nor by a root, nor by a link.
-/// - No more is read than a template may have.
+/// - A missing file is replaced by a text of the program.
+/// - A name cannot lead out of the folder: neither by `..`, nor by a root, nor by a link.
+/// - A file is not read beyond the size limit of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateFolder {
     path: PathBuf,
@@ -19,7 +19,7 @@ pub struct TemplateFolder {
 }
 
 impl TemplateFolder {
-    /// A folder; it need not exist.
+    /// Creates a folder of templates, which need not exist.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
@@ -27,14 +27,14 @@ impl TemplateFolder {
         }
     }
 
-    /// How many bytes a template may have; 32 KiB by default.
+    /// Sets the greatest number of bytes of a template; 32 KiB by default.
     #[must_use]
     pub fn most_bytes(mut self, bytes: u64) -> Self {
         self.most_bytes = bytes;
         self
     }
 
-    /// Reads a template, or takes `instead` where there is no such file.
+    /// Reads a template, or parses `instead` if there is no such file.
     pub fn read(&self, name: &str, instead: &str) -> Result<Template, TemplateError> {
         let path = self.inside(name)?;
         let bytes = match path.map_or_else(Err, |path| self.bytes(&path)) {
@@ -61,7 +61,7 @@ impl TemplateFolder {
         }
     }
 
-    /// Where a template lies, after all links were followed.
+    /// Returns the path of a template after all links were followed.
     fn inside(&self, name: &str) -> Result<io::Result<PathBuf>, TemplateError> {
         let outside = || TemplateError::Outside {
             name: name.to_owned(),

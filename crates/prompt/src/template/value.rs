@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::{Template, TemplateError};
 
-/// A JSON value whose texts have places.
+/// A JSON value with placeholders in its strings.
 ///
-/// A text that is nothing but a place becomes the value itself, and keeps its type; within a text a
-/// value becomes text.
+/// A string that is only a placeholder becomes the value itself, and keeps its type; within a
+/// longer string a value becomes text.
 ///
 /// ```
 /// use fugato_prompt::ValueTemplate;
@@ -25,21 +25,21 @@ pub struct ValueTemplate {
 }
 
 impl ValueTemplate {
-    /// A template; the name is what errors call it.
+    /// Creates a template. The name is for errors.
     pub fn new(name: impl Into<String>, value: Value) -> Self {
         let name = name.into();
         Self { name, value }
     }
 
-    /// The names of the places, each once.
+    /// Returns the names of the placeholders, each once.
     pub fn places(&self) -> BTreeSet<String> {
         let mut places = BTreeSet::new();
         self.collect(&self.value, &mut places);
         places
     }
 
-    /// The value with its places filled in. A place that nothing is known for is an error that
-    /// names it.
+    /// Returns the value with its placeholders filled in. A placeholder without a value is an error
+    /// that names it.
     pub fn fill<N: AsRef<str>>(&self, known: &[(N, Value)]) -> Result<Value, TemplateError> {
         self.filled(&self.value, known)
     }
@@ -90,7 +90,7 @@ impl ValueTemplate {
     }
 }
 
-/// A value within a text: texts as they are, lists with spaces between their items.
+/// Returns a value as text: strings unchanged, lists with spaces between their items.
 pub fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -12,25 +12,25 @@ use fugato_store::{Commit, Expect, Record, Status};
 use fugato_testkit::log::{Abilities, LogFactory, OpenError, Opened, TestClock};
 use servers::{Redis, Server};
 
-/// A prefix that no other test of this program has.
+/// Returns a prefix that no other test of this program has.
 pub(crate) fn prefix() -> String {
     static MADE: AtomicU32 = AtomicU32::new(0);
     format!("test {}", MADE.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The server whose log is on the disk before it answers.
+/// Returns the server that writes its log to the disk before it answers.
 pub(crate) fn durable() -> Option<&'static Server> {
     Redis::shared()
 }
 
-/// The server that keeps everything in its memory.
+/// Returns the server that keeps everything in its memory.
 pub(crate) fn fast() -> Option<&'static Server> {
     static SHARED: OnceLock<Option<Server>> = OnceLock::new();
     let start = || Redis::start_with(&["appendonly no"]);
     SHARED.get_or_init(start).as_ref()
 }
 
-/// Where the suites get their logs.
+/// A factory of logs for the test suites.
 pub(crate) struct Prefixes {
     server: Option<&'static Server>,
     promises: Durability,
@@ -63,7 +63,8 @@ impl Prefixes {
 
 #[async_trait::async_trait]
 impl LogFactory for Prefixes {
-    /// What a server in memory acknowledged is not there when it is started again.
+    /// Returns the abilities of the server; without a log on the disk it loses everything at a
+    /// restart.
     fn abilities(&self) -> Abilities {
         let sides = Abilities::log_only().with_snapshots().with_admin();
         if self.promises == Durability::Disk {
@@ -92,7 +93,7 @@ pub(crate) fn thread(name: &str) -> ThreadId {
     ThreadId::new(name).expect("tests use short names without control characters")
 }
 
-/// A commit of one record, whose nonce is the position before it.
+/// Returns a commit of one record, whose nonce is one more than the expected head.
 pub(crate) fn commit(head: Seq, text: &str) -> Commit {
     Commit {
         expect: Expect { head, fence: 0 },

@@ -1,5 +1,5 @@
-//! The queue itself. Which locks it uses, the module around it says: those of the standard library,
-//! or in tests those of a scheduler that tries many interleavings.
+//! The queue itself. The parent module chooses its locks: those of the standard library, or in
+//! tests those of a scheduler that tries many interleavings.
 use std::{
     collections::VecDeque,
     fmt,
@@ -10,7 +10,7 @@ use std::{
 
 use super::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The queue before a writer.
+/// A queue in front of a writer.
 pub(crate) struct Group<J, R> {
     queue: Arc<Mutex<Queue<J, R>>>,
     most: usize,
@@ -18,13 +18,13 @@ pub(crate) struct Group<J, R> {
 
 struct Queue<J, R> {
     waiting: VecDeque<Arc<Ticket<J, R>>>,
-    /// Whether somebody leads, or was called to.
+    /// True if there is a leader, or one was called.
     led: bool,
-    /// How many the last leader served.
+    /// The number of jobs that the last leader served.
     served: usize,
 }
 
-/// How often a new leader lets others run in vain.
+/// The number of times that a new leader lets others run without a new arrival.
 const PATIENCE: u8 = 3;
 
 /// A place in the queue.
@@ -42,19 +42,19 @@ enum Progress<J, R> {
     Gone,
 }
 
-/// What the turn of a caller brings.
+/// The outcome of a caller's turn.
 #[derive(Debug)]
 pub(crate) enum Turn<J, R> {
-    /// It leads.
+    /// The caller becomes the leader.
     Lead(Lead<J, R>),
-    /// A leader has done its job.
+    /// A leader has done the caller's job.
     Done(R),
-    /// A leader died over it; nobody knows whether it was done.
+    /// A leader died with the job; it is unknown if it was done.
     Lost,
 }
 
 impl<J, R> Group<J, R> {
-    /// A queue whose leaders take up to `most` jobs at a time.
+    /// Creates a queue whose leaders take up to `most` jobs at a time.
     pub(crate) fn new(most: usize) -> Self {
         let queue = Queue {
             waiting: VecDeque::new(),
@@ -93,13 +93,13 @@ pub(crate) struct Entered<J, R> {
     queue: Arc<Mutex<Queue<J, R>>>,
     most: usize,
     ticket: Arc<Ticket<J, R>>,
-    /// How many were queued when it last looked, as a leader that lets others come.
+    /// The number of queued jobs at its last poll as a waiting leader.
     seen: usize,
     patience: u8,
 }
 
 impl<J, R> Entered<J, R> {
-    /// Whether others are likely to come at once.
+    /// Returns true if more callers are likely to come at once.
     fn expects_more(&mut self) -> bool {
         let queue = lock(&self.queue);
         let (waiting, expected) = (queue.waiting.len(), queue.served.min(self.most));
@@ -157,7 +157,7 @@ impl<J, R> Drop for Entered<J, R> {
         lock(&self.queue)
             .waiting
             .retain(|ticket| !Arc::ptr_eq(ticket, &self.ticket));
-        // Only now that it is out of the queue can nobody call it any more.
+        // Once the ticket is out of the queue it cannot be called any more.
         let called = matches!(&*lock(&self.ticket.0), Progress::Called(_));
         if called {
             hand_over(&self.queue);
@@ -180,7 +180,7 @@ fn lead<J, R>(queue: &Arc<Mutex<Queue<J, R>>>, most: usize) -> Lead<J, R> {
     }
 }
 
-/// The lead over one group. Dropping it tells everyone left that it died, and hands over.
+/// The lead over one group. Dropping it marks unanswered jobs as lost, and hands over.
 pub(crate) struct Lead<J, R> {
     queue: Arc<Mutex<Queue<J, R>>>,
     tickets: Vec<Arc<Ticket<J, R>>>,
@@ -188,13 +188,13 @@ pub(crate) struct Lead<J, R> {
 }
 
 impl<J, R> Lead<J, R> {
-    /// What is to be done, the leader's own first.
+    /// Returns the jobs of the group, the leader's own first.
     pub(crate) fn jobs(&self) -> &[J] {
         &self.jobs
     }
 
-    /// Does the jobs, of which `work` must answer each in order, and returns the leader's own
-    /// answer, if there was one.
+    /// Runs `work` on the jobs, which must return one answer for each in order, and returns the
+    /// leader's own answer, if there was one.
     pub(crate) fn carry_out(self, work: impl FnOnce(&[J]) -> Vec<R>) -> Option<R> {
         let mut answers = work(&self.jobs).into_iter();
         let own = answers.next();
@@ -214,8 +214,8 @@ impl<J, R> Drop for Lead<J, R> {
     }
 }
 
-/// Calls the first in the queue to lead. It is woken after the locks are free, because a waker may
-/// poll at once.
+/// Calls the first in the queue to lead. It is woken after the locks are released, because a waker
+/// may poll at once.
 fn hand_over<J, R>(queue: &Mutex<Queue<J, R>>) {
     let mut queue = lock(queue);
     queue.led = !queue.waiting.is_empty();

@@ -1,5 +1,4 @@
-//! The queue under a scheduler that chooses who runs next, thousands of times, and that finds
-//! everybody waiting for everybody.
+//! The queue under a scheduler that tries thousands of interleavings, and that detects deadlocks.
 #[expect(
     clippy::duplicate_mod,
     reason = "it is the same code with other locks, which is what is tested"
@@ -24,10 +23,10 @@ use shuttle::{
 
 use self::queue::{Group, Turn};
 
-/// How many interleavings are tried.
+/// The number of interleavings that are tried.
 const TRIES: usize = 1_000;
 
-/// What is written by leaders, of whom there is one at a time.
+/// The output of the leaders; it checks that there is one leader at a time.
 #[derive(Default)]
 struct Paper {
     busy: AtomicBool,
@@ -102,7 +101,7 @@ fn who_leaves_the_queue_holds_up_nobody() {
                     let mut entered = Box::pin(group.enter(100 + caller));
                     let looked = futures::poll!(&mut entered);
                     yield_now().await;
-                    // Whether it was called, taken or told to lead: it goes.
+                    // It leaves the queue if it was called, taken or made the leader.
                     drop((looked, entered));
                 })
             })
@@ -117,11 +116,11 @@ fn who_leaves_the_queue_holds_up_nobody() {
             block_on(caller).expect("no caller is stopped");
         }
         for (job, caller) in (0..).zip(staying) {
-            // A leader that went away over a job may have done it.
+            // A dropped leader may have done the job.
             let answer = block_on(caller).expect("no caller is stopped");
             assert!(answer.is_none_or(|answer| answer == job * 2), "{answer:?}");
         }
-        // Whatever happened, the next one is served.
+        // In any case the next caller is served.
         assert_eq!(block_on(run(&group, &paper, 7)), Some(14));
     });
 }

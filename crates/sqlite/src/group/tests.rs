@@ -8,7 +8,7 @@ fn twice(jobs: &[u32]) -> Vec<u32> {
     jobs.iter().map(|job| job * 2).collect()
 }
 
-/// Carries one job through, as a caller would.
+/// Runs one job like a caller.
 async fn run(group: &Group<u32, u32>, job: u32) -> Option<u32> {
     match group.enter(job).await {
         Turn::Lead(lead) => lead.carry_out(twice),

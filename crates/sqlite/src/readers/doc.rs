@@ -55,7 +55,7 @@ impl Readers {
                 && let Some(row) = rows.next()?
             {
                 let key = DocKey::new(row.get::<_, String>(0)?).map_err(damaged)?;
-                // The keys with the prefix lie together.
+                // The keys with the prefix are contiguous.
                 if !key.as_str().starts_with(&filter.prefix) {
                     break;
                 }

@@ -1,4 +1,4 @@
-//! Records of a thread, from the two tables in which they lie.
+//! Records of a thread, merged from the two tables that hold them.
 use std::cmp::Ordering;
 
 use fugato_state::Seq;
@@ -11,7 +11,7 @@ use crate::{
     sum,
 };
 
-/// Up to `limit` records of a thread from a position on.
+/// Returns up to `limit` records of a thread from a position on.
 pub(super) fn range(
     connection: &Connection,
     thread: i64,
@@ -51,7 +51,7 @@ pub(super) fn range(
     Ok(found)
 }
 
-/// The records of one table, in order; the next one is known.
+/// The records of one table, in order, with a look-ahead of one.
 struct Side<'r> {
     rows: Rows<'r>,
     next: Option<(i64, Vec<u8>)>,
@@ -64,7 +64,7 @@ impl<'r> Side<'r> {
         Ok(side)
     }
 
-    /// Which comes first; a side that is at its end comes last.
+    /// Compares the next keys of two sides; an exhausted side comes last.
     fn order(&self, other: &Self) -> Ordering {
         let at = |side: &Self| side.next.as_ref().map_or(i64::MAX, |(at, _)| *at);
         at(self).cmp(&at(other))

@@ -7,10 +7,11 @@ use rusqlite::{Connection, Error};
 use super::row;
 use crate::{error::Refusal, row::damaged};
 
-/// The vectors of an index, in memory: a search reads all of them.
+/// The vectors of an index, in memory because a search reads all of them.
 #[derive(Debug)]
 pub(super) struct Cached {
-    /// What `SQLite` said of other connections' writes when they were read.
+    /// The `data_version` of `SQLite` when the vectors were read; it changes when another
+    /// connection writes.
     pub(super) seen: i64,
     vectors: Vectors,
     /// The name and the importance of each slot that holds a vector.
@@ -49,7 +50,7 @@ impl Cached {
         self.named.get(slot)?.as_ref()
     }
 
-    /// Refuses what would fail halfway.
+    /// Refuses an update that would fail halfway.
     pub(super) fn check(&self, update: &IndexUpdate) -> Result<(), Refusal> {
         let put = update.put.iter().map(|entry| &entry.id);
         let replaced: BTreeSet<&String> = update.remove.iter().chain(put).collect();
@@ -92,7 +93,7 @@ impl Cached {
     ) -> Result<Vec<(String, f64)>, Refusal> {
         let all = query.prefix.is_empty() && query.min_importance <= 0.0;
         let wanted = |slot: usize| {
-            // All vectors are named, and it takes longer to look than to compare.
+            // All vectors are named, and the look-up takes longer than the comparison.
             all || self.named(slot).is_some_and(|(name, importance)| {
                 *importance >= query.min_importance && name.starts_with(&query.prefix)
             })

@@ -6,18 +6,18 @@ use rusqlite::{Connection, Error, OptionalExtension, params};
 
 use crate::row::damaged;
 
-/// How often a term counts in one text: more often hardly adds to a score.
+/// The greatest count of a term in one text; higher counts hardly add to a score.
 pub(super) const COUNTED: u32 = 16;
-/// What no term contains.
+/// A separator that no term contains.
 const TIMES: char = '\u{2063}';
 
-/// The term that a text holds beside a term that it holds so many times: `FTS5` does not tell how
-/// often a text holds a term where it keeps no positions.
+/// Returns the additional term of a text that contains a term at least `times` times. `FTS5`
+/// without positions does not report counts.
 pub(super) fn repeated(term: &str, times: u32) -> String {
     format!("{term}{TIMES}{times}")
 }
 
-/// Puts an entry whose name is free, and tells its number and how many terms its text has.
+/// Inserts an entry whose name is free, and returns its row id and the number of terms of its text.
 pub(super) fn put(connection: &Connection, entry: &IndexEntry) -> Result<(i64, u32), Error> {
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     for term in terms(&entry.text) {
@@ -45,7 +45,7 @@ pub(super) fn put(connection: &Connection, entry: &IndexEntry) -> Result<(i64, u
     Ok((id, length))
 }
 
-/// The numbers of the entries whose texts match, in order.
+/// Returns the row ids of the entries whose texts match, in order.
 pub(super) fn holding(connection: &Connection, expression: &str) -> Result<Vec<i64>, Error> {
     let sql = "SELECT rowid FROM term WHERE term MATCH ?1 ORDER BY rowid";
     let mut statement = connection.prepare_cached(sql)?;
@@ -57,7 +57,7 @@ pub(super) fn holding(connection: &Connection, expression: &str) -> Result<Vec<i
     Ok(numbers)
 }
 
-/// Calls for each entry, with its number, name, importance and how many terms its text has.
+/// Calls `each` for every entry, with its row id, name, importance and number of terms.
 pub(super) fn each_text(
     connection: &Connection,
     mut each: impl FnMut(i64, &str, f32, u32) -> Result<(), Error>,
@@ -76,7 +76,7 @@ pub(super) fn each_text(
     Ok(())
 }
 
-/// Removes an entry, and tells its number if there was one.
+/// Removes an entry, and returns its row id if there was one.
 pub(super) fn remove(connection: &Connection, name: &str) -> Result<Option<i64>, Error> {
     let sql = "DELETE FROM entry WHERE name = ?1 RETURNING id";
     let mut statement = connection.prepare_cached(sql)?;
@@ -98,7 +98,7 @@ pub(super) fn digests(
     let mut digests = BTreeMap::new();
     while let Some(row) = rows.next()? {
         let name: String = row.get(0)?;
-        // The names with the prefix lie together.
+        // The names with the prefix are contiguous.
         if !name.starts_with(prefix) {
             break;
         }
@@ -107,7 +107,7 @@ pub(super) fn digests(
     Ok(digests)
 }
 
-/// Calls for each entry that has a vector, with its number, name, importance and vector.
+/// Calls `each` for every entry that has a vector, with its row id, name, importance and vector.
 pub(super) fn each_vector(
     connection: &Connection,
     mut each: impl FnMut(i64, String, f32, Vec<f32>) -> Result<(), Error>,

@@ -6,11 +6,12 @@ use rusqlite::{Connection, Error};
 use super::row;
 use crate::row::damaged;
 
-/// What scoring the texts of an index takes, in memory: how long each is, and the lists of texts
-/// that were fetched for terms since the last change.
+/// The data for scoring the texts of an index, in memory: the length of each text, and the posting
+/// lists that were fetched since the last change.
 #[derive(Debug)]
 pub(super) struct Texts {
-    /// What `SQLite` said of other connections' writes when they were read.
+    /// The `data_version` of `SQLite` when the texts were read; it changes when another connection
+    /// writes.
     pub(super) seen: i64,
     kept: Vec<Option<Kept>>,
     count: u32,
@@ -25,7 +26,7 @@ struct Kept {
     length: u32,
 }
 
-/// That a text holds a term, and how often.
+/// An occurrence of a term in a text, with the number of times.
 #[derive(Debug, Clone, Copy)]
 struct Posting {
     slot: usize,
@@ -81,7 +82,8 @@ impl Texts {
         Ok(())
     }
 
-    /// The names of the best, with their scores; of equal ones those with the lesser names.
+    /// Returns the names of the best entries, with their scores. Of equal scores the lesser names
+    /// come first.
     pub(super) fn best(
         &mut self,
         connection: &Connection,
@@ -139,7 +141,7 @@ impl Texts {
     }
 }
 
-/// The texts that hold what is sought, in the order of their slots.
+/// Returns the texts that contain a term, in the order of their slots.
 fn fetch(connection: &Connection, wanted: &Sought) -> Result<Vec<Posting>, Error> {
     let term = match wanted {
         Sought::Term(term) => term,

@@ -73,7 +73,7 @@ impl Writer {
         let (first, last) = (key(row.id, 0), key(row.id, base.seq));
         self.delete_between([first, last])?;
         self.insert_snapshot(row.id, base)?;
-        // The record that bore the nonce may be gone now.
+        // The record with the nonce may be deleted now.
         let sql = "UPDATE thread SET base = ?2, nonce = ?3 WHERE id = ?1";
         let nonce = row.nonce.map(u128::to_be_bytes);
         self.connection
@@ -103,7 +103,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Deletes records and snapshots between two keys.
+    /// Deletes the records and snapshots between two keys.
     fn delete_between(&self, keys: [i64; 2]) -> Result<(), Error> {
         for sql in [
             "DELETE FROM record_by_thread WHERE at BETWEEN ?1 AND ?2",
@@ -115,7 +115,8 @@ impl Writer {
         Ok(())
     }
 
-    /// A thread that has records and reaches this position.
+    /// Returns the row of a thread that has records and reaches this position; otherwise
+    /// `NotFound`.
     fn existing(&mut self, name: &ThreadId, seq: Seq) -> Result<ThreadRow, Refusal> {
         let row = self.find(name)?;
         let reaches = |row: &ThreadRow| row.status.is_some() && seq <= row.head;

@@ -33,7 +33,7 @@ impl Writer {
         Ok(self.write(name, row, head, commit)?)
     }
 
-    /// The answer to a commit whose first answer was lost.
+    /// Returns the answer to a repeated commit.
     pub(super) fn repeat(&self, row: &ThreadRow, nonce: u128) -> Result<Appended, Error> {
         let sql = "SELECT iif(delivered_with = ?2, delivered, NULL) FROM thread WHERE id = ?1";
         let mut statement = self.connection.prepare_cached(sql)?;
@@ -83,12 +83,14 @@ impl Writer {
         })
     }
 
-    /// Alone, a commit lies with the other records of its thread, and writes one page. Together
-    /// with those of other threads, it lies with them: so all of them write a few pages instead of
-    /// one or more each.
+    /// Inserts the records of a commit.
     ///
-    /// The nonce lies with the last record, so that an append that changes nothing else about the
-    /// thread writes nothing else.
+    /// A single commit goes to `record_by_thread`, next to the other records of its thread, and
+    /// writes one page. Commits of many threads in one transaction go to `record_by_arrival`, so
+    /// that all of them write a few pages instead of one or more each.
+    ///
+    /// The nonce is stored with the last record, so that an append that changes nothing else about
+    /// the thread writes no other row.
     fn insert_records(
         &self,
         thread: i64,
@@ -129,7 +131,7 @@ impl Writer {
     fn set_status(&self, row: &mut ThreadRow, status: Status, now: Millis) -> Result<(), Error> {
         let (code, until) = ThreadRow::status_columns(status);
         let due = match status {
-            // It has been able to go on since it became so, not since its last record.
+            // The thread has been runnable since its status changed, not since its last record.
             Status::Runnable if row.status == Some(status) => row.due,
             Status::Runnable => Some(now),
             _ => until,
@@ -155,7 +157,7 @@ impl Writer {
         signals(statement.query_row([row.id], |row| row.get(0))?)
     }
 
-    /// Notes that the signals were delivered, and with which commit, for its repetition.
+    /// Marks the signals as delivered with this commit, so that a repetition returns them again.
     fn deliver(&self, thread: i64, with: u128) -> Result<(), Error> {
         let sql = "UPDATE thread SET delivered = signals, delivered_with = ?2, signals = NULL
                    WHERE id = ?1";

@@ -5,7 +5,7 @@ use rusqlite::{Error, OptionalExtension, params};
 use super::Writer;
 use crate::{error::Refusal, row::number, sum};
 
-/// How many expired documents a write clears away at most, so that no write waits for all of them.
+/// The most expired documents that one write removes, so that no write waits for all of them.
 const MOST_SWEPT: i64 = 64;
 
 impl Writer {
@@ -48,7 +48,7 @@ impl Writer {
         version.optional()
     }
 
-    /// The row is made anew, so that its number is a version that never was.
+    /// Replaces the row, so that its number is a version that was never used.
     fn put_doc(&self, write: &DocWrite, text: &str, now: Millis) -> Result<Version, Error> {
         let sql = "INSERT OR REPLACE INTO doc (space, key, written, expires, value, sum)
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -78,8 +78,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Removes a namespace and all within it: in the order of paths, those that begin with it and a
-    /// slash lie before it and the character after the slash.
+    /// Removes a namespace and all namespaces within it. In the order of paths those are between
+    /// the namespace with a slash and the namespace with `0`, the character after the slash.
     pub(super) fn clear_docs(&self, space: &Namespace) -> Result<(), Error> {
         let sql = "DELETE FROM doc
                    WHERE space = ?1 OR (space > ?1 || '/' AND space < ?1 || '0')";

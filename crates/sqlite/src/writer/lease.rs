@@ -41,7 +41,7 @@ impl Writer {
         )?]))
     }
 
-    /// Makes a thread that is held from its beginning.
+    /// Creates a thread with a lease.
     fn make_leased(
         &mut self,
         name: &ThreadId,
@@ -78,7 +78,7 @@ impl Writer {
         Ok(Leased::Granted(granted))
     }
 
-    /// The names of threads that can go on and that nobody holds, oldest first.
+    /// Returns the names of due threads without a lease, oldest first.
     fn claimable(&self, n: usize, now: Millis) -> Result<Vec<String>, Error> {
         let sql = "SELECT name FROM thread WHERE due <= ?1 AND lease_until <= ?1
                    ORDER BY due, id LIMIT ?2";
@@ -118,8 +118,8 @@ impl Writer {
         })
     }
 
-    /// The greatest fence of threads that were removed: a thread made anew under an old name must
-    /// not grant a fence that its former owner still holds.
+    /// Returns the greatest fence of removed threads. A thread that is created again under an old
+    /// name must not grant a fence that its former owner still holds.
     fn lowest_fence(&mut self) -> Result<Fence, Error> {
         if let Some(known) = self.lowest_fence {
             return Ok(known);

@@ -37,7 +37,8 @@ const INNER: [&str; 12] = [
     "unevaluatedProperties",
 ];
 
-/// How many schemas within one are read: definitions that use each other twice grow without bound.
+/// The largest number of nested schemas that are read: definitions that use each other twice grow
+/// without bound.
 const LIMIT: usize = 10_000;
 
 /// Returns the normal form of a schema; none if it is too large to tell.
@@ -92,7 +93,7 @@ impl<'a> Reader<'a> {
             };
             normal.insert(keyword.to_owned(), value);
         }
-        // A reference with nothing beside it is what it refers to.
+        // A lone reference is replaced by its target.
         match normal.remove("$ref") {
             Some(target) if normal.is_empty() => target,
             Some(target) => {
@@ -103,7 +104,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns what a reference refers to, or how far out it is if it is being read already.
+    /// Returns the form of a reference's target, or its nesting distance if the target is being
+    /// read already.
     fn reference(&mut self, target: &'a str) -> Value {
         if let Some(at) = self.open.iter().rposition(|open| *open == target) {
             return json!({ "$ref": self.open.len() - at });

@@ -10,10 +10,12 @@ use fugato_state::Millis;
 use super::{Doc, DocEntry, DocFilter, DocKey, DocStore, DocWrite, Namespace, Version};
 use crate::{StoreError, memory::system_clock};
 
-/// How many expired documents a write clears away at most, so that no write waits for all of them.
+/// The largest number of expired documents that one write removes, so that no write waits for all
+/// of them.
 const MOST_SWEPT: usize = 64;
 
-/// Documents in memory, for tests and for what need not outlive the process. Cloning shares them.
+/// A document store in memory, for tests and for data that need not outlive the process. Clones
+/// share the documents.
 #[derive(Clone)]
 pub struct MemoryDocs {
     shared: Arc<Shared>,
@@ -27,17 +29,17 @@ struct Shared {
 #[derive(Default)]
 struct Docs {
     spaces: BTreeMap<Namespace, BTreeMap<DocKey, Doc>>,
-    /// What expires, soonest first.
+    /// The documents that expire, soonest first.
     expiring: BTreeSet<(Millis, Namespace, DocKey)>,
-    /// The version that was given last.
+    /// The last assigned version.
     version: u64,
-    /// The largest time seen: the clock may step back, time may not.
+    /// The largest time seen, so that time never runs backwards.
     newest: Option<Millis>,
 }
 
 impl MemoryDocs {
-    /// Documents that read time from `clock`, in milliseconds since the Unix epoch. Where the clock
-    /// steps back, time stands still.
+    /// Creates a store that reads the time from `clock`, in milliseconds since the Unix epoch.
+    /// While the clock is behind the largest time seen, that time is used.
     pub fn with_clock(clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
         let shared = Shared {
             docs: Mutex::default(),
@@ -48,7 +50,7 @@ impl MemoryDocs {
         }
     }
 
-    /// The documents, and the time.
+    /// Locks the documents, and reads the time.
     fn open(&self) -> (MutexGuard<'_, Docs>, Millis) {
         let mut docs = self
             .shared

@@ -2,7 +2,7 @@ use std::{fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-/// Where documents live: a path of segments, such as `user/7/preference`.
+/// A namespace of documents: a path of segments, such as `user/7/preference`.
 ///
 /// Up to eight segments, 200 bytes with the slashes between them; a segment is not empty and holds
 /// neither a slash nor a control character.
@@ -16,7 +16,7 @@ impl Namespace {
     /// The most segments.
     pub const MAX_SEGMENTS: usize = 8;
 
-    /// Checks segments.
+    /// Creates a namespace from segments, after checking them.
     pub fn new<S: AsRef<str>>(segments: impl IntoIterator<Item = S>) -> Result<Self, InvalidName> {
         let segments: Vec<_> = segments.into_iter().collect();
         let path = segments
@@ -35,22 +35,22 @@ impl Namespace {
         }
     }
 
-    /// The path, with slashes between the segments.
+    /// Returns the path, with slashes between the segments.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The segments.
+    /// Returns the segments.
     pub fn segments(&self) -> impl Iterator<Item = &str> {
         self.0.split('/')
     }
 
-    /// The namespace of this name within this one.
+    /// Returns the namespace of this name within this one.
     pub fn child(&self, segment: &str) -> Result<Self, InvalidName> {
         Self::new(self.segments().chain([segment]))
     }
 
-    /// Whether the other is this one or lies within it.
+    /// Returns true if the other namespace is this one or within it.
     pub fn contains(&self, other: &Self) -> bool {
         let rest = other.0.strip_prefix(&*self.0);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -66,7 +66,7 @@ impl DocKey {
     /// The longest key, in bytes.
     pub const MAX_BYTES: usize = 500;
 
-    /// Checks a name.
+    /// Creates a key from a name, after checking it.
     pub fn new(name: impl Into<String>) -> Result<Self, InvalidName> {
         let name = name.into();
         if is_name(&name) && name.len() <= Self::MAX_BYTES {
@@ -76,7 +76,7 @@ impl DocKey {
         }
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -86,11 +86,11 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.chars().any(char::is_control)
 }
 
-/// Documents cannot be kept under this name.
+/// The error of a name that is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidName {
-    /// As a namespace.
+    /// The name is not allowed for a namespace.
     #[error(
         "namespace {name:?} is not allowed: 1 to 8 segments without control characters are, of 200 bytes with the slashes between them"
     )]
@@ -98,7 +98,7 @@ pub enum InvalidName {
         /// The rejected path.
         name: String,
     },
-    /// As a key.
+    /// The name is not allowed for a key.
     #[error("key {name:?} is not allowed: 1 to 500 bytes without control characters are")]
     Key {
         /// The rejected name.

@@ -3,29 +3,29 @@ use async_trait::async_trait;
 use super::{DocEntry, Namespace};
 use crate::StoreError;
 
-/// Searching documents. A store that can do so offers it by
-/// [`DocStore::searcher`](super::DocStore::searcher); one that cannot is wrapped by something that
-/// keeps an index beside it.
+/// The search over documents. A store that supports it returns it from
+/// [`DocStore::searcher`](super::DocStore::searcher); another store can be wrapped by a type that
+/// keeps its own index.
 #[async_trait]
 pub trait DocSearch: Send + Sync {
-    /// The documents of a namespace and all within it that match, best first.
+    /// Returns the matching documents of a namespace and of all namespaces within it, best first.
     async fn search(&self, space: &Namespace, query: &DocQuery) -> Result<Vec<DocHit>, StoreError>;
 }
 
-/// What to search for.
+/// A search request for documents.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DocQuery {
-    /// What a person would ask.
+    /// The query text.
     pub text: String,
-    /// The same as a vector, where the caller has an embedding of it.
+    /// The embedding of the text, if the caller has one.
     pub vector: Option<Vec<f32>>,
-    /// How many at most.
+    /// The largest number of hits.
     pub limit: usize,
 }
 
 impl DocQuery {
-    /// The ten best for a text.
+    /// Creates a query for the ten best hits for a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -34,14 +34,14 @@ impl DocQuery {
         }
     }
 
-    /// Gives the embedding of the text.
+    /// Sets the embedding of the text.
     #[must_use]
     pub fn near(mut self, vector: Vec<f32>) -> Self {
         self.vector = Some(vector);
         self
     }
 
-    /// How many at most.
+    /// Sets the largest number of hits.
     #[must_use]
     pub fn limit(mut self, limit: usize) -> Self {
         self.limit = limit;
@@ -52,11 +52,11 @@ impl DocQuery {
 /// A document that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DocHit {
-    /// Where it lives.
+    /// The namespace of the document.
     pub space: Namespace,
     /// The document, with its value.
     pub entry: DocEntry,
-    /// How well it matches; greater is better, and only scores of one search compare.
+    /// The relevance; greater is better. Scores are comparable only within one search.
     pub score: f64,
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::DocKey;
 
-/// Which writing of a document this is. Only equality means something.
+/// The version of a document. Versions are only compared for equality.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Version(pub u64);
@@ -12,13 +12,14 @@ pub struct Version(pub u64);
 /// A document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doc {
-    /// What was put.
+    /// The value.
     pub value: Value,
-    /// Which writing of it this is.
+    /// The version of this value.
     pub version: Version,
-    /// When it was put, in milliseconds of the store's clock.
+    /// The time of the put, in milliseconds of the store's clock.
     pub written: Millis,
-    /// From when on it is gone, in milliseconds of the store's clock.
+    /// The time from which it counts as expired, in milliseconds of the store's clock; none if it
+    /// never expires.
     pub expires: Option<Millis>,
 }
 
@@ -26,71 +27,72 @@ impl Doc {
     /// The largest value, in bytes of its JSON text.
     pub const MAX_VALUE: usize = 1 << 20;
 
-    /// Whether it is gone at this time.
+    /// Returns true if the document has expired at this time.
     pub fn has_expired(&self, now: Millis) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }
 }
 
-/// A line of the list of documents.
+/// An entry in a list of documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocEntry {
     /// The key.
     pub key: DocKey,
-    /// The value, if it was asked for.
+    /// The value, if the filter includes values.
     pub value: Option<Value>,
-    /// Which writing of it this is.
+    /// The version of the document.
     pub version: Version,
-    /// When it was put, in milliseconds of the store's clock.
+    /// The time of the put, in milliseconds of the store's clock.
     pub written: Millis,
-    /// From when on it is gone, in milliseconds of the store's clock.
+    /// The time from which it counts as expired, in milliseconds of the store's clock; none if it
+    /// never expires.
     pub expires: Option<Millis>,
 }
 
-/// Which documents of a namespace to list; all, up to 1,000, without their values if not said.
+/// A filter for the documents of a namespace. The default is the first 1,000, without their values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DocFilter {
-    /// Only keys that begin so.
+    /// The prefix of the keys.
     pub prefix: String,
-    /// Only keys that come after this one.
+    /// The key after which the list begins.
     pub after: Option<DocKey>,
-    /// How many at most.
+    /// The largest number of documents.
     pub limit: usize,
-    /// Whether the values come along.
+    /// True if the values are included.
     pub values: bool,
 }
 
 impl DocFilter {
-    /// Only keys that begin so.
+    /// Sets the prefix of the keys.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self
     }
 
-    /// Only keys that come after this one: the last one of the page before.
+    /// Sets the key after which the list begins: the last one of the page before.
     #[must_use]
     pub fn after(mut self, key: DocKey) -> Self {
         self.after = Some(key);
         self
     }
 
-    /// How many at most.
+    /// Sets the largest number of documents.
     #[must_use]
     pub fn limit(mut self, limit: usize) -> Self {
         self.limit = limit;
         self
     }
 
-    /// With their values.
+    /// Includes the values.
     #[must_use]
     pub fn values(mut self) -> Self {
         self.values = true;
         self
     }
 
-    /// Whether a key matches.
+    /// Returns true if a key matches.
     pub fn matches(&self, key: &DocKey) -> bool {
         key.as_str().starts_with(&self.prefix)
             && self.after.as_ref().is_none_or(|after| key > after)

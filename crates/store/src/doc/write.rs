@@ -6,36 +6,36 @@ use serde_json::Value;
 use super::{Doc, DocKey, Namespace, Version};
 use crate::{StoreError, StoreErrorKind};
 
-/// What is done to one document. Made by [`put`](Self::put) or [`delete`](Self::delete).
+/// A write to one document, made by [`put`](Self::put) or [`delete`](Self::delete).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DocWrite {
-    /// Where it lives.
+    /// The namespace of the document.
     pub space: Namespace,
-    /// Its name.
+    /// The key of the document.
     pub key: DocKey,
-    /// What it is from now on; none to delete it.
+    /// The new value; none to delete the document.
     pub value: Option<Value>,
-    /// For how long it lasts, in milliseconds of the store's clock; for ever if not said.
+    /// The time to live, in milliseconds of the store's clock; none if it never expires.
     pub ttl: Option<Millis>,
-    /// What must be there.
+    /// The precondition of the write.
     pub expect: Precondition,
 }
 
-/// What must be there for a document to be written.
+/// The condition on the stored document under which a write happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Precondition {
-    /// Anything or nothing.
+    /// No condition.
     #[default]
     Any,
-    /// Nothing.
+    /// The document does not exist.
     Absent,
-    /// This version.
+    /// The document has this version.
     Version(Version),
 }
 
 impl Precondition {
-    /// Whether this is so, given the version that is there; otherwise `Changed`.
+    /// Checks the condition against the stored version; returns `Changed` if it does not hold.
     pub fn check(self, there: Option<Version>) -> Result<(), StoreErrorKind> {
         let holds = match self {
             Self::Any => true,
@@ -56,7 +56,7 @@ impl DocWrite {
     /// The largest batch, the JSON text of all values together, in bytes.
     pub const MAX_BATCH_BYTES: usize = 16 << 20;
 
-    /// Puts a value in the place of whatever is there.
+    /// Creates a write that puts a value, replacing a stored one.
     pub fn put(space: &Namespace, key: &DocKey, value: Value) -> Self {
         Self {
             space: space.clone(),
@@ -67,7 +67,7 @@ impl DocWrite {
         }
     }
 
-    /// Deletes whatever is there.
+    /// Creates a write that deletes the document, if it exists.
     pub fn delete(space: &Namespace, key: &DocKey) -> Self {
         Self {
             space: space.clone(),
@@ -78,22 +78,22 @@ impl DocWrite {
         }
     }
 
-    /// Only if this is there.
+    /// Sets the precondition.
     #[must_use]
     pub fn only_if(mut self, expect: Precondition) -> Self {
         self.expect = expect;
         self
     }
 
-    /// For this long, in milliseconds.
+    /// Sets the time to live, in milliseconds.
     #[must_use]
     pub fn lasting(mut self, ttl: Millis) -> Self {
         self.ttl = Some(ttl);
         self
     }
 
-    /// Checks a batch as every store does before it writes, and gives its values as JSON text,
-    /// which is what the limits are about.
+    /// Checks a batch as every store does before it writes, and returns its values as JSON text, to
+    /// whose sizes the limits apply.
     pub fn encode(batch: &[Self]) -> Result<Vec<Option<String>>, StoreError> {
         let refused = |kind| StoreError::new(kind, "write");
         let (count, most) = (batch.len(), Self::MAX_BATCH);

@@ -1,4 +1,4 @@
-//! One thread, and what each request does to it.
+//! One thread in memory, and the requests on it.
 use std::collections::BTreeMap;
 
 use fugato_state::{Millis, Seq, ThreadId};
@@ -16,15 +16,15 @@ pub(super) struct Thread {
     nonce: u128,
     /// None while there are no records.
     pub(super) status: Option<Status>,
-    /// Since when it can go on, or from when on.
+    /// The time from which it can go on; none if it cannot.
     pub(super) due: Option<Millis>,
     pub(super) fence: Fence,
     lease: Option<(String, Millis)>,
     signals: Vec<Signal>,
-    /// What the last commit brought its writer, in case that the answer was lost.
+    /// The signals that the last commit returned, for a repeat whose first response was lost.
     delivered: Vec<Signal>,
     snapshots: BTreeMap<Seq, Vec<u8>>,
-    /// Whether it was removed while somebody was about to write it.
+    /// True if the thread was removed while a request was about to write it.
     pub(super) gone: bool,
 }
 
@@ -91,7 +91,7 @@ impl Thread {
         self.records.extend(commit.records.iter().cloned());
         self.nonce = commit.nonce;
         self.due = match commit.status {
-            // It has been able to go on since it became so, not since its last record.
+            // It keeps the time since which it is runnable, which is not that of its last record.
             Status::Runnable if self.status == Some(Status::Runnable) => self.due,
             Status::Runnable => Some(now),
             Status::Sleeping { until } => Some(until),
@@ -223,7 +223,7 @@ impl Thread {
         Ok(())
     }
 
-    /// A fold lies between what was compacted away and the head.
+    /// Checks that the position of a fold is between the compacted base and the head.
     fn check_reaches(&self, seq: Seq) -> Result<()> {
         if self.status.is_none() || seq > self.end() {
             Err(StoreErrorKind::NotFound)

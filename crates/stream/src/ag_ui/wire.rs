@@ -11,7 +11,8 @@ use crate::{
     time::iso_8601,
 };
 
-/// Where the frames of one event go. The first of them carries the event itself, if all is told.
+/// The writer of the frames of one event. With full fidelity the first frame carries the event
+/// itself.
 pub(super) struct Wire<'a> {
     frames: &'a mut Frames,
     event: Option<&'a Event>,
@@ -27,7 +28,7 @@ impl<'a> Wire<'a> {
         }
     }
 
-    /// For what no event stands for.
+    /// Creates a writer for frames that belong to no event.
     pub(super) fn last(frames: &'a mut Frames) -> Self {
         Self {
             frames,
@@ -36,7 +37,7 @@ impl<'a> Wire<'a> {
         }
     }
 
-    /// Whether the event itself still has to be carried.
+    /// Returns true if the event itself still has to be carried.
     pub(super) fn owes(&self) -> bool {
         self.carries
     }
@@ -56,7 +57,8 @@ impl<'a> Wire<'a> {
         });
     }
 
-    /// What the protocol has no event for. Its names have to say whose they are.
+    /// Sends a custom event, for which the protocol has no own type. Its name gets the prefix
+    /// `fugato.`.
     pub(super) fn custom(&mut self, name: &str, value: impl FnOnce(&mut Object<'_>)) {
         self.send("CUSTOM", |it| {
             it.string("name", &format!("fugato.{name}"))
@@ -89,7 +91,7 @@ pub(super) fn call_arguments(wire: &mut Wire<'_>, id: &str, piece: &str) {
     }
 }
 
-/// Ends a call that was given up: its arguments are nothing, which is JSON too.
+/// Ends an abandoned call with `{}` as arguments, since the client parses them as JSON.
 pub(super) fn call_nothing(wire: &mut Wire<'_>, id: &str) {
     call_arguments(wire, id, "{}");
     call_end(wire, id);
@@ -101,7 +103,7 @@ pub(super) fn call_end(wire: &mut Wire<'_>, id: &str) {
     });
 }
 
-/// What came out of a call: the result as it is if it is a text, or else as JSON.
+/// Sends the result of a call: a text as it is, anything else as JSON.
 pub(super) fn result(
     wire: &mut Wire<'_>,
     [id, message]: [&str; 2],
@@ -119,7 +121,7 @@ pub(super) fn result(
     });
 }
 
-/// The plan as it stands: a message of its own, which is replaced.
+/// Sends the current plan, as a message of its own that replaces the one before.
 pub(super) fn activity(wire: &mut Wire<'_>, run: RunId, name: &str, data: &Value) {
     wire.send("ACTIVITY_SNAPSHOT", |it| {
         it.string("messageId", &format!("{run}/plan"))
@@ -175,7 +177,7 @@ fn one(it: &mut Object<'_>, interrupt: &Interrupt, calls: &Names) {
     });
 }
 
-/// What the models used, if it was told in numbers.
+/// Writes the token counts of the models, if they are numbers that a client can hold.
 pub(super) fn usage(it: &mut Object<'_>, usage: &Value) {
     let names = [
         ("prompt_tokens", "inputTokens"),

@@ -8,7 +8,7 @@ pub(super) struct Lines {
     line: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
-    /// Whether the last byte was a carriage return, which a line feed may follow.
+    /// True if the last byte was a carriage return, which a line feed may follow.
     returned: bool,
     begun: bool,
 }
@@ -83,7 +83,7 @@ impl Lines {
     }
 }
 
-/// The value of a line of the field `data`.
+/// Returns the value of a line of the field `data`.
 fn field(line: &[u8]) -> Option<&[u8]> {
     let value = line.strip_prefix(b"data")?;
     match value {

@@ -11,7 +11,7 @@ use crate::{Reply, log::OpenError};
 
 macro_rules! flaws {
     ($($(#[$doc:meta])* $flaw:ident: $scenario:literal,)*) => {
-        /// How a model is broken.
+        /// The flaw of a model.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum ChatFlaw {
@@ -22,7 +22,7 @@ macro_rules! flaws {
             /// All flaws.
             pub const ALL: &[Self] = &[$(Self::$flaw),*];
 
-            /// The scenario that must find it.
+            /// Returns the scenario that must find it.
             pub fn scenario(self) -> &'static str {
                 match self {
                     $(Self::$flaw => $scenario,)*
@@ -35,15 +35,15 @@ macro_rules! flaws {
 flaws! {
     /// It loses the last piece of its text.
     LosesText: "deltas_in_order",
-    /// It says aloud what it thinks.
+    /// It returns its reasoning as text.
     ThinksAloud: "reasoning_is_apart",
     /// All pieces of calls belong to the first.
     MixesCalls: "tool_calls_are_whole",
-    /// It does not tell what it cost.
+    /// It does not report its usage.
     HidesUsage: "usage_and_the_reason_to_stop_are_told",
-    /// It says nothing before it has thought everything.
+    /// It delivers nothing before the whole answer is ready.
     Waits: "deltas_come_as_they_are_said",
-    /// It goes on with the answer before.
+    /// It starts with a piece of the answer before.
     Remembers: "calls_are_independent",
     /// It goes on after an error.
     GoesOn: "an_end_is_an_end",
@@ -51,15 +51,15 @@ flaws! {
     EndsSilently: "broken_is_not_finished",
     /// Every refusal is the same.
     ForgetsKinds: "refusals_keep_their_kind",
-    /// It works on for nobody.
+    /// It goes on working for a dropped answer.
     WorksOn: "dropping_cancels",
-    /// It tells its secret.
+    /// It reveals its secret.
     TellsSecret: "no_secrets",
 }
 
 const SECRET: &str = "sk-broken";
 
-/// Makes models with a flaw.
+/// A factory of models with a flaw.
 #[derive(Debug, Clone, Copy)]
 pub struct BrokenChats(pub ChatFlaw);
 
@@ -130,7 +130,7 @@ impl BrokenChat {
     }
 }
 
-/// Flaws of single pieces.
+/// Applies the flaws of single pieces.
 fn spoil_one(flaw: ChatFlaw, delta: ChatDelta) -> Option<ChatDelta> {
     match (flaw, delta) {
         (ChatFlaw::ThinksAloud, ChatDelta::Reasoning(text)) => Some(ChatDelta::Text(text)),
@@ -153,7 +153,7 @@ impl ChatModel for BrokenChat {
             let (sender, receiver) = futures::channel::mpsc::unbounded();
             tokio::spawn(async move {
                 while let Some(delta) = deltas.next().await {
-                    // It does not care whether somebody listens.
+                    // It goes on without a receiver.
                     let _ = sender.unbounded_send(delta);
                 }
             });

@@ -1,4 +1,4 @@
-//! What an answer is made of, and in which order it comes.
+//! Scenarios of the deltas of an answer and their order.
 use fugato_llm::{ChatDelta, ChatModelExt as _, FinishReason, Usage};
 use fugato_state::ToolCall;
 use futures::StreamExt as _;
@@ -10,7 +10,7 @@ use crate::{
     log::{Failure, same},
 };
 
-/// Contract *deltas in order*: the pieces joined are the text, whatever script it is in.
+/// Contract *deltas in order*: the joined pieces are the text, in any script.
 pub async fn deltas_in_order(factory: &dyn ChatFactory) -> Result<(), Failure> {
     for text in [
         "Good morning, Ada.\n\nIt is 7:05.",
@@ -26,7 +26,7 @@ pub async fn deltas_in_order(factory: &dyn ChatFactory) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Contract *deltas in order*: what the model thinks is no part of what it says.
+/// Contract *deltas in order*: reasoning is no part of the text.
 pub async fn reasoning_is_apart(factory: &dyn ChatFactory) -> Result<(), Failure> {
     let reply = Reply::chunks(["yes"]).reasoning("is it? ");
     let said = answer(factory, reply).await?;
@@ -50,7 +50,7 @@ pub async fn tool_calls_are_whole(factory: &dyn ChatFactory) -> Result<(), Failu
     same("why it stopped", said.finish, Some(FinishReason::ToolCalls))
 }
 
-/// Contract *deltas in order*: what an answer cost, and why it ended, is told as it was.
+/// Contract *deltas in order*: the usage and the finish reason of an answer are reported unchanged.
 pub async fn usage_and_the_reason_to_stop_are_told(
     factory: &dyn ChatFactory,
 ) -> Result<(), Failure> {
@@ -64,7 +64,7 @@ pub async fn usage_and_the_reason_to_stop_are_told(
     Ok(())
 }
 
-/// Contract *deltas in order*: a piece is there while the rest is still to come.
+/// Contract *deltas in order*: a piece is delivered before the rest is ready.
 pub async fn deltas_come_as_they_are_said(factory: &dyn ChatFactory) -> Result<(), Failure> {
     let speaker = factory.says(vec![Reply::text("Good").then_hang()]).await?;
     let mut deltas = speaker.model.stream(hello()).await?;
@@ -80,14 +80,14 @@ pub async fn deltas_come_as_they_are_said(factory: &dyn ChatFactory) -> Result<(
 }
 
 /// Contract *calls are independent*: two answers at the same time, piece by piece, do not mix, and
-/// a third is as if there had been none before.
+/// a third does not depend on them.
 pub async fn calls_are_independent(factory: &dyn ChatFactory) -> Result<(), Failure> {
     let replies = ["one two three", "vier fünf sechs", "one two three"];
     let replies = replies.map(|text| Reply::chunked(text, 2));
     let speaker = factory.says(replies.to_vec()).await?;
     let first = speaker.model.stream(hello()).await?;
     let second = speaker.model.stream(hello()).await?;
-    // One of them ends first, and is asked again.
+    // One of them ends first, and another call is made.
     let (mut first, mut second) = (first.fuse(), second.fuse());
     let mut texts = [String::new(), String::new()];
     loop {

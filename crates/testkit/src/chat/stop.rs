@@ -1,4 +1,4 @@
-//! How an answer ends, breaks off, is refused and is given up.
+//! Scenarios of the end of an answer: complete, broken off, refused or cancelled.
 use std::error::Error;
 
 use fugato_llm::{ChatDelta, ChatModel, ChatModelExt as _, ModelError, ModelErrorKind};
@@ -14,7 +14,7 @@ fn cut_off() -> ModelError {
     ModelError::new(ModelErrorKind::CutOff, "the line went dead")
 }
 
-/// Everything that comes, until nothing does.
+/// Returns everything that comes, until the stream ends.
 async fn all(model: &dyn ChatModel) -> Result<Vec<Result<ChatDelta, ModelError>>, Failure> {
     let deltas = model.stream(hello()).await;
     let mut deltas = deltas.map_err(|error| Failure::new(format!("refused: {error}")))?;
@@ -30,7 +30,7 @@ async fn all(model: &dyn ChatModel) -> Result<Vec<Result<ChatDelta, ModelError>>
 }
 
 /// Contract *an end is an end*: nothing comes after an error, and nothing after the end, however
-/// often one asks.
+/// often the stream is polled.
 pub async fn an_end_is_an_end(factory: &dyn ChatFactory) -> Result<(), Failure> {
     for reply in [
         Reply::chunks(["Good ", "morning"]),
@@ -47,8 +47,8 @@ pub async fn an_end_is_an_end(factory: &dyn ChatFactory) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Contract *broken is not finished*: what was said before is there, then comes an error of the
-/// kind that it is, and never a reason to stop.
+/// Contract *broken is not finished*: the text before a break is delivered, then comes an error of
+/// its kind, and never a finish reason.
 pub async fn broken_is_not_finished(factory: &dyn ChatFactory) -> Result<(), Failure> {
     let reply = Reply::chunks(["Good ", "mor"]).then_error(cut_off());
     let speaker = factory.says(vec![reply]).await?;
@@ -75,8 +75,8 @@ pub async fn broken_is_not_finished(factory: &dyn ChatFactory) -> Result<(), Fai
     same("how it ends", kind, Some(ModelErrorKind::CutOff))
 }
 
-/// Contract *broken is not finished*: a refusal is an error of the same kind and advice, before
-/// anything is said.
+/// Contract *broken is not finished*: a refusal is an error of the same kind and advice, before any
+/// delta.
 pub async fn refusals_keep_their_kind(factory: &dyn ChatFactory) -> Result<(), Failure> {
     use ModelErrorKind::{BadRequest, Denied, NotFound, RateLimited, Unavailable};
     for kind in [Denied, NotFound, BadRequest, RateLimited, Unavailable] {
@@ -90,7 +90,7 @@ pub async fn refusals_keep_their_kind(factory: &dyn ChatFactory) -> Result<(), F
     Ok(())
 }
 
-/// Contract *dropping cancels*: nobody works for an answer that is no longer wanted.
+/// Contract *dropping cancels*: no work is done for an answer that was dropped.
 pub async fn dropping_cancels(factory: &dyn ChatFactory) -> Result<(), Failure> {
     let speaker = factory.says(vec![Reply::text("Good").then_hang()]).await?;
     let deltas = speaker.model.stream(hello()).await;
@@ -104,8 +104,7 @@ pub async fn dropping_cancels(factory: &dyn ChatFactory) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Contract *no secrets*: neither what is said nor what goes wrong shows what the model
-/// authenticates with.
+/// Contract *no secrets*: neither the text nor an error shows the credentials of the model.
 pub async fn no_secrets(factory: &dyn ChatFactory) -> Result<(), Failure> {
     let Some(secret) = factory.secret() else {
         return Ok(());

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::{Reply, Scripted};
 
-/// A model of which one sees how many answers it is giving. Clones are the same model.
+/// A model that counts the answers it is giving. Clones are the same model.
 #[derive(Debug, Clone)]
 pub struct Watched<M = Scripted> {
     model: M,
@@ -18,24 +18,24 @@ pub struct Watched<M = Scripted> {
 }
 
 impl Watched<Scripted> {
-    /// A scripted model that is watched.
+    /// Creates a scripted model that is watched.
     pub fn scripted(replies: impl IntoIterator<Item = Reply>) -> Self {
         Self::new(Scripted::new(replies))
     }
 }
 
 impl<M> Watched<M> {
-    /// Watches a model.
+    /// Wraps a model.
     pub fn new(model: M) -> Self {
         let (open, _) = watch::channel(0);
         Self { model, open }
     }
 
-    /// Comes true when no answer is being given.
+    /// Returns a future that completes when no answer is being given.
     pub fn idle(&self) -> impl Future<Output = ()> + Send + 'static + use<M> {
         let mut open = self.open.subscribe();
         async move {
-            // It fails only when the model is gone, and with it its answers.
+            // This fails only when the model is dropped, and its answers with it.
             let _ = open.wait_for(|open| *open == 0).await;
         }
     }

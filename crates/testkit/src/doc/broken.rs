@@ -12,7 +12,7 @@ use crate::log::{OpenError, TestClock};
 
 macro_rules! flaws {
     ($($(#[doc = $doc:literal])+ $flaw:ident => $scenario:ident,)+) => {
-        /// How a store of [`BrokenDocs`] is broken.
+        /// The flaw of a store of [`BrokenDocs`].
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum DocFlaw {
@@ -20,10 +20,10 @@ macro_rules! flaws {
         }
 
         impl DocFlaw {
-            /// All of them.
+            /// All flaws.
             pub const ALL: &[Self] = &[$(Self::$flaw),+];
 
-            /// The name of the scenario that must reject it.
+            /// Returns the name of the scenario that must reject it.
             pub fn rejected_by(self) -> &'static str {
                 match self {
                     $(Self::$flaw => stringify!($scenario),)+
@@ -34,65 +34,65 @@ macro_rules! flaws {
 }
 
 flaws! {
-    /// Numbers are kept as floating point.
+    /// Numbers are stored as floating point.
     RoundsNumbers => round_trip,
     /// Control characters are left out.
     DropsControls => round_trip,
-    /// Preconditions are not looked at.
+    /// Preconditions are ignored.
     LosesUpdate => compare_and_set,
-    /// A deletion is carried out whatever is there.
+    /// A deletion ignores its precondition.
     DeletesAnything => compare_and_set,
     /// It compares, and writes a moment later.
     ComparesTooEarly => racing_writers_one_wins,
-    /// Versions begin anew with each document.
+    /// The versions of each document start at the same number.
     CountsAnew => versions_are_unique,
-    /// What comes before a refused write of a batch stays written.
+    /// The writes before a refused one of a batch stay written.
     WritesHalf => batch,
     /// Others see a batch while it is written.
     ShowsHalf => racing_batches_are_whole,
     /// Names that differ in case only are one.
     FoldsCase => isolated,
-    /// The list shows what is in namespaces within.
+    /// The list shows the contents of nested namespaces.
     ListsWithin => isolated,
-    /// What has expired stays.
+    /// Expired documents stay.
     IgnoresTtl => expiry,
-    /// It expires a moment late.
+    /// A document expires a moment late.
     ExpiresLate => expiry,
-    /// What has expired still counts for preconditions.
+    /// Expired documents still count for preconditions.
     ComparesExpired => expiry,
-    /// What has expired takes a place in the list.
+    /// Expired documents take a place in the list.
     CountsExpired => expiry,
     /// A put without a time to live inherits the old one.
     InheritsTtl => expiry,
     /// Deleted documents stay.
     KeepsDeleted => delete,
-    /// The list begins at the end.
+    /// The list starts at the end.
     ListsBackwards => list,
-    /// The list is one longer than asked for.
+    /// The list has one entry more than requested.
     ListsPastLimit => list,
-    /// A page begins with the last one of the page before.
+    /// A page starts with the last entry of the page before.
     RepeatsLast => list,
     /// An underscore in a prefix stands for any character.
     MatchesPatterns => list,
-    /// Values come without being asked for.
+    /// Values are listed unasked.
     ShowsValues => list,
-    /// Removing takes what begins alike.
+    /// Removing a namespace removes others with the same prefix.
     RemovesNeighbours => remove,
-    /// Removing leaves what lies within.
+    /// Removing a namespace leaves the nested ones.
     RemovesShallow => remove,
-    /// What is too large is acknowledged and not written.
+    /// A value that is too large is acknowledged and not written.
     SwallowsLarge => sizes,
     /// A document may be written twice by a batch.
     WritesTwice => sizes,
-    /// The newest write is seen later.
+    /// The newest write becomes visible later.
     Lags => read_your_writes,
-    /// The time is what the clock shows.
+    /// The time of the store is that of the clock.
     FollowsClock => time_never_runs_backwards,
-    /// All is gone when the store is opened again.
+    /// Everything is lost when the store is opened again.
     LosesOnReopen => reopening_loses_nothing,
 }
 
-/// Makes stores of one flaw, which claim to be persistent.
+/// A factory of stores with one flaw, which declare themselves persistent.
 #[derive(Debug)]
 pub struct BrokenDocs {
     flaw: DocFlaw,
@@ -100,7 +100,7 @@ pub struct BrokenDocs {
 }
 
 impl BrokenDocs {
-    /// A factory of stores with this flaw.
+    /// Creates a factory of stores with this flaw.
     pub fn new(flaw: DocFlaw) -> Self {
         Self {
             flaw,

@@ -1,4 +1,4 @@
-//! Who may write what.
+//! Scenarios of preconditions, versions, batches and deletion.
 use std::collections::BTreeSet;
 
 use fugato_store::{Precondition, StoreErrorKind, Version};

@@ -1,4 +1,4 @@
-//! Pages of documents.
+//! Scenarios of lists, page by page.
 use fugato_store::DocFilter;
 use serde_json::json;
 

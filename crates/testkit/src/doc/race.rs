@@ -1,4 +1,4 @@
-//! Many at once.
+//! Concurrent requests.
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
@@ -17,7 +17,7 @@ use crate::log::{Failure, holds, same};
 const WRITERS: usize = 16;
 
 /// Contract *compare and set*: of many writers of one version exactly one wins, each time, and the
-/// others are told which version won.
+/// others get the version that won.
 pub async fn racing_writers_one_wins(factory: &dyn DocFactory) -> Result<(), Failure> {
     let trial = Trial::start(factory).await?;
     let mut expect = Precondition::Absent;
@@ -49,8 +49,8 @@ pub async fn racing_writers_one_wins(factory: &dyn DocFactory) -> Result<(), Fai
     Ok(())
 }
 
-/// Contract *batch*: batches that touch the same documents in different orders do not wait for each
-/// other for ever, and whoever lists sees each of them whole.
+/// Contract *batch*: batches that touch the same documents in different orders do not deadlock, and
+/// a list shows each of them whole.
 pub async fn racing_batches_are_whole(factory: &dyn DocFactory) -> Result<(), Failure> {
     let trial = Trial::start(factory).await?;
     let names = ["p", "q", "r"];
@@ -93,7 +93,7 @@ async fn write_rounds(
     Ok(())
 }
 
-/// Either nothing is there or all three documents of one batch.
+/// Checks that a list shows either none or all three documents of one batch.
 async fn look_at_whole(docs: &dyn DocStore) -> Result<(), Failure> {
     let listed = docs
         .list(&space("a"), DocFilter::default().values())

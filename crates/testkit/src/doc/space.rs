@@ -1,4 +1,4 @@
-//! Namespaces.
+//! Scenarios of namespaces.
 use fugato_store::DocFilter;
 use serde_json::json;
 

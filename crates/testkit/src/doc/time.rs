@@ -1,4 +1,4 @@
-//! What expires.
+//! Scenarios of expiry.
 use fugato_store::{DocFilter, Precondition, Version};
 use serde_json::json;
 
@@ -70,7 +70,7 @@ pub async fn expiry(factory: &dyn DocFactory) -> Result<(), Failure> {
     same("the longest time to live", ever, Some(json!(1)))
 }
 
-/// Contract *time*: where the clock steps back, time does not.
+/// Contract *time*: if the clock steps back, the time of the store does not.
 pub async fn time_never_runs_backwards(factory: &dyn DocFactory) -> Result<(), Failure> {
     let mut trial = Trial::start(factory).await?;
     trial.write(put("a", "short", 1).lasting(1_000)).await?;

@@ -1,4 +1,4 @@
-//! A store under trial, and short words for what scenarios do to it.
+//! A store under test, with short names for the requests of scenarios.
 use std::sync::Arc;
 
 use fugato_state::Millis;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::DocFactory;
 use crate::log::{Failure, TestClock};
 
-/// When trials begin: some day in 2033.
+/// The time at which trials begin: some day in 2033.
 const BEGIN: Millis = 2_000_000_000_000;
 
 pub(super) struct Trial<'f> {
@@ -31,7 +31,7 @@ impl<'f> Trial<'f> {
         })
     }
 
-    /// Opens the store again; false if it is not declared persistent.
+    /// Opens the store again; returns false if it is not declared persistent.
     pub(super) async fn reopen(&mut self) -> Result<bool, Failure> {
         if !self.factory.persistent() {
             return Ok(false);
@@ -45,7 +45,7 @@ impl<'f> Trial<'f> {
         Ok(self.docs.get(&space(path), &key(name)).await?)
     }
 
-    /// The value alone.
+    /// Returns the value alone.
     pub(super) async fn value(&self, path: &str, name: &str) -> Result<Option<Value>, Failure> {
         Ok(self.get(path, name).await?.map(|doc| doc.value))
     }
@@ -83,7 +83,7 @@ impl<'f> Trial<'f> {
         Ok(self.docs.list(&space(path), filter).await?)
     }
 
-    /// The keys of a namespace, in the order of the list.
+    /// Returns the keys of a namespace, in the order of the list.
     pub(super) async fn keys(&self, path: &str, filter: DocFilter) -> Result<Vec<String>, Failure> {
         let listed = self.list(path, filter).await?;
         Ok(listed.into_iter().map(|entry| entry.key.into()).collect())
@@ -106,12 +106,12 @@ pub(super) fn delete(path: &str, name: &str) -> DocWrite {
     DocWrite::delete(&space(path), &key(name))
 }
 
-/// What a write is told whose precondition does not hold.
+/// Returns the error of a write whose precondition does not hold.
 pub(super) fn changed<T>(there: Option<Version>) -> Result<T, StoreErrorKind> {
     Err(StoreErrorKind::Changed { version: there })
 }
 
-/// A precondition that is met by this version.
+/// Returns a precondition that this version meets.
 pub(super) fn version(version: Version) -> Precondition {
     Precondition::Version(version)
 }

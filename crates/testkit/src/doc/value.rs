@@ -1,4 +1,4 @@
-//! What is put is what is got.
+//! Scenarios of values: a put value comes back unchanged.
 use fugato_store::{Doc, DocFilter, DocWrite, StoreErrorKind};
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::log::{Failure, same};
 
-/// Values on which stores stumble that rewrite JSON in their own way.
+/// Returns values that a store might change when it rewrites JSON.
 fn values() -> Vec<Value> {
     vec![
         json!(null),
@@ -139,7 +139,7 @@ pub async fn sizes(factory: &dyn DocFactory) -> Result<(), Failure> {
     )
 }
 
-/// Declared *persistent*: all that was acknowledged is there when the store is opened again.
+/// Ability *persistent*: everything acknowledged is there when the store is opened again.
 pub async fn reopening_loses_nothing(factory: &dyn DocFactory) -> Result<(), Failure> {
     let mut trial = Trial::start(factory).await?;
     let values: Vec<_> = values();

@@ -8,36 +8,36 @@ use fugato_stream::{Encoder, Event, EventKind, Fidelity, Frames, OpenAiEncoder};
 
 use super::{EncoderFactory, Wire};
 
-/// What is wrong with an encoder.
+/// The flaw of an encoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncoderFlaw {
-    /// No two streams of it are alike.
+    /// Its output differs from stream to stream for the same events.
     CountsStreams,
-    /// It leaves out what is already there.
+    /// It writes nothing if there are frames already.
     LooksAtFrames,
     /// Its frames have no end.
     ForgetsBlankLine,
-    /// It writes text as it is.
+    /// It writes text without escaping.
     WritesRawText,
     /// It sends empty pieces.
     SendsEmptyPieces,
-    /// Its sign of life looks like an event.
+    /// Its keep-alive looks like an event.
     PingsWithData,
     /// It loses some events.
     LosesEvents,
-    /// It always tells everything.
+    /// It always writes everything, at any fidelity.
     TellsEverything,
-    /// It ends as often as it is told to.
+    /// It ends whenever `finish` is called.
     EndsTwice,
-    /// It ends as if nothing was missing.
+    /// It ends a broken stream like a complete one.
     HidesBreaks,
-    /// It calls waiting a failure.
+    /// It reports an open question as a failure.
     FailsWhenAsked,
 }
 
 impl EncoderFlaw {
-    /// All of them.
+    /// All flaws.
     pub const ALL: &'static [Self] = &[
         Self::CountsStreams,
         Self::LooksAtFrames,
@@ -52,7 +52,7 @@ impl EncoderFlaw {
         Self::FailsWhenAsked,
     ];
 
-    /// The scenario that sees it.
+    /// Returns the scenario that must reject it.
     pub fn rejected_by(self) -> &'static str {
         match self {
             Self::CountsStreams => "deterministic",
@@ -70,7 +70,7 @@ impl EncoderFlaw {
     }
 }
 
-/// Makes encoders with a flaw.
+/// A factory of encoders with a flaw.
 #[derive(Debug, Clone)]
 pub struct BrokenEncoders {
     flaw: EncoderFlaw,
@@ -78,7 +78,7 @@ pub struct BrokenEncoders {
 }
 
 impl BrokenEncoders {
-    /// Encoders with this flaw.
+    /// Creates a factory of encoders with this flaw.
     pub fn new(flaw: EncoderFlaw) -> Self {
         Self {
             flaw,

@@ -1,11 +1,11 @@
-//! How streams end.
+//! Scenarios of the ends of streams.
 use fugato_state::{Interrupt, InterruptId, Question, RunId, ThreadId};
 use fugato_stream::{Event, EventKind, Fidelity, Frames};
 
 use super::{BOTH, EncoderFactory, any_event, any_events, encoded, random};
 use crate::log::{Failure, holds, same};
 
-/// A stream ends once: what comes after its end adds nothing.
+/// A stream ends once: events after its end add nothing.
 pub fn finishes_once(factory: &dyn EncoderFactory) -> Result<(), Failure> {
     let late = (any_events(), any_event());
     random(&late, 64, |(events, late)| {
@@ -26,7 +26,7 @@ pub fn finishes_once(factory: &dyn EncoderFactory) -> Result<(), Failure> {
     })
 }
 
-/// A client is told when events end before their run does, and only then.
+/// A stream says so if its events end before their run does, and only then.
 pub fn tells_of_a_break(factory: &dyn EncoderFactory) -> Result<(), Failure> {
     if !factory.tells_of_a_break() {
         return Ok(());
@@ -46,8 +46,8 @@ pub fn tells_of_a_break(factory: &dyn EncoderFactory) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A run that waits for an answer has not broken off, even if a reader who comes late sees only
-/// that it asked.
+/// A run that waits for an answer counts as complete, even for a reader that sees only its
+/// question.
 pub fn waits_for_answers(factory: &dyn EncoderFactory) -> Result<(), Failure> {
     if !factory.tells_of_a_break() {
         return Ok(());
@@ -74,7 +74,7 @@ pub fn waits_for_answers(factory: &dyn EncoderFactory) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What every encoder says when events end and nothing said that the run has.
+/// The text of every encoder for events that end without the end of their run.
 const BROKEN: &str = "the stream ended before the run did";
 
 fn end_of(factory: &dyn EncoderFactory, fidelity: Fidelity, events: &[Event]) -> String {

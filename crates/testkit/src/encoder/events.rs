@@ -11,7 +11,7 @@ use proptest::{
 };
 use serde_json::Value;
 
-/// Up to twelve events. There are few names, so that most events have to do with others.
+/// Generates up to twelve events. There are few names, so that most events refer to others.
 pub fn any_events() -> impl Strategy<Value = Vec<Event>> {
     vec(any_event(), 0..12)
 }
@@ -34,7 +34,7 @@ prop_compose! {
     }
 }
 
-/// Texts that would be lines, frames or ends if they were let through, and ordinary ones.
+/// Generates texts that would be lines, frames or ends without escaping, and ordinary ones.
 pub fn hostile_text() -> impl Strategy<Value = String> {
     let known = [
         "",
@@ -107,7 +107,7 @@ fn json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Names that wires have a meaning for, and others.
+/// Generates names that have a meaning for a wire, and others.
 fn key() -> impl Strategy<Value = String> {
     let known = [
         "type",
@@ -177,7 +177,7 @@ fn block_kind() -> impl Strategy<Value = EventKind> {
 fn run_kind() -> impl Strategy<Value = EventKind> {
     prop_oneof![
         any::<bool>().prop_map(|resumed| EventKind::RunStarted { resumed }),
-        // What is null is not told apart from what is not there.
+        // A null output reads back the same as no output.
         option::of(json()).prop_map(|output| EventKind::RunFinished {
             output: output.filter(|json| !json.is_null())
         }),

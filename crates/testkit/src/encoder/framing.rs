@@ -1,4 +1,4 @@
-//! Frames, one by one.
+//! Scenarios of single frames.
 use fugato_stream::{Event, EventKind, Fidelity, Frames};
 use serde_json::Value;
 
@@ -16,7 +16,8 @@ pub fn deterministic(factory: &dyn EncoderFactory) -> Result<(), Failure> {
     })
 }
 
-/// Frames are appended, and what an encoder appends does not depend on what is there already.
+/// Frames are appended, and an encoder's output does not depend on the frames that are there
+/// already.
 pub fn appends_only(factory: &dyn EncoderFactory) -> Result<(), Failure> {
     random(&any_events(), 64, |events| {
         for fidelity in BOTH {
@@ -40,7 +41,7 @@ pub fn appends_only(factory: &dyn EncoderFactory) -> Result<(), Failure> {
     })
 }
 
-/// Each frame is whole: a client that is given one at a time understands each.
+/// Each frame is whole: a client that gets them one at a time can read each.
 pub fn frames_are_whole(factory: &dyn EncoderFactory) -> Result<(), Failure> {
     random(&any_events(), 128, |events| {
         for fidelity in BOTH {
@@ -52,7 +53,7 @@ pub fn frames_are_whole(factory: &dyn EncoderFactory) -> Result<(), Failure> {
     })
 }
 
-/// A frame says one thing, in the form of its wire.
+/// Checks that a frame contains one item, in the form of its wire.
 fn whole(wire: Wire, frame: &str) -> Result<(), Failure> {
     let wrong = |what: &str| Failure::new(format!("{what}: {frame:?}"));
     let data = match wire {
@@ -84,8 +85,8 @@ fn whole(wire: Wire, frame: &str) -> Result<(), Failure> {
     holds(is_end || is_object, || format!("no object: {data:?}"))
 }
 
-/// Text of events stays text, whatever it looks like: a text that looks like the wire makes as many
-/// frames and lines as any other.
+/// The text of events stays text: a text that looks like the wire makes as many frames and lines as
+/// any other.
 pub fn text_makes_no_structure(factory: &dyn EncoderFactory) -> Result<(), Failure> {
     let texts = (any_event(), hostile_text());
     random(&texts, 64, |(like, text)| {
@@ -122,7 +123,7 @@ pub fn text_makes_no_structure(factory: &dyn EncoderFactory) -> Result<(), Failu
                 let lines = frames.iter().map(|frame| frame.split(['\n', '\r']).count());
                 lines.collect::<Vec<_>>()
             };
-            // What is empty may be left out.
+            // Empty text may be left out.
             if !text.is_empty() {
                 same("the lines of each frame", lines(&text), lines("a"))?;
             }
@@ -131,7 +132,7 @@ pub fn text_makes_no_structure(factory: &dyn EncoderFactory) -> Result<(), Failu
     })
 }
 
-/// An empty piece of a block is not told of, where nothing has to be told that nobody needs.
+/// An empty piece of a block is left out, unless a protocol requires it.
 pub fn empty_pieces_are_left_out(factory: &dyn EncoderFactory) -> Result<(), Failure> {
     let pieces = (any_event(), 0..3_u8);
     random(&pieces, 16, |(like, what)| {
@@ -162,7 +163,7 @@ pub fn empty_pieces_are_left_out(factory: &dyn EncoderFactory) -> Result<(), Fai
     })
 }
 
-/// What keeps a connection open is no event, and fits between any two frames.
+/// A keep-alive is no event, and can come between any two frames.
 pub fn keep_alive_is_no_event(factory: &dyn EncoderFactory) -> Result<(), Failure> {
     for fidelity in BOTH {
         let mut frames = Frames::new();

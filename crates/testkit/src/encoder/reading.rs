@@ -1,4 +1,4 @@
-//! Reading back.
+//! Scenarios of decoding.
 use fugato_stream::{DecodeError, Decoder, Event, Fidelity, Frames};
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ pub fn full_decodes_back(factory: &dyn EncoderFactory) -> Result<(), Failure> {
     })
 }
 
-/// With strict fidelity a client gets what its protocol knows, and nothing to decode.
+/// With strict fidelity a client gets what its protocol can express, and nothing to decode.
 pub fn strict_carries_no_event(factory: &dyn EncoderFactory) -> Result<(), Failure> {
     random(&any_events(), 64, |events| {
         let frames = encoded(factory.encoder(Fidelity::Strict), &events);

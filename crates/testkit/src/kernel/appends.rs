@@ -1,4 +1,4 @@
-//! What one append contains, as whole values.
+//! The contents of single appends, as whole values.
 use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{
@@ -21,8 +21,8 @@ fn brackets(desk: &Desk, what: &str, expected: &[&str]) -> Result<(), Failure> {
     same(what, got.lines().collect::<Vec<_>>(), expected.to_vec())
 }
 
-/// A step of one task is one record, and one append; the start rides with the first, the end with
-/// the last.
+/// A step of one task is one record, and one append; the start is stored with the first, the end
+/// with the last.
 pub async fn append_of_single_task_steps(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let calls = Calls::default();
@@ -41,7 +41,7 @@ pub async fn append_of_single_task_steps(factory: &dyn LogFactory) -> Result<(),
     brackets(&desk, "two steps", &expected)
 }
 
-/// Outcomes of several tasks are appended as they come; the closing record comes with the last.
+/// Outcomes of several tasks are appended as they finish; the closing record comes with the last.
 pub async fn append_of_parallel_tasks(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let turns: Vec<_> = (0..3).map(|_| Arc::new(Notify::new())).collect();
@@ -81,7 +81,7 @@ pub async fn append_of_parallel_tasks(factory: &dyn LogFactory) -> Result<(), Fa
     brackets(&desk, "three workers", &expected)
 }
 
-/// A pause asks in the append of what came before it; its answer, its outcome and the end of the
+/// A pause asks in the append of the step before it; its answer, its outcome and the end of the
 /// step are one append.
 pub async fn append_of_a_pause(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
@@ -103,7 +103,7 @@ pub async fn append_of_a_pause(factory: &dyn LogFactory) -> Result<(), Failure> 
     brackets(&desk, "answer to end", &end)
 }
 
-/// A task asks while another works: what was learned is stored as it comes. Asked midway, the
+/// One task asks while another works: results are stored as they arrive. If a node asks midway, the
 /// answer is stored before the task runs again.
 pub async fn append_of_a_question_midway(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
@@ -149,7 +149,7 @@ pub async fn append_of_a_question_midway(factory: &dyn LogFactory) -> Result<(),
     brackets(&desk, "the answer", &end)
 }
 
-/// Arrivals at a join are in the closing records, and so is what it starts.
+/// Arrivals at a join are in the closing records, and so is the task that it starts.
 pub async fn append_of_a_join(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let calls = Calls::default();
@@ -175,7 +175,7 @@ pub async fn append_of_a_join(factory: &dyn LogFactory) -> Result<(), Failure> {
 
 const CREATED: &str = r#"{"created":{"state":{"count":0,"lines":[],"route":""},"version":1}}"#;
 
-/// An effect that must not be done twice: its intent, the action, its receipt, its step.
+/// An effect of class `Once` is an intent, the action, its receipt, and its step.
 pub async fn append_of_an_effect(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let mails = Mails::of(&Calls::default(), EffectClass::Once);
@@ -204,7 +204,8 @@ pub async fn append_of_an_effect(factory: &dyn LogFactory) -> Result<(), Failure
     brackets(&desk, "an effect", &expected)
 }
 
-/// A failure that is tried again is stored with its time, and the thread sleeps until then.
+/// A failure that is retried is stored with the time of the retry, and the thread sleeps until
+/// then.
 pub async fn append_of_a_retry(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let policy = NodePolicy::default().attempts(2);
@@ -230,8 +231,8 @@ pub async fn append_of_a_retry(factory: &dyn LogFactory) -> Result<(), Failure> 
     brackets(&desk, "a retry", &expected)
 }
 
-/// A subgraph of a scatter: its steps bear its scope, and its last is appended with the outcome of
-/// its task, and with the closing record if it was the last of all.
+/// The steps of a subgraph in a scatter have its scope. Its last step is appended with the outcome
+/// of its task, and with the closing record if it was the last of all.
 pub async fn append_of_a_subgraph(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let turns: Vec<_> = (0..2).map(|_| Arc::new(Notify::new())).collect();
@@ -296,7 +297,8 @@ pub async fn append_of_a_subgraph(factory: &dyn LogFactory) -> Result<(), Failur
     brackets(&desk, "subgraphs", &[&begun, &one, &other])
 }
 
-/// A cancellation says who, why and what was dropped; an amendment who, why and what it finished.
+/// A cancellation records its author, its reason and the dropped tasks; an amendment its author,
+/// its reason and the finished task.
 pub async fn append_of_a_cancellation_and_an_amendment(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -330,7 +332,7 @@ pub async fn append_of_a_cancellation_and_an_amendment(
     brackets(&desk, "an amendment that finishes a task", &done)
 }
 
-/// A fork is one transaction: a fold and one record, after the position that it was made at.
+/// A fork is one transaction: a snapshot and one record, after the position at which it was made.
 pub async fn append_of_a_fork(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     if desk.opened.admin.is_none() {

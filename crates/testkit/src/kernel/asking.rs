@@ -1,4 +1,4 @@
-//! Waiting for people: K7 to K9.
+//! Scenarios of questions to people: K7 to K9.
 use std::time::Duration;
 
 use fugato_graph::{AnswerError, Answers, Context, END, Graph, Outcome, RunErrorKind, Standing};
@@ -13,7 +13,7 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// open, then the pauses size and colour at once, and a node beside them.
+/// Builds open, then the pauses size and colour at once, and a node in parallel.
 fn two_pauses(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("open")
         .node("open", Says("open", calls.clone()))
@@ -37,8 +37,8 @@ fn two_pauses(calls: &Calls) -> Result<Graph<Page>, Failure> {
         .build()?)
 }
 
-/// Several questions can be open at once, each with an id of its own, what is asked, and the
-/// schema of its answer. A bare answer needs exactly one.
+/// Several questions can be open at once, each with its own id, its prompt, and the schema of its
+/// answer. An answer without an id needs exactly one open question.
 pub async fn k7_several_questions_are_open_at_once(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -103,7 +103,7 @@ pub async fn k7_several_questions_are_open_at_once(
     same("what was said", page.lines, names(&said))
 }
 
-/// An id is never used again in its thread, in later steps, runs and after expiry.
+/// An id is never used again in its thread: not in later steps or runs, and not after expiry.
 pub async fn k7_ids_are_never_used_again(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut desk = Desk::of(factory).await?;
     let graph = Graph::<Page>::starting_at("ask")
@@ -131,7 +131,7 @@ pub async fn k7_ids_are_never_used_again(factory: &dyn LogFactory) -> Result<(),
     })
 }
 
-/// Any node can ask midway, and several things at once: its memo stays, and when all its questions
+/// Any node can ask midway, and several questions at once: its memo stays, and when all questions
 /// are answered it is called again. Asking is a value, never an error.
 pub async fn k7_a_node_asks_midway(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut desk = Desk::of(factory).await?;
@@ -190,7 +190,7 @@ pub(super) fn midway(calls: &Calls) -> Result<Graph<Page>, Failure> {
         .build()?)
 }
 
-/// A node that asks nothing, or two things under one key, is told so; its thread is not stuck.
+/// A node that asks nothing, or two questions under one key, fails; its thread can go on.
 pub async fn k7_a_malformed_question_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     for questions in [
@@ -217,7 +217,7 @@ pub async fn k7_a_malformed_question_is_an_error(factory: &dyn LogFactory) -> Re
     Ok(())
 }
 
-/// What is wrong with an answer is said by type, and nothing changes.
+/// A wrong answer is refused with a typed error, and nothing changes.
 pub async fn k8_a_wrong_answer_changes_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let graph = two_pauses(&Calls::default())?;
@@ -254,7 +254,7 @@ pub async fn k8_a_wrong_answer_changes_nothing(factory: &dyn LogFactory) -> Resu
     let none = kind(runner.resume(&desk.thread, Answers::none()).await)?;
     same("no answer", none, RunErrorKind::Waiting { open: open() })?;
     same("the head", desk.head().await?, head)?;
-    // Null is what the schema allows, so it is an answer.
+    // The schema allows null, so that null is an answer.
     let page = finished(runner.resume(&desk.thread, Answers::only(())?).await)?;
     holds(page.lines.contains(&"colour None".to_owned()), || {
         format!("said {:?}", page.lines)
@@ -316,7 +316,7 @@ pub async fn k8_an_approval_of_something_else_is_refused(
         page.lines,
         names(&["delete 3 files", "approved true"]),
     )?;
-    // What is shown no more is not approved: the question is asked anew, as it is today.
+    // An outdated prompt cannot be approved: the question is asked again in its present form.
     let shown = question(runner.start(&desk.thread, line("delete 3 files")).await)?;
     let changed = desk.runner(&graph(" and more")?);
     let answer = Answers::to(shown.id.clone(), true)?;
@@ -333,7 +333,7 @@ pub async fn k8_an_approval_of_something_else_is_refused(
     same("what was said", last, Some("approved true"))
 }
 
-/// An expired question ends in its update, or is asked anew under a new id: the thread can go on.
+/// An expired question ends in its update, or is asked again under a new id: the thread can go on.
 pub async fn k8_an_expired_question_is_no_dead_end(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -395,8 +395,8 @@ pub async fn k8_an_expired_question_is_no_dead_end(
     Ok(())
 }
 
-/// Answering one question touches only its own task: nothing that finished runs again, and what
-/// else is open stays as it is.
+/// Answering one question touches only its own task: no finished task runs again, and the other
+/// questions stay open.
 pub async fn k9_an_answer_touches_only_its_task(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut desk = Desk::of(factory).await?;
     let calls = Calls::default();

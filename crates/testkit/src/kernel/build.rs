@@ -1,4 +1,4 @@
-//! Nothing ends as success by accident: K5.
+//! Scenarios of graphs that must not end as a success by accident: K5.
 use fugato_graph::{Context, END, Graph, GraphBuilder, Problem, RunErrorKind};
 
 use super::desk::{Calls, Desk, Page, Says, Switch, finished, kind, line};
@@ -86,7 +86,7 @@ fn problems() -> Vec<(GraphBuilder<Page>, Problem)> {
     ]
 }
 
-/// `build` rejects what could go wrong, and names it.
+/// `build` rejects graphs that could fail, and names the problem.
 pub async fn k5_build_rejects(factory: &dyn LogFactory) -> Result<(), Failure> {
     Desk::of(factory).await?;
     for (graph, expected) in problems() {
@@ -102,8 +102,8 @@ pub async fn k5_build_rejects(factory: &dyn LogFactory) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A branch to an undeclared target stops the run with an error that names it; it can go on when
-/// the router is mended.
+/// A branch to an undeclared target stops the run with an error that names it; the run can go on
+/// with a corrected router.
 pub async fn k5_an_undeclared_target_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
@@ -141,7 +141,7 @@ pub async fn k5_an_undeclared_target_is_an_error(factory: &dyn LogFactory) -> Re
     same("tasks", calls.count(), 1)
 }
 
-/// A join that is half filled when nothing is left to do is an error.
+/// A join that is half filled when no task is left is an error.
 pub async fn k5_a_half_filled_join_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let graph = nodes(&["open", "a", "b", "last"])
@@ -157,7 +157,8 @@ pub async fn k5_a_half_filled_join_is_an_error(factory: &dyn LogFactory) -> Resu
     same("the error", error, expected)
 }
 
-/// Arrivals at one node in one step are one task; a join is one too, whenever its sources came.
+/// Arrivals at one node in one step are one task; a join is one task too, whenever its sources
+/// finish.
 pub async fn k5_arrivals_at_one_node_are_one_task(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let calls = Calls::default();
@@ -198,7 +199,7 @@ pub async fn k5_arrivals_at_one_node_are_one_task(factory: &dyn LogFactory) -> R
     )
 }
 
-/// A scatter over nothing goes on where its workers would, once, when all workers of the step are
+/// A scatter over nothing continues after its workers' node, once, when all workers of the step are
 /// done.
 pub async fn k5_a_scatter_over_nothing_goes_on(factory: &dyn LogFactory) -> Result<(), Failure> {
     for (one, other, expected) in [
@@ -233,7 +234,7 @@ pub async fn k5_a_scatter_over_nothing_goes_on(factory: &dyn LogFactory) -> Resu
     Ok(())
 }
 
-/// A run that goes round too long has an error of its own.
+/// A run that exceeds the step limit has an error of its own.
 pub async fn k5_the_step_limit_has_its_own_error(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let graph = nodes(&["a"]).branch("a", ["a", END], |_| "a").build()?;

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
-/// open, then the pause and the node a, which meet.
+/// Builds open, then the pause and the node a, which meet.
 fn asking(
     pause: &str,
     meet: &str,
@@ -48,8 +48,8 @@ fn asking(
     Ok(graph.build()?)
 }
 
-/// A thread that waits in a node which is gone is refused with the list of what is gone, and
-/// nothing changes; with the rename declared it goes on.
+/// A thread that waits in a removed node is refused with the list of what is missing, and nothing
+/// changes; with the rename declared it continues.
 pub async fn k20_a_renamed_node_is_refused_or_followed(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -167,8 +167,8 @@ where
     Ok(graph.build()?)
 }
 
-/// A question whose answer is now explained in other words, has another name, or may say more, is
-/// answered as before.
+/// A question whose answer schema now has other descriptions, another name, or a new optional field
+/// is answered as before.
 pub async fn k20_an_answer_that_fits_both_schemas_is_taken(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -189,8 +189,8 @@ pub async fn k20_an_answer_that_fits_both_schemas_is_taken(
     Ok(())
 }
 
-/// An answer that does not fit both schemas changes nothing; the question is asked anew, under
-/// another id and as it is asked today, and an operator may finish it as ever.
+/// An answer that does not fit both schemas changes nothing. The question is asked again, under
+/// another id and in its present form, and an operator can finish it as before.
 pub async fn k20_an_answer_that_no_longer_fits_is_asked_anew(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -210,12 +210,22 @@ pub async fn k20_an_answer_that_no_longer_fits_is_asked_anew(
         }
         let old = Answers::to(asked.id.clone(), Choice { yes: true })?;
         let anew = question(desk.resume(&today, old.clone()).await)?;
-        holds(anew.id != asked.id, || format!("{} was asked again", anew.id))?;
-        same("what is asked", &anew.question.schema, &Schema::of::<Reasoned>())?;
+        holds(anew.id != asked.id, || {
+            format!("{} was asked again", anew.id)
+        })?;
+        same(
+            "what is asked",
+            &anew.question.schema,
+            &Schema::of::<Reasoned>(),
+        )?;
         let open = vec![anew.id.clone()];
         let late = AnswerError::Unknown { id: asked.id, open };
         let refused = kind(desk.resume(&today, old).await)?;
-        same("an answer to the old one", refused, RunErrorKind::Answer(late))?;
+        same(
+            "an answer to the old one",
+            refused,
+            RunErrorKind::Answer(late),
+        )?;
         let yes = Reasoned {
             yes: true,
             why: "it rains".into(),
@@ -227,7 +237,7 @@ pub async fn k20_an_answer_that_no_longer_fits_is_asked_anew(
     Ok(())
 }
 
-/// A state whose shape changed without a new version is refused with what is missing, and nothing
+/// A state whose shape changed without a new version is refused with the missing field, and nothing
 /// changes.
 pub async fn k20_a_shape_that_changed_without_a_version_is_named(
     factory: &dyn LogFactory,
@@ -258,7 +268,7 @@ pub async fn k20_a_shape_that_changed_without_a_version_is_named(
     same("the old program goes on", old.apples, 3)
 }
 
-/// [`Old`] with a field more, under the same version.
+/// [`Old`] with another field, under the same version.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Unversioned {
     apples: u32,
@@ -273,7 +283,8 @@ impl State for Unversioned {
     }
 }
 
-/// What the thread does not refer to may change: it goes on, and the log says that the graph did.
+/// A change of nodes that the thread does not refer to is accepted: the thread continues, and the
+/// log records that the graph changed.
 pub async fn k20_other_changes_go_on_and_are_recorded(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -415,8 +426,8 @@ pub async fn k20_a_newer_state_migrates_behind_a_barrier(
     same("the head", desk.head().await?, head)
 }
 
-/// A subgraph whose state has a newer version goes on behind what the older program wrote, whether
-/// it is answered, finished by hand or tried again, and so does its log.
+/// A subgraph whose state has a newer version continues after the records of the older program, by
+/// an answer, an amendment or a retry, and its log can still be read.
 pub async fn k21_a_newer_state_inside_goes_on(factory: &dyn LogFactory) -> Result<(), Failure> {
     let (old, new) = within()?;
     for how in ["answered", "finished by hand", "after a crash"] {
@@ -453,7 +464,7 @@ pub async fn k21_a_newer_state_inside_goes_on(factory: &dyn LogFactory) -> Resul
     Ok(())
 }
 
-/// A graph around a subgraph of the older version, and around one of the newer.
+/// Returns a graph around a subgraph of the older version, and one around the newer.
 fn within() -> Result<(Graph<Page>, Graph<Page>), Failure> {
     let enter = |_: Entering<'_, Page>| Ok::<_, BoxError>(Old { apples: 1 });
     let inner = Graph::<Old>::starting_at("grow")

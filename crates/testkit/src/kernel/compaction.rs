@@ -1,4 +1,4 @@
-//! What is dropped and what is kept: K17.
+//! Scenarios of compaction and removal: K17.
 use fugato_graph::{
     Answers, BoxError, Context, END, EffectClass, Graph, Outcome, RunError, RunErrorKind, Runner,
     Standing,
@@ -19,7 +19,7 @@ fn stored(error: Option<RunError>) -> Option<StoreErrorKind> {
     }
 }
 
-/// Acts, then asks; a second node beside it works.
+/// Builds a node that acts and then asks; a second node works in parallel.
 fn busy(world: &Calls) -> Result<Graph<Page>, Failure> {
     let mails = Mails::of(world, EffectClass::Once);
     Ok(Graph::<Page>::starting_at("open")
@@ -51,8 +51,9 @@ async fn states(runner: &Runner<Page>, desk: &Desk, from: Seq) -> Result<Vec<Pag
     Ok(states)
 }
 
-/// At every checkpoint of a thread with runs, receipts and questions: what lies after keeps every
-/// state, its history, its forks, its open questions and its receipts; what lies before is gone.
+/// Compaction at every checkpoint of a thread with runs, receipts and questions: the later part
+/// keeps every state, its history, its forks, its open questions and its receipts; the earlier part
+/// is gone.
 pub async fn k17_compaction_keeps_what_lies_after(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut upto = 1;
     loop {
@@ -73,7 +74,7 @@ pub async fn k17_compaction_keeps_what_lies_after(factory: &dyn LogFactory) -> R
         let before = states(&runner, &desk, 1).await?;
         let history = runner.history(&desk.thread, 1, 1_000).await?;
         let Ok(base) = runner.compact(&desk.thread, upto).await else {
-            // No checkpoint lies at or before it.
+            // There is no checkpoint at or before it.
             upto += 1;
             continue;
         };
@@ -108,7 +109,7 @@ pub async fn k17_compaction_keeps_what_lies_after(factory: &dyn LogFactory) -> R
     }
 }
 
-/// Forks of what lies after a compaction are those of before it.
+/// Forks after the compacted position are the same as before the compaction.
 pub async fn k17_compaction_keeps_forks(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     if desk.opened.admin.is_none() {
@@ -134,7 +135,7 @@ pub async fn k17_compaction_keeps_forks(factory: &dyn LogFactory) -> Result<(), 
     Ok(())
 }
 
-/// What cannot be compacted is refused, and nothing changes.
+/// A compaction that is not possible is refused, and nothing changes.
 pub async fn k17_what_cannot_be_compacted_is_refused(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -177,7 +178,7 @@ pub async fn k17_what_cannot_be_compacted_is_refused(
     )
 }
 
-/// A removed thread leaves nothing: one that is made anew under its name begins at the beginning.
+/// A removed thread leaves nothing behind: a new one under its name starts from the beginning.
 pub async fn k17_removing_leaves_no_orphans(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let Some(admin) = desk.opened.admin.clone() else {
@@ -212,14 +213,14 @@ pub async fn k17_removing_leaves_no_orphans(factory: &dyn LogFactory) -> Result<
     let stale = kind(runner.resume(&desk.thread, Answers::only(true)?).await)?;
     let nothing = RunErrorKind::Answer(fugato_graph::AnswerError::NothingAsked);
     same("its question", stale, nothing)?;
-    // The request of the old thread is not known, nor is its receipt.
+    // Neither the request of the old thread nor its receipt is known.
     parked(runner.start_keyed(&desk.thread, "one", ()).await)?;
     same("what was done", world.take().len(), 1)?;
     let page = question(runner.recover(&copy).await)?;
     same("the fork", &*page.task, "acts#1")
 }
 
-/// A fork outlives what it was made from, and knows nothing of what happened there later.
+/// A fork outlives its origin, and has none of the origin's later records.
 pub async fn k17_a_fork_stands_alone(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut desk = Desk::of(factory).await?;
     if desk.opened.admin.is_none() {

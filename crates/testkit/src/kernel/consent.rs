@@ -1,4 +1,4 @@
-//! Consent: K35.
+//! Scenarios of consent: K35.
 use fugato_graph::{
     Amendment, AnswerError, Answers, Attribution, BoxError, Context, END, Entering, Graph, Outcome,
     RunErrorKind, machine::Fact,
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::desk::{Desk, Page, finished, kind, line, parked, question, thread};
 use crate::log::{Failure, LogFactory, holds, same};
 
-/// Two approvals, one after the other, of what the page says.
+/// Builds two approvals, one after the other, of the page's lines.
 fn two_approvals() -> Result<Graph<Page>, Failure> {
     let shown = |page: &Page| page.lines.clone();
     Ok(Graph::<Page>::starting_at("first")
@@ -20,7 +20,7 @@ fn two_approvals() -> Result<Graph<Page>, Failure> {
         .build()?)
 }
 
-/// A node that asks midway for approval of the newest line.
+/// Builds a node that asks midway for approval of the newest line.
 fn asking_node() -> Result<Graph<Page>, Failure> {
     let act = |cx: Context<Page>| async move {
         let newest = cx.state().lines.last().cloned().unwrap_or_default();
@@ -37,7 +37,7 @@ fn asking_node() -> Result<Graph<Page>, Failure> {
         .build()?)
 }
 
-/// A bare answer approves nothing, although only one question is open; its id alone does.
+/// An answer without an id approves nothing, although only one question is open; only its id does.
 pub async fn k35_an_approval_needs_its_id(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let runner = desk.runner(&two_approvals()?);
@@ -59,8 +59,8 @@ pub async fn k35_an_approval_needs_its_id(factory: &dyn LogFactory) -> Result<()
     same("what is asked next", next.task.as_str(), "second#1")
 }
 
-/// The same question in another thread, or in a thread of the same name that was begun anew, has
-/// another id: an answer to one is none to the other.
+/// The same question in another thread, or in a new incarnation of the thread, has another id: an
+/// answer to one does not answer the other.
 pub async fn k35_an_id_belongs_to_one_incarnation(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let runner = desk.runner(&two_approvals()?);
@@ -81,12 +81,13 @@ pub async fn k35_an_id_belongs_to_one_incarnation(factory: &dyn LogFactory) -> R
     )
 }
 
-/// An amendment that changes what an open approval asks about withdraws it, and asks anew.
+/// An amendment that changes the content of an open approval withdraws it, and the question is
+/// asked again.
 pub async fn k35_a_changed_value_is_asked_anew(factory: &dyn LogFactory) -> Result<(), Failure> {
     changed(factory, two_approvals()?).await
 }
 
-/// The same where a node has asked midway.
+/// The same for a node that has asked midway.
 pub async fn k35_a_changed_value_of_a_node_is_asked_anew(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -116,7 +117,7 @@ async fn changed(factory: &dyn LogFactory, graph: Graph<Page>) -> Result<(), Fai
     });
     same("an answer to the old card", old, unknown)?;
     same("the head", desk.head().await?, head)?;
-    // Nobody is left without a way on.
+    // The thread can still go on.
     match runner
         .resume(&desk.thread, Answers::to(today.id, true)?)
         .await
@@ -126,13 +127,13 @@ async fn changed(factory: &dyn LogFactory, graph: Graph<Page>) -> Result<(), Fai
     }
 }
 
-/// A request with the same name gets what came of the first, whatever has opened since, and in
-/// another process too.
+/// A repeated request gets the result of the first, whatever has opened since, and in another
+/// process too.
 pub async fn k35_a_repeat_approves_nothing_else(factory: &dyn LogFactory) -> Result<(), Failure> {
     repeats(factory, two_approvals()?).await
 }
 
-/// The same where the questions are those of a subgraph: the thread remembers the names.
+/// The same for the questions of a subgraph: the thread keeps the request names.
 pub async fn k35_a_repeat_inside_a_subgraph_approves_nothing_else(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -196,7 +197,7 @@ async fn repeats(factory: &dyn LogFactory, graph: Graph<Page>) -> Result<(), Fai
     )
 }
 
-/// The record of an answer says who gave it, by which door, under which name and standing consent.
+/// The record of an answer has its author, its endpoint, its name and its standing consent.
 pub async fn k35_an_answer_records_its_origin(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let runner = desk.runner(&two_approvals()?);
@@ -221,7 +222,8 @@ pub async fn k35_an_answer_records_its_origin(factory: &dyn LogFactory) -> Resul
     )
 }
 
-/// A node that is called again with an answer acts only if it still is about to do what was shown.
+/// A node that is called again with an answer acts only if its action is still the one that was
+/// shown.
 pub async fn k35_a_node_acts_on_what_was_shown(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let runner = desk.runner(&asking_node()?);

@@ -1,4 +1,4 @@
-//! What a step costs, counted: K6.
+//! Scenarios of the cost of a step, counted: K6.
 use fugato_graph::{Context, END, Graph, RunnerOptions};
 
 use super::desk::{Change, Desk, Page, finished, line};
@@ -19,7 +19,7 @@ fn counting(steps: i64, idle: usize) -> Result<Graph<Page>, Failure> {
     Ok(graph.branch("a", to, round).build()?)
 }
 
-/// The records of each commit, and their bytes.
+/// Returns the number of records of each commit, and their bytes.
 async fn cost(
     factory: &dyn LogFactory,
     steps: i64,
@@ -39,8 +39,8 @@ async fn cost(
     Ok(desk.log.commits().iter().map(size).collect())
 }
 
-/// What a step appends does not grow with the number of nodes, the length of the log or the size
-/// of the state.
+/// The records and bytes of a step do not grow with the number of nodes, the length of the log or
+/// the size of the state.
 pub async fn k6_what_a_step_appends_is_constant(factory: &dyn LogFactory) -> Result<(), Failure> {
     let small = cost(factory, 1_200, 0, 10).await?;
     let wide = cost(factory, 120, 300, 100_000).await?;
@@ -53,7 +53,7 @@ pub async fn k6_what_a_step_appends_is_constant(factory: &dyn LogFactory) -> Res
             return Err(Failure::new("there should be one commit a step"));
         };
         same(&format!("records of {what}"), more, records)?;
-        // Numbers of visits have more digits later: in the task, and in the next.
+        // Visit numbers gain a digit: in the task, and in the next one.
         holds(longer <= bytes + 6, || {
             format!("{what} appends {longer} bytes, step 20 {bytes}")
         })?;

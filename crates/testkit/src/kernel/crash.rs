@@ -1,4 +1,4 @@
-//! Death at every append: K24.
+//! Scenarios of a crash at every append: K24.
 use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
-/// Goes on with a thread, whatever it stands at, until it is idle; every question gets its answer.
+/// Continues a thread from any standing until it is idle; every question gets its answer.
 async fn carry_on(desk: &Desk, runner: &Runner<Page>) -> Result<Page, RunError> {
     loop {
         let ended = match runner.standing(&desk.thread).await? {
@@ -84,8 +84,8 @@ fn graphs(calls: &Calls) -> Result<Vec<(&'static str, Graph<Page>)>, Failure> {
     ])
 }
 
-/// For every append, before and after it was written: the process dies there, another goes on, and
-/// the end is that of no crash. No task runs again whose outcome was written.
+/// The process dies before or after any append, another one continues, and the end is the same as
+/// without a crash. No task with a stored outcome runs again.
 pub async fn k24_a_crash_at_any_append_changes_nothing(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -125,7 +125,7 @@ pub async fn k24_a_crash_at_any_append_changes_nothing(
     Ok(())
 }
 
-/// The tasks whose outcome is in the log.
+/// Returns the tasks whose outcome is in the log.
 async fn finished_in(desk: &Desk) -> Result<Vec<String>, Failure> {
     let records = desk.log_of().read(&desk.thread, 1, 10_000).await?;
     let mut tasks = vec![];
@@ -140,7 +140,7 @@ async fn finished_in(desk: &Desk) -> Result<Vec<String>, Failure> {
     Ok(tasks)
 }
 
-/// A node that acts, whose result does not depend on how often the process died.
+/// A node that acts, and whose result does not depend on the number of crashes.
 #[derive(Clone)]
 struct Acts(Calls);
 
@@ -165,7 +165,7 @@ impl Node<Page> for Acts {
     }
 }
 
-/// Two tasks at once and a scatter of subgraphs, all of which act.
+/// Builds two tasks at once and a scatter of subgraphs, all of which act.
 fn acting(world: &Calls) -> Result<Graph<Page>, Failure> {
     let inner = Graph::<Page>::starting_at("acts")
         .node("acts", Acts(world.clone()))
@@ -187,7 +187,8 @@ fn acting(world: &Calls) -> Result<Graph<Page>, Failure> {
         .build()?)
 }
 
-/// What a person says who can look at the world: whether this action happened.
+/// Returns the answer of a person who can see the world to the question whether this action
+/// happened.
 fn look(world: &Seen, interrupt: &Interrupt) -> Doubt {
     let shown = |field| {
         let shown = interrupt.question.prompt.get(field);
@@ -209,9 +210,9 @@ fn see(world: &Calls, seen: &mut Seen) {
     }
 }
 
-/// For every append, before and after it was written, in lazy modes and schedules too: the process dies
-/// there, and the end is that of no crash. What must not be done twice was done exactly once; what
-/// nobody knew was asked.
+/// The process dies before or after any append, in lazy modes and schedules too, and the end is the
+/// same as without a crash. Actions of class `Once` were done exactly once; a person was asked
+/// about those in doubt.
 pub async fn k24_a_crash_never_repeats_an_effect(factory: &dyn LogFactory) -> Result<(), Failure> {
     let batched = Durability::Batched {
         max_records: 1_000,
@@ -234,7 +235,7 @@ pub async fn k24_a_crash_never_repeats_an_effect(factory: &dyn LogFactory) -> Re
     Ok(())
 }
 
-/// Whether there were so many appends.
+/// Returns true if the run had this many appends, so that the cut took effect.
 async fn dies_at(
     factory: &dyn LogFactory,
     options: &RunnerOptions,
@@ -272,7 +273,7 @@ async fn dies_at(
             })?;
             if ended.is_err() {
                 died = true;
-                // Actions that had begun come to their end while nobody looks.
+                // Actions that had started finish in the background.
                 tokio::task::yield_now().await;
                 desk.another_process();
             }

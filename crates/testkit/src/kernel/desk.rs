@@ -1,4 +1,4 @@
-//! What scenarios work with: a log under trial, a small state, and nodes that count.
+//! The equipment of scenarios: a log under test, a small state, and nodes that count.
 use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::RecordingLog;
 use crate::log::{Failure, LogFactory, Opened, TestClock};
 
-/// The state of scenarios: what was said, a number, and where to go.
+/// The state of scenarios: lines, a number, and a target for routing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Page {
     pub(crate) lines: Vec<String>,
@@ -24,7 +24,7 @@ pub(crate) struct Page {
     pub(crate) route: String,
 }
 
-/// Its changes.
+/// A change of the page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Change {
@@ -49,7 +49,7 @@ pub(crate) fn line(text: impl Into<String>) -> Change {
     Change::Line(text.into())
 }
 
-/// Which tasks ran, in the order in which they began.
+/// The tasks that ran, in the order in which they started.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Calls(Arc<Mutex<Vec<String>>>);
 
@@ -61,7 +61,7 @@ impl Calls {
             .push(what.into());
     }
 
-    /// What was noted since the last time, sorted: tasks of one step begin in any order.
+    /// Returns the notes since the last call, sorted: tasks of one step start in any order.
     pub(crate) fn take(&self) -> Vec<String> {
         let mut calls = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         calls.sort();
@@ -117,7 +117,7 @@ impl Switch {
     }
 }
 
-/// A log under trial, and one thread in it.
+/// A log under test, and one thread in it.
 pub(crate) struct Desk {
     pub(crate) clock: TestClock,
     pub(crate) opened: Opened,
@@ -143,12 +143,12 @@ impl Desk {
         Runner::new(graph.clone(), Arc::new(self.log.clone()))
     }
 
-    /// Begins a run of the thread, which has no input, and waits for its end.
+    /// Starts a run of the thread without an input, and waits for its end.
     pub(crate) async fn start<S: State>(&self, graph: &Graph<S>) -> Result<Ended<S>, RunError> {
         self.runner(graph).start(&self.thread, ()).await
     }
 
-    /// Goes on with the thread with these answers.
+    /// Continues the thread with these answers.
     pub(crate) async fn resume<S: State>(
         &self,
         graph: &Graph<S>,
@@ -157,12 +157,13 @@ impl Desk {
         self.runner(graph).resume(&self.thread, answers).await
     }
 
-    /// Goes on with what a process that died has left of the thread.
+    /// Continues the run that a dead process has left.
     pub(crate) async fn recover<S: State>(&self, graph: &Graph<S>) -> Result<Ended<S>, RunError> {
         self.runner(graph).recover(&self.thread).await
     }
 
-    /// The process died, its leases ran out, and another one looks at the same log.
+    /// Replaces the process: the old one died, its leases ran out, and another one opens the same
+    /// log.
     pub(crate) fn another_process(&mut self) {
         self.clock.advance(60_000);
         self.log = RecordingLog::over(self.opened.clone());
@@ -181,7 +182,7 @@ pub(crate) fn thread(name: &str) -> ThreadId {
     ThreadId::new(name).expect("scenarios use short names without control characters")
 }
 
-/// The end that is expected of a run.
+/// Returns the final state of a run that is expected to finish.
 pub(crate) fn finished<S>(ended: Result<Ended<S>, RunError>) -> Result<S, Failure>
 where
     S: State + fmt::Debug,
@@ -194,7 +195,7 @@ where
     }
 }
 
-/// The questions of a run that is expected to park.
+/// Returns the questions of a run that is expected to park.
 pub(crate) fn parked<S>(ended: Result<Ended<S>, RunError>) -> Result<Vec<Interrupt>, Failure>
 where
     S: State + fmt::Debug,
@@ -207,7 +208,7 @@ where
     }
 }
 
-/// The one question of a run that is expected to park.
+/// Returns the one question of a run that is expected to park.
 pub(crate) fn question<S>(ended: Result<Ended<S>, RunError>) -> Result<Interrupt, Failure>
 where
     S: State + fmt::Debug,
@@ -219,7 +220,7 @@ where
     }
 }
 
-/// What went wrong, by kind.
+/// Returns the kind of error of a run that is expected to fail.
 pub(crate) fn kind<S>(ended: Result<Ended<S>, RunError>) -> Result<RunErrorKind, Failure>
 where
     S: State + fmt::Debug,
@@ -232,7 +233,7 @@ where
     }
 }
 
-/// An error with its causes.
+/// Returns the text of an error with its causes.
 pub(crate) fn whole(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => format!("{error}: {}", whole(source)),
@@ -259,14 +260,14 @@ impl From<serde_json::Error> for Failure {
 }
 
 impl Desk {
-    /// The last position of another thread.
+    /// Returns the head of another thread.
     pub(crate) async fn log_head(&self, thread: &ThreadId) -> Result<Seq, Failure> {
         Ok(self.log.head(thread).await?.map_or(0, |head| head.seq))
     }
 }
 
 impl Desk {
-    /// The log itself, past the watch.
+    /// Returns the log itself, without the recording.
     pub(crate) fn log_of(&self) -> &dyn ThreadLog {
         &*self.opened.log
     }

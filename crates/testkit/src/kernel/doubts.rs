@@ -1,4 +1,4 @@
-//! Actions of which nobody knows whether they happened: K10.
+//! Scenarios of actions in doubt: K10.
 use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{
@@ -20,7 +20,7 @@ fn happened(what: &str) -> Result<Answers, Failure> {
     Ok(Answers::only(Doubt::Happened(what.into()))?)
 }
 
-/// A field of what a person is shown, as text.
+/// Returns a field of the prompt that a person sees, as text.
 fn shown(asked: &Interrupt, field: &str) -> String {
     let shown = asked.question.prompt.get(field);
     let text = shown.and_then(|shown| shown.as_str());
@@ -31,7 +31,7 @@ fn did_not_happen() -> Result<Answers, Failure> {
     Ok(Answers::only(Doubt::DidNotHappen)?)
 }
 
-/// A thread whose process died when its mail was sent and the receipt was not stored.
+/// Returns a thread whose process died after its mail was sent and before the receipt was stored.
 async fn in_doubt(factory: &dyn LogFactory, mails: &Mails) -> Result<(Desk, Graph<Page>), Failure> {
     let mut desk = Desk::of(factory).await?;
     let graph = between(mails.clone())?;
@@ -43,7 +43,7 @@ fn desk_start(graph: &Graph<Page>) -> (Graph<Page>, Option<Answers>) {
     (graph.clone(), None)
 }
 
-/// Runs until the nth append from now, which dies; another process comes later.
+/// Runs until the nth append from now, at which the process dies; another process takes over.
 async fn die_at_the_receipt(
     desk: &mut Desk,
     nth: usize,
@@ -60,8 +60,8 @@ async fn die_at_the_receipt(
     Ok(())
 }
 
-/// What happened before a crash is never repeated blindly: a person is asked, who sees the input,
-/// and who says that it happened and what came out, or that it did not.
+/// An action before a crash is never repeated blindly: a person sees its input, and answers that it
+/// happened, with its result, or that it did not.
 pub async fn k10_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -> Result<(), Failure> {
     for did_happen in [true, false] {
         let world = Calls::default();
@@ -93,8 +93,8 @@ pub async fn k10_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -> Re
     Ok(())
 }
 
-/// An answer that the node cannot use is not taken for the result: the person is asked anew, and
-/// told why.
+/// An answer that the node cannot use is not taken for the result: the person is asked again, with
+/// the reason.
 pub async fn k10_an_answer_of_another_type_is_asked_anew(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -112,8 +112,8 @@ pub async fn k10_an_answer_of_another_type_is_asked_anew(
     same("what was done", world.count(), 1)
 }
 
-/// `reconcile` is asked before a person is, and only in doubt. What it cannot find out, or fails
-/// to, a person is asked.
+/// `reconcile` is called before a person is asked, and only in doubt. If it finds nothing, or
+/// fails, a person is asked.
 pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> Result<(), Failure> {
     for found in ["happened", "did not", "unknown", "fails", "panics"] {
         let (world, asked) = (Calls::default(), Calls::default());
@@ -155,7 +155,7 @@ pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> Result<()
     Ok(())
 }
 
-/// Nobody is asked before the action can no longer be under way, by the clock of the store.
+/// No question is asked before the action can no longer be under way, by the clock of the store.
 pub async fn k10_nobody_is_asked_before_its_time(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut desk = Desk::of(factory).await?;
     let (world, asked) = (Calls::default(), Calls::default());
@@ -180,7 +180,7 @@ pub async fn k10_nobody_is_asked_before_its_time(factory: &dyn LogFactory) -> Re
         _ => None,
     });
     let not_after = intended.ok_or_else(|| Failure::new("the intent is not stored"))?;
-    // The lease is given up before its time, and the other process is there at once.
+    // The lease is released before its time, and the other process starts at once.
     let head = desk.log_of().head(&desk.thread).await?;
     let fence = head.map_or(0, |head| head.fence);
     let thread = desk.thread.clone();
@@ -199,16 +199,16 @@ pub async fn k10_nobody_is_asked_before_its_time(factory: &dyn LogFactory) -> Re
     same("how often it was done", world.count(), 1)
 }
 
-/// The same doubt after another crash is asked anew, under another id: an old answer is no answer
-/// to it.
+/// The same doubt after another crash is asked again, under another id: an old answer does not
+/// answer it.
 pub async fn k10_the_same_doubt_again_is_asked_anew(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
     let world = Calls::default();
     let (mut desk, graph) = in_doubt(factory, &Mails::of(&world, EffectClass::Once)).await?;
     let first = question(desk.recover(&graph).await)?;
-    // Told that it did not happen, it is done, and the process dies again before the receipt: the
-    // answer is stored, then the new intent, then the receipt is not.
+    // After the answer "it did not happen", the action is done, and the process dies again
+    // before the receipt: the answer is stored, then the new intent, and the receipt is not.
     let mut answers = Some(did_not_happen()?);
     die_at_the_receipt(&mut desk, 3, || (graph.clone(), answers.take())).await?;
     same("what was done", world.count(), 2)?;
@@ -230,7 +230,7 @@ pub async fn k10_the_same_doubt_again_is_asked_anew(
     same("what was done", world.count(), 2)
 }
 
-/// A doubt that was answered stays answered when the process dies before the answer was used.
+/// An answered doubt stays answered if the process dies before the answer was used.
 pub async fn k10_an_answer_to_a_doubt_survives_a_crash(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -250,7 +250,7 @@ pub async fn k10_an_answer_to_a_doubt_survives_a_crash(
     Ok(())
 }
 
-/// What a node does with an action that it does not wait for, or whose error it catches.
+/// The ways in which a node ignores an action or its error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Careless {
     Catches,
@@ -266,7 +266,7 @@ async fn careless(cx: &Context<Page>, how: Careless, world: &Calls) -> Result<()
     let act = move |_| async move {
         notes.note("act");
         begins.notify_one();
-        // Long enough for whoever does not wait; the connection is lost in the end.
+        // Long enough for nodes that do not wait; the connection is lost in the end.
         tokio::time::sleep(Duration::from_millis(20)).await;
         Err::<String, _>("the connection was lost")
     };
@@ -286,8 +286,8 @@ async fn careless(cx: &Context<Page>, how: Careless, world: &Calls) -> Result<()
     Ok(())
 }
 
-/// A node that catches every error, drops the action's future or ends without it loses no doubt:
-/// the thread asks, and goes on when it was answered.
+/// A doubt is not lost if a node catches every error, drops the action's future or ends before it:
+/// the thread asks, and continues after the answer.
 pub async fn k10_no_node_can_lose_a_doubt(factory: &dyn LogFactory) -> Result<(), Failure> {
     let all = [
         Careless::Catches,
@@ -328,8 +328,8 @@ pub async fn k10_no_node_can_lose_a_doubt(factory: &dyn LogFactory) -> Result<()
     Ok(())
 }
 
-/// A node that does not wait for an action that goes well is asked nothing: the action goes on to
-/// its end, which is known then.
+/// A node that does not wait for a successful action causes no question: the action runs to its
+/// end, and its result is then known.
 pub async fn k10_an_action_goes_on_without_its_node(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -368,8 +368,8 @@ pub async fn k10_an_action_goes_on_without_its_node(
     same("what was done", world.take(), texts(&["act"]))
 }
 
-/// An action that outlasts its timeout is dropped and in doubt, and so is one that panics, or
-/// whose result cannot be written.
+/// An action that exceeds its timeout is dropped and in doubt, and so is one that panics, or whose
+/// result cannot be stored.
 pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> Result<(), Failure> {
     for how in ["late", "panics"] {
         let desk = Desk::of(factory).await?;
@@ -400,7 +400,7 @@ pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> Result
     Ok(())
 }
 
-/// A doubt about an action of the whole thread is not lost with the task that began it.
+/// A doubt about an action of the whole thread outlives the task that started it.
 pub async fn k10_no_task_can_lose_a_doubt_of_the_thread(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -438,7 +438,7 @@ pub async fn k10_no_task_can_lose_a_doubt_of_the_thread(
     same("what was done", world.take(), texts(&["act"]))
 }
 
-/// A doubt that a person has settled is settled, although the node does not ask for the action
+/// A doubt that a person has settled stays settled, although the node does not call the action
 /// again.
 pub async fn k10_a_settled_doubt_needs_no_further_call(
     factory: &dyn LogFactory,
@@ -450,7 +450,7 @@ pub async fn k10_a_settled_doubt_needs_no_further_call(
         let acts = move |cx: Context<Page>| {
             let notes = notes.clone();
             async move {
-                // Of what happened before, this node remembers nothing.
+                // This node keeps no record of its first call.
                 if notes.count() == 0 {
                     careless(&cx, Careless::Catches, &notes).await?;
                 }

@@ -1,4 +1,4 @@
-//! When what happened is stored: K15 in each of its modes.
+//! Scenarios of the durability modes: K15.
 use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{
@@ -27,7 +27,7 @@ fn modes() -> [RunnerOptions; 3] {
     [RunnerOptions::default(), batched(1_000, 3_000), at_pause]
 }
 
-/// A loop of so many steps, each of which counts how many of those before it are not stored.
+/// Builds a loop of this many steps, each of which counts the earlier steps that are not stored.
 fn lagging(desk: &Desk, steps: i64) -> Result<Graph<Page>, Failure> {
     let (log, thread) = (desk.opened.log.clone(), desk.thread.clone());
     Ok(Graph::<Page>::starting_at("a")
@@ -51,7 +51,7 @@ fn lagging(desk: &Desk, steps: i64) -> Result<Graph<Page>, Failure> {
         .build()?)
 }
 
-/// A batch holds so many records at most: then the run waits until they are stored.
+/// A batch holds a limited number of records: at the limit the run waits until they are stored.
 pub async fn k15_a_batch_is_bounded_by_records(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let runner = desk.runner_with(&lagging(&desk, 40)?, batched(8, 3_000));
@@ -74,7 +74,7 @@ pub async fn k15_a_batch_is_bounded_by_records(factory: &dyn LogFactory) -> Resu
     })
 }
 
-/// A batch waits for so long at most, also while a node runs.
+/// A batch is stored after a limited time, also while a node runs.
 pub async fn k15_a_batch_is_bounded_by_time(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let leave = Arc::new(Notify::new());
@@ -95,7 +95,7 @@ pub async fn k15_a_batch_is_bounded_by_time(factory: &dyn LogFactory) -> Result<
     Ok(())
 }
 
-/// Batches that make no sense are refused before anything is written or leased for longer.
+/// Invalid batches are refused before anything is written or leased for longer.
 pub async fn k15_a_batch_waits_less_than_a_third_of_the_lease(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -118,7 +118,7 @@ pub async fn k15_a_batch_waits_less_than_a_third_of_the_lease(
     Ok(())
 }
 
-/// At its laziest a run is stored when it pauses, when it acts and when it ends.
+/// In the mode `AtPause` a run is stored when it pauses, acts or ends.
 pub async fn k15_at_pause_stores_at_pauses_effects_and_the_end(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -152,8 +152,8 @@ pub async fn k15_at_pause_stores_at_pauses_effects_and_the_end(
     desk.appended("to the end", &expected)
 }
 
-/// In every mode a write that fails stops the run before the next effect, and the thread goes on
-/// from what is stored.
+/// In every mode a failed write stops the run before the next effect, and the thread continues from
+/// the stored records.
 pub async fn k15_a_failed_write_stops_every_mode(factory: &dyn LogFactory) -> Result<(), Failure> {
     for options in modes() {
         for nth in 1..=7 {
@@ -172,7 +172,7 @@ pub async fn k15_a_failed_write_stops_every_mode(factory: &dyn LogFactory) -> Re
             let ended = runner.start(&desk.thread, ()).await;
             let what = format!("{:?}, append {nth}", options.durability);
             let Err(failed) = ended else {
-                // There were fewer appends.
+                // The run had fewer appends.
                 same(&what, world.count(), 2)?;
                 continue;
             };
@@ -188,7 +188,7 @@ pub async fn k15_a_failed_write_stops_every_mode(factory: &dyn LogFactory) -> Re
     Ok(())
 }
 
-/// In no mode does a snapshot hold what the log does not.
+/// In no mode does a snapshot contain a record that the log does not.
 pub async fn k15_no_snapshot_passes_the_durable_head(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -218,7 +218,7 @@ pub async fn k15_no_snapshot_passes_the_durable_head(
     Ok(())
 }
 
-/// What a crash loses in a lazier mode runs again, and comes to the same end.
+/// Work that a crash loses in a lazier mode runs again, and comes to the same end.
 pub async fn k15_what_a_crash_loses_runs_again(factory: &dyn LogFactory) -> Result<(), Failure> {
     for options in modes() {
         for cut in [Cut::DiesBefore, Cut::DiesAfter] {

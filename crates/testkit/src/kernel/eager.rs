@@ -1,4 +1,4 @@
-//! Branches that wait for nobody but at a join: the eager schedule.
+//! Scenarios of the eager schedule, in which branches wait only at joins.
 use std::sync::Arc;
 
 use fugato_graph::{
@@ -21,7 +21,7 @@ fn eager(desk: &Desk, graph: &Graph<Page>) -> Runner<Page> {
     desk.runner_with(graph, options)
 }
 
-/// open, then slow beside the chain one, two, three; last waits for both branches.
+/// Builds open, then slow in parallel to the chain one, two, three; last waits for both branches.
 fn branches(calls: &Calls, leave: &Arc<Notify>) -> Result<Graph<Page>, Failure> {
     let (leave, notes) = (leave.clone(), calls.clone());
     let says = |name| Says(name, calls.clone());
@@ -53,7 +53,7 @@ fn fast_first() -> Vec<String> {
 }
 
 /// A fast branch runs to its end while a slow one is under way, and a join waits for both. Replay
-/// gives the order in which the tasks ended.
+/// returns the order in which the tasks ended.
 pub async fn eager_branches_do_not_wait_for_each_other(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -61,7 +61,7 @@ pub async fn eager_branches_do_not_wait_for_each_other(
     let (calls, leave) = (Calls::default(), Arc::new(Notify::new()));
     let graph = branches(&calls, &leave)?;
     let run = eager(&desk, &graph).start(&desk.thread, ());
-    // The slow branch is let go only when the fast one has ended.
+    // The slow branch is released only after the fast one has ended.
     while !desk.log.brackets().contains("three#1\",\"updates") {
         tokio::task::yield_now().await;
     }
@@ -89,7 +89,7 @@ pub async fn eager_is_a_choice(factory: &dyn LogFactory) -> Result<(), Failure> 
     same("what was said", finished(run.await)?.lines, texts(&said))
 }
 
-/// What follows a scatter waits for all of its tasks.
+/// The node after a scatter waits for all of its tasks.
 pub async fn eager_scatters_are_barriers(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let calls = Calls::default();
@@ -156,8 +156,8 @@ pub async fn eager_questions_stop_no_other_branch(factory: &dyn LogFactory) -> R
     same("what ran", calls.take(), texts(&ran))
 }
 
-/// A failure lets what runs come to its end and begins nothing new; a retry runs what failed and
-/// what had not begun.
+/// After a failure, running tasks finish and no new one starts; a retry runs the failed tasks and
+/// those that had not started.
 pub async fn eager_failures_keep_what_was_finished(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -237,8 +237,8 @@ pub async fn eager_routers_run_again_and_nodes_do_not(
     same("what ran", calls.take(), texts(&ran))
 }
 
-/// For every append, before and after it was written: the process dies there, and the end is that
-/// of no crash, subgraphs and joins included; nothing that was stored runs again.
+/// The process dies before or after any append, and the end is the same as without a crash,
+/// subgraphs and joins included; no stored task runs again.
 pub async fn eager_crashes_change_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
     let calls = Calls::default();
     let says = |name| Says(name, calls.clone());

@@ -1,4 +1,4 @@
-//! What is done to the outside world, and what is known of it: K10 and K11.
+//! Scenarios of effects and their receipts: K10 and K11.
 use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{
@@ -16,14 +16,14 @@ use super::{
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
-/// The classes whose receipts are kept.
+/// The classes whose receipts are stored.
 const KEPT: [EffectClass; 3] = [
     EffectClass::Idempotent,
     EffectClass::Keyed,
     EffectClass::Once,
 ];
 
-/// What changes nothing is not written, and may be repeated.
+/// A pure action is not recorded, and may be repeated.
 pub async fn k10_pure_writes_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut desk = Desk::of(factory).await?;
     let world = Calls::default();
@@ -39,7 +39,7 @@ pub async fn k10_pure_writes_nothing(factory: &dyn LogFactory) -> Result<(), Fai
     same("how often it was done", world.take().len(), 2)
 }
 
-/// The receipt of what may be repeated rides in the next append.
+/// The receipt of a repeatable action is stored with the next append.
 pub async fn k10_a_receipt_rides_in_the_next_append(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -57,7 +57,7 @@ pub async fn k10_a_receipt_rides_in_the_next_append(
     Ok(())
 }
 
-/// An intent is durable before the action, its receipt at once after: two commits, and no more.
+/// An intent is durable before the action, its receipt immediately after: two commits, and no more.
 pub async fn k10_once_costs_two_commits(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let graph = between(Mails::of(&Calls::default(), EffectClass::Once))?;
@@ -72,7 +72,8 @@ pub async fn k10_once_costs_two_commits(factory: &dyn LogFactory) -> Result<(), 
     desk.appended("an effect that must not be done twice", &expected)
 }
 
-/// In every mode all that came before is stored before an action, unless the action is pure.
+/// In every durability mode all earlier records are stored before an action, unless the action is
+/// pure.
 pub async fn k10_every_class_but_pure_is_a_barrier(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -113,7 +114,7 @@ fn batched() -> Durability {
     }
 }
 
-/// A receipt is replayed when the node is tried again, by its policy or by an operator.
+/// A receipt is replayed when a policy or an operator retries the node.
 pub async fn k10_a_receipt_is_replayed_by_a_retry(factory: &dyn LogFactory) -> Result<(), Failure> {
     for class in KEPT {
         let desk = Desk::of(factory).await?;
@@ -138,7 +139,8 @@ pub async fn k10_a_receipt_is_replayed_by_a_retry(factory: &dyn LogFactory) -> R
         let page = finished(desk.runner(&build(2)?).start(&desk.thread, ()).await)?;
         same("what was said", page.lines, texts(&["sent 1"]))?;
         same("what was done", world.count(), 1)?;
-        // Tried once, it fails; an operator's retry begins with attempt 1 again, and fails too.
+        // A single attempt fails; an operator's retry starts with attempt 1 again, and fails
+        // too.
         for _ in 0..2 {
             let runner = desk.runner(&build(1)?);
             let run = match world.count() {
@@ -152,7 +154,7 @@ pub async fn k10_a_receipt_is_replayed_by_a_retry(factory: &dyn LogFactory) -> R
     Ok(())
 }
 
-/// A receipt is replayed when the node is called again with its answer.
+/// A receipt is replayed when the node is called again with an answer.
 pub async fn k10_a_receipt_is_replayed_after_a_question(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -181,8 +183,8 @@ pub async fn k10_a_receipt_is_replayed_after_a_question(
     Ok(())
 }
 
-/// A receipt that was stored is replayed after a crash; what was not stored was of a class that may
-/// be repeated, and is repeated under the same idempotency key.
+/// A stored receipt is replayed after a crash. An action without a stored receipt has a repeatable
+/// class, and is repeated under the same idempotency key.
 pub async fn k10_a_receipt_is_replayed_after_a_crash(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -199,7 +201,7 @@ pub async fn k10_a_receipt_is_replayed_after_a_crash(
             }
         };
         let graph = between(acts)?;
-        // The step of both dies.
+        // The append of the step with both receipts dies.
         let dies = if class == EffectClass::Once { 6 } else { 3 };
         desk.log.cut(dies, Cut::DiesBefore);
         kind(desk.start(&graph).await)?;
@@ -218,8 +220,8 @@ pub async fn k10_a_receipt_is_replayed_after_a_crash(
     Ok(())
 }
 
-/// An action's idempotency key is the same in every attempt, before and after a crash, and another
-/// one in another thread, be it one of the same name that was made when the first was gone.
+/// An action's idempotency key is the same in every attempt, before and after a crash. It differs
+/// in another thread, also in one with the name of a removed thread.
 pub async fn k10_keyed_has_the_same_key_in_every_attempt(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -270,8 +272,8 @@ pub async fn k10_keyed_has_the_same_key_in_every_attempt(
     same("keys of other threads", seen.len(), all)
 }
 
-/// Actions of one node run at the same time under keys of their own. Under one key the action is
-/// done once, and whoever asks for it gets what came out.
+/// Actions of one node run at the same time under different keys. Under one key the action is done
+/// once, and every caller gets its result.
 pub async fn k10_actions_of_one_node_run_at_the_same_time(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -307,7 +309,7 @@ pub async fn k10_actions_of_one_node_run_at_the_same_time(
     same("what was done", world.take(), texts(&["one", "two"]))
 }
 
-/// Tasks of a scatter act each for itself, unless the whole thread shares the key.
+/// The tasks of a scatter act separately, unless the key belongs to the whole thread.
 pub async fn k10_a_key_belongs_to_its_task_or_to_the_thread(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -337,7 +339,8 @@ pub async fn k10_a_key_belongs_to_its_task_or_to_the_thread(
             let what = format!("{class:?}, by the whole thread: {whole}");
             match (class, whole) {
                 (EffectClass::Once, true) => same(&what, (times, done.len()), (1, 1))?,
-                // What may be repeated may be begun by several at the same time, under one key.
+                // A repeatable action may be started by several tasks at the same time, under
+                // one key.
                 (_, true) => same(&what, done.len(), 1)?,
                 (_, false) => same(&what, (times, done.len()), (4, 4))?,
             }
@@ -346,8 +349,8 @@ pub async fn k10_a_key_belongs_to_its_task_or_to_the_thread(
     Ok(())
 }
 
-/// The same key with another input is an error, and not an old answer: at once, when the task is
-/// tried again, and after a crash. Nothing is done.
+/// The same key with another input is an error, and never an old result: at once, in a retry, and
+/// after a crash. No action is done.
 pub async fn k11_another_input_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
     for class in KEPT {
         let mut desk = Desk::of(factory).await?;
@@ -363,7 +366,7 @@ pub async fn k11_another_input_is_an_error(factory: &dyn LogFactory) -> Result<(
                 let error = second.send(&cx, "mail").await.err();
                 let error = error.as_ref().and_then(|error| error.downcast_ref());
                 let changed = matches!(error, Some(EffectError::InputChanged { .. }));
-                // A barrier, so that the receipt is stored, and the place of a crash.
+                // A barrier, so that the receipt is stored before the crash.
                 let act = |_| async { Ok::<_, BoxError>("on".to_owned()) };
                 cx.effect("on", EffectClass::Once, &(), act).await?;
                 Ok::<_, BoxError>(line(changed.to_string()))
@@ -381,7 +384,7 @@ pub async fn k11_another_input_is_an_error(factory: &dyn LogFactory) -> Result<(
     Ok(())
 }
 
-/// The error of another input reaches whoever runs the thread, with both digests.
+/// The error for another input reaches the caller of the run, with both digests.
 pub async fn k11_the_error_names_both_inputs(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let acts = async |cx: Context<Page>| {
@@ -434,7 +437,7 @@ pub async fn k11_a_fork_inherits_receipts_up_to_its_position(
     Ok(())
 }
 
-/// An action of class once begins only if the lease lasts until it is over for certain.
+/// An action of class `Once` starts only if the lease outlasts its timeout.
 pub async fn k10_the_lease_outlives_the_action(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let (log, name, clock) = (
@@ -446,7 +449,7 @@ pub async fn k10_the_lease_outlives_the_action(factory: &dyn LogFactory) -> Resu
         let (log, name, clock) = (log.clone(), name.clone(), clock.clone());
         async move {
             let act = move |_| async move {
-                // Renewals go on meanwhile, every 10 ms, and must not shorten the lease.
+                // Renewals run meanwhile, every 10 ms, and must not shorten the lease.
                 tokio::time::sleep(Duration::from_millis(25)).await;
                 let thread = name;
                 let (owner, ttl) = ("somebody else".into(), 1_000);
@@ -459,7 +462,7 @@ pub async fn k10_the_lease_outlives_the_action(factory: &dyn LogFactory) -> Resu
             };
             let minute = Effect::once().timeout(Duration::from_secs(60));
             let left = cx.effect("look", minute, &(), act).await?;
-            // The store's clock stands still, this machine's does not.
+            // The store's clock is stopped, and this machine's is not.
             Ok::<_, BoxError>(line((left >= 30_000).to_string()))
         }
     };
@@ -469,8 +472,8 @@ pub async fn k10_the_lease_outlives_the_action(factory: &dyn LogFactory) -> Resu
     same("whether it lasts", page.lines, texts(&["a", "true", "b"]))
 }
 
-/// An action that certainly did not happen is recorded as undone, fails its node, and may be tried
-/// again.
+/// An action that certainly did not happen is recorded as not done, fails its node, and can be
+/// retried.
 pub async fn k10_what_did_not_happen_may_be_tried_again(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {

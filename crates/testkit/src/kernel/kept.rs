@@ -1,4 +1,4 @@
-//! What is finished stays finished: K4.
+//! Scenarios of finished tasks, which stay finished: K4.
 use std::sync::Arc;
 
 use fugato_graph::{Context, END, Graph, RunErrorKind, RunnerOptions, machine::Fact};
@@ -14,7 +14,7 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// open, then a, b and c at once, of which c fails as long as the switch is on.
+/// Builds open, then a, b and c at once; c fails as long as the switch is on.
 fn fork(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("open")
         .node("open", async |_: Context<Page>| ())
@@ -30,7 +30,7 @@ fn fork(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
         .build()?)
 }
 
-/// A failure re-runs no sibling that finished, and a retry runs only what failed.
+/// A failure re-runs no finished sibling, and a retry runs only the failed tasks.
 pub async fn k4_retry_runs_only_what_failed(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut desk = Desk::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
@@ -128,8 +128,8 @@ pub async fn k4_a_question_keeps_finished_siblings(
     same("what was said", page.lines, names(&["a", "true", "last"]))
 }
 
-/// A crash re-runs no sibling that finished; what was begun counts an attempt, which is known
-/// before it runs again. A failure before the crash is still the failure of the run.
+/// A crash re-runs no finished sibling. A task that had started has one more attempt, which is
+/// stored before it runs again. A failure before the crash is still the failure of the run.
 pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut desk = Desk::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
@@ -185,8 +185,8 @@ pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> Res
     same("the tasks after", calls.take(), names(&["a#1 try 2"]))
 }
 
-/// A task that keeps killing the process meets a limit with an error of its own; an operator can
-/// still try again.
+/// A task that keeps killing the process reaches a limit with an error of its own; an operator can
+/// still retry it.
 pub async fn k4_the_crash_limit_has_its_own_error(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut desk = Desk::of(factory).await?;
     let calls = Calls::default();
@@ -196,7 +196,7 @@ pub async fn k4_the_crash_limit_has_its_own_error(factory: &dyn LogFactory) -> R
         .edge("a", "b")
         .edge("b", END)
         .build()?;
-    // The step of a is stored, and the process dies in b, before its outcome is.
+    // The step of a is stored, and the process dies in b, before the outcome of b is stored.
     desk.log.cut(2, Cut::DiesBefore);
     kind(desk.start(&graph).await)?;
     for _ in 2..=3 {
@@ -226,7 +226,7 @@ pub async fn k4_the_crash_limit_has_its_own_error(factory: &dyn LogFactory) -> R
     same("the tasks of a retry", calls.take(), names(&["b#1"]))
 }
 
-/// A run that failed leaves nothing behind for the next one.
+/// A failed run leaves nothing behind for the next one.
 pub async fn k4_a_new_run_forgets_the_failed_one(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
@@ -248,7 +248,7 @@ pub async fn k4_a_new_run_forgets_the_failed_one(factory: &dyn LogFactory) -> Re
     )
 }
 
-/// A panic is a failure like any other, before and in the future of a node.
+/// A panic is a failure like any other, in the call of a node and in its future.
 pub async fn k4_a_panic_is_a_failure(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let calls = Calls::default();

@@ -1,4 +1,4 @@
-//! Who may write a thread: K14.
+//! Scenarios of leases: K14.
 use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{
@@ -13,14 +13,14 @@ use super::{
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
-/// A node that waits to be let go; its drop is noted.
+/// A node that waits to be released and notes its drop.
 struct Held {
     entered: Arc<Notify>,
     leave: Arc<Semaphore>,
     calls: Calls,
 }
 
-/// Notes that it was dropped.
+/// A guard that notes its drop.
 struct Note(Calls);
 
 impl Drop for Note {
@@ -72,7 +72,7 @@ fn short() -> RunnerOptions {
     RunnerOptions::default().lease(Duration::from_millis(60))
 }
 
-/// While one process runs a thread, every request of another is refused as busy, with who has it;
+/// While one process runs a thread, every request of another is refused as busy, with the owner;
 /// nothing is written.
 pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
@@ -105,15 +105,15 @@ pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Resul
     )
 }
 
-/// A process that lost its lease is told by its next renewal: its node is dropped, its run stops,
-/// and nothing that it did after is committed.
+/// A process that lost its lease gets the error at its next renewal: its node is dropped, its run
+/// stops, and none of its later results is committed.
 pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let waits = Held::new();
     let graph = waits.graph()?;
     let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
     waits.entered.notified().await;
-    // The process sleeps for longer than its lease lasts, and another one takes the thread.
+    // The process is suspended for longer than its lease, and another one takes the thread.
     desk.clock.advance(120_000);
     let acquire = LeaseRequest::Acquire {
         thread: desk.thread.clone(),
@@ -142,7 +142,7 @@ pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Result<
     Ok(())
 }
 
-/// A lease is renewed for as long as a run lasts, however short it is.
+/// A lease is renewed for the whole run, however short the lease is.
 pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let waits = Held::new();
@@ -150,7 +150,7 @@ pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Result<(), Fail
     let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
     waits.entered.notified().await;
     for _ in 0..4 {
-        // The store's clock goes on by less than a lease; the renewal comes at a third of it.
+        // The store's clock advances by less than a lease; a renewal is due after a third of it.
         desk.clock.advance(40);
         tokio::time::sleep(Duration::from_millis(45)).await;
     }
@@ -162,7 +162,7 @@ pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Result<(), Fail
     Ok(())
 }
 
-/// A wish to cancel needs no lease. It reaches the owner with its next renewal, while a node runs.
+/// A cancel request needs no lease. It reaches the owner with its next renewal, while a node runs.
 pub async fn k14_a_cancel_signal_arrives_by_renewal(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -188,7 +188,7 @@ pub async fn k14_a_cancel_signal_arrives_by_renewal(
     )
 }
 
-/// A wish to cancel reaches the owner with its next append, long before a renewal.
+/// A cancel request reaches the owner with its next append, long before a renewal.
 pub async fn k14_a_cancel_signal_arrives_by_append(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -208,7 +208,7 @@ pub async fn k14_a_cancel_signal_arrives_by_append(
         .edge("a", "b")
         .edge("b", END)
         .build()?;
-    // The thread exists already: nobody can be told of one that was never stored.
+    // The thread exists already: a thread that was never stored has no signals.
     leave.notify_one();
     finished(desk.start(&graph).await)?;
     entered.notified().await;
@@ -229,7 +229,7 @@ pub async fn k14_a_cancel_signal_arrives_by_append(
     same("what is kept", said, texts(&["a", "b", "a"]))
 }
 
-/// There is nothing to cancel in a thread that never was, or that is at rest.
+/// There is nothing to cancel in a thread that does not exist, or that is at rest.
 pub async fn k14_there_may_be_nothing_to_cancel(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let waits = Held::new();
@@ -253,8 +253,7 @@ pub async fn k14_there_may_be_nothing_to_cancel(factory: &dyn LogFactory) -> Res
     same("the head", desk.head().await?, head)
 }
 
-/// Time is the store's: what this machine's clock shows means nothing to a node, to a lease or to
-/// a question.
+/// Time is the store's: this machine's clock has no effect on a node, a lease or a question.
 pub async fn k14_time_is_the_stores(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let graph = Graph::<Page>::starting_at("a")

@@ -1,4 +1,4 @@
-//! The machine without a driver, and the driver without a log: K23.
+//! Scenarios of the machine without a driver, and of the driver without a log: K23.
 use std::sync::Arc;
 
 use fugato_graph::{
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::log::{Failure, LogFactory, same};
 
-/// Saved, woken and saved again at every point of a log, the machine is the same, and goes on to
+/// Checks that the machine, saved and restored at every point of a log, is the same and comes to
 /// the same end.
 fn round_trips(facts: &[Fact<String>]) -> Result<(), Failure> {
     let mut names = Arc::new(Names::default());
@@ -32,7 +32,7 @@ fn round_trips(facts: &[Fact<String>]) -> Result<(), Failure> {
             saved.clone(),
         )?;
         same("what it wants", woken.todo(), lived.todo())?;
-        // As another process would: with nothing but the text.
+        // Another process has nothing but the text.
         let mut anew = Arc::new((*names).clone());
         let machine = serde_json::from_str::<SavedMachine>(&saved)?.wake(&mut anew);
         woken = machine.map_err(|error| Failure::new(error.to_string()))?;
@@ -40,7 +40,7 @@ fn round_trips(facts: &[Fact<String>]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A machine at rest, at every point of several runs, wakes as the same machine.
+/// A machine at rest, at every point of several runs, is restored as the same machine.
 pub async fn k23_a_machine_wakes_as_it_was(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let calls = Calls::default();
@@ -76,7 +76,7 @@ pub async fn k23_a_machine_wakes_as_it_was(factory: &dyn LogFactory) -> Result<(
     Ok(())
 }
 
-/// Without a log a pause hands out machine and state, which another process goes on with.
+/// Without a log, a pause returns the machine and the state, from which another process continues.
 pub async fn k23_an_ephemeral_run_goes_on_elsewhere(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! A log that is watched, and can be cut off.
+//! A log that records its appends, and can be cut off.
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::log::Opened;
 
-/// Passes everything on to a log, keeps what was appended, and fails when it is told to.
-/// Clones are the same log.
+/// A log that passes every request on, records the appends, and fails on request. Clones are the
+/// same log.
 #[derive(Debug, Clone)]
 pub struct RecordingLog {
     inner: Opened,
@@ -31,11 +31,11 @@ struct Seen {
     puts: Vec<(Seq, Seq)>,
 }
 
-/// How an append fails.
+/// The way in which an append fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cut {
-    /// The process dies before the records are written. Nothing works from then on.
+    /// The process dies before the records are written. No request works from then on.
     DiesBefore,
     /// The process dies after the records were written.
     DiesAfter,
@@ -46,7 +46,7 @@ pub enum Cut {
 }
 
 impl RecordingLog {
-    /// Watches a log.
+    /// Wraps a log.
     pub fn over(inner: Opened) -> Self {
         Self {
             inner,
@@ -54,25 +54,25 @@ impl RecordingLog {
         }
     }
 
-    /// Lets the `nth` append from now on fail, from 1.
+    /// Makes the `nth` append from now on fail, counted from 1.
     pub fn cut(&self, nth: usize, cut: Cut) {
         self.seen().cut = Some((nth, cut));
     }
 
-    /// Forgets what was seen so far.
+    /// Clears the recording.
     pub fn forget(&self) {
         let mut seen = self.seen();
         seen.commits.clear();
         seen.read = 0;
     }
 
-    /// What was appended, commit by commit.
+    /// Returns the appended commits, in order.
     pub fn commits(&self) -> Vec<Commit> {
         self.seen().commits.clone()
     }
 
-    /// What was appended, as people read it: one line for each commit, with the facts in brackets
-    /// and the status that it left. Times, runs and the fingerprint of the graph are left out.
+    /// Returns the appended commits as text: one line for each, with the facts in brackets and the
+    /// status that it left. Times, runs and the fingerprint of the graph are left out.
     pub fn brackets(&self) -> String {
         let lines = self.commits();
         let lines = lines.iter().map(|commit| {
@@ -86,8 +86,8 @@ impl RecordingLog {
         lines.collect()
     }
 
-    /// The names of what was appended, one line for each commit. In a subgraph a name is followed
-    /// by its scope.
+    /// Returns the names of the appended facts, one line for each commit. In a subgraph a name is
+    /// followed by its scope.
     pub fn shape(&self) -> Vec<String> {
         let name = |record: &Record| {
             let (fact, scope) = entry(record).unwrap_or_default();
@@ -107,17 +107,17 @@ impl RecordingLog {
         lines.collect()
     }
 
-    /// How many records were read.
+    /// Returns the number of records that were read.
     pub fn records_read(&self) -> usize {
         self.seen().read
     }
 
-    /// How many appends were under way at once, at most.
+    /// Returns the most appends that were under way at once.
     pub fn most_in_flight(&self) -> usize {
         self.seen().most_in_flight
     }
 
-    /// The snapshots that were put: their position, and the head of their thread.
+    /// Returns the position of each snapshot that was put, and the head of its thread at that time.
     pub fn puts(&self) -> Vec<(Seq, Seq)> {
         self.seen().puts.clone()
     }
@@ -138,7 +138,7 @@ impl RecordingLog {
         Ok(())
     }
 
-    /// Counts an append, and says whether it is cut off.
+    /// Counts an append, and returns the way in which it fails, if it does.
     fn begin(&self) -> Option<Cut> {
         let mut seen = self.seen();
         seen.in_flight += 1;
@@ -158,7 +158,7 @@ impl RecordingLog {
     }
 }
 
-/// A fact of a record, and the scope that it happened in.
+/// Returns the fact of a record, and its scope.
 fn entry(record: &Record) -> Result<(Value, String), serde_json::Error> {
     let body = record.0.get(1..).unwrap_or_default();
     let mut entry: Value = serde_json::from_slice(body)?;
@@ -167,7 +167,7 @@ fn entry(record: &Record) -> Result<(Value, String), serde_json::Error> {
     Ok((fact, scope.unwrap_or_default().to_owned()))
 }
 
-/// A record as JSON, without what differs from run to run.
+/// Returns a record as JSON, without the parts that differ from run to run.
 fn fact(record: &Record) -> String {
     let (mut fact, scope) = match entry(record) {
         Ok(entry) => entry,
@@ -187,7 +187,7 @@ fn fact(record: &Record) -> String {
     }
 }
 
-/// Times are known only to be there.
+/// Replaces times by a fixed text, so that only their presence is compared.
 fn timeless(value: &mut Value) {
     match value {
         Value::Object(fields) => {

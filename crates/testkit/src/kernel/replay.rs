@@ -1,4 +1,4 @@
-//! Whether a log still means what it meant.
+//! A check that a log still has its old meaning.
 use std::fmt;
 
 use fugato_graph::{Runner, machine::Fact};
@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::log::{Failure, same};
 
-/// Folds the log of a thread twice, and takes the state through JSON at every checkpoint. If
-/// `expected` is what the thread's state was when it ran, a changed `apply` shows too.
+/// Folds the log of a thread twice, and converts the state to JSON and back at every checkpoint. If
+/// `expected` is the thread's state from its run, a changed `apply` is found too.
 ///
 /// Run it over logs that were kept from production before a new version goes there.
 pub async fn replay_check<S>(

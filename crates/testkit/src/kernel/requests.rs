@@ -1,4 +1,4 @@
-//! Requests that their callers name: K12.
+//! Scenarios of requests with keys: K12.
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use fugato_graph::{Answers, BoxError, Context, END, Ended, Graph, RunErrorKind, RunnerOptions};
@@ -28,8 +28,8 @@ fn output(ended: Ended<Page>) -> Result<serde_json::Value, Failure> {
     }
 }
 
-/// The output of a run is told to every repeat of its request, though other runs came after it;
-/// nothing runs, and nothing is written.
+/// Every repeat of a request gets the output of its run, even after other runs; nothing runs, and
+/// nothing is written.
 pub async fn k12_a_finished_request_is_told_again(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut desk = Desk::of(factory).await?;
     let calls = Calls::default();
@@ -51,12 +51,12 @@ pub async fn k12_a_finished_request_is_told_again(factory: &dyn LogFactory) -> R
     }
     same("runs of repeats", calls.count(), 0)?;
     same("the head", desk.head().await?, head)?;
-    // A thread whose request was repeated is free for anybody at once.
+    // A thread whose request was repeated has no lease left.
     finished(desk.start(&graph).await)?;
     Ok(())
 }
 
-/// A failure is told to every repeat, and the end of the run that was tried again in its place.
+/// Every repeat gets the failure of its run, or the end of that run after a retry.
 pub async fn k12_a_failed_request_is_told_again(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
@@ -81,7 +81,7 @@ pub async fn k12_a_failed_request_is_told_again(factory: &dyn LogFactory) -> Res
     same("runs after all", calls.count(), 1)
 }
 
-/// A cancellation is told to every repeat.
+/// Every repeat gets the cancellation of its run.
 pub async fn k12_a_cancelled_request_is_told_again(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -106,7 +106,7 @@ fn asking() -> Result<Graph<Page>, Failure> {
         .build()?)
 }
 
-/// A repeat of a run that waits gets its questions; when it has ended, its output.
+/// A repeat of a run that waits gets its questions; after its end, its output.
 pub async fn k12_a_parked_request_shows_its_questions(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -135,7 +135,8 @@ pub async fn k12_a_parked_request_shows_its_questions(
     same("the output", output(ended)?, expected)
 }
 
-/// A repeat of a run that is under way, here or elsewhere, waits for its end, and begins nothing.
+/// A repeat of a run that is under way, in this or another process, waits for its end, and starts
+/// nothing.
 pub async fn k12_a_repeat_attaches_to_an_open_run(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let (calls, entered) = <(Calls, Arc<Notify>)>::default();
@@ -175,7 +176,7 @@ pub async fn k12_a_repeat_attaches_to_an_open_run(factory: &dyn LogFactory) -> R
     same("what ran", calls.take(), texts(&["a#1"]))
 }
 
-/// A repeat of a run that a crash left unfinished goes on with it.
+/// A repeat of a run that a crash left unfinished continues it.
 pub async fn k12_a_repeat_goes_on_after_a_crash(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut desk = Desk::of(factory).await?;
     let calls = Calls::default();
@@ -262,7 +263,7 @@ pub async fn k12_keys_survive_compaction(factory: &dyn LogFactory) -> Result<(),
     same("runs", calls.count(), 2)
 }
 
-/// Keys expire by a stated age, of the store's clock.
+/// Keys expire at a given age, by the clock of the store.
 pub async fn k12_keys_expire_by_age(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let calls = Calls::default();

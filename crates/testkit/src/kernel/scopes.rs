@@ -1,4 +1,4 @@
-//! Graphs within graphs: K21.
+//! Scenarios of subgraphs: K21.
 use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
-/// The page inside begins with the item, or with what is said outside.
+/// Returns the first state inside, made of the item, or of the lines outside.
 #[expect(
     clippy::needless_pass_by_value,
     clippy::unnecessary_wraps,
@@ -38,7 +38,7 @@ fn leave(_: &Page, inner: &Page) -> super::desk::Change {
     line(format!("({})", inner.lines.join(" ")))
 }
 
-/// one, then two, which may fail for the first of them.
+/// Builds one, then two, which may fail for the first of them.
 fn pair(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
     let (fails, broken) = (calls.clone(), broken.clone());
     Ok(Graph::<Page>::starting_at("one")
@@ -60,7 +60,7 @@ fn off() -> Switch {
     switch
 }
 
-/// plan, three of the inner graph at once, last.
+/// Builds plan, three of the inner graph at once, last.
 fn scattered(inner: &Graph<Page>, calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("plan")
         .node("plan", Says("plan", calls.clone()))
@@ -72,7 +72,7 @@ fn scattered(inner: &Graph<Page>, calls: &Calls) -> Result<Graph<Page>, Failure>
         .build()?)
 }
 
-/// in, a subgraph, out.
+/// Builds in, a subgraph, out.
 fn chained(inner: &Graph<Page>, calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("in")
         .node("in", Says("in", calls.clone()))
@@ -93,8 +93,8 @@ fn asking() -> Result<Graph<Page>, Failure> {
         .build()?)
 }
 
-/// A subgraph has a state of its own, a mapping in and a mapping out: in a chain, in a scatter, and
-/// two deep.
+/// A subgraph has its own state, a mapping in and a mapping out: in a chain, in a scatter, and two
+/// levels deep.
 pub async fn k21_a_subgraph_maps_in_and_out(factory: &dyn LogFactory) -> Result<(), Failure> {
     let calls = Calls::default();
     let inner = pair(&calls, &off())?;
@@ -157,8 +157,8 @@ pub async fn k21_subgraphs_run_at_the_same_time(factory: &dyn LogFactory) -> Res
     Ok(())
 }
 
-/// Questions inside bear the address of their task and are answered like any other, one by one,
-/// in another process; what is finished does not run again.
+/// Questions inside have the address of their task and are answered like any other, one by one, in
+/// another process; finished tasks do not run again.
 pub async fn k21_questions_inside_are_answered(factory: &dyn LogFactory) -> Result<(), Failure> {
     for depth in 1..=2 {
         let mut desk = Desk::of(factory).await?;
@@ -248,7 +248,7 @@ pub async fn k21_a_retry_runs_only_the_inner_task(factory: &dyn LogFactory) -> R
     same("by the log", desk.page(&graph).await?.lines, texts(&said))
 }
 
-/// A crash at any append inside: inner tasks that finished are kept, and the end is the same.
+/// The process dies at any append inside: finished inner tasks are kept, and the end is the same.
 pub async fn k21_a_crash_inside_keeps_inner_tasks(factory: &dyn LogFactory) -> Result<(), Failure> {
     for nth in 1..=20 {
         for cut in [Cut::DiesBefore, Cut::DiesAfter] {
@@ -285,7 +285,7 @@ pub async fn k21_a_crash_inside_keeps_inner_tasks(factory: &dyn LogFactory) -> R
     Ok(())
 }
 
-/// The tasks whose outcome is stored, with their scopes.
+/// Returns the tasks whose outcome is stored, with their scopes.
 async fn finished_tasks(desk: &Desk, graph: &Graph<Page>) -> Result<Vec<String>, Failure> {
     let alive = super::RecordingLog::over(desk.opened.clone());
     let runner = fugato_graph::Runner::new(graph.clone(), Arc::new(alive));
@@ -393,8 +393,8 @@ pub async fn k21_events_and_history_bear_the_scope(
     )
 }
 
-/// A node inside that was renamed or is gone is refused with its name and scope, and followed if
-/// the graph says so; a subgraph that became a node is named too.
+/// A renamed or removed node inside is refused with its name and scope, and followed if the graph
+/// declares the rename; a subgraph that became a node is named too.
 pub async fn k21_what_is_gone_inside_is_named(factory: &dyn LogFactory) -> Result<(), Failure> {
     let pausing = |name: &str, old: Option<&str>| {
         let graph = Graph::<Page>::starting_at(name)
@@ -440,7 +440,7 @@ pub async fn k21_what_is_gone_inside_is_named(factory: &dyn LogFactory) -> Resul
     )
 }
 
-/// An operator finishes a task inside a subgraph; the subgraph goes on from there.
+/// An operator can finish a task inside a subgraph; the subgraph continues from there.
 pub async fn k21_an_operator_finishes_a_task_inside(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -459,7 +459,7 @@ pub async fn k21_an_operator_finishes_a_task_inside(
     same("by the log", desk.page(&graph).await?.lines, texts(&said))
 }
 
-/// The subgraph itself can be finished by hand, with whatever is open in it.
+/// An operator can finish the subgraph itself, with all that is open in it.
 pub async fn k21_an_operator_finishes_a_subgraph(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let graph = chained(&asking()?, &Calls::default())?;
@@ -479,7 +479,7 @@ pub async fn k21_an_operator_finishes_a_subgraph(factory: &dyn LogFactory) -> Re
     )
 }
 
-/// Snapshots, forks and compaction keep what is open inside: states, questions and receipts.
+/// Snapshots, forks and compaction keep the open scopes: states, questions and receipts.
 pub async fn k21_open_scopes_survive_snapshots(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut desk = Desk::of(factory).await?;
     if desk.opened.admin.is_none() {
@@ -494,7 +494,8 @@ pub async fn k21_open_scopes_survive_snapshots(factory: &dyn LogFactory) -> Resu
         .edge("ask", END)
         .build()?;
     let nested = chained(&inner, &Calls::default())?;
-    // Another branch goes on at the top, so that there is a checkpoint while the scope is open.
+    // Another branch continues at the top, so that there is a checkpoint while the scope is
+    // open.
     let graph = chained(&nested, &Calls::default())?;
     let runner = desk.runner(&graph);
     let asked = question(runner.start(&desk.thread, ()).await)?;
@@ -541,7 +542,7 @@ pub async fn k21_effects_inside_belong_to_their_task(
     same("actions of three subgraphs", keys.len(), 3)?;
     desk = Desk::of(factory).await?;
     let graph = chained(&inner, &Calls::default())?;
-    // The step of in, the intent, the receipt; the step inside dies.
+    // The step of in, the intent and the receipt are stored; the append of the step inside dies.
     desk.log.cut(4, Cut::DiesBefore);
     kind(desk.start(&graph).await)?;
     desk.another_process();
@@ -549,7 +550,8 @@ pub async fn k21_effects_inside_belong_to_their_task(
     same("what was done", world.take().len(), 1)
 }
 
-/// A fault in a subgraph leaves its siblings' outcomes alone, in the order of their paths.
+/// A failure or question in a subgraph does not affect its siblings' outcomes, which are folded in
+/// the order of their paths.
 pub async fn k21_a_question_inside_keeps_its_siblings(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {

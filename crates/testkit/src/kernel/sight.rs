@@ -1,4 +1,4 @@
-//! What readers see: K22.
+//! Scenarios of events and their readers: K22.
 use std::sync::Arc;
 
 use fugato_graph::{Answers, Context, END, Graph, Outcome};
@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use super::desk::{Calls, Change, Desk, Page, Says, finished, line, question};
 use crate::log::{Failure, LogFactory, holds, same};
 
-/// The durable events, in short.
+/// Returns the durable events, in short.
 fn durable(events: &[Event]) -> Vec<(Seq, String)> {
     let short = |event: &Event| {
         let origin = event
@@ -65,8 +65,8 @@ fn letter() -> Result<Graph<Page>, Failure> {
         .build()?)
 }
 
-/// Events carry where they come from; durable ones bear their position, which never falls; a
-/// reader that comes back with a cursor misses nothing durable and gets nothing twice.
+/// Events carry their origin; durable ones have a position, which never decreases. A reader that
+/// reconnects with a cursor misses no durable event and gets none twice.
 pub async fn k22_a_cursor_misses_nothing_durable(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let graph = letter()?;
@@ -125,7 +125,7 @@ pub async fn k22_a_cursor_misses_nothing_durable(factory: &dyn LogFactory) -> Re
     Ok(())
 }
 
-/// Durable events leave after their append: whoever sees one finds it in the log.
+/// Durable events are sent after their append: a reader of one finds it in the log.
 pub async fn k22_durable_events_leave_after_their_append(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -148,8 +148,8 @@ pub async fn k22_durable_events_leave_after_their_append(
     same("durable events", seen, 1 + 4 + 1)
 }
 
-/// A run never waits for a reader. One that lags gets all that is durable from the log, in order
-/// and once, and every delta, merged.
+/// A run never waits for a reader. A reader that lags gets all durable events from the log, in
+/// order and once, and all deltas, merged.
 pub async fn k22_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> Result<(), Failure> {
     const ROUNDS: i64 = 1_500;
     let desk = Desk::of(factory).await?;
@@ -210,8 +210,8 @@ pub async fn k22_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> R
     same("durable positions", live, stored)
 }
 
-/// A reader that comes back while a run is under way gets what is stored, then the open blocks and
-/// what follows; dropping a stream detaches, and the run goes on.
+/// A reader that reconnects during a run gets the stored events, then the open blocks and the
+/// events that follow. Dropping a stream detaches, and the run goes on.
 pub async fn k22_dropping_detaches_and_late_readers_catch_up(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -276,7 +276,7 @@ pub async fn k22_dropping_detaches_and_late_readers_catch_up(
     )
 }
 
-/// A refused request tells its reader too, and the stream ends.
+/// A refused request sends its reader an event too, and the stream ends.
 pub async fn k22_a_refusal_is_an_event(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let runner = desk.runner(&letter()?);

@@ -1,4 +1,4 @@
-//! State and steps: K1 to K3.
+//! Scenarios of state and steps: K1 to K3.
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
@@ -12,8 +12,8 @@ use tokio::sync::{Barrier, Semaphore};
 use super::desk::{Calls, Change, Desk, Page, Says, Switch, finished, kind, line};
 use crate::log::{Failure, LogFactory, holds, same};
 
-/// Only `apply` changes state: siblings see the start of the step, and what one keeps to itself
-/// is in nobody's state.
+/// Only `apply` changes state: siblings see the start of the step, and a task's local changes are
+/// in no state.
 pub async fn k1_only_apply_changes_state(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let sees = |name: &'static str| {
@@ -70,7 +70,7 @@ impl State for Counted {
     }
 }
 
-/// Applying in place clones nothing, after a task alone and after several at once.
+/// Applying in place clones nothing, after a single task and after several at once.
 pub async fn k1_applying_in_place_clones_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let graph = Graph::<Counted>::starting_at("one")
@@ -119,7 +119,7 @@ pub async fn k2_tasks_of_a_step_run_at_the_same_time(
     same("workers that met", page.count, 100)
 }
 
-/// Outcomes are folded in the order of their paths, whatever order they come in, and the routes
+/// Outcomes are folded in the order of their paths, in whatever order they finish, and the routes
 /// are the same.
 pub async fn k2_updates_fold_in_path_order(factory: &dyn LogFactory) -> Result<(), Failure> {
     for order in [
@@ -169,7 +169,8 @@ pub async fn k2_updates_fold_in_path_order(factory: &dyn LogFactory) -> Result<(
     Ok(())
 }
 
-/// What is between closing records is no checkpoint: the state there is that of the one before.
+/// Only closing records are checkpoints: at a position between two of them the state is that of the
+/// earlier one.
 pub async fn k2_only_closing_records_are_checkpoints(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -195,7 +196,7 @@ pub async fn k2_only_closing_records_are_checkpoints(
     same("checkpoints and lines", seen, expected)
 }
 
-/// One append of a thread is in flight, and what ends meanwhile rides in the next.
+/// At most one append of a thread is in flight, and outcomes meanwhile are stored with the next.
 pub async fn k2_one_append_is_in_flight(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let graph = Graph::<Page>::starting_at("plan")
@@ -221,7 +222,7 @@ pub async fn k2_one_append_is_in_flight(factory: &dyn LogFactory) -> Result<(), 
     same("records", stored, 1 + 1 + 1 + 200 + 1 + 1)
 }
 
-/// first, then a and b at once, then last.
+/// Builds first, then a and b at once, then last.
 pub(super) fn three(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("first")
         .node("first", Says("first", calls.clone()))
@@ -235,8 +236,8 @@ pub(super) fn three(calls: &Calls) -> Result<Graph<Page>, Failure> {
         .build()?)
 }
 
-/// A router that fails leaves the step open: a retry runs routers again, never the nodes; with one
-/// task in the step and with several.
+/// A router that fails leaves the step open: a retry runs routers again, never the nodes, both with
+/// one task in the step and with several.
 pub async fn k3_a_failing_router_leaves_the_step_open(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -307,7 +308,7 @@ pub async fn k3_a_failing_router_leaves_the_step_open(
     Ok(())
 }
 
-/// All routers of a step see the one state that all its updates are in.
+/// All routers of a step see the same state, with all updates of the step.
 pub async fn k3_routers_run_on_the_folded_state(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let graph = Graph::<Page>::starting_at("open")

@@ -1,4 +1,4 @@
-//! Runs that are cancelled, or have used up what they may use: K19.
+//! Scenarios of cancelled runs and of runs over their budget: K19.
 use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
-/// Notes that it was dropped.
+/// A guard that notes its drop.
 struct Dropped(Calls, &'static str);
 
 impl Drop for Dropped {
@@ -25,7 +25,7 @@ impl Drop for Dropped {
     }
 }
 
-/// A node that never ends, and notes that it was dropped.
+/// Builds a node that never ends, and notes its drop.
 fn hangs(
     calls: &Calls,
     entered: &Arc<Semaphore>,
@@ -43,7 +43,7 @@ fn hangs(
     }
 }
 
-/// Waits until a node has begun.
+/// Waits until a node has started.
 async fn enters(entered: &Semaphore) -> Result<(), Failure> {
     let begun = entered.acquire().await;
     begun
@@ -52,7 +52,7 @@ async fn enters(entered: &Semaphore) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Waits until so many nodes were dropped: on other threads that takes a moment.
+/// Waits until this many nodes were dropped: on other threads that takes a moment.
 async fn settles(calls: &Calls, dropped: usize) {
     while calls.count() < dropped {
         tokio::task::yield_now().await;
@@ -64,7 +64,8 @@ fn ada() -> RunErrorKind {
     RunErrorKind::Cancelled { by, why }
 }
 
-/// What the thread's log says of its cancellation: dropped tasks, and effects in doubt.
+/// Returns the contents of the cancellation in the thread's log: dropped tasks, and effects in
+/// doubt.
 async fn cancelled(
     desk: &Desk,
     graph: &Graph<Page>,
@@ -87,8 +88,8 @@ async fn cancelled(
     }
 }
 
-/// Cancelling drops what runs, keeps what was finished, and says what was dropped and why; another
-/// run can begin.
+/// Cancelling drops running tasks, keeps finished ones, and records the dropped tasks and the
+/// reason; another run can start.
 pub async fn k19_cancelling_keeps_what_was_finished(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -141,8 +142,8 @@ pub async fn k19_cancelling_keeps_what_was_finished(
     same("the next run", kind(again.await)?, ada())
 }
 
-/// Cancelling waits for an action that must not be done twice, as long as it may take: its receipt
-/// is kept, or it is named as in doubt.
+/// Cancelling waits for an action of class `Once` until its timeout: its receipt is kept, or it is
+/// recorded as in doubt.
 pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> Result<(), Failure> {
     for ends in [true, false] {
         let desk = Desk::of(factory).await?;
@@ -187,7 +188,7 @@ pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> Res
     Ok(())
 }
 
-/// Subgraphs stop with the run, however deep: their nodes are dropped, and named.
+/// Subgraphs of any depth stop with the run: their nodes are dropped, and named.
 pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let (calls, entered) = (Calls::default(), Arc::new(Semaphore::new(0)));
@@ -233,8 +234,8 @@ pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> Result<
     )
 }
 
-/// A thread that waits for an answer, for a time, or for somebody after a crash is cancelled at
-/// once, by whoever asks.
+/// A thread that waits for an answer, for a time, or for recovery after a crash is cancelled at
+/// once, by any process.
 pub async fn k19_what_waits_is_cancelled_at_once(factory: &dyn LogFactory) -> Result<(), Failure> {
     for how in ["parked", "sleeping", "crashed"] {
         let mut desk = Desk::of(factory).await?;
@@ -286,8 +287,8 @@ pub async fn k19_what_waits_is_cancelled_at_once(factory: &dyn LogFactory) -> Re
     Ok(())
 }
 
-/// Each budget has an error of its own. A run that has used one up fails before its next step, what
-/// it used survives its process, and its next run begins anew.
+/// Each budget has an error of its own. A run that has used one up fails before its next step. The
+/// use survives its process, and the next run starts from zero.
 pub async fn k19_each_budget_has_its_own_error(factory: &dyn LogFactory) -> Result<(), Failure> {
     for meter in [
         Meter::Rounds,

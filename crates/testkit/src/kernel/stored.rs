@@ -1,11 +1,11 @@
-//! What the log stores: K16.
+//! Scenarios of the stored log: K16.
 use fugato_graph::{Context, END, Graph, RunErrorKind, RunnerOptions};
 use fugato_store::{Commit, Expect, Record, Status, StoreErrorKind};
 
 use super::desk::{Calls, Change, Desk, Page, Says, finished, kind, line, whole};
 use crate::log::{Failure, LogFactory, holds, same};
 
-/// a, until it was there `rounds` times, each time with a line of `bytes`.
+/// Builds a loop that runs a `rounds` times, each time with a line of `bytes`.
 fn talk(rounds: i64, bytes: usize, calls: &Calls) -> Result<Graph<Page>, Failure> {
     let (nodes, routers) = (calls.clone(), calls.clone());
     Ok(Graph::<Page>::starting_at("a")
@@ -20,7 +20,8 @@ fn talk(rounds: i64, bytes: usize, calls: &Calls) -> Result<Graph<Page>, Failure
         .build()?)
 }
 
-/// Bytes are linear in what was written, snapshots and all, and opening stays bounded.
+/// The stored bytes grow linearly with the writes, snapshots included, and opening reads a bounded
+/// number of records.
 pub async fn k16_bytes_are_linear_and_opening_is_bounded(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -59,7 +60,7 @@ pub async fn k16_bytes_are_linear_and_opening_is_bounded(
     Ok(())
 }
 
-/// Waits for snapshots, which are taken in the background, and on a server that may be busy.
+/// Waits for snapshots, which are taken in the background, possibly on a busy server.
 async fn settle(desk: &Desk, puts: usize) -> Result<(), Failure> {
     const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
     let begin = std::time::Instant::now();
@@ -157,7 +158,7 @@ pub async fn k16_what_is_too_large_is_an_error(factory: &dyn LogFactory) -> Resu
     )
 }
 
-/// More than an append may bear is stored in several.
+/// Outcomes beyond the size of one append are stored in several.
 pub async fn k16_many_large_outcomes_are_stored(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let meeting = std::sync::Arc::new(tokio::sync::Barrier::new(20));

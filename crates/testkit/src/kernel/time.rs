@@ -1,4 +1,4 @@
-//! Retries, time limits and crash limits: K19, and what K4 says of tasks that kill.
+//! Scenarios of retries, timeouts and crash limits: K19, and the part of K4 about tasks that kill.
 use std::time::Duration;
 
 use fugato_graph::{
@@ -23,7 +23,7 @@ fn at_once(attempts: u32) -> NodePolicy {
     policy.backoff(Duration::ZERO, Duration::ZERO)
 }
 
-/// A node that fails until it has been tried so often.
+/// Builds a node that fails its first attempts.
 fn flaky(calls: &Calls, fails: usize, policy: NodePolicy) -> Result<Graph<Page>, Failure> {
     let calls = calls.clone();
     Ok(Graph::<Page>::starting_at("flaky")
@@ -48,7 +48,7 @@ async fn status(desk: &Desk) -> Result<Option<Status>, Failure> {
     Ok(head.map(|head| head.status))
 }
 
-/// How long the thread sleeps from now on, in milliseconds.
+/// Returns the time that the thread sleeps from now on, in milliseconds.
 async fn sleeps(desk: &Desk) -> Result<i64, Failure> {
     match status(desk).await? {
         Some(Status::Sleeping { until }) => Ok(until - desk.clock.now()),
@@ -77,7 +77,7 @@ pub async fn k19_retries_survive_their_process(factory: &dyn LogFactory) -> Resu
         holds(close, || format!("it sleeps for {until} ms"))?;
         let sleeping = matches!(ended, Ended::Sleeping { .. });
         holds(sleeping, || format!("got {ended:?}"))?;
-        // Another process comes too early, and begins nothing.
+        // Another process comes too early, and starts nothing.
         desk.another_process();
         desk.clock.advance(-60_000 + until - 5_000);
         let tried = calls.count();
@@ -105,7 +105,7 @@ pub async fn k19_retries_survive_their_process(factory: &dyn LogFactory) -> Resu
     same("the tries", calls.take(), texts(&tries))
 }
 
-/// How many threads anybody could go on with now. They are given back.
+/// Returns the number of threads that can be claimed now. The claims are released.
 async fn claimable(desk: &Desk) -> Result<usize, Failure> {
     let (n, owner, ttl) = (10, "a look".into(), 1_000);
     let claimed = desk
@@ -125,7 +125,7 @@ async fn claimable(desk: &Desk) -> Result<usize, Failure> {
     Ok(found)
 }
 
-/// A process that died while it waited is followed by one that waits for the rest of the time.
+/// If a process dies during a back-off, the next one waits for the rest of the time.
 pub async fn k19_a_crash_in_a_back_off_loses_no_try(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -157,7 +157,8 @@ pub async fn k19_a_crash_in_a_back_off_loses_no_try(
     Ok(())
 }
 
-/// What is not worth another try fails at once; what is, fails when its tries are used up.
+/// An error that the policy does not retry fails at once; one that it retries fails after the last
+/// attempt.
 pub async fn k19_a_policy_says_what_is_tried_again(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -182,7 +183,7 @@ pub async fn k19_a_policy_says_what_is_tried_again(
     Ok(())
 }
 
-/// Tries that ended because their process did are not counted among a policy's.
+/// Attempts that ended with their process do not count among a policy's attempts.
 pub async fn k19_crashes_are_counted_apart_from_tries(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -232,8 +233,8 @@ pub async fn k19_crashes_are_counted_apart_from_tries(
     Ok(())
 }
 
-/// A task that kills its process meets its limit in every mode of durability, also when it dies in
-/// a try after a failure.
+/// A task that kills its process reaches its limit in every durability mode, also if it dies in a
+/// retry after a failure.
 pub async fn k4_a_task_that_kills_meets_its_limit(factory: &dyn LogFactory) -> Result<(), Failure> {
     for durability in [
         Durability::Strict,
@@ -292,8 +293,8 @@ pub async fn k4_a_task_that_kills_meets_its_limit(factory: &dyn LogFactory) -> R
     Ok(())
 }
 
-/// A run that was left between two steps, or that was only begun, has killed nothing: whoever goes
-/// on with it counts no crash.
+/// A run that was left between two steps, or just after its start, has killed nothing: recovery
+/// counts no crash.
 pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let graph = Graph::<Page>::starting_at("a")
@@ -320,8 +321,8 @@ pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> Result<(), 
     )
 }
 
-/// A node that takes too long fails with an error of its own, and is tried again if its policy
-/// says so; one that is silent for too long with another. Signs of life keep it going.
+/// A node that exceeds its timeout fails with an error of its own, and is retried if its policy
+/// says so; one that exceeds its idle timeout fails with another. Heartbeats keep it going.
 pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Result<(), Failure> {
     let total = || NodePolicy::default().timeout(ms(30));
     let idle = || NodePolicy::default().idle_timeout(ms(30));
@@ -348,7 +349,7 @@ pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Result<(), 
         (idle().attempts(2).backoff(ms(0), ms(0)), "hangs once", None),
     ];
     for (policy, how, expected) in cases {
-        // Alone in its step, and beside another.
+        // Alone in its step, and in parallel to another.
         for beside in [false, true] {
             let desk = Desk::of(factory).await?;
             let graph = Graph::<Page>::starting_at("open")
@@ -391,7 +392,7 @@ pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Result<(), 
     Ok(())
 }
 
-/// A time limit bounds each try: a task that was late is tried again with all of its time.
+/// A timeout bounds each attempt: a late task is retried with its full time.
 pub async fn k19_a_time_limit_is_in_the_log(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let graph = Graph::<Page>::starting_at("slow")

@@ -1,4 +1,4 @@
-//! What was, what could have been, and an operator's hand: K18.
+//! Scenarios of history, forks and amendments: K18.
 use std::sync::Arc;
 
 use fugato_graph::{
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
-/// open, then a pause and two nodes of which one may fail, joined into last.
+/// Builds open, then a pause and two nodes of which one may fail, joined into last.
 fn desk_graph(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("open")
         .node("open", Says("open", calls.clone()))
@@ -36,14 +36,14 @@ fn ada(lines: &[&str]) -> Amendment<Change> {
     Amendment::new(updates.collect::<Vec<_>>(), "Ada", "by hand")
 }
 
-/// What the thread is, read from its first record, is what the run said.
+/// Checks that the state read from the first record on is that of the run.
 async fn replayed(runner: &Runner<Page>, desk: &Desk, expected: &[&str]) -> Result<(), Failure> {
     let stored = runner.state(&desk.thread).await?;
     let lines = stored.map(|page| page.lines.clone());
     same("the state by the log", lines, Some(texts(expected)))
 }
 
-/// History tells each record with its position, time, run and scope; the state at each position
+/// History returns each record with its position, time, run and scope; the state at each position
 /// is that of the last checkpoint.
 pub async fn k18_history_and_states_can_be_read(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut desk = Desk::of(factory).await?;
@@ -94,7 +94,7 @@ pub async fn k18_history_and_states_can_be_read(factory: &dyn LogFactory) -> Res
     )
 }
 
-/// A fork begins at a checkpoint and nowhere else, runs on its own, and asks its questions anew.
+/// A fork starts at a checkpoint and nowhere else, runs separately, and asks its questions again.
 pub async fn k18_a_fork_begins_at_a_checkpoint(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     if desk.opened.admin.is_none() {
@@ -138,8 +138,8 @@ pub async fn k18_a_fork_begins_at_a_checkpoint(factory: &dyn LogFactory) -> Resu
     same("the source", desk.head().await?, head)
 }
 
-/// An operator changes the state while the thread is parked, failed, cancelled or ended: a record
-/// like any other, with who and why.
+/// An operator can change the state while the thread is parked, failed, cancelled or ended. The
+/// change is a record like any other, with author and reason.
 pub async fn k18_an_operator_amends_what_rests(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let graph = Graph::<Page>::starting_at("ask")
@@ -176,7 +176,7 @@ pub async fn k18_an_operator_amends_what_rests(factory: &dyn LogFactory) -> Resu
     Ok(())
 }
 
-/// Nothing is amended while a run is under way, here or left behind by a crash.
+/// Nothing is amended while a run is under way, in this process or left behind by a crash.
 pub async fn k18_nothing_is_amended_in_a_run(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut desk = Desk::of(factory).await?;
     let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
@@ -212,8 +212,8 @@ pub async fn k18_nothing_is_amended_in_a_run(factory: &dyn LogFactory) -> Result
     replayed(&runner, &desk, &["a", "b"]).await
 }
 
-/// An operator finishes an open task: its updates are folded in its place, routes and joins are
-/// obeyed, and its question is no longer open.
+/// An operator can finish an open task: its updates are folded in its place, routes and joins are
+/// followed, and its question is no longer open.
 pub async fn k18_an_operator_finishes_an_open_task(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -260,8 +260,8 @@ pub async fn k18_an_operator_finishes_an_open_task(
     )
 }
 
-/// An operator finishes a task that failed for good; while another failed too, the run says so,
-/// and a retry runs only that one.
+/// An operator can finish a task that has failed for good. If another task failed too, the run
+/// still reports it, and a retry runs only that one.
 pub async fn k18_an_operator_finishes_a_failed_task(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -305,7 +305,7 @@ pub async fn k18_an_operator_finishes_a_failed_task(
     Ok(())
 }
 
-/// The state of a failed run can be amended; what failed is still to be tried again.
+/// The state of a failed run can be amended; the failed task still has to be retried.
 pub async fn k18_a_failed_run_stays_failed(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());

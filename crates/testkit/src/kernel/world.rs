@@ -1,4 +1,4 @@
-//! An outside world that scenarios act upon, and what they read in a log.
+//! A simulated outside world for scenarios, and readings of a log.
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -14,12 +14,12 @@ use super::{
 };
 use crate::log::{Failure, same};
 
-/// A node that sends a mail, and says what came out. The world notes the idempotency key.
+/// A node that sends a mail and returns the result. The world records the idempotency key.
 #[derive(Clone)]
 pub(crate) struct Mails {
     pub(crate) world: Calls,
     effect: Arc<dyn Fn() -> Effect<String> + Send + Sync>,
-    /// What is sent.
+    /// The text of the mail.
     pub(crate) text: &'static str,
 }
 
@@ -59,7 +59,7 @@ impl Node<Page> for Mails {
     }
 }
 
-/// a, then a node that acts, then b.
+/// Builds a, then a node that acts, then b.
 pub(crate) fn between<M>(acts: impl IntoNode<Page, M>) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("a")
         .node("a", Says("a", Calls::default()))
@@ -76,7 +76,7 @@ pub(crate) fn texts(texts: &[&str]) -> Vec<String> {
 }
 
 impl Desk {
-    /// What was appended since the last time: one line for each commit.
+    /// Compares the appends since the last call, one line for each commit.
     pub(crate) fn appended(&self, what: &str, expected: &[&str]) -> Result<(), Failure> {
         let shape = self.log.shape();
         self.log.forget();
@@ -91,14 +91,14 @@ impl Desk {
         self.runner(graph).options(options)
     }
 
-    /// What the log says that a page is now.
+    /// Returns the page that the log holds now.
     pub(crate) async fn page(&self, graph: &Graph<Page>) -> Result<Page, Failure> {
         let page = self.runner(graph).state(&self.thread).await?;
         let page = page.ok_or_else(|| Failure::new("the thread does not exist"))?;
         Ok((*page).clone())
     }
 
-    /// Waits until so many commits were appended.
+    /// Waits until this many commits were appended.
     pub(crate) async fn appends(&self, commits: usize) {
         while self.log.commits().len() < commits {
             tokio::task::yield_now().await;
@@ -106,12 +106,12 @@ impl Desk {
     }
 }
 
-/// Kills its process from inside a node: what the node does next is never stored.
+/// Kills its process from inside a node: the later results of that node are never stored.
 #[derive(Clone, Default)]
 pub(crate) struct Killer(Arc<Mutex<Option<RecordingLog>>>);
 
 impl Killer {
-    /// Sits in the process that is about to run.
+    /// Aims at the process that is about to run.
     pub(crate) fn aim(&self, desk: &Desk) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(desk.log.clone());
     }

@@ -1,4 +1,4 @@
-//! One writer, and what is durable when: K13 and K15.
+//! Scenarios of a single writer, and of durability: K13 and K15.
 use std::sync::Arc;
 
 use fugato_graph::{Answers, Context, END, Graph, RunErrorKind};
@@ -63,7 +63,7 @@ pub async fn k13_an_old_owner_writes_nothing(factory: &dyn LogFactory) -> Result
     let runner = desk.runner(&held(&entered, &old_leaves)?);
     let old = runner.start(&desk.thread, line("old"));
     entered.notified().await;
-    // The process sleeps longer than its lease lasts.
+    // The process is suspended for longer than its lease.
     desk.clock.advance(60_000);
     let runner = desk.runner(&held(&entered, &new_leaves)?);
     let new = runner.start(&desk.thread, line("new"));
@@ -88,7 +88,7 @@ pub async fn k13_an_old_owner_writes_nothing(factory: &dyn LogFactory) -> Result
     )
 }
 
-/// A record that somebody else put there is a conflict for a run that did not know it.
+/// A foreign record at the next position is a conflict for a run that does not know it.
 pub async fn k13_a_moved_head_is_a_conflict(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     let (entered, leave) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
@@ -123,7 +123,7 @@ pub async fn k13_a_moved_head_is_a_conflict(factory: &dyn LogFactory) -> Result<
     same("the head", desk.head().await?, head.seq + 1)
 }
 
-/// A lost acknowledgement is asked for again: what was written is not written twice.
+/// After a lost acknowledgement the append is repeated: no record is written twice.
 pub async fn k13_a_lost_answer_writes_nothing_twice(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -156,7 +156,8 @@ fn chain(calls: &Calls) -> Result<Graph<Page>, Failure> {
         .build()?)
 }
 
-/// A step is durable before the next begins: each node finds in the log all that its state has.
+/// A step is durable before the next one starts: each node finds in the log all that its state
+/// contains.
 pub async fn k15_a_step_is_durable_before_the_next(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -199,7 +200,7 @@ pub async fn k15_a_step_is_durable_before_the_next(
     )
 }
 
-/// Control records ride along: start and pause are one append, answer and end another.
+/// Control records share appends: start and pause are one append, answer and end another.
 pub async fn k15_start_to_pause_and_answer_to_end_are_one_append_each(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -216,7 +217,7 @@ pub async fn k15_start_to_pause_and_answer_to_end_are_one_append_each(
     same("appends to the end", desk.log.commits().len(), 2)
 }
 
-/// A write that fails stops the run before the next node, the readers are told, and the thread can
+/// A failed write stops the run before the next node, the readers get an error, and the thread can
 /// go on when there is room again.
 pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Result<(), Failure> {
     use futures::StreamExt;
@@ -250,7 +251,7 @@ pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Resul
     Ok(())
 }
 
-/// A lease that was given back at rest is free for anybody at once.
+/// A thread at rest has no lease, so that any process can take it at once.
 pub async fn k15_a_thread_at_rest_is_free(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Desk::of(factory).await?;
     finished(

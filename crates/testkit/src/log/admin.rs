@@ -1,4 +1,4 @@
-//! Looking after threads.
+//! Scenarios of the administration of threads.
 use fugato_state::ThreadId;
 use fugato_store::{Status, StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadSummary};
 
@@ -74,7 +74,7 @@ async fn only(admin: &dyn ThreadAdmin, prefix: &str) -> Result<Vec<ThreadSummary
     Ok(admin.list(filter).await?)
 }
 
-/// A fork is a thread of its own from the first moment, or it is not there.
+/// A fork is complete from the first moment, or it does not exist.
 pub async fn fork_whole_or_not(factory: &dyn LogFactory) -> Result<(), Failure> {
     let trial = Trial::start(factory).await?;
     let Some(admin) = trial.admin() else {
@@ -147,7 +147,8 @@ pub async fn fork_whole_or_not(factory: &dyn LogFactory) -> Result<(), Failure> 
     same("the source after forks", source, numbered(&["a", "b", "c"]))
 }
 
-/// Compaction keeps the head, what comes after, and the folds from its position on.
+/// Compaction keeps the head, the records after its position, and the snapshots from its position
+/// on.
 pub async fn compact_keeps_what_it_promises(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut trial = Trial::start(factory).await?;
     if trial.admin().is_none() {
@@ -266,7 +267,7 @@ async fn folds(
     Ok(())
 }
 
-/// Nothing of a removed thread comes back with its name, not even its old owner.
+/// A thread made under the name of a removed one has nothing of it, not even its old owner.
 pub async fn remove_leaves_no_orphans(factory: &dyn LogFactory) -> Result<(), Failure> {
     let trial = Trial::start(factory).await?;
     let Some(admin) = trial.admin() else {

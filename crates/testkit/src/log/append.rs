@@ -1,4 +1,4 @@
-//! What an append writes, and what it does not.
+//! Scenarios of appends.
 use fugato_store::{Commit, Expect, Record, Status, StoreErrorKind};
 
 use super::{
@@ -7,7 +7,7 @@ use super::{
     trial::{Trial, cancel, commit, numbered, thread},
 };
 
-/// Contract *atomic*: all records of a commit are written or none, and nobody sees half of them.
+/// Contract *atomic*: all records of a commit are written or none, and no reader sees half of them.
 pub async fn atomic(factory: &dyn LogFactory) -> Result<(), Failure> {
     let trial = Trial::start(factory).await?;
     let alpha = thread("alpha");
@@ -63,8 +63,8 @@ pub async fn atomic(factory: &dyn LogFactory) -> Result<(), Failure> {
         .map_err(|error| Failure::new(error.to_string()))?
 }
 
-/// Contract *compare and set*: a commit that expects another head or fence is a conflict that tells
-/// both, and writes nothing.
+/// Contract *compare and set*: a commit that expects another head or fence is a conflict that
+/// returns both, and writes nothing.
 pub async fn compare_and_set(factory: &dyn LogFactory) -> Result<(), Failure> {
     let trial = Trial::start(factory).await?;
     let (alpha, none) = (thread("alpha"), thread("none"));
@@ -115,7 +115,7 @@ pub async fn compare_and_set(factory: &dyn LogFactory) -> Result<(), Failure> {
     )
 }
 
-/// Contract *idempotent*: repeating the last commit answers the same and writes nothing.
+/// Contract *idempotent*: a repeat of the last commit gets the same answer and writes nothing.
 pub async fn idempotent(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut trial = Trial::start(factory).await?;
     let alpha = thread("alpha");
@@ -220,7 +220,7 @@ pub async fn isolated(factory: &dyn LogFactory) -> Result<(), Failure> {
     )
 }
 
-/// Contract *sizes*: what is as large as allowed is written, and what is larger is not.
+/// Contract *sizes*: records of the allowed size are written, and larger ones are refused.
 pub async fn sizes(factory: &dyn LogFactory) -> Result<(), Failure> {
     const RECORD: usize = Commit::MAX_RECORD;
     const RECORDS: usize = Commit::MAX_COMMIT / RECORD;

@@ -12,7 +12,7 @@ use super::{Abilities, LogFactory, OpenError, Opened, TestClock};
 
 macro_rules! flaws {
     ($($(#[doc = $doc:literal])+ $flaw:ident => $scenario:ident,)+) => {
-        /// How a [`BrokenLog`] is broken.
+        /// The flaw of a [`BrokenLog`].
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum Flaw {
@@ -20,10 +20,10 @@ macro_rules! flaws {
         }
 
         impl Flaw {
-            /// All of them.
+            /// All flaws.
             pub const ALL: &[Self] = &[$(Self::$flaw),+];
 
-            /// The name of the scenario that must reject it.
+            /// Returns the name of the scenario that must reject it.
             pub fn rejected_by(self) -> &'static str {
                 match self {
                     $(Self::$flaw => stringify!($scenario),)+
@@ -50,17 +50,17 @@ flaws! {
     ForgetsDelivery => idempotent,
     /// Positions leave one out.
     LeavesGap => gap_free,
-    /// The records of a commit lie the wrong way round.
+    /// The records of a commit are in the wrong order.
     SwapsOrder => gap_free,
     /// Names that differ in case only are one thread.
     MixesThreads => isolated,
-    /// The newest record is seen later.
+    /// The newest record becomes visible later.
     Lags => read_your_writes,
-    /// Reading returns one record more than asked for.
+    /// A read returns one record more than requested.
     ReadsPastLimit => bounded_read,
-    /// What is too large is acknowledged and not written.
+    /// A record that is too large is acknowledged and not written.
     SwallowsLarge => sizes,
-    /// A lease goes to whoever asks.
+    /// A lease is granted to every caller.
     StealsLease => lease,
     /// A lease that is lost is renewed.
     RenewsLost => lease,
@@ -74,37 +74,37 @@ flaws! {
     ClaimsYoungest => claim,
     /// Claims return what was claimed before.
     ClaimsTwice => claim,
-    /// Claims granted at once overlap.
+    /// Concurrent claims overlap.
     SharesClaims => racing_claims_share,
-    /// The lease of one is granted to all who ask at once.
+    /// A lease is granted to all concurrent callers.
     SharesLease => racing_owners_one_wins,
-    /// A signal comes with every append.
+    /// A signal is delivered with every append.
     RepeatsSignal => signal,
     /// Signals are lost.
     LosesSignal => signal,
-    /// The time is what the clock shows.
+    /// The time of the log is that of the clock.
     FollowsClock => time_never_runs_backwards,
-    /// The latest fold may be later than asked for.
+    /// The latest snapshot may be after the requested position.
     LooksAhead => put_and_latest,
-    /// Deleted folds stay.
+    /// Deleted snapshots stay.
     KeepsDeleted => put_and_latest,
-    /// A fold past the head is stored at the head.
+    /// A snapshot past the head is stored at the head.
     AcceptsFuture => no_snapshot_past_head,
     /// The base of a commit is not stored.
     DropsBase => base_rides_in_the_commit,
-    /// The list begins at the end.
+    /// The list starts at the end.
     ListsBackwards => list_pages,
-    /// A fork replaces what is there.
+    /// A fork replaces an existing thread.
     ForksOver => fork_whole_or_not,
-    /// Compaction takes more than it was told to.
+    /// Compaction removes more than requested.
     CompactsAll => compact_keeps_what_it_promises,
-    /// Folds of removed threads stay.
+    /// Snapshots of removed threads stay.
     LeavesOrphans => remove_leaves_no_orphans,
-    /// All is gone when the log is opened again.
+    /// Everything is lost when the log is opened again.
     LosesOnReopen => reopening_loses_nothing,
 }
 
-/// Makes logs of one flaw, which claim every ability.
+/// A factory of logs with one flaw, which declare every ability.
 #[derive(Debug)]
 pub struct BrokenLogs {
     flaw: Flaw,
@@ -112,7 +112,7 @@ pub struct BrokenLogs {
 }
 
 impl BrokenLogs {
-    /// A factory of logs with this flaw.
+    /// Creates a factory of logs with this flaw.
     pub fn new(flaw: Flaw) -> Self {
         Self {
             flaw,
@@ -155,7 +155,7 @@ pub struct BrokenLog {
     memory: Arc<Mutex<Memory>>,
 }
 
-/// What flaws remember.
+/// The data that flaws keep between requests.
 #[derive(Debug, Default)]
 struct Memory {
     signals: Vec<Signal>,
@@ -164,7 +164,7 @@ struct Memory {
 }
 
 impl BrokenLog {
-    /// A log with this flaw.
+    /// Creates a log with this flaw.
     pub fn new(flaw: Flaw, clock: &TestClock) -> Self {
         let time = clock.clone();
         let inner = MemoryLog::with_clock(move || time.now());

@@ -1,4 +1,4 @@
-//! The queue of threads that can go on.
+//! Scenarios of the queue of threads that can go on.
 use fugato_state::Millis;
 use fugato_store::Status;
 
@@ -8,7 +8,8 @@ use super::{
     trial::{Trial, commit, thread},
 };
 
-/// Contract *claim*: what can go on and nobody holds, those first that could go on the longest.
+/// Contract *claim*: a claim grants threads that can go on and have no lease, those first that have
+/// been due the longest.
 pub async fn claim(factory: &dyn LogFactory) -> Result<(), Failure> {
     let trial = Trial::start(factory).await?;
     let begin = trial.clock.now();

@@ -17,14 +17,14 @@ pub struct TestClock(Arc<Mutex<Time>>);
 #[derive(Debug)]
 struct Time {
     base: Millis,
-    /// When `base` was, by the clock of the runtime that is followed.
+    /// The time of `base` by the clock of the runtime that is followed.
     origin: Option<Instant>,
-    /// What was shown last: threads outside of the runtime see this.
+    /// The last time shown, for threads outside of the runtime.
     shown: Millis,
 }
 
 impl TestClock {
-    /// A clock that shows this many milliseconds since the Unix epoch.
+    /// Creates a clock that shows this many milliseconds since the Unix epoch.
     pub fn at(now: Millis) -> Self {
         Self(Arc::new(Mutex::new(Time {
             base: now,
@@ -33,7 +33,7 @@ impl TestClock {
         })))
     }
 
-    /// What it shows.
+    /// Returns its time.
     pub fn now(&self) -> Millis {
         let mut time = self.time();
         time.shown = match time.origin {
@@ -47,19 +47,19 @@ impl TestClock {
         time.shown
     }
 
-    /// Moves it, also backwards.
+    /// Moves the clock, forwards or backwards.
     pub fn advance(&self, by: Millis) {
         self.time().base += by;
     }
 
-    /// From now on it goes with the clock of this runtime.
+    /// Follows the clock of this runtime from now on.
     pub(crate) fn follow(&self) {
         let now = self.now();
         let mut time = self.time();
         (time.base, time.origin) = (now, Some(Instant::now()));
     }
 
-    /// From now on it stands still.
+    /// Stops at its present time.
     pub(crate) fn leave(&self) {
         let now = self.now();
         let mut time = self.time();
@@ -71,8 +71,8 @@ impl TestClock {
     }
 }
 
-/// Contract *lease*, its last sentence: where the clock steps back, time does not. A lease that
-/// ended stays ended, nothing is written in the past, and a log that is opened again knows.
+/// Contract *lease*, its last sentence: if the clock steps back, the time of the log does not. A
+/// lease that ended stays ended, nothing is written in the past, and the time survives reopening.
 pub async fn time_never_runs_backwards(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut trial = Trial::start(factory).await?;
     let alpha = thread("alpha");

@@ -1,5 +1,5 @@
-//! Names, bytes and numbers come back as they went in: what a store checks that hands them to a
-//! server in a language of its own.
+//! Scenarios of exact names, bytes and numbers, for a store that hands them to a server in another
+//! language.
 use fugato_state::Seq;
 use fugato_store::{
     Commit, Expect, LeaseRequest, Leased, Record, Signal, Snapshot, Status, StoreErrorKind,
@@ -17,7 +17,8 @@ fn fold(seq: Seq, body: impl Into<Vec<u8>>) -> Snapshot {
     Snapshot { seq, body }
 }
 
-/// These names are names, however they look to the store. They differ, and the first is removed.
+/// Every name is kept as it is, whatever it means to the store. The names differ, and the first
+/// thread is removed.
 pub async fn names_are_names(store: &dyn ThreadStore, names: &[&str]) -> Result<(), Failure> {
     for name in names {
         let mut next = commit(0, 0, &[name]);
@@ -38,7 +39,7 @@ pub async fn names_are_names(store: &dyn ThreadStore, names: &[&str]) -> Result<
     same("what is left", listed.collect::<Vec<_>>(), left)
 }
 
-/// Every byte is kept, and so are records without any, and very many.
+/// Every byte is kept, in records of any number and size, empty ones included.
 pub async fn bytes_are_bytes(store: &dyn ThreadStore) -> Result<(), Failure> {
     let desk = thread("desk");
     let all: Vec<u8> = (0..=255).collect();
@@ -69,7 +70,7 @@ pub async fn bytes_are_bytes(store: &dyn ThreadStore) -> Result<(), Failure> {
     )
 }
 
-/// Positions are exact up to the last that the store knows, and so are nonces and times.
+/// Positions are exact up to the last one of the store, and so are nonces and times.
 pub async fn numbers_are_exact(store: &dyn ThreadStore, last: Seq) -> Result<(), Failure> {
     let (desk, past) = (thread("desk"), thread("past"));
     let first = Commit {
@@ -123,8 +124,8 @@ pub async fn numbers_are_exact(store: &dyn ThreadStore, last: Seq) -> Result<(),
     same("what nobody made", store.head(&past).await?, None)
 }
 
-/// Leases of any length, fences of any size and owners of any name are answered, and signals come
-/// as they were left.
+/// Leases of any duration, fences of any size and owners of any name work, and signals are
+/// delivered unchanged.
 pub async fn leases_are_exact(store: &dyn ThreadStore) -> Result<(), Failure> {
     let (desk, owner) = (thread("desk"), "\0 \"x\"".to_owned());
     let acquire = |ttl| LeaseRequest::Acquire {

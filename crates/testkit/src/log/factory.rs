@@ -5,27 +5,27 @@ use fugato_store::{Snapshots, ThreadAdmin, ThreadLog, ThreadStore};
 
 use super::TestClock;
 
-/// Why a factory has no log to give.
+/// The reason for which a factory has no log to give.
 pub type OpenError = Box<dyn Error + Send + Sync>;
 
-/// Where the suite gets its logs.
+/// The source of the logs of a suite.
 #[async_trait]
 pub trait LogFactory: Send + Sync {
-    /// What the logs can do.
+    /// Returns the abilities of the logs.
     fn abilities(&self) -> Abilities;
 
-    /// A log with nothing in it, which reads time from `clock`.
+    /// Returns an empty log, which reads time from `clock`.
     async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError>;
 
-    /// What the last [`fresh`](Self::fresh) gave, as another process would open it. It was dropped
-    /// before. Only asked of logs that are declared persistent.
+    /// Returns the log of the last [`fresh`](Self::fresh), as another process would open it. The
+    /// first one was dropped before. Only called for logs that are declared persistent.
     async fn reopen(&self, clock: &TestClock) -> Result<Opened, OpenError> {
         let _ = clock;
         Err("this factory declares persistent logs and cannot reopen them".into())
     }
 }
 
-/// What the logs of a factory can do beside being logs.
+/// The abilities of the logs of a factory, apart from [`ThreadLog`](fugato_store::ThreadLog).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub struct Abilities {
@@ -35,7 +35,7 @@ pub struct Abilities {
 }
 
 impl Abilities {
-    /// Nothing else.
+    /// Declares no further ability.
     pub fn log_only() -> Self {
         Self {
             snapshots: false,
@@ -44,7 +44,7 @@ impl Abilities {
         }
     }
 
-    /// Everything.
+    /// Declares every ability.
     pub fn all() -> Self {
         Self {
             snapshots: true,
@@ -53,7 +53,7 @@ impl Abilities {
         }
     }
 
-    /// They keep [`Snapshots`].
+    /// Adds [`Snapshots`].
     pub fn with_snapshots(self) -> Self {
         Self {
             snapshots: true,
@@ -61,7 +61,7 @@ impl Abilities {
         }
     }
 
-    /// They can be looked after by [`ThreadAdmin`].
+    /// Adds [`ThreadAdmin`].
     pub fn with_admin(self) -> Self {
         Self {
             admin: true,
@@ -69,7 +69,7 @@ impl Abilities {
         }
     }
 
-    /// What they acknowledged is there when they are opened again.
+    /// Adds that acknowledged records are still there when the log is opened again.
     pub fn persistent(self) -> Self {
         Self {
             persistent: true,
@@ -78,7 +78,7 @@ impl Abilities {
     }
 }
 
-/// An open log, and its other sides.
+/// An open log with its further interfaces.
 #[derive(Clone)]
 pub struct Opened {
     /// The log.
@@ -90,7 +90,7 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// A log that has all sides.
+    /// Wraps a store that has all interfaces.
     pub fn whole(store: impl ThreadStore + 'static) -> Self {
         let store = Arc::new(store);
         Self {

@@ -4,7 +4,7 @@ use fugato_store::{StoreError, StoreErrorKind};
 
 use super::OpenError;
 
-/// Where a log left its contract: what was looked at, what was expected, and what was there.
+/// A breach of a contract: the check, the expected value, and the actual one.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Failure {
     what: String,
@@ -22,7 +22,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// As people read it, because this is what a failed test prints.
+/// The same as `Display`, because this is what a failed test prints.
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)
@@ -43,7 +43,7 @@ impl From<OpenError> for Failure {
     }
 }
 
-/// Compares what is there with what should be.
+/// Compares the actual value with the expected one.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "scenarios pass values that they just got"
@@ -63,7 +63,7 @@ pub(crate) fn same<T: PartialEq + fmt::Debug>(
     )))
 }
 
-/// Says what is wrong unless it is right.
+/// Fails with `what` unless the condition holds.
 pub(crate) fn holds(right: bool, what: impl FnOnce() -> String) -> Result<(), Failure> {
     if right {
         Ok(())
@@ -72,12 +72,12 @@ pub(crate) fn holds(right: bool, what: impl FnOnce() -> String) -> Result<(), Fa
     }
 }
 
-/// A result of which only the kind of its error is compared.
+/// Returns a result of which only the kind of the error is compared.
 pub(super) fn kind<T>(result: Result<T, StoreError>) -> Result<T, StoreErrorKind> {
     result.map_err(|error| error.kind)
 }
 
-/// Megabytes of records help nobody.
+/// Formats a value, and cuts it off: megabytes of records are of no use in a message.
 fn short(value: &impl fmt::Debug) -> String {
     const LONGEST: usize = 1_000;
     let text = format!("{value:?}");

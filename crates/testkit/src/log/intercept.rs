@@ -7,25 +7,26 @@ use fugato_store::{
     ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
 };
 
-/// What a store is asked for.
+/// A request to a store.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Asked<'a> {
-    /// To append.
+    /// An append.
     Append(&'a ThreadId, &'a Commit),
-    /// To read records.
+    /// A read of records.
     Read,
-    /// For the end of a log.
+    /// A look at the head of a log.
     Head,
-    /// For a lease, more time, or to leave a signal.
+    /// A lease, a renewal, or a signal.
     Lease(&'a LeaseRequest),
-    /// For a stored fold, or to store or remove one.
+    /// A snapshot to find, store or remove.
     Snapshot,
-    /// To look after threads.
+    /// Administration of threads.
     Admin,
 }
 
-/// Comes between a program and its store, whatever it is asked for: it counts, delays, or fails.
+/// An interceptor between a program and its store. It sees every request, and counts, delays or
+/// fails it.
 ///
 /// ```
 /// use std::future::Future;
@@ -57,7 +58,7 @@ pub enum Asked<'a> {
 /// # }).unwrap();
 /// ```
 pub trait Intercept: Send + Sync {
-    /// Comes between: until `act` is awaited, the store knows of nothing.
+    /// Runs around one request: the store gets it only when `act` is awaited.
     fn around<T: Send>(
         &self,
         asked: Asked<'_>,
@@ -75,7 +76,7 @@ impl<I: Intercept> Intercept for Arc<I> {
     }
 }
 
-/// A store with something between it and the program.
+/// A store with an interceptor in front of it.
 #[derive(Debug, Clone)]
 pub struct Intercepted<L, I> {
     store: L,
@@ -83,7 +84,7 @@ pub struct Intercepted<L, I> {
 }
 
 impl<L, I> Intercepted<L, I> {
-    /// Puts something before a store.
+    /// Puts an interceptor in front of a store.
     pub fn new(store: L, between: I) -> Self {
         Self { store, between }
     }
@@ -178,7 +179,7 @@ mod tests {
     use super::*;
     use crate::log::trial::{commit, thread};
 
-    /// Lets nothing through, and says what was asked for.
+    /// Lets nothing through, and fails with the name of the request.
     struct Closed;
 
     impl Intercept for Closed {

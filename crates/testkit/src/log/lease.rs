@@ -1,4 +1,4 @@
-//! Who may write.
+//! Scenarios of leases.
 use fugato_state::ThreadId;
 use fugato_store::{Lease, Leased, Status, StoreErrorKind};
 
@@ -8,7 +8,7 @@ use super::{
     trial::{Trial, commit, thread},
 };
 
-/// Contract *lease*: one owner at a time, each with a greater fence, for as long as it was granted.
+/// Contract *lease*: one owner at a time, each with a greater fence, for the granted duration.
 pub async fn lease(factory: &dyn LogFactory) -> Result<(), Failure> {
     let trial = Trial::start(factory).await?;
     let alpha = thread("alpha");
@@ -66,7 +66,7 @@ pub async fn lease(factory: &dyn LogFactory) -> Result<(), Failure> {
     later_owner(&trial, &alpha, &first).await
 }
 
-/// A lease that ran out: the old owner can do nothing more, and the next one can.
+/// Checks a lease that ran out: the old owner can do nothing more, and the next one can.
 async fn later_owner(trial: &Trial<'_>, alpha: &ThreadId, first: &Lease) -> Result<(), Failure> {
     let lost = kind(trial.renew(alpha, first.fence, 1_000).await);
     same(
@@ -117,7 +117,7 @@ async fn later_owner(trial: &Trial<'_>, alpha: &ThreadId, first: &Lease) -> Resu
     )
 }
 
-/// Contract *release*: giving back lets others in at once, and takes nothing from a later owner.
+/// Contract *release*: a release lets others in at once, and takes nothing from a later owner.
 pub async fn release(factory: &dyn LogFactory) -> Result<(), Failure> {
     let trial = Trial::start(factory).await?;
     let alpha = thread("alpha");

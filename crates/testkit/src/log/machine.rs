@@ -34,10 +34,11 @@ pub fn agrees_with_the_model(factory: &dyn LogFactory, cases: u32) -> Result<(),
         .map_err(|error| Failure::new(error.to_string()))
 }
 
-/// How many threads there are.
+/// The number of threads.
 const NAMES: u8 = 3;
 
-/// What is asked; heads, fences and nonces are those that fit, moved by a little or not.
+/// A request. Its head, fence and nonce are the expected ones plus the given number, which may be
+/// 0.
 #[derive(Debug, Clone)]
 enum Request {
     Append {
@@ -194,7 +195,7 @@ async fn step(
     }
 }
 
-/// A log cannot know of a time at which it was not asked.
+/// Lets the log see the present time, since a log learns the time only from requests.
 async fn look_at_the_clock(trial: &Trial<'_>) -> Result<(), Failure> {
     trial.acquire(&thread("clock"), OWNER, 0).await.map(|_| ())
 }
@@ -233,7 +234,7 @@ async fn lease(trial: &Trial<'_>, model: &mut Model, request: &Request) -> Resul
     }
 }
 
-/// The commit of a request, given what its writer would know.
+/// Builds the commit of a request, from the head and fence that its writer would expect.
 fn commit(model: &Model, begin: Millis, request: &Request) -> Commit {
     let &Request::Append {
         name,

@@ -1,4 +1,4 @@
-//! Many at once.
+//! Concurrent requests.
 use std::collections::BTreeSet;
 
 use fugato_store::{LeaseRequest, Leased, StoreErrorKind};
@@ -12,8 +12,8 @@ use super::{
 
 const WRITERS: usize = 16;
 
-/// Contract *compare and set*: of many writers of one position exactly one wins, each time, and
-/// what lies in the log is what the winners wrote.
+/// Contract *compare and set*: of many writers at one position exactly one wins, each time, and the
+/// log holds what the winners wrote.
 pub async fn racing_writers_one_wins(factory: &dyn LogFactory) -> Result<(), Failure> {
     const ROUNDS: u64 = 25;
     let trial = Trial::start(factory).await?;
@@ -56,7 +56,8 @@ pub async fn racing_writers_one_wins(factory: &dyn LogFactory) -> Result<(), Fai
     )
 }
 
-/// Contract *lease*: of many that want a thread exactly one gets it, each time with a new fence.
+/// Contract *lease*: of many owners that want a thread exactly one gets it, each time with a new
+/// fence.
 pub async fn racing_owners_one_wins(factory: &dyn LogFactory) -> Result<(), Failure> {
     let trial = Trial::start(factory).await?;
     let alpha = thread("alpha");
@@ -89,7 +90,7 @@ pub async fn racing_owners_one_wins(factory: &dyn LogFactory) -> Result<(), Fail
     Ok(())
 }
 
-/// Contract *claim*: many that claim at once share the threads, and none is given twice.
+/// Contract *claim*: many concurrent claims share the threads, and no thread is given twice.
 pub async fn racing_claims_share(factory: &dyn LogFactory) -> Result<(), Failure> {
     const THREADS: usize = 40;
     let trial = Trial::start(factory).await?;

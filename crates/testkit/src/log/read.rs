@@ -1,4 +1,4 @@
-//! What reading returns.
+//! Scenarios of reading.
 use fugato_store::{Snapshot, Status, StoreErrorKind};
 
 use super::{
@@ -7,7 +7,7 @@ use super::{
     trial::{Trial, commit, numbered, thread},
 };
 
-/// Contract *read your writes*: what was acknowledged is there at once.
+/// Contract *read your writes*: acknowledged records are visible at once.
 pub async fn read_your_writes(factory: &dyn LogFactory) -> Result<(), Failure> {
     let trial = Trial::start(factory).await?;
     let alpha = thread("alpha");
@@ -41,7 +41,8 @@ pub async fn read_your_writes(factory: &dyn LogFactory) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Contract *bounded read*: as many as asked for, from where asked for, and no more.
+/// Contract *bounded read*: a read returns as many records as requested, from the requested
+/// position, and no more.
 pub async fn bounded_read(factory: &dyn LogFactory) -> Result<(), Failure> {
     let trial = Trial::start(factory).await?;
     let alpha = thread("alpha");

@@ -1,4 +1,4 @@
-//! What another process finds.
+//! Scenarios of a log that another process opens.
 use fugato_store::{Status, StoreErrorKind};
 
 use super::{
@@ -8,7 +8,7 @@ use super::{
     trial::{Trial, cancel, commit, numbered, thread},
 };
 
-/// Ability *persistent*: all that was acknowledged is there when the log is opened again.
+/// Ability *persistent*: everything acknowledged is there when the log is opened again.
 pub async fn reopening_loses_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut trial = Trial::start(factory).await?;
     let (alpha, beta) = (thread("alpha"), thread("beta"));

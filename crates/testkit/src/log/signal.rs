@@ -1,4 +1,4 @@
-//! Words to the owner of a thread.
+//! Scenarios of signals to the owner of a thread.
 use fugato_store::{Leased, StoreErrorKind};
 
 use super::{
@@ -7,7 +7,7 @@ use super::{
     trial::{Trial, cancel, commit, thread},
 };
 
-/// Contract *signal*: anybody can leave one, and the owner gets it once, in order.
+/// Contract *signal*: any process can leave one, and the owner gets it once, in order.
 pub async fn signal(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut trial = Trial::start(factory).await?;
     let alpha = thread("alpha");

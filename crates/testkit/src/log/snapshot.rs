@@ -1,4 +1,4 @@
-//! Stored folds.
+//! Scenarios of snapshots.
 use fugato_store::{Snapshot, StoreErrorKind};
 
 use super::{
@@ -14,7 +14,7 @@ pub(super) fn fold(seq: u64, body: &str) -> Snapshot {
     }
 }
 
-/// The newest fold at or before a position is found, and those that were deleted are not.
+/// The newest snapshot at or before a position is found, and deleted ones are not.
 pub async fn put_and_latest(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut trial = Trial::start(factory).await?;
     let Some(snapshots) = trial.snapshots() else {
@@ -76,7 +76,7 @@ pub async fn put_and_latest(factory: &dyn LogFactory) -> Result<(), Failure> {
     same("that of another thread", other, Some(fold(2, "of beta")))
 }
 
-/// A fold that knows more than the log is refused.
+/// A snapshot past the head of the log is refused.
 pub async fn no_snapshot_past_head(factory: &dyn LogFactory) -> Result<(), Failure> {
     let trial = Trial::start(factory).await?;
     let Some(snapshots) = trial.snapshots() else {

@@ -1,4 +1,4 @@
-//! A log under trial, and short words for what scenarios do to it.
+//! A log under test, with short names for the requests of scenarios.
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -12,7 +12,7 @@ use fugato_store::{
 
 use super::{Failure, LogFactory, Opened, TestClock};
 
-/// When trials begin: some day in 2033.
+/// The time at which trials begin: some day in 2033.
 const BEGIN: Millis = 2_000_000_000_000;
 
 pub(super) struct Trial<'f> {
@@ -55,7 +55,7 @@ impl<'f> Trial<'f> {
         })
     }
 
-    /// Opens the log again; false if it is not declared persistent.
+    /// Opens the log again; returns false if it is not declared persistent.
     pub(super) async fn reopen(&mut self) -> Result<bool, Failure> {
         if !self.factory.abilities().persistent {
             return Ok(false);
@@ -81,7 +81,7 @@ impl<'f> Trial<'f> {
         head.ok_or_else(|| Failure::new(format!("thread {thread} has no head")))
     }
 
-    /// All that is in a thread, as text.
+    /// Returns all records of a thread, as text.
     pub(super) async fn texts(&self, thread: &ThreadId) -> Result<Vec<(Seq, String)>, Failure> {
         self.texts_from(thread, 1).await
     }
@@ -198,7 +198,7 @@ pub(super) fn cancel(why: &str) -> Signal {
     }
 }
 
-/// A commit of a nonce of its own.
+/// Creates a commit with a nonce of its own.
 pub(super) fn commit(head: Seq, fence: Fence, texts: &[&str]) -> Commit {
     static NONCES: AtomicU64 = AtomicU64::new(1);
     let nonce = u128::from(NONCES.fetch_add(1, Ordering::Relaxed));
@@ -214,7 +214,7 @@ pub(super) fn commit(head: Seq, fence: Fence, texts: &[&str]) -> Commit {
     }
 }
 
-/// What a thread holds after these texts, from position 1 on.
+/// Returns the contents of a thread after these texts, from position 1 on.
 pub(super) fn numbered(texts: &[&str]) -> Vec<(Seq, String)> {
     (1..)
         .zip(texts.iter().map(|text| (*text).to_owned()))

@@ -4,7 +4,7 @@ use fugato_llm::{ChatDelta, DeltaStream, FinishReason, ModelError, ToolCallDelta
 use fugato_state::ToolCall;
 use futures::{StreamExt as _, stream};
 
-/// What a [`Scripted`](crate::Scripted) model says in one call.
+/// The answer of a [`Scripted`](crate::Scripted) model to one call.
 ///
 /// Pauses pass by tokio's clock, so a test with a paused clock does not wait for them.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +18,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// These deltas and nothing else.
+    /// Answers with these deltas and nothing else.
     pub fn deltas(deltas: impl IntoIterator<Item = ChatDelta>) -> Self {
         Self {
             deltas: deltas.into_iter().collect(),
@@ -26,18 +26,18 @@ impl Reply {
         }
     }
 
-    /// A text in one piece.
+    /// Answers with a text in one piece.
     pub fn text(text: impl Into<String>) -> Self {
         Self::chunks([text.into()])
     }
 
-    /// A text in these pieces.
+    /// Answers with a text in these pieces.
     pub fn chunks<T: Into<String>>(chunks: impl IntoIterator<Item = T>) -> Self {
         Self::deltas(chunks.into_iter().map(ChatDelta::text))
             .delta(ChatDelta::Finish(FinishReason::Stop))
     }
 
-    /// A text in pieces of `size` characters.
+    /// Answers with a text in pieces of `size` characters.
     pub fn chunked(text: &str, size: usize) -> Self {
         let characters: Vec<char> = text.chars().collect();
         Self::chunks(
@@ -47,7 +47,7 @@ impl Reply {
         )
     }
 
-    /// Tool calls, the arguments of each in two pieces, as servers send them.
+    /// Answers with tool calls, the arguments of each in two pieces, as servers send them.
     pub fn tool_calls(calls: impl IntoIterator<Item = ToolCall>) -> Self {
         let deltas = calls.into_iter().enumerate().flat_map(|(index, call)| {
             let mut head = call.arguments.to_string();
@@ -64,7 +64,7 @@ impl Reply {
             .delta(ChatDelta::Finish(FinishReason::ToolCalls))
     }
 
-    /// No answer at all.
+    /// Refuses the call with an error.
     pub fn error(error: ModelError) -> Self {
         Self {
             refusal: Some(error),
@@ -72,7 +72,7 @@ impl Reply {
         }
     }
 
-    /// No answer and no error either: a model that hangs.
+    /// Gives neither an answer nor an error: a model that hangs.
     pub fn hang() -> Self {
         Self {
             hangs: true,
@@ -94,7 +94,7 @@ impl Reply {
         self
     }
 
-    /// Adds what it cost, at the end.
+    /// Adds the usage at the end.
     #[must_use]
     pub fn usage(self, usage: Usage) -> Self {
         self.delta(ChatDelta::Usage(usage))
@@ -109,7 +109,7 @@ impl Reply {
         self
     }
 
-    /// Says nothing more after the last delta and does not end either.
+    /// Hangs after the last delta.
     #[must_use]
     pub fn then_hang(mut self) -> Self {
         self.deltas

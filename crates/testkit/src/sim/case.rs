@@ -1,4 +1,4 @@
-//! One case: a thread is driven to its end by as many processes as it takes.
+//! One case: a thread is driven to its end by as many processes as needed.
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use fugato_graph::{Answers, BoxError, Doubt, Ended, Graph, RunError, Runner, RunnerOptions};
@@ -19,7 +19,7 @@ pub(super) type Input<U> = dyn Fn() -> Vec<U> + Send + Sync;
 pub(super) type Answer = dyn Fn(&Interrupt) -> Option<Value> + Send + Sync;
 pub(super) type View<S> = dyn Fn(&S) -> Value + Send + Sync;
 
-/// What all cases of a simulation have in common.
+/// The parts that all cases of a simulation share.
 pub(super) struct Setup<S: State> {
     pub(super) build: Arc<Build<S>>,
     pub(super) inputs: Vec<Arc<Input<S::Update>>>,
@@ -47,22 +47,22 @@ impl<S: State> Clone for Setup<S> {
     }
 }
 
-/// What came of a case.
+/// The outcome of a case.
 pub(super) struct Outcome {
-    /// What is compared of the state at the end.
+    /// The part of the final state that is compared.
     pub(super) state: Result<Value, Failure>,
     pub(super) seen: Seen,
 }
 
-/// When all cases begin: any time will do.
+/// The time at which all cases begin; any time will do.
 const BEGINS: i64 = 1_750_000_000_000;
-/// So long a process may take to bring a thread to its end.
+/// The most time that a process may take to bring a thread to its end.
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
-/// So often a client tries again what fails.
+/// The number of times that a client retries a failed request.
 const TRIES: u32 = 100;
-/// So many rounds of questions and answers a process may take.
+/// The most rounds of questions and answers in a process.
 const ROUNDS: u32 = 10_000;
-/// So many processes a case may take.
+/// The most processes of a case.
 const PROCESSES: u32 = 100;
 
 /// Runs one case.
@@ -95,7 +95,7 @@ impl<S: State> Case<S> {
         }
     }
 
-    /// One process after the other, until one sees the end.
+    /// Runs one process after the other, until one reaches the end.
     fn live(&self, fresh: bool) -> Result<Value, Failure> {
         for nth in 0..PROCESSES {
             if let Some(state) = self.process(fresh && nth == 0)? {
@@ -105,7 +105,8 @@ impl<S: State> Case<S> {
         Err(Failure::new(format!("{PROCESSES} processes saw no end")))
     }
 
-    /// One process: it has a runtime of its own, and what it began dies with it. None if it died.
+    /// Runs one process with its own runtime, which drops all its tasks when it dies. Returns none
+    /// if it died.
     fn process(&self, fresh: bool) -> Result<Option<Value>, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -164,13 +165,13 @@ impl<S: State> Case<S> {
                         others.core.broke(format!("another process: {failure}"));
                     }
                 });
-                // A panic is told by the thread that panicked, and shows as a missing end.
+                // The panic hook prints a panic; here it shows as a missing end.
                 let _ = lived.join();
             }),
         }
     }
 
-    /// What a client does: it asks for what it wants until it has it.
+    /// Drives the thread as a client does: repeats each request until it has ended.
     async fn drive(&self, runner: &Runner<S>) -> Result<Value, Failure> {
         let thread = thread()?;
         let mut last = None;
@@ -235,7 +236,7 @@ impl<S: State> Case<S> {
         Ok(answers)
     }
 
-    /// Whether an effect in doubt happened: the world knows.
+    /// Answers the question whether an effect in doubt happened, from the actions on the world.
     fn look_up(&self, interrupt: &Interrupt) -> Option<Result<Value, Failure>> {
         let prompt = &interrupt.question.prompt;
         let key = prompt.get("in_doubt")?.as_str()?;

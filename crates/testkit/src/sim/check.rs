@@ -1,4 +1,4 @@
-//! What must hold at the end of a case: K24.
+//! The conditions at the end of a case: K24.
 use fugato_state::EffectClass;
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::log::{Failure, holds, same};
 
-/// Compares a case with the run in which nothing went wrong.
+/// Compares a case with the run without faults.
 pub(super) fn check(case: &Outcome, state: &Value, whole: &Seen) -> Result<(), Failure> {
     if let Some(broken) = case.seen.broken.first() {
         return Err(Failure::new(broken.clone()));

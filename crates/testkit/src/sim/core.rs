@@ -1,4 +1,4 @@
-//! What all processes of one simulated case share.
+//! The state that all processes of one simulated case share.
 use std::{
     collections::{BTreeMap, BTreeSet},
     future::pending,
@@ -19,12 +19,13 @@ use super::{
 };
 use crate::log::TestClock;
 
-/// How late what is late comes: long after leases and actions have run out.
+/// The delay of a late request or answer: long after leases and actions have run out.
 pub(super) const LATE: Duration = Duration::from_secs(60);
-/// How long a store is down.
+/// The duration of an outage of the store, in milliseconds.
 pub(super) const OUTAGE: Millis = 30_000;
 
-/// What outlives the processes of a case: the world, the store's mishaps, and what was seen.
+/// The part of a case that outlives its processes: the clock, the plan of faults, and the
+/// observations.
 pub(super) struct Core {
     pub(super) clock: TestClock,
     pub(super) torn: bool,
@@ -34,15 +35,15 @@ pub(super) struct Core {
 
 #[derive(Default)]
 pub(super) struct Seen {
-    /// Every point that was passed, in order, with what a reader should know of it.
+    /// The points passed, in order, each with a label for the reader.
     pub(super) points: Vec<(Doing, String)>,
-    /// What went wrong, in order.
+    /// The faults that took effect, in order.
     pub(super) fired: Vec<(usize, Fault)>,
-    /// What was done to the outside world.
+    /// The actions on the outside world, by name and address.
     pub(super) deeds: BTreeMap<(String, String), Deed>,
-    /// How often the world has failed under a name.
+    /// The failures of the world, by name.
     pub(super) outages: BTreeMap<String, u32>,
-    /// The effects of which a person was asked whether they happened.
+    /// The effects in doubt about which a person was asked.
     pub(super) doubts: BTreeSet<String>,
     /// The effects whose receipts the store has acknowledged.
     pub(super) receipts: BTreeSet<String>,
@@ -52,15 +53,15 @@ pub(super) struct Seen {
     pub(super) acknowledged: Seq,
     /// An append of a dead process that is still under way.
     pub(super) late: Option<(ThreadId, Commit)>,
-    /// Where the torn end of the file begins.
+    /// The position at which the torn end of the file begins.
     pub(super) torn: Option<u64>,
-    /// Until when the store does not answer.
+    /// The time until which the store does not answer.
     pub(super) down_until: Millis,
     pub(super) in_flight: usize,
     pub(super) most_in_flight: usize,
-    /// Processes that stand still.
+    /// The number of processes that are stalled.
     pub(super) stalled: usize,
-    /// Broken promises that were noticed on the way.
+    /// The broken promises that were noticed on the way.
     pub(super) broken: Vec<String>,
 }
 
@@ -78,7 +79,7 @@ impl Core {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A point is passed. What goes wrong there?
+    /// Passes a point, and returns the fault that occurs there, if there is one.
     pub(super) fn pass(&self, doing: Doing, label: impl Into<String>) -> Option<Fault> {
         let mut seen = self.seen();
         seen.points.push((doing, label.into()));
@@ -97,7 +98,7 @@ impl Core {
     }
 }
 
-/// A process: it can die, and nothing that belongs to it does anything from then on.
+/// A process. After its death no code of it runs on.
 #[derive(Default)]
 pub(super) struct Process {
     dead: AtomicBool,
@@ -105,27 +106,27 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Goes on only in a process that lives.
+    /// Returns at once in a live process, and never in a dead one.
     pub(super) async fn alive(&self) {
         if self.dead.load(Ordering::Acquire) {
             pending::<()>().await;
         }
     }
 
-    /// Dies. Nobody comes back from here.
+    /// Ends the process. It never returns.
     pub(super) async fn die<T>(&self) -> T {
         self.dead.store(true, Ordering::Release);
         self.died.notify_one();
         pending().await
     }
 
-    /// Waits until it has died.
+    /// Waits until the process has died.
     pub(super) async fn died(&self) {
         self.died.notified().await;
     }
 }
 
-/// An idempotency key without the thread and the time at which it began: the task and the key.
+/// Returns the task and the key of an idempotency key, without the thread and its incarnation.
 pub(super) fn address(id: &str) -> &str {
     let begins = id.find('@').and_then(|at| {
         let rest = id.get(at..)?;
@@ -134,7 +135,7 @@ pub(super) fn address(id: &str) -> &str {
     begins.and_then(|begins| id.get(begins..)).unwrap_or(id)
 }
 
-/// What is counted of actions that may be repeated.
+/// Returns true if the actions of a class are checked and counted: those of every class but `Pure`.
 pub(super) fn counts(class: EffectClass) -> bool {
     class != EffectClass::Pure
 }

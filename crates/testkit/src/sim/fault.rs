@@ -1,11 +1,11 @@
-//! What can go wrong, and where.
+//! The faults and the points at which they occur.
 use std::{fmt, str::FromStr};
 
 use fugato_state::EffectClass;
 
 use crate::log::Failure;
 
-/// What a process was doing at a point.
+/// The operation of a process at a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Doing {
@@ -33,7 +33,8 @@ impl Doing {
         }
     }
 
-    /// What can go wrong there. `torn`: whether the store has a file whose end can be torn off.
+    /// Returns the faults that can occur there. `torn` is true if the store has a file whose end
+    /// can be torn off.
     pub(super) fn faults(self, torn: bool) -> Vec<Fault> {
         use Fault::{
             AnswerLost, AnsweredLate, ArrivesLate, DiesAfter, DiesBefore, Down, Full, Hangs,
@@ -87,7 +88,7 @@ impl Doing {
 
 macro_rules! faults {
     ($($(#[$doc:meta])* $fault:ident = $name:literal,)*) => {
-        /// What goes wrong at a point.
+        /// A fault at a point.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Fault {
@@ -95,7 +96,7 @@ macro_rules! faults {
         }
 
         impl Fault {
-            /// Its name, as replay lines write it.
+            /// Returns its name, as replay lines write it.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$fault => $name,)*
@@ -117,34 +118,34 @@ macro_rules! faults {
 }
 
 faults! {
-    /// The process dies before it is done.
+    /// The process dies before the operation.
     DiesBefore = "dies-before",
-    /// The process dies after it was done, and before it learns so.
+    /// The process dies after the operation, and before it gets the result.
     DiesAfter = "dies-after",
     /// The process dies while the store writes: the end of its file is torn.
     Torn = "torn",
-    /// The store does not answer, and nothing was done.
+    /// The store does not answer, and the operation is not done.
     Refused = "refused",
-    /// It was done, and the answer is lost.
+    /// The operation is done, and the answer is lost.
     AnswerLost = "answer-lost",
-    /// The store does not answer for half a minute, whatever it is asked.
+    /// The store fails every request for half a minute.
     Down = "down",
     /// The store is full.
     Full = "full",
-    /// Somebody else has taken the thread.
+    /// Another owner has taken the thread.
     Taken = "taken",
     /// The request arrives after a minute.
     ArrivesLate = "arrives-late",
-    /// The answer comes after a minute, and after those to what was asked later.
+    /// The answer comes after a minute, and after the answers to later requests.
     AnsweredLate = "answered-late",
-    /// The process dies, and its request arrives when another has taken the thread over.
+    /// The process dies, and its request arrives after another has taken the thread over.
     Overtaken = "overtaken",
-    /// The whole process stands still before it is done. Another brings the thread to its end, and
-    /// then the first goes on as if nothing had been.
+    /// The whole process is suspended before the operation. Another brings the thread to its end,
+    /// and then the first goes on unaware.
     StallsBefore = "stalls-before",
-    /// The same, after it was done.
+    /// The same, after the operation.
     StallsAfter = "stalls-after",
-    /// It was done, and no answer ever comes.
+    /// The operation is done, and the call never returns.
     Hangs = "hangs",
 }
 
@@ -154,15 +155,16 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Which points go wrong, and how: the n-th point that is passed, from 1, processes together.
+/// The faults of a case: the number of the point, counted from 1 over all processes, and the fault
+/// there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Plan(pub(super) Vec<(usize, Wish)>);
 
-/// What shall go wrong at a point.
+/// The choice of the fault at a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wish {
     This(Fault),
-    /// The n-th of what can go wrong there.
+    /// The n-th of the possible faults there.
     Any(usize),
 }
 

@@ -1,4 +1,4 @@
-//! A log that fails where the plan says so.
+//! A log that fails as the plan says.
 use std::{future::Future, sync::Arc};
 
 use async_trait::async_trait;
@@ -22,7 +22,7 @@ pub(super) struct FaultLog {
     pub(super) process: Arc<Process>,
     pub(super) inner: Opened,
     pub(super) store: Arc<dyn CrashStore>,
-    /// Lets other processes run while this one stands still.
+    /// Runs other processes while this one is stalled.
     pub(super) others: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -31,7 +31,7 @@ fn unavailable(operation: &'static str) -> StoreError {
 }
 
 impl FaultLog {
-    /// Does one thing, and lets it go wrong.
+    /// Carries one request out, with the fault that is due.
     async fn carry_out<T: Send>(
         &self,
         (doing, operation): (Doing, &'static str),
@@ -84,13 +84,13 @@ impl FaultLog {
         }
     }
 
-    /// Everything in this process stands still while others live. Its clocks do not.
+    /// Stalls this process while others run. Its clocks go on.
     async fn stall(&self) {
         let clock = &self.core.clock;
         clock.leave();
         let before = clock.now();
         self.core.seen().stalled += 1;
-        // Somebody who looks after the thread comes when its lease has run out for certain.
+        // Another process takes the thread over when its lease has certainly run out.
         clock.advance(i64::try_from(LATE.as_millis()).unwrap_or(0));
         (self.others)();
         self.core.seen().stalled -= 1;
@@ -111,7 +111,7 @@ impl FaultLog {
         appended
     }
 
-    /// Somebody else gets the thread for a moment.
+    /// Gives the thread to another owner for a moment.
     async fn take(&self, thread: &ThreadId, fence: u64) -> Result<(), StoreError> {
         let thread = thread.clone();
         let release = LeaseRequest::Release {
@@ -132,7 +132,7 @@ impl FaultLog {
         self.process.die().await
     }
 
-    /// What the store has acknowledged it must not lose.
+    /// Records the acknowledged head, receipts and answers, which the store must not lose.
     fn acknowledged(&self, commit: &Commit, appended: &Appended) {
         let mut seen = self.core.seen();
         seen.acknowledged = seen.acknowledged.max(appended.head);
@@ -157,8 +157,8 @@ impl FaultLog {
         }
     }
 
-    /// What a dead process had sent arrives now that another owns the thread. It may be the repeat
-    /// of a commit that was written before; what it must not do is write.
+    /// Delivers the append of a dead process after another one has taken the thread. It may repeat
+    /// a commit that was written before, but it must not write anything.
     async fn deliver(&self, thread: &ThreadId) {
         let Some((thread, commit)) = self.core.seen().late.take_if(|(late, _)| late == thread)
         else {
@@ -174,7 +174,8 @@ impl FaultLog {
         }
     }
 
-    /// A store that forgot something shows an older end.
+    /// Checks that the head is not before a known position, which would show that the store lost
+    /// records.
     fn remembers(&self, head: Seq, known: Seq) {
         if head < known {
             self.core.broke(format!(

@@ -1,4 +1,4 @@
-//! Several faults in one case, by chance, and as few as it takes to break a promise.
+//! Cases with several random faults, reduced to as few faults as break a promise.
 use std::cell::RefCell;
 
 use fugato_state::State;
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::log::Failure;
 
-/// Runs so many cases with two to four faults each, also while others recover from earlier ones.
+/// Runs this many cases with two to four faults each, also while others recover from earlier ones.
 pub(super) fn several<S: State>(
     bench: &Bench<S>,
     (cases, seed): (u32, u64),
@@ -29,7 +29,7 @@ pub(super) fn several<S: State>(
         .for_each(|(byte, seed)| *byte = seed);
     let chance = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
     let mut runner = TestRunner::new_with_rng(config, chance);
-    // Recovering passes points too: those after the last of an undisturbed run are such.
+    // Recovery passes points too, which come after the last point of a run without faults.
     let points = 2 * bench.whole.seen.points.len().max(1);
     let plans = proptest::collection::vec((1..=points, 0..60_usize), 2..=4);
     let (report, last) = (RefCell::new(report), RefCell::new(None));

@@ -5,21 +5,21 @@ use super::{
     fault::{Doing, Fault},
 };
 
-/// What a simulation tried.
+/// A summary of the cases of a simulation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// How many cases were run, those without a fault included.
+    /// The number of cases, those without a fault included.
     pub cases: usize,
-    /// The points of the runs without a fault, by what the process did there.
+    /// The number of points in the runs without a fault, by the operation there.
     pub points: BTreeMap<Doing, usize>,
-    /// What went wrong, and how often.
+    /// The number of times that each fault occurred.
     pub faults: BTreeMap<Fault, usize>,
-    /// What was done to the world in all cases together, by name.
+    /// The number of actions on the world in all cases together, by name.
     pub effects: BTreeMap<String, u64>,
-    /// How often a person was asked whether an effect happened.
+    /// The number of effects in doubt about which a person was asked.
     pub doubts: u64,
-    /// How many appends of the thread were under way at once, at most.
+    /// The most appends of the thread that were under way at once.
     pub most_in_flight: usize,
 }
 
@@ -35,7 +35,7 @@ impl Report {
         for ((name, _), deed) in &seen.deeds {
             *self.effects.entry(name.clone()).or_default() += u64::from(deed.times);
         }
-        // Each is kept under two addresses: of its task, and of the whole thread.
+        // Each is stored under two addresses: that of its task, and that of the whole thread.
         self.doubts += (seen.doubts.len() / 2) as u64;
         self.most_in_flight = self.most_in_flight.max(seen.most_in_flight);
     }

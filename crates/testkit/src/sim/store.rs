@@ -6,31 +6,31 @@ use fugato_store::MemoryLog;
 
 use crate::log::{OpenError, Opened, TestClock};
 
-/// Where a simulation gets its stores, and what becomes of them when a process dies.
+/// The source of the stores of a simulation, with their behaviour when a process dies.
 #[async_trait]
 pub trait CrashStore: Send + Sync {
-    /// A store with nothing in it, which reads time from `clock`.
+    /// Returns an empty store, which reads time from `clock`.
     async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError>;
 
-    /// The last store as the next process finds it. What the dead process had open is dropped
-    /// after this.
+    /// Returns the last store as the next process finds it. The handles of the dead process are
+    /// dropped after this.
     async fn reopen(&self, clock: &TestClock) -> Result<Opened, OpenError>;
 
-    /// How long the file is that an append makes longer; none if there is no such file, and its
-    /// end is never torn off then.
+    /// Returns the length of the file to which appends are written; none if there is no such file,
+    /// in which case its end is never torn off.
     fn length(&self) -> Option<u64> {
         None
     }
 
-    /// The process dies now. What is on the disk stays as it is, though the store in memory is
-    /// still to be dropped; if `torn`, the file that appends make longer ends there.
+    /// Simulates the death of the process. The contents of the disk stay as they are, although the
+    /// store in memory is dropped later; with `torn`, the file of the appends ends there.
     fn die(&self, torn: Option<u64>) -> Result<(), OpenError> {
         let _ = torn;
         Ok(())
     }
 }
 
-/// Logs in memory, which outlive what a simulation calls a process.
+/// Logs in memory, which outlive the simulated processes.
 #[derive(Debug, Default)]
 pub struct InMemory(Mutex<Option<MemoryLog>>);
 

@@ -8,9 +8,9 @@ use super::{
     fault::{Doing, Fault},
 };
 
-/// The outside world of a simulation: what actions do to it, it remembers, and no crash undoes.
+/// The outside world of a simulation. It records the actions on it, and no crash undoes them.
 ///
-/// A graph under simulation does all its deeds here, with the idempotency key that
+/// A graph under simulation does all its actions here, with the idempotency key that
 /// [`Context::effect`](fugato_graph::Context::effect) hands to the action. The README shows one.
 #[derive(Clone)]
 pub struct World {
@@ -18,7 +18,7 @@ pub struct World {
     process: Arc<Process>,
 }
 
-/// What was done to the world under one name and key.
+/// The record of the actions under one name and key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Deed {
     pub(super) class: EffectClass,
@@ -30,7 +30,7 @@ impl World {
         Self { core, process }
     }
 
-    /// Does something that must not be done twice: the simulation fails if it is. What comes out
+    /// Does an action that must not be done twice: the simulation fails if it is. The result
     /// depends on `name` and `key` alone.
     pub async fn act(
         &self,
@@ -40,7 +40,7 @@ impl World {
         self.act_as(EffectClass::Once, name, key).await
     }
 
-    /// Does something of another class. An action of class `Keyed` is recognised by its key.
+    /// Does an action of another class. An action of class `Keyed` is recognised by its key.
     pub async fn act_as(
         &self,
         class: EffectClass,
@@ -55,7 +55,8 @@ impl World {
         if fault == Some(Fault::DiesBefore) {
             return self.process.die().await;
         }
-        // Nothing lets others run before it is done: what may begin must not be interrupted here.
+        // There is no await before the action is done: a started action must not be interrupted
+        // here.
         let result = outcome(&name, &key);
         self.note(class, name, address(&key));
         match fault {
@@ -69,14 +70,15 @@ impl World {
         }
     }
 
-    /// What came out of an action, if it was done: what `reconcile` would find.
+    /// Returns the result of an action, if it was done: the result that `reconcile` would find.
     pub fn find(&self, name: &str, key: &str) -> Option<String> {
         let known = (name.to_owned(), address(key).to_owned());
         let done = self.core.seen().deeds.contains_key(&known);
         done.then(|| outcome(name, key))
     }
 
-    /// Fails so often under this name, and then no more, however many processes try.
+    /// Fails the given number of times under this name, counted over all processes, and then no
+    /// more.
     pub fn fail(&self, name: impl Into<String>, times: u32) -> Result<(), BoxError> {
         let mut seen = self.core.seen();
         let failed = seen.outages.entry(name.into()).or_default();
@@ -87,15 +89,15 @@ impl World {
         Err(NotDone::because("the world is not ready").into())
     }
 
-    /// The time, in milliseconds since the Unix epoch: that of the store.
+    /// Returns the time of the store, in milliseconds since the Unix epoch.
     pub fn now(&self) -> Millis {
         self.core.clock.now()
     }
 
     fn note(&self, class: EffectClass, name: String, address: &str) {
         let mut seen = self.core.seen();
-        // Who stood still acts once more before it learns that another owns the thread. It is
-        // harmless where the class allows it.
+        // A stalled process acts once more before it sees that another owns the thread. This is
+        // harmless if the class allows it.
         let stalls = |fault| matches!(fault, Fault::StallsBefore | Fault::StallsAfter);
         let alone = !seen.fired.iter().any(|(_, fault)| stalls(*fault));
         let again = seen.receipts.contains(address);
@@ -109,7 +111,7 @@ impl World {
     }
 }
 
-/// What comes out of an action.
+/// Returns the result of an action.
 pub(super) fn outcome(name: &str, key: &str) -> String {
     format!("{name} {}", address(key))
 }

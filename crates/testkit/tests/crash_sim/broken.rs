@@ -1,4 +1,4 @@
-//! What `CrashSim` must reject, each by the promise that it breaks.
+//! The stores and graphs that `CrashSim` must reject, by the promise that each breaks.
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -14,7 +14,7 @@ use fugato_testkit::{
 
 use super::everything::{Lines, say};
 
-/// One letter is sent, and then one more thing happens.
+/// Builds a graph that sends one letter and then does one more step.
 fn letter(world: &World, class: EffectClass, inside: bool) -> Result<Graph<Lines>, BoxError> {
     let world = world.clone();
     Ok(Graph::<Lines>::starting_at("send")
@@ -53,7 +53,7 @@ fn of(class: EffectClass, inside: bool) -> CrashSim<Lines> {
         .random(16)
 }
 
-/// Why a simulation failed, and that its replay line alone shows the same.
+/// Returns the failure of a simulation, and checks that its replay line alone gives the same.
 async fn rejected(simulation: impl Fn() -> CrashSim<Lines>) -> String {
     let failure = simulation().run().await.expect_err("it is broken");
     let text = failure.to_string();
@@ -130,14 +130,13 @@ async fn k24_a_log_that_ignores_the_fence_is_rejected() {
     assert!(text.starts_with(why), "{text}");
 }
 
-/// A log that writes an append only when something else is asked of it, or when the next append
-/// comes.
+/// A log that writes an append only with the next request.
 #[derive(Clone)]
 struct Lazy {
     disk: MemoryLog,
-    /// What readers see meanwhile; none if they see the disk.
+    /// The records that readers see meanwhile; none if they see the disk.
     cache: Option<MemoryLog>,
-    /// It writes at once: after its first crash.
+    /// True after its first crash: it then writes at once.
     prompt: bool,
     waiting: Arc<Mutex<Option<(ThreadId, Commit)>>>,
 }
@@ -219,7 +218,7 @@ impl ThreadLog for Lazy {
     }
 }
 
-/// Lazy logs, which lose at a crash what waits.
+/// A store of lazy logs, whose pending append is lost in a crash.
 struct LazyDisk {
     cached: bool,
     log: Mutex<Option<Lazy>>,

@@ -28,14 +28,14 @@ pub(crate) fn say(line: impl Into<String>) -> Say {
     Say(line.into())
 }
 
-/// The lines without their order.
+/// Returns the lines in a fixed order.
 pub(crate) fn sorted(lines: &Lines) -> Value {
     let mut lines = lines.0.clone();
     lines.sort();
     json!(lines)
 }
 
-/// Every question gets the same answer whenever it is asked.
+/// Answers every question in the same way, whenever it is asked.
 pub(crate) fn answer(interrupt: &Interrupt) -> Option<Value> {
     match interrupt.question.key.as_str() {
         "answer" => Some(json!(true)),
@@ -46,7 +46,7 @@ pub(crate) fn answer(interrupt: &Interrupt) -> Option<Value> {
 
 type Said = Result<Say, BoxError>;
 
-/// Does one thing of a class.
+/// Does one action of a class.
 async fn does(cx: Context<Lines>, world: World, class: EffectClass, name: &'static str) -> Said {
     let done: String = cx
         .effect(name, class, &name, move |key| async move {
@@ -56,7 +56,7 @@ async fn does(cx: Context<Lines>, world: World, class: EffectClass, name: &'stat
     Ok(say(done))
 }
 
-/// Two things that must not be done twice, one of which can be looked after.
+/// Does two actions of class `Once`, one of which can be reconciled.
 async fn sends(cx: Context<Lines>, world: World) -> Said {
     let there = world.clone();
     let mail: String = cx
@@ -78,7 +78,7 @@ async fn sends(cx: Context<Lines>, world: World) -> Said {
     Ok(say(format!("{mail}, {parcel}")))
 }
 
-/// Something that the whole thread does once, whoever asks.
+/// Does an action that the whole thread does once, in whichever task.
 async fn pays(cx: Context<Lines>, world: World) -> Said {
     let fee: String = cx
         .effect(
@@ -91,7 +91,7 @@ async fn pays(cx: Context<Lines>, world: World) -> Said {
     Ok(say(fee))
 }
 
-/// Asks midway, between two things that must not be done twice.
+/// Asks midway, between two actions of class `Once`.
 async fn asks(cx: Context<Lines>, world: World) -> Result<Outcome<Say>, BoxError> {
     let there = world.clone();
     let before: String = cx
@@ -110,7 +110,7 @@ async fn asks(cx: Context<Lines>, world: World) -> Result<Outcome<Say>, BoxError
     Ok(Outcome::done([say(format!("{before}, {size}, {after}"))]))
 }
 
-/// Fails twice, and leaves nothing undone.
+/// Does an action, and fails twice after it.
 async fn stumbles(cx: Context<Lines>, world: World) -> Said {
     let there = world.clone();
     let first: String = cx
@@ -130,7 +130,7 @@ where
     move |cx| run(cx, world.clone())
 }
 
-/// What a subgraph does, which asks before it pays.
+/// Builds the subgraph, which asks before it pays.
 fn inner(world: &World) -> Result<Graph<Lines>, BoxError> {
     Ok(Graph::<Lines>::starting_at("one")
         .node(
@@ -151,7 +151,7 @@ fn inner(world: &World) -> Result<Graph<Lines>, BoxError> {
         .build()?)
 }
 
-/// Everything that the engine can do.
+/// Builds a graph with every feature of the engine.
 pub(crate) fn everything(world: &World) -> Result<Graph<Lines>, BoxError> {
     let patient = NodePolicy::default()
         .attempts(20)

@@ -1,4 +1,4 @@
-//! What the tests of defects work with.
+//! The equipment of the tests of defects.
 use std::sync::{
     Arc, Mutex,
     atomic::{AtomicI64, Ordering},
@@ -10,7 +10,7 @@ use fugato_store::MemoryLog;
 use fugato_testkit::{kernel::RecordingLog, log::Opened};
 use serde::{Deserialize, Serialize};
 
-/// What was done, and where to go.
+/// The state of the tests: the lines so far, a pair and a shade.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Work {
     pub(crate) done: Vec<String>,
@@ -51,8 +51,7 @@ pub(crate) fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// Every test runs on the log in memory; what a log could do otherwise is in the kernel's suite,
-/// which every log passes.
+/// A bench on the log in memory. Other logs run the kernel's suite.
 pub(crate) struct Bench {
     pub(crate) log: RecordingLog,
     pub(crate) now: Arc<AtomicI64>,
@@ -79,7 +78,7 @@ impl Bench {
         Runner::new(graph.clone(), Arc::new(self.log.clone()))
     }
 
-    /// The process died, and another one looks at the same log.
+    /// Replaces the process: the old one died, and another one opens the same log.
     pub(crate) fn another_process(&mut self) {
         self.now.fetch_add(60_000, Ordering::SeqCst);
         self.log = RecordingLog::over(self.opened.clone());
@@ -107,7 +106,7 @@ impl Calls {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
 
-    /// A node that does what it is called.
+    /// Returns a node that notes its name and adds it to the state.
     pub(crate) fn node(
         &self,
         name: &'static str,

@@ -13,7 +13,8 @@ use tokio::sync::Notify;
 
 use super::bench::{Bench, Calls, Work, did, names};
 
-/// A loop of so many steps, each of which adds so many bytes, beside so many idle nodes.
+/// Builds a loop of this many steps, each of which adds this many bytes, with idle nodes in
+/// parallel.
 fn growing(steps: usize, bytes: usize, idle: usize) -> Graph<Work> {
     let mut graph = Graph::<Work>::starting_at("a").node("a", move |_: Context<Work>| {
         std::future::ready(did("x".repeat(bytes)))
@@ -30,7 +31,7 @@ fn growing(steps: usize, bytes: usize, idle: usize) -> Graph<Work> {
     graph.branch("a", to, round).build().unwrap()
 }
 
-/// The appends of a run, the bytes in them, and the bytes of its snapshots.
+/// Returns the appends of a run, their bytes, and the bytes of its snapshots.
 async fn stored(graph: &Graph<Work>) -> (usize, usize, usize) {
     let bench = Bench::new();
     let runner = bench.runner(graph);
@@ -75,7 +76,7 @@ async fn d31_a_step_costs_the_same_in_a_large_graph() {
     assert_eq!(small, large);
 }
 
-/// A state that counts how often it is cloned and written.
+/// A state that counts its clones and serialisations.
 #[derive(Debug, Default)]
 struct Counted {
     lines: Vec<String>,
@@ -121,7 +122,7 @@ impl State for Counted {
     }
 }
 
-/// How often a state of 100 KB is cloned and written in a run of 500 steps.
+/// Returns the number of clones and serialisations of a state of 100 KB in a run of 500 steps.
 async fn copies() -> (usize, usize) {
     let bench = Bench::new();
     let counted = Counted::default();
@@ -170,7 +171,7 @@ async fn d34_a_reader_that_lags_is_kept_no_queue() {
                     text: "x".into(),
                 };
                 cx.emit(delta());
-                // The reader holds the first event while the others are made.
+                // The reader holds the first event while the others are produced.
                 waits.notified().await;
                 for _ in 1..DELTAS {
                     cx.emit(delta());
@@ -195,7 +196,7 @@ async fn d34_a_reader_that_lags_is_kept_no_queue() {
         _ => None,
     });
     assert_eq!(texts.sum::<usize>(), DELTAS);
-    // What waits for one reader is bounded, and deltas beyond that are merged.
+    // The queue of a reader is bounded, and deltas beyond that are merged.
     assert!(
         events.len() < fugato_stream::CAPACITY + 50,
         "{} events were kept",

@@ -1,4 +1,4 @@
-//! Defects of what is done to the outside world.
+//! Defects of actions on the outside world.
 use std::sync::Arc;
 
 use fugato_graph::{
@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::bench::{Bench, Calls, Work, did, names};
 
-/// A node that pays once, with what the state says last as its input.
+/// Builds a node that pays once, with the last line of the state as its input.
 fn pays(calls: &Calls) -> Graph<Work> {
     let calls = calls.clone();
     Graph::<Work>::starting_at("pay")
@@ -37,7 +37,7 @@ async fn d12_changed_arguments_get_no_old_result_and_nothing_starts_twice() {
     let mut bench = Bench::new();
     let calls = Calls::default();
     let graph = pays(&calls);
-    // The step after the receipt dies; the next attempt asks with another input.
+    // The append of the step after the receipt dies; the next attempt acts with another input.
     bench.log.cut(3, Cut::DiesBefore);
     let died = bench.runner(&graph).start(&bench.thread, did("10")).await;
     died.unwrap_err();
@@ -46,7 +46,7 @@ async fn d12_changed_arguments_get_no_old_result_and_nothing_starts_twice() {
     let error = fugato_error(&changed.unwrap_err());
     assert!(error.contains("was done with another input"), "{error}");
     assert_eq!(calls.take(), names(&["paid"]));
-    // The same request twice at once is one run.
+    // The same request, sent twice at once, is one run.
     let bench = Bench::new();
     let runner = bench.runner(&graph);
     let (one, two) = tokio::join!(
@@ -94,7 +94,7 @@ async fn d21_an_action_in_flight_at_a_kill_does_not_run_again() {
     for _ in 0..3 {
         bench.another_process();
         let standing = bench.runner(&graph).recover(&bench.thread).await;
-        // The first asks; the others find the question open.
+        // The first call starts the question; the others find it open.
         assert!(
             matches!(standing, Ok(Ended::Parked { .. }) | Err(_)),
             "{standing:?}"
@@ -111,7 +111,7 @@ async fn d21_an_action_in_flight_at_a_kill_does_not_run_again() {
     assert_eq!(calls.take(), names(&[]));
 }
 
-/// Notes that it was dropped.
+/// A guard that notes its drop.
 struct Dropped(Calls);
 
 impl Drop for Dropped {

@@ -1,4 +1,4 @@
-//! Defects of what is stored, and by whom.
+//! Defects of stored records and of their writers.
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
@@ -63,7 +63,7 @@ async fn d13_a_step_is_stored_before_the_next_and_a_failing_log_is_noticed_at_on
     }
     let graph = graph.build().unwrap();
     bench.runner(&graph).start(&bench.thread, ()).await.unwrap();
-    // The start is stored with the first step; losing both is losing neither.
+    // The start and the first step are one atomic append.
     let expected: Vec<_> = (0..20)
         .map(|n| if n == 0 { 0 } else { n + 2 }.to_string())
         .collect();

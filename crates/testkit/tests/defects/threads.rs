@@ -78,7 +78,8 @@ async fn d22_two_processes_never_run_the_same_step() {
     let kind = second.unwrap_err().kind;
     assert!(matches!(kind, RunErrorKind::Busy { .. }), "{kind:?}");
     assert_eq!(calls.take(), names(&["began"]));
-    // The first sleeps for longer than its lease; what it did is not stored, the other's is.
+    // The first process is suspended for longer than its lease; its results are not stored,
+    // those of the other are.
     bench.another_process();
     let third = tokio::spawn(bench.runner(&graph).start(&bench.thread, ()).into_future());
     entered.notified().await;
@@ -98,7 +99,7 @@ async fn d26_what_is_read_is_what_the_types_say_and_nothing_is_built_by_name() {
     let graph = asking();
     let runner = bench.runner(&graph);
     runner.start(&bench.thread, ()).await.unwrap();
-    // An answer is data of the question's type, whatever it calls itself.
+    // An answer is data of the question's type, whatever its fields say.
     let object = serde_json::json!({"lc": 1, "type": "constructor", "id": ["os", "system"]});
     let refused = runner
         .resume(&bench.thread, Answers::only(&object).unwrap())

@@ -128,7 +128,7 @@ fn sch_90_a_rejection_names_what_is_allowed() {
     );
 }
 
-/// Two requests of one round are judged by what was active before either.
+/// Two requests of one round are judged by the visibility before either.
 #[test]
 fn sch_90_what_is_asked_for_in_one_round_all_holds() {
     let before = Visibility::of("schedule", ["queue"]);

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ConfirmCard, GatePolicy, GatedCall, Verdict};
 
-/// A gate of three lists of tools, such as a person edits: allowed, blocked, and to be confirmed.
-/// A tool that is on several of them is treated as the strictest says.
+/// A gate of three lists of tools that a person can edit: allowed, blocked, and to be confirmed.
+/// The strictest list that names a tool applies.
 ///
 /// ```
 /// use fugato_state::ToolCall;
@@ -31,7 +31,7 @@ pub struct ToolLists {
     pub allow: Option<BTreeSet<String>>,
     /// These tools may not be called.
     pub block: BTreeSet<String>,
-    /// A person has to agree to these tools.
+    /// These tools need the agreement of a person.
     pub confirm: BTreeSet<String>,
 }
 

@@ -18,7 +18,7 @@ fn call(id: &str, name: &str) -> ToolCall {
     ToolCall::new(id, name, json!({}))
 }
 
-/// `meet` ends when three are there; everything writes down when it begins and ends.
+/// `meet` ends when three calls are running; every call records its begin and end.
 fn registry() -> (Registry<(), ()>, Log) {
     let log = Log::default();
     let barrier = Arc::new(Barrier::new(3));

@@ -2,7 +2,7 @@ use std::{collections::HashMap, sync::LazyLock};
 
 use serde::{Deserialize, Serialize};
 
-/// What a short utterance says.
+/// The meaning of a short utterance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -11,9 +11,9 @@ pub enum ShortAnswer {
     Yes,
     /// 不要, "no".
     No,
-    /// 继续, "continue": yes to what is asked, and another try of what is over.
+    /// 继续, "continue": yes to an open question, and another attempt at finished work.
     Continue,
-    /// 取消, "cancel": what is asked or done is not wanted any more.
+    /// 取消, "cancel": the question or the work is not wanted any more.
     Cancel,
     /// 再试一次, "try again".
     Retry,
@@ -21,7 +21,7 @@ pub enum ShortAnswer {
     StartOver,
 }
 
-/// The phrases that are known, each of them a whole utterance: "yes, but not on Friday" is none.
+/// A set of known phrases, each a whole utterance: "yes, but not on Friday" is none.
 ///
 /// Case, punctuation, spaces and the width of letters do not matter, and neither does an emphatic
 /// repetition such as "no no".
@@ -222,22 +222,22 @@ static DEFAULT: LazyLock<Phrases> = LazyLock::new(|| {
 });
 
 impl Default for Phrases {
-    /// The phrases that are known in Chinese and English.
+    /// Returns the built-in phrases in Chinese and English.
     fn default() -> Self {
         DEFAULT.clone()
     }
 }
 
 impl ShortAnswer {
-    /// What a message says, if the whole of it is a phrase that is known in Chinese or English.
+    /// Returns the meaning of a message, if the whole of it is a built-in phrase.
     pub fn of(message: &str) -> Option<Self> {
         DEFAULT.read(message)
     }
 }
 
 impl Phrases {
-    /// Knows more phrases. One that was known already means this from now on; one without a letter
-    /// or a digit can never be read, and is left out.
+    /// Adds phrases. A known one gets the new meaning; one without a letter or a digit cannot be
+    /// matched, and is left out.
     #[must_use]
     pub fn with<P: AsRef<str>>(
         mut self,
@@ -250,7 +250,8 @@ impl Phrases {
         self
     }
 
-    /// What a message says, if the whole of it is a known phrase. Who asks back says none.
+    /// Returns the meaning of a message, if the whole of it is a known phrase. A message with a
+    /// question mark has none.
     pub fn read(&self, message: &str) -> Option<ShortAnswer> {
         if message.contains(['?', '？']) {
             return None;
@@ -260,15 +261,15 @@ impl Phrases {
         known(&key).or_else(|| known(once(&key)?))
     }
 
-    /// All phrases as they are compared, in no particular order.
+    /// Returns all phrases in normalised form, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, ShortAnswer)> {
         let known = self.known.iter();
         known.map(|(phrase, answer)| (phrase.as_str(), *answer))
     }
 }
 
-/// What is left of an utterance when only its words count: letters and digits of one width and
-/// case, with one space between words of letters.
+/// Normalises an utterance to its letters and digits in one width and case, with one space between
+/// Latin words.
 fn key(text: &str) -> String {
     let mut key = String::new();
     let mut gap = false;
@@ -281,7 +282,7 @@ fn key(text: &str) -> String {
             gap = true;
             continue;
         }
-        // Chinese is written without spaces, so one within it says nothing.
+        // Chinese is written without spaces, so a space within it means nothing.
         let between_words = key
             .chars()
             .next_back()
@@ -295,7 +296,7 @@ fn key(text: &str) -> String {
     key
 }
 
-/// The usual form of a letter of full width.
+/// Returns the half-width form of a full-width character.
 fn narrow(c: char) -> char {
     match c {
         '\u{ff01}'..='\u{ff5e}' => {
@@ -306,7 +307,7 @@ fn narrow(c: char) -> char {
     }
 }
 
-/// What is said several times over, once: "no no", 好的好的.
+/// Returns the part that the whole text repeats: "no no", 好的好的.
 fn once(key: &str) -> Option<&str> {
     let ends = key.char_indices().map(|(at, _)| at).skip(1);
     ends.filter_map(|end| key.get(..end))

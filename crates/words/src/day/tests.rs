@@ -2,7 +2,7 @@ use jiff::civil::date;
 
 use super::*;
 
-/// A Wednesday.
+/// Returns a Wednesday.
 fn today() -> Date {
     date(2026, 2, 25)
 }
@@ -84,7 +84,7 @@ fn days_of_weeks_are_those_that_everybody_means() {
         ("Friday", vec![date(2026, 2, 27)]),
         ("Monday", vec![monday]),
         ("下周三天气好", vec![date(2026, 3, 4)]),
-        // A date and its name are one day.
+        // A date and its weekday are one day.
         ("3月2日（周一）", vec![monday]),
         ("Monday, March 2", vec![monday]),
         ("Monday, March 9", vec![date(2026, 3, 9)]),

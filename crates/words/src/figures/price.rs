@@ -1,19 +1,19 @@
 use crate::text::before_word;
 
-/// Which prices a word leaves open.
+/// The range of prices that a word allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bound {
-    /// Just this one, or what is better.
+    /// This price, or a better one.
     This,
-    /// It might also say how much.
+    /// This price, unless the number is a quantity.
     For,
-    /// This and higher ones: no buyer means that by a limit.
+    /// This price and higher ones: only a seller's limit.
     Least,
-    /// This and lower ones: no seller means that by a limit.
+    /// This price and lower ones: only a buyer's limit.
     Most,
 }
 
-/// The words before a price. Of two that fit, the longer one counts.
+/// The words before a price. If two match, the longer one counts.
 const PRICES: [(Bound, &[&str]); 4] = [
     (
         Bound::This,
@@ -61,13 +61,13 @@ const PRICES: [(Bound, &[&str]); 4] = [
     ),
 ];
 
-/// What may stand between such a word and its number.
+/// The words allowed between such a word and its number.
 const BETWEEN: [&str; 22] = [
     "$", "¥", "€", ":", "：", "=", "usdt", "usd", "is", "of", "price", "limit", "a", "the",
     "about", "around", "order", "是", "为", "大约", "约", "价格",
 ];
 
-/// Whether a number is one of a price: the longest word before it says of which.
+/// Returns the range of the longest price word before a number; `None` if it is no price.
 pub(super) fn bound(before: &str) -> Option<Bound> {
     let mut before = before.trim_end();
     loop {
@@ -82,7 +82,7 @@ pub(super) fn bound(before: &str) -> Option<Bound> {
     }
 }
 
-/// Whether a word says that there is a price.
+/// Returns true if a word announces a price.
 pub(super) fn is_named(lower: &str) -> bool {
     let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric());
     words.any(|word| word == "limit") || lower.contains("限价")

@@ -1,4 +1,4 @@
-//! The days on which a time comes again.
+//! The days on which a time repeats.
 use jiff::civil::Weekday;
 
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     number::number,
 };
 
-/// The days on which something is done again and again.
+/// The days of a repeated task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repeat {
@@ -19,7 +19,7 @@ pub enum Repeat {
 }
 
 impl Repeat {
-    /// From Monday to Friday.
+    /// Returns the days from Monday to Friday.
     pub fn workdays() -> Self {
         let days = from_to(Weekday::Monday, Weekday::Friday);
         Self::Weekdays(days.into_iter().flatten().collect())
@@ -30,10 +30,10 @@ impl Repeat {
     }
 }
 
-/// Something is said of days that is not understood.
+/// The error for words about days that are not understood.
 pub(super) struct Unclear;
 
-/// The days of a time that stands at `clock`; none if it comes once.
+/// Reads the repetition of the time at byte position `clock`; `None` if it does not repeat.
 pub(super) fn read(text: &str, clock: usize) -> Result<Option<Repeat>, Unclear> {
     let mut words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
     words.retain(|word| !word.is_empty());
@@ -48,7 +48,7 @@ pub(super) fn read(text: &str, clock: usize) -> Result<Option<Repeat>, Unclear> 
     }
 }
 
-/// The days behind 每, and the text without them; no days if nothing comes again.
+/// Reads the days after 每, and returns the text without them; no days if nothing repeats.
 fn again(text: &str, clock: usize) -> Option<(Option<Repeat>, String)> {
     if let Some(at) = text.find('每') {
         let said = text.get(at + '每'.len_utf8()..)?;
@@ -86,7 +86,7 @@ fn repeated(said: &str, clock: usize) -> Option<(Repeat, &str)> {
     Some((Repeat::Weekdays(days), rest))
 }
 
-/// 一三五, 一、周三和周五, 一到五: up to the time, whose hour is no day.
+/// Reads 一三五, 一、周三和周五, 一到五: up to the time, whose hour is no day.
 fn weekdays(text: &str, clock: usize) -> Option<(Vec<Weekday>, &str)> {
     let (mut days, mut rest, mut range) = (vec![], text, false);
     loop {
@@ -111,19 +111,19 @@ fn weekdays(text: &str, clock: usize) -> Option<(Vec<Weekday>, &str)> {
     (rising && !range && !days.is_empty()).then_some((days, rest))
 }
 
-/// The days of a week from one to another; none if that lies before it.
+/// Returns the days of a week from one to another; `None` if the last comes before the first.
 fn from_to(first: Weekday, last: Weekday) -> Option<impl Iterator<Item = Weekday>> {
     let (first, last) = (first.to_monday_one_offset(), last.to_monday_one_offset());
     let days = (first..=last).filter_map(|day| Weekday::from_monday_one_offset(day).ok());
     (first <= last).then_some(days)
 }
 
-/// The day of a week with whose sign a text begins.
+/// Reads the character of a weekday at the beginning of a text.
 fn sign(text: &str) -> Option<Weekday> {
     weekday_sign(text.chars().next()?)
 }
 
-/// The days behind "every", and the words without them; no days if nothing comes again.
+/// Reads the days after "every", and returns the words without them; no days if nothing repeats.
 fn every<'a>(words: &[&'a str]) -> Option<(Option<Repeat>, Vec<&'a str>)> {
     let known = |word: &&str| matches!(*word, "every" | "each" | "daily" | "everyday" | "weekdays");
     let Some(at) = words.iter().position(known) else {
@@ -162,13 +162,13 @@ fn units<'w, 'a>(words: &'w [&'a str]) -> Option<(Repeat, &'w [&'a str])> {
     Some((days, behind))
 }
 
-/// The day of the week that a word names.
+/// Returns the weekday that a word names.
 fn day_of(word: &str) -> Option<Weekday> {
     let (day, rest) = weekday(word)?;
     rest.is_empty().then_some(day)
 }
 
-/// Whether something is said of days, or of a while, beside what was understood.
+/// Returns true if the rest of a text mentions days or a duration that were not understood.
 fn is_unclear(text: &str) -> bool {
     const WORDS: [&str; 25] = [
         "每",

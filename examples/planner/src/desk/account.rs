@@ -1,4 +1,4 @@
-//! What the desk owns, and what it did.
+//! The accounts of the desk: balances, positions and trades.
 use std::collections::BTreeMap;
 
 use fugato::{
@@ -10,27 +10,27 @@ use serde::{Deserialize, Serialize};
 
 use super::{Desk, DeskError, Moment, Side, refused};
 
-/// How much there is of an asset.
+/// The balance of an asset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Balance {
     /// The asset.
     pub asset: String,
-    /// What can be used.
+    /// The amount that can be used.
     pub free: Amount,
-    /// What open orders hold.
+    /// The amount that open orders hold.
     pub held: Amount,
 }
 
-/// What was bought of a symbol and not sold again.
+/// The quantity of a symbol that was bought and not sold again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// The symbol.
     pub symbol: String,
-    /// How much.
+    /// The quantity.
     pub quantity: Amount,
-    /// What one has cost on average.
+    /// The average price at which it was bought.
     pub entry: Amount,
-    /// What somebody pays for one now, if somebody does.
+    /// The best bid now, if there is one.
     pub price: Option<Amount>,
 }
 
@@ -41,29 +41,29 @@ pub struct Trade {
     pub order: i64,
     /// The symbol.
     pub symbol: String,
-    /// What the desk did.
+    /// The side of the desk in the trade.
     pub side: Side,
-    /// At which price.
+    /// The price.
     pub price: Amount,
-    /// How much.
+    /// The quantity.
     pub quantity: Amount,
-    /// When, in milliseconds since the Unix epoch.
+    /// The time, in milliseconds since the Unix epoch.
     pub at: Millis,
 }
 
 impl Desk {
-    /// All balances, by asset.
+    /// Returns all balances, by asset.
     pub async fn balances(&self) -> Result<Vec<Balance>, DeskError> {
         let query = "SELECT asset, free, held FROM balances ORDER BY asset";
         self.with(|moment| moment.rows(query, [], balance)).await
     }
 
-    /// What is held of each symbol, by what was traded.
+    /// Returns the positions, computed from the trades.
     pub async fn positions(&self) -> Result<Vec<Position>, DeskError> {
         self.with(positions).await
     }
 
-    /// The newest trades, newest first.
+    /// Returns the newest trades, newest first.
     pub async fn trades(&self, most: usize) -> Result<Vec<Trade>, DeskError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let query = format!("{TRADES} ORDER BY id DESC LIMIT ?1");
@@ -71,7 +71,7 @@ impl Desk {
             .await
     }
 
-    /// Puts so much on an account, as if it had been paid in.
+    /// Adds an amount to an account, as if it had been paid in.
     pub async fn pay_in(&self, asset: &str, amount: Amount) -> Result<(), DeskError> {
         let asset = asset.to_owned();
         self.with(move |moment| moment.add(&asset, amount, Amount::ZERO))
@@ -82,7 +82,7 @@ impl Desk {
 const TRADES: &str = "SELECT order_id, symbol, side, price, quantity, at FROM trades";
 
 impl Moment<'_> {
-    /// Adds to what is free and to what is held; what would be below zero is refused.
+    /// Adds to the free and the held amount; refuses a result below zero.
     pub(super) fn add(&self, asset: &str, free: Amount, held: Amount) -> Result<(), DeskError> {
         let query = "SELECT asset, free, held FROM balances WHERE asset = ?1";
         let there = self.rows(query, [asset], balance)?.pop();
@@ -106,7 +106,7 @@ fn positions(moment: &Moment<'_>) -> Result<Vec<Position>, DeskError> {
             *quantity = quantity.plus(trade.quantity);
             *cost = cost.plus(trade.quantity.times(trade.price));
         } else {
-            // What was there before the first trade was bought by somebody else.
+            // The amount that was there before the first trade is not part of the position.
             let sold = trade.quantity.min(*quantity);
             *cost = cost.minus(sold.times(cost.shared_by(*quantity)));
             *quantity = quantity.minus(sold);
@@ -123,7 +123,7 @@ fn positions(moment: &Moment<'_>) -> Result<Vec<Position>, DeskError> {
     Ok(open.collect())
 }
 
-/// An amount of a row.
+/// Reads an amount of a row.
 pub(super) fn amount(row: &Row<'_>, at: usize) -> rusqlite::Result<Amount> {
     row.get(at).map(Amount::from_millionths)
 }

@@ -20,7 +20,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The word for it.
+    /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Buy => "buy",
@@ -28,12 +28,13 @@ impl Side {
         }
     }
 
-    /// The side that a word is for.
+    /// Returns the side that a word names.
     pub(super) fn of(word: &str) -> Self {
         if word == "buy" { Self::Buy } else { Self::Sell }
     }
 
-    /// What a price is to whoever is on it.
+    /// Returns the kind of limit that a price is on this side: the most for a buyer, the least for
+    /// a seller.
     pub fn limit(self) -> Limit {
         match self {
             Self::Buy => Limit::Most,
@@ -60,7 +61,7 @@ enum QuoteSide {
     Ask,
 }
 
-/// What others bid and ask, by symbol. Orders of this desk do not move it.
+/// The bids and asks of others, by symbol. Orders of this desk do not change it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Book(BTreeMap<String, [BTreeMap<Amount, Amount>; 2]>);
 
@@ -69,14 +70,14 @@ pub(super) struct Book(BTreeMap<String, [BTreeMap<Amount, Amount>; 2]>);
 pub struct Price {
     /// The symbol.
     pub symbol: String,
-    /// The most that somebody pays.
+    /// The best bid.
     pub bid: Option<Amount>,
-    /// The least that somebody asks.
+    /// The best ask.
     pub ask: Option<Amount>,
 }
 
 impl Book {
-    /// All symbols, with their best offers.
+    /// Returns all symbols with their best offers.
     pub(super) fn prices(&self) -> Vec<Price> {
         let price = |symbol: &String| Price {
             symbol: symbol.clone(),
@@ -86,12 +87,12 @@ impl Book {
         self.0.keys().map(price).collect()
     }
 
-    /// The best price for somebody who buys or sells.
+    /// Returns the best price for a buyer or a seller.
     pub(super) fn best(&self, symbol: &str, side: Side) -> Option<Amount> {
         self.offers(symbol, side).next().map(|(price, _)| price)
     }
 
-    /// What somebody who buys or sells is offered, best first: price and quantity.
+    /// Returns the offers to a buyer or a seller, best first: price and quantity.
     pub(super) fn offers(
         &self,
         symbol: &str,
@@ -118,7 +119,7 @@ impl Book {
     }
 }
 
-/// The file. Where it ends it begins anew.
+/// The file with the quotes. After its end it starts again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Replay {
     quotes: Vec<Quote>,
@@ -149,7 +150,7 @@ impl Replay {
         Ok(Self { quotes, length })
     }
 
-    /// The book so long after the beginning.
+    /// Returns the book at a time, in milliseconds since the beginning.
     pub(super) fn at(&self, since: Millis) -> Book {
         let within = since.rem_euclid(self.length);
         let mut book = Book::default();
@@ -160,8 +161,8 @@ impl Replay {
         book
     }
 
-    /// The moments after `from` and up to `to` at which the book changes; of a time longer than
-    /// the file, the last ones.
+    /// Returns the moments after `from` and up to `to` at which the book changes; if that is longer
+    /// than the file, the last ones.
     pub(super) fn moments(&self, from: Millis, to: Millis) -> Vec<Millis> {
         let from = from.max(to.saturating_sub(self.length));
         let mut times: Vec<Millis> = self.quotes.iter().map(|quote| quote.at).collect();

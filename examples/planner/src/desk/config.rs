@@ -1,17 +1,17 @@
-//! What is configured: models, exchanges, strategies, and the traders made of them.
+//! The configuration: models, exchanges, strategies, and the traders made of them.
 use fugato::sqlite::rusqlite::{self, Row};
 use serde::{Deserialize, Serialize};
 
 use super::{Desk, DeskError, Moment, refused};
 
-/// What can be configured beside traders.
+/// A kind of configuration, other than traders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Who decides for a trader.
+    /// A model, which decides for a trader.
     Model,
-    /// Where it trades.
+    /// An exchange, on which a trader trades.
     Exchange,
-    /// How.
+    /// A strategy, by which a trader trades.
     Strategy,
 }
 
@@ -19,7 +19,7 @@ impl Kind {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Model, Self::Exchange, Self::Strategy];
 
-    /// The word for it.
+    /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Model => "model",
@@ -34,9 +34,9 @@ impl Kind {
 pub struct Config {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// A note on its purpose.
     pub note: String,
-    /// Whether it may be used.
+    /// True if it may be used.
     pub enabled: bool,
 }
 
@@ -56,18 +56,18 @@ pub struct Trader {
 }
 
 impl Desk {
-    /// What is configured of a kind, by name.
+    /// Returns the configurations of a kind, by name.
     pub async fn configs(&self, kind: Kind) -> Result<Vec<Config>, DeskError> {
         self.with(move |moment| moment.configs(kind)).await
     }
 
-    /// All traders, by name.
+    /// Returns all traders, by name.
     pub async fn traders(&self) -> Result<Vec<Trader>, DeskError> {
         let query = "SELECT name, model, exchange, strategy FROM traders ORDER BY name";
         self.with(|moment| moment.rows(query, [], trader)).await
     }
 
-    /// Configures something, or changes it.
+    /// Adds a configuration, or replaces the one of this name.
     pub async fn configure(&self, kind: Kind, config: Config) -> Result<(), DeskError> {
         if config.name.trim().is_empty() {
             return refused(format!("a {} needs a name", kind.as_str()));
@@ -78,21 +78,22 @@ impl Desk {
             .await
     }
 
-    /// Removes what is configured; says whether it was there.
+    /// Removes a configuration, and returns true if it existed.
     pub async fn unconfigure(&self, kind: Kind, name: &str) -> Result<bool, DeskError> {
         let delete = "DELETE FROM configs WHERE kind = ?1 AND name = ?2";
         let row = (kind.as_str(), name.to_owned());
         self.with(|moment| Ok(moment.write(delete, row)? > 0)).await
     }
 
-    /// Makes a trader, once for each key: what is needed must be there and be enabled now.
+    /// Creates a trader, once for each key. The configurations that it needs must exist and be
+    /// enabled now.
     pub async fn create_trader(&self, key: &str, new: Trader) -> Result<Trader, DeskError> {
         let key = key.to_owned();
         self.with(move |moment| moment.create_trader(&key, new))
             .await
     }
 
-    /// Removes a trader; says whether it was there.
+    /// Removes a trader, and returns true if it existed.
     pub async fn remove_trader(&self, name: &str) -> Result<bool, DeskError> {
         let (delete, name) = ("DELETE FROM traders WHERE name = ?1", name.to_owned());
         self.with(|moment| Ok(moment.write(delete, [name])? > 0))

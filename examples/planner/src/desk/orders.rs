@@ -25,41 +25,41 @@ pub struct NewOrder {
     pub price: Option<Amount>,
 }
 
-/// An order as it stands.
+/// An order with its present status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
     /// Its number.
     pub id: i64,
-    /// What is traded.
+    /// The symbol that is traded, such as `BTC-USDT`.
     pub symbol: String,
-    /// Whether it buys or sells.
+    /// The side: buy or sell.
     pub side: Side,
     /// The worst price that is taken, if there is one.
     pub price: Option<Amount>,
-    /// How much is wanted.
+    /// The quantity that is wanted.
     pub quantity: Amount,
-    /// How much of it there was.
+    /// The quantity that was traded so far.
     pub filled: Amount,
-    /// What that has cost, or brought.
+    /// The cost of the traded quantity, or its proceeds.
     pub cost: Amount,
-    /// Where it stands.
+    /// The status.
     pub status: OrderStatus,
 }
 
-/// Where an order stands.
+/// The status of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OrderStatus {
-    /// It waits for somebody who takes the rest.
+    /// It waits for offers for the rest.
     Open,
-    /// All of it was there.
+    /// All of it was traded.
     Filled,
-    /// The rest of it is not wanted any more.
+    /// The rest was cancelled.
     Cancelled,
 }
 
 impl OrderStatus {
-    /// The word for it.
+    /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -70,25 +70,25 @@ impl OrderStatus {
 }
 
 impl Desk {
-    /// Places an order, once for each key. It is matched with the book at once; what is left of one
-    /// with a price waits, and what is left of another is cancelled.
+    /// Places an order, once for each key. It is matched with the book at once. The rest of an
+    /// order with a price stays open, and the rest of an order without one is cancelled.
     pub async fn place(&self, key: &str, new: NewOrder) -> Result<Order, DeskError> {
         let key = key.to_owned();
         self.with(move |moment| moment.place(&key, &new)).await
     }
 
-    /// Gives up what is left of an order. Done again it changes nothing.
+    /// Cancels the rest of an order. A repeat changes nothing.
     pub async fn cancel(&self, id: i64) -> Result<Order, DeskError> {
         self.with(move |moment| moment.cancel(id)).await
     }
 
-    /// The orders that wait, oldest first.
+    /// Returns the open orders, oldest first.
     pub async fn open_orders(&self) -> Result<Vec<Order>, DeskError> {
         self.with(open_orders).await
     }
 }
 
-/// What is traded for what.
+/// Splits a symbol into its base and quote assets.
 fn assets(symbol: &str) -> Result<(&str, &str), DeskError> {
     let parts = symbol.split_once('-');
     let parts = parts.filter(|(base, quote)| !base.is_empty() && !quote.is_empty());
@@ -99,7 +99,7 @@ fn assets(symbol: &str) -> Result<(&str, &str), DeskError> {
 }
 
 impl Moment<'_> {
-    /// Matches what waits with the book of a moment.
+    /// Matches the open orders with the book of this moment.
     pub(super) fn settle(&self) -> Result<(), DeskError> {
         let mut open = open_orders(self)?.into_iter();
         open.try_for_each(|order| self.fill(&order).map(drop))
@@ -141,7 +141,7 @@ impl Moment<'_> {
         if new.price.is_some() || placed.status != OrderStatus::Open {
             return Ok(placed);
         }
-        // What a market order still holds is given back by what it held, not by a price.
+        // The rest of a market order releases exactly what it held, independent of the price.
         let spent = match new.side {
             Side::Sell => placed.filled,
             Side::Buy => placed.cost,
@@ -149,7 +149,7 @@ impl Moment<'_> {
         self.give_up(&placed, asset, needed.minus(spent))
     }
 
-    /// What so much costs of what is offered now.
+    /// Returns the cost of this quantity at the present offers.
     fn cost_now(&self, symbol: &str, quantity: Amount) -> Amount {
         let (mut left, mut cost) = (quantity, Amount::ZERO);
         for (price, much) in self.book.offers(symbol, Side::Buy) {
@@ -159,7 +159,7 @@ impl Moment<'_> {
         cost
     }
 
-    /// Matches an order with what is offered at its price or better.
+    /// Matches an order with the offers at its price or better.
     fn fill(&self, order: &Order) -> Result<Order, DeskError> {
         let mut left = order.quantity.minus(order.filled);
         let suits = |price: Amount| match (order.price, order.side) {
@@ -182,7 +182,7 @@ impl Moment<'_> {
         self.order(order.id)
     }
 
-    /// Takes so much of what is left of an order.
+    /// Trades a part of the rest of an order.
     fn trade(
         &self,
         order: &Order,
@@ -196,7 +196,7 @@ impl Moment<'_> {
             self.add(base, Amount::ZERO, taken.negative())?;
             self.add(quote, cost, Amount::ZERO)?;
         } else {
-            // What was held for a worse price is given back, to the last millionth.
+            // The amount held for a worse price is released, to the last millionth.
             let held = order.price.map_or(cost, |limit| {
                 left.times(limit).minus(left.minus(taken).times(limit))
             });
@@ -226,7 +226,7 @@ impl Moment<'_> {
         self.give_up(&order, asset, held)
     }
 
-    /// Gives back what an order holds, and ends it.
+    /// Releases the amount that an order holds, and ends the order.
     fn give_up(&self, order: &Order, asset: &str, held: Amount) -> Result<Order, DeskError> {
         self.add(asset, held, held.negative())?;
         self.set_status(order.id, OrderStatus::Cancelled)?;

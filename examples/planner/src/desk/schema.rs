@@ -34,7 +34,7 @@ const TABLES: &str = "
     );
 ";
 
-/// What a new desk begins with.
+/// The initial content of a new desk.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Beginning {

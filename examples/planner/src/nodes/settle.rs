@@ -19,7 +19,7 @@ use crate::{
     tools,
 };
 
-/// Says what came of it. There is always something to say.
+/// Ends the work with a reply. There always is one.
 pub(crate) struct Settle(pub(crate) Preflight);
 
 #[async_trait]
@@ -27,7 +27,8 @@ impl Node<Session> for Settle {
     async fn run(&self, cx: Context<Session>) -> Result<Outcome<SessionUpdate>, BoxError> {
         let mut session = cx.state().clone();
         let (mut updates, mut notes) = (vec![], vec![]);
-        // The loop has taken its time, and what exists is read out.
+        // The loop took some time, and the reply reads out what exists, so that the facts are
+        // looked up again.
         let looks = is_rescued(&session);
         if looks
             && let Outcome::Done {
@@ -49,7 +50,8 @@ impl Node<Session> for Settle {
     }
 }
 
-/// What the person is told: what streamed already, and what is still to be shown.
+/// The reply in two parts: the text that was already streamed, and the rest that is still to be
+/// shown.
 struct Said {
     shown: String,
     rest: String,
@@ -79,12 +81,12 @@ fn said(session: &Session) -> Said {
     }
 }
 
-/// Whether the loop has taken over, and come to an end.
+/// Returns true if the loop has taken over and has ended.
 fn is_rescued(session: &Session) -> bool {
     !session.rescue.run.final_reply.is_empty()
 }
 
-/// What exists, as it was looked up after the loop ended, where that is what was asked for.
+/// Returns the facts looked up after the loop ended, if the person asked for exactly those.
 fn known(session: &Session) -> Option<String> {
     let step = Step::new("answer", StepDraft::of(StepKind::Respond, ""));
     let knows = Rules.knows(session, &step);
@@ -96,7 +98,7 @@ fn joined(first: &str, second: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Why there is no answer, in words that help.
+/// Returns the reason for which there is no answer, as a text with advice for the person.
 fn unfinished(session: &Session) -> String {
     let work = &session.work;
     let why = work.planner_failure.as_ref();
@@ -111,7 +113,7 @@ fn unfinished(session: &Session) -> String {
     answer::stopped(text).stopped.replace("{why}", why)
 }
 
-/// What the person is told after the loop: what was done and what was not, and then its words.
+/// Returns the reply after the loop: what was and was not done, followed by the loop's own words.
 fn rescued(session: &Session) -> String {
     let (run, said) = (&session.rescue.run, &session.message.text);
     let report = report(session);
@@ -131,7 +133,8 @@ fn rescued(session: &Session) -> String {
     words
 }
 
-/// What the plan and the loop have written, and what they were to write and did not.
+/// Returns the report of the writes of the plan and the loop: those that were done, and those that
+/// were intended and not done.
 fn report(session: &Session) -> Report {
     let written = session.written();
     let steps = session.work.steps.iter();
@@ -147,7 +150,7 @@ fn report(session: &Session) -> Report {
     let undone = refused
         .chain(failed)
         .filter(|used| tools::WRITES.contains(&&*used.name));
-    // What was done comes last, so that a call that was mended is not told of.
+    // Completed calls come last, so that a failed call that later succeeded is not reported.
     let all: Vec<_> = undone.chain(written).collect();
     Report::of(&all)
 }

@@ -13,10 +13,11 @@ use crate::{
     session::{Course, Session, SessionUpdate, kept},
 };
 
-/// Reads a message: slash commands and what a word can answer first, everything else is work.
+/// Reads a message: it answers slash commands and short words at once; everything else becomes
+/// work.
 pub(crate) struct Understand;
 
-/// After so long nobody goes on from what was said.
+/// The age after which messages are dropped from the history.
 const IDLE: Millis = 24 * 60 * 60 * 1000;
 
 #[async_trait]

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::SessionUpdate;
 
-/// A change of version 1, as it is written today. What is known of the person had changes of its
-/// own then, and so had the beginning of the loop that takes over.
+/// Converts a change of version 1 to its present form. In version 1, the state of the person and
+/// the start of the loop that takes over had changes of their own.
 pub(super) fn from_1(old: Value) -> Value {
     let change = old.as_object().and_then(|old| old.iter().next());
     let Some((name, told)) = change else {

@@ -19,7 +19,7 @@ use planner::{
 
 pub type Tested = Result<(), BoxError>;
 
-/// What is outside of the planner, and outlives it.
+/// The world outside of the planner, which outlives it.
 #[derive(Clone)]
 pub struct World {
     pub desk: Desk,
@@ -28,7 +28,7 @@ pub struct World {
     pub now: Arc<AtomicI64>,
 }
 
-/// When tests begin.
+/// The time at which tests begin.
 pub const START: Millis = 1_800_000_000_000;
 
 impl World {
@@ -46,7 +46,7 @@ impl World {
         })
     }
 
-    /// So much time passes.
+    /// Advances the clock.
     pub fn wait(&self, millis: Millis) {
         self.now.fetch_add(millis, Ordering::Relaxed);
     }
@@ -71,17 +71,17 @@ impl World {
     }
 }
 
-/// The session `one` of `ada`.
+/// Sends a message in the session `one` of `ada`.
 pub async fn say(planner: &Planner, text: &str) -> Result<String, BoxError> {
     let told = reply(planner, text).await?.text;
-    // Codes differ from run to run.
+    // The codes of cards differ from run to run.
     Ok(match code(planner).await? {
         Some(code) => told.replace(&format!(" {code}"), ""),
         None => told,
     })
 }
 
-/// A person who says yes or no to a card names it by the code that it shows.
+/// Sends a message; a yes or no to a card is sent with the code of the card.
 pub async fn reply(planner: &Planner, text: &str) -> Result<Reply, BoxError> {
     let code = match Phrases::default().consent(text) {
         Some(_) => code(planner).await?,
@@ -91,7 +91,7 @@ pub async fn reply(planner: &Planner, text: &str) -> Result<Reply, BoxError> {
     Ok(planner.handle_message("ada", "one", &text).await?)
 }
 
-/// The code of the card that is open.
+/// Returns the code of the open card.
 pub async fn code(planner: &Planner) -> Result<Option<String>, BoxError> {
     let thread = Planner::thread("ada", "one")?;
     let open = planner.runner().interrupts(&thread).await?;

@@ -1,4 +1,4 @@
-//! What time it is.
+//! The tool that returns the time.
 use fugato::tool::{EffectClass, ToolFailure, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ struct Place {
 }
 
 pub(super) fn add(builder: Builder, clock: Clock) -> Builder {
-    // It tells something else each time: what was told is kept, and not asked for again.
+    // The result differs from call to call; it is stored, and a replay does not call again.
     let spec = ToolSpec::read("time", "The date and the time of day.")
         .effect(EffectClass::Idempotent)
         .argument_alias("timezone", "zone")

@@ -8,7 +8,7 @@ use fugato::{
 
 use crate::Settings;
 
-/// The servers that the settings name. None is reached yet.
+/// Returns the servers that the settings name, without connecting to them.
 pub(super) fn servers(settings: &Settings) -> Result<Vec<McpServer>, BoxError> {
     let mut names = Names::default();
     let mut servers = vec![];
@@ -44,7 +44,7 @@ fn behind(url: &str, names: &mut Names) -> McpServer {
     )
 }
 
-/// The names of servers, by which their tools are told apart: one program may serve several times.
+/// The names of servers, which distinguish their tools: one program may be several servers.
 #[derive(Default)]
 struct Names(Vec<String>);
 

@@ -1,7 +1,7 @@
 use fugato::state::{Compaction, CompactionUpdate};
 use serde::{Deserialize, Serialize};
 
-/// What older messages came to, so that prompts stay short. The messages themselves stay.
+/// The summaries of older messages, which keep prompts short. The messages themselves stay.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Compacted {
@@ -9,27 +9,27 @@ pub struct Compacted {
     pub conversation: Compaction,
     /// Of the work in the loop that is open; counted from where the loop began.
     pub work: Compaction,
-    /// How often in this run the conversation could not be summarised.
+    /// The number of times in this run that the conversation could not be summarised.
     pub conversation_failures: u32,
-    /// How often in this run the work could not be summarised.
+    /// The number of times in this run that the work could not be summarised.
     pub work_failures: u32,
 }
 
-/// What is summarised by itself.
+/// The parts that are summarised separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// What was said.
+    /// The conversation.
     Conversation,
-    /// What was done in the loop that is open.
+    /// The work in the open loop.
     Work,
 }
 
-/// After so many failures the original text does until the next run.
+/// The number of failures after which the original text is used until the next run.
 const MOST_FAILURES: u32 = 2;
 
 impl Part {
-    /// Its name in statistics.
+    /// Returns its name in statistics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Conversation => "conversation",
@@ -39,7 +39,7 @@ impl Part {
 }
 
 impl Compacted {
-    /// What a part came to.
+    /// Returns the summary of a part.
     pub fn of(&self, part: Part) -> &Compaction {
         match part {
             Part::Conversation => &self.conversation,
@@ -47,7 +47,7 @@ impl Compacted {
         }
     }
 
-    /// Whether it is worth trying to summarise a part.
+    /// Returns true if another attempt to summarise a part is worthwhile.
     pub fn is_open(&self, part: Part) -> bool {
         let failures = match part {
             Part::Conversation => self.conversation_failures,
@@ -80,7 +80,7 @@ impl Compacted {
         (self.conversation_failures, self.work_failures) = (0, 0);
     }
 
-    /// What the next loop does begins anew.
+    /// Discards the summary of the work, so that the next loop starts without one.
     pub(super) fn work_ended(&mut self) {
         self.work = Compaction::default();
     }

@@ -10,20 +10,20 @@ use crate::contract::Call;
 pub struct Wanted {
     /// The call, with canonical name and arguments.
     pub call: ToolCall,
-    /// What it does, for the person.
+    /// The effect of the call, for the person.
     pub summary: String,
-    /// What the model said with it.
+    /// The message of the model that came with the call.
     pub speak: String,
-    /// Whether it may be made: it needs no consent, or the person agreed.
+    /// True if the write may be made: it needs no consent, or the person agreed.
     pub accepted: bool,
 }
 
-/// What the person is asked, and where the agent goes on when it is answered.
+/// The question to the person, and the phase in which the agent continues after the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pending {
-    /// What it is about.
+    /// The subject of the question.
     pub topic: Topic,
-    /// What the person is shown.
+    /// The card that the person sees.
     pub card: Card,
     /// The phase to which the answer returns.
     pub resume_phase: Phase,
@@ -43,25 +43,25 @@ pub enum Topic {
     Schedule,
 }
 
-/// What the person is shown.
+/// The text of a question, as the person sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Card {
     /// `ask_user` or `confirm`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What it is about.
+    /// The subject of the question.
     pub topic: Topic,
     /// A short heading.
     pub title: String,
     /// The whole text.
     pub summary: String,
-    /// Whether the text has already streamed, so that who has just read it need not see it again.
+    /// True if the text has already streamed, so that a client that showed it need not repeat it.
     #[serde(default)]
     pub streamed: bool,
 }
 
 impl Card {
-    /// A question of the model.
+    /// Makes the card of a question of the model.
     pub fn question(title: &str, text: &str) -> Self {
         let (title, summary) = (title.into(), text.into());
         Self {
@@ -80,7 +80,7 @@ impl Card {
         self
     }
 
-    /// Something to agree to.
+    /// Makes the card of something to agree to.
     pub fn confirm(topic: Topic, title: &str, summary: String) -> Self {
         Self {
             kind: "confirm".into(),
@@ -122,7 +122,7 @@ pub enum Action {
 }
 
 impl Reply {
-    /// Agrees.
+    /// Returns an approval.
     pub fn approve() -> Self {
         Self {
             action: Some(Action::Approve),
@@ -130,7 +130,7 @@ impl Reply {
         }
     }
 
-    /// Disagrees, perhaps with a reason.
+    /// Returns a rejection, with a reason if there is one.
     pub fn reject(reason: Option<String>) -> Self {
         Self {
             action: Some(Action::Reject),
@@ -139,7 +139,7 @@ impl Reply {
         }
     }
 
-    /// Answers a question.
+    /// Returns an answer to a question.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             text: Some(text.into()),
@@ -147,15 +147,15 @@ impl Reply {
         }
     }
 
-    /// Does this in place of answering.
+    /// Adds a call that is made in place of an answer.
     #[must_use]
     pub fn by_hand(mut self, call: Call) -> Self {
         self.call = Some(call);
         self
     }
 
-    /// The same answer, in which nothing is agreed to by halves: an approval with words that are no
-    /// yes is a rejection, and the words are its reason.
+    /// Returns the same answer without partial consent: an approval with words that are not a yes
+    /// becomes a rejection, and the words are its reason.
     #[must_use]
     pub fn clear(self) -> Self {
         let is_yes = |text| Phrases::default().consent(text) == Some(true);
@@ -169,14 +169,15 @@ impl Reply {
         self
     }
 
-    /// What is done in place of answering; none if hands cannot do it.
+    /// Returns the call that the person makes in place of an answer; none unless the reply rejects
+    /// and the call is in [`BY_HAND`].
     pub fn hands(&self) -> Option<&Call> {
         let call = self.call.as_ref()?;
         let rejects = !matches!(self.action, None | Some(Action::Approve));
         (rejects && BY_HAND.contains(&call.name.as_str())).then_some(call)
     }
 
-    /// What the person said, if anything.
+    /// Returns the person's text without surrounding space, if there is any.
     pub fn said(&self) -> Option<&str> {
         self.text
             .as_deref()

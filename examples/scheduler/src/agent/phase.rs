@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// Where the agent stands. The smallest signal that routes the graph.
+/// The phase of the agent, and the smallest signal that routes the graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -21,7 +21,7 @@ pub enum Phase {
     Done,
 }
 
-/// What is optimised.
+/// The kind of optimisation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -34,7 +34,7 @@ pub enum Mode {
     LocalAdjust,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TerminalOutcome {
     /// Well, or in which way not.
@@ -43,9 +43,9 @@ pub struct TerminalOutcome {
     pub stage: String,
     /// A stable code.
     pub code: String,
-    /// What the person is told.
+    /// The message for the person.
     pub user_message: String,
-    /// What an operator is told.
+    /// The reason for an operator.
     pub internal_reason: String,
 }
 
@@ -62,7 +62,7 @@ pub enum TerminalStatus {
 }
 
 impl TerminalOutcome {
-    /// The rounds were used up.
+    /// Returns the outcome of a run that used up its rounds.
     pub fn exhausted(limit: u64) -> Self {
         Self {
             status: TerminalStatus::Exhausted,
@@ -73,7 +73,7 @@ impl TerminalOutcome {
         }
     }
 
-    /// It was given up.
+    /// Returns the outcome of a run that was given up.
     pub fn aborted(stage: &str, code: &str, user_message: &str, internal_reason: &str) -> Self {
         Self {
             status: TerminalStatus::Aborted,

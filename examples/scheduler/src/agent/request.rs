@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::DEFAULT_MAX_ROUNDS;
 use crate::{calendar::Lang, contract::Call};
 
-/// What a person asks for.
+/// A request of a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Request {
@@ -12,27 +12,27 @@ pub struct Request {
     pub text: String,
     /// The language to answer in; that of the words if none is given.
     pub lang: Option<Lang>,
-    /// What the person's clock showed; none where nobody knows.
+    /// The time on the person's clock; none if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub now: Option<DateTime>,
     /// The classes that it is about; empty for those of the conversation so far.
     pub task_class_ids: Vec<u32>,
-    /// Whether writes are made without asking.
+    /// True if writes are made without asking.
     pub always_execute: bool,
-    /// Whether the model shall think; none to let the route decide.
+    /// The thinking of the model, on or off; none to let the route decide.
     pub thinking: Option<bool>,
-    /// How many rounds of execution the run has.
+    /// The number of rounds of execution that the run has.
     pub max_rounds: u64,
-    /// What is remembered of other conversations.
+    /// The memories of other conversations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
-    /// What the person does with their own hands, such as moving an item: this call and nothing
+    /// The one call that the person makes by hand, such as moving an item; the run does nothing
     /// else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<Call>,
 }
 
-/// What a person may do with their own hands.
+/// The names of the tools that a person may call by hand.
 pub const BY_HAND: [&str; 4] = ["move", "place", "swap", "unplace"];
 
 impl Default for Request {
@@ -52,7 +52,7 @@ impl Default for Request {
 }
 
 impl Request {
-    /// A request in words.
+    /// Makes a request from a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -74,7 +74,7 @@ impl Request {
         self
     }
 
-    /// Makes this call and nothing else: whoever moves an item by hand has consented to that.
+    /// Makes this call and nothing else; a call by hand counts as consent.
     #[must_use]
     pub fn by_hand(mut self, call: Call) -> Self {
         self.call = Some(call);
@@ -88,7 +88,7 @@ impl Request {
         self
     }
 
-    /// Answers in this language, whatever the words are in.
+    /// Sets the language of the answer, regardless of that of the text.
     #[must_use]
     pub fn in_lang(mut self, lang: Lang) -> Self {
         self.lang = Some(lang);

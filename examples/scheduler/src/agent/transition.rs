@@ -1,4 +1,4 @@
-//! The transitions of the agent: each is one atomic change, and together they are all there are.
+//! The transitions of the agent: each is one atomic change, and there are no others.
 use std::sync::Arc;
 
 use fugato::{
@@ -27,9 +27,9 @@ pub const ROUGH_BUILD_DONE: &str = "rough_build_done";
 pub const PLAN: &str = "plan";
 /// The block that shows the current step.
 pub const CURRENT_STEP: &str = "current_step";
-/// What marks in the history that a step was finished.
+/// The marker in the history after a finished step.
 pub const STEP_ADVANCED: &str = "execute_step_advanced";
-/// What marks in the history that a run was completed.
+/// The marker in the history after a completed run.
 pub const LOOP_CLOSED: &str = "execute_loop_closed";
 
 impl Agent {
@@ -46,7 +46,7 @@ impl Agent {
             }));
     }
 
-    /// A run begins: what belongs to the last one goes, what was said and placed stays.
+    /// Begins a run: drops the state of the last one, and keeps the conversation and the schedule.
     pub(super) fn request(&mut self, request: Request) {
         self.reset_for_next_run();
         self.lang = request.lang.unwrap_or_else(|| Lang::of(&request.text));
@@ -71,7 +71,7 @@ impl Agent {
         self.say(Message::user(request.text));
     }
 
-    /// Whoever does something with their own hands has consented to it.
+    /// Takes over a call that the person makes by hand, which counts as consent.
     fn take_in_hand(&mut self, call: Call, summary: String) {
         let id = format!("call-{}", self.calls + 1);
         self.want(Wanted {
@@ -82,7 +82,7 @@ impl Agent {
         });
     }
 
-    /// Idempotent. Keeps identity, history and the schedule.
+    /// Resets the state of a run, and keeps identity, history and the schedule. Idempotent.
     pub fn reset_for_next_run(&mut self) {
         let unsaved = self.run.unsaved;
         self.run = RunScope {
@@ -119,7 +119,7 @@ impl Agent {
         }
     }
 
-    /// Execution without a plan: an old plan must not be mistaken for one.
+    /// Starts execution without a plan; an old plan is dropped so that it is not mistaken for one.
     pub fn start_direct_execute(&mut self) {
         self.plan = Plan::default();
         self.conversation
@@ -131,7 +131,7 @@ impl Agent {
         self.hook = Some(ContextHook::schedule("direct_execute"));
     }
 
-    /// A plan is ready to be confirmed.
+    /// Sets a plan and its first tools, to be confirmed by the person.
     pub fn finish_plan(
         &mut self,
         steps: Vec<PlanStep>,
@@ -172,12 +172,12 @@ impl Agent {
         }
     }
 
-    /// The plan may be carried out.
+    /// Starts the execution of the plan.
     pub fn confirm_plan(&mut self) {
         self.phase = Phase::Executing;
     }
 
-    /// The plan has to be made anew.
+    /// Rejects the plan, so that another one is made.
     pub fn reject_plan(&mut self) {
         self.plan = Plan::default();
         self.hook = None;
@@ -193,7 +193,7 @@ impl Agent {
         self.pending = Some(pending);
     }
 
-    /// The person's answer returns the agent to where it asked.
+    /// Applies the person's answer and returns to the phase that asked.
     pub(super) fn reply(&mut self, reply: &Reply) {
         let Some(pending) = self.pending.take() else {
             return;
@@ -235,9 +235,9 @@ impl Agent {
         }
     }
 
-    /// The person changed something in place of answering: the plan or the schedule is asked about
-    /// anew, as it is then. A write that they did not agree to is not made, and the agent goes on
-    /// from what the person did.
+    /// Takes over a change that the person made in place of an answer. The question about the plan
+    /// or the schedule is asked again afterwards, with the new state. A write that was not agreed
+    /// to is not made, and the agent continues from the change.
     fn act_instead(&mut self, topic: Topic, reply: &Reply, call: Call) {
         self.run.announce = Some("resumed".into());
         if topic == Topic::Tool {
@@ -251,7 +251,7 @@ impl Agent {
         self.say(Message::user(said));
     }
 
-    /// What was asked before is asked anew.
+    /// Goes back to the confirmation that was open before.
     pub(super) fn ask_again(&mut self) {
         self.run.asks_again = false;
         self.phase = Phase::WaitingConfirm;
@@ -269,11 +269,12 @@ impl Agent {
             success: true,
             summary: text,
         });
-        // What was infeasible may have been settled; the next diagnosis says so.
+        // An infeasible schedule may be feasible now; the next diagnosis decides.
         self.health.checked = false;
     }
 
-    /// The model looks for another way. The call that was not made keeps its pair.
+    /// Drops the wanted call after a rejection, so that the model looks for another way. The
+    /// history gets the call with its rejection as the result.
     fn refuse_wanted(&mut self, reply: &Reply) {
         self.phase = Phase::Executing;
         let Some(wanted) = self.wanted.take() else {
@@ -307,7 +308,7 @@ impl Agent {
                 schedule.apply(change);
             }
             self.run.has_schedule_changes |= !changes.is_empty();
-            // What was diagnosed is no longer so.
+            // The diagnosis is out of date.
             self.health.checked = false;
         }
     }
@@ -331,14 +332,14 @@ impl Agent {
         }
     }
 
-    /// Whether something lies elsewhere than where it is stored.
+    /// Returns true if a task is in another place than the stored one.
     fn is_draft(&self) -> bool {
         let stored = self.stored.as_ref().or(self.original.as_ref());
         let both = stored.zip(self.schedule.as_ref());
         both.is_some_and(|(stored, now)| !differences(stored, now).is_empty())
     }
 
-    /// What is stored is what the next change will be compared with.
+    /// Marks changes as stored, so that the next changes are compared with them.
     pub(super) fn store(&mut self, changes: &[Difference]) {
         let (Some(schedule), Some(original)) = (&self.schedule, &self.original) else {
             return;
@@ -355,7 +356,7 @@ impl Agent {
         self.stored = Some(stored.into());
     }
 
-    /// The class and its items are there, wherever the conversation looks.
+    /// Adds the class and its items to each schedule that the conversation holds.
     pub(super) fn put_class(&mut self, written: &ClassWritten) {
         let known = [&mut self.schedule, &mut self.original, &mut self.stored];
         for schedule in known.into_iter().flatten() {
@@ -381,7 +382,7 @@ impl Agent {
         };
     }
 
-    /// What was suggested rests on a calendar that is no more.
+    /// Replaces the schedule by a newer calendar, and drops all suggestions on the old one.
     pub(super) fn overtaken(&mut self, schedule: Arc<ScheduleState>) {
         self.original = Some(schedule.clone());
         self.schedule = Some(schedule);
@@ -393,7 +394,7 @@ impl Agent {
             .apply(ConversationUpdate::Unpinned(ROUGH_BUILD_DONE.into()));
     }
 
-    /// Suggested places become part of the calendar.
+    /// Makes suggested places part of the calendar.
     pub fn keep(&mut self) {
         self.run.unsaved = false;
         self.agreed = true;
@@ -442,7 +443,7 @@ impl Agent {
         self.health = health;
     }
 
-    /// The step is done; without another one, so is everything.
+    /// Finishes the step; without another one, the execution ends.
     pub fn advance_step(&mut self) {
         self.say(prompt::marker(STEP_ADVANCED));
         self.run.failed_write = false;
@@ -452,13 +453,13 @@ impl Agent {
         self.pin_step();
     }
 
-    /// Everything is placed; whether it shall be kept is for the person to say.
+    /// Ends the placing and asks the person whether to keep the result.
     pub(super) fn close(&mut self) {
         self.run.closing = true;
         self.phase = Phase::WaitingConfirm;
     }
 
-    /// Execution is finished. How it ended, if it did not end well, stays as it was.
+    /// Ends the execution. An outcome that is already set stays.
     pub fn done(&mut self) {
         self.phase = Phase::Done;
         self.run.optimize_only = false;
@@ -471,7 +472,7 @@ impl Agent {
         self.done();
     }
 
-    /// What the run leaves behind: its end, if it was completed, is marked in the history.
+    /// Ends the run. A completed run is marked in the history.
     pub(super) fn delivered(&mut self) {
         let outcome = self.run.outcome.as_ref().map(|outcome| outcome.status);
         if outcome.unwrap_or(TerminalStatus::Completed) == TerminalStatus::Completed {

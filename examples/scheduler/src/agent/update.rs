@@ -20,13 +20,13 @@ use crate::{
 pub enum Update {
     /// The person asks for something: a run begins.
     Requested(Request),
-    /// The conversation goes on.
+    /// The conversation continues.
     Talked(ConversationUpdate),
     /// A part of the conversation was summarised.
     Compacted {
-        /// Which.
+        /// The part.
         part: Part,
-        /// What it came to, and up to where.
+        /// The summary, and the place up to which it goes.
         update: CompactionUpdate,
     },
     /// A part of the conversation could not be summarised.
@@ -37,7 +37,7 @@ pub enum Update {
     Planned {
         /// Its steps.
         steps: Vec<PlanStep>,
-        /// Whether pending items are placed by rule first.
+        /// True if pending items are placed by rule first.
         needs_rough_build: bool,
         /// Classes that the plan is about; empty to leave them.
         task_class_ids: Vec<u32>,
@@ -62,14 +62,14 @@ pub enum Update {
     ClassRefused(Vec<String>),
     /// Everything pending was placed by rule.
     RoughBuilt {
-        /// Whether to refine it.
+        /// True if the result is to be refined.
         refine: bool,
     },
     /// Suggested places are kept.
     Kept,
     /// These changes are stored.
     Stored(Vec<Difference>),
-    /// Others changed the calendar: this is how it is.
+    /// The calendar was changed by others; this is its new state.
     Overtaken(Arc<ScheduleState>),
     /// A round of execution began.
     RoundBegan,
@@ -93,21 +93,21 @@ pub enum Update {
     Advanced,
     /// Everything is placed; the person is asked whether to keep it.
     Closing,
-    /// What a person did in place of answering is done: they are asked anew.
+    /// The call in place of an answer was made; the question is asked again.
     AskedAgain,
     /// Execution is finished, well or not.
     Done,
     /// The run ends, and not well.
     Ended(TerminalOutcome),
-    /// What had to be told was told.
+    /// The status was announced.
     Announced,
-    /// The model did not answer, and rules go on; the person was told so in these words.
+    /// The model did not answer, and rules continue; the text is what the person was shown.
     FellBack(String),
-    /// Another model answered than the one that was named; the person was told so in these words.
+    /// A model other than the named one answered; the text is what the person was shown.
     StoodIn(String),
     /// Something is kept for later.
     Noted(String),
-    /// The run was summed up.
+    /// The run was summarised.
     Delivered,
 }
 
@@ -117,26 +117,26 @@ impl From<VisibilityUpdate> for Update {
     }
 }
 
-/// How a request was understood.
+/// The result of classifying a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the attributes of a route")]
 pub struct Routed {
-    /// Where it leads.
+    /// The next phase.
     pub phase: super::Phase,
-    /// Whether pending items are placed by rule first.
+    /// True if pending items are placed by rule first.
     pub rough_build: bool,
-    /// Whether that is refined.
+    /// True if the rough build is refined.
     pub refine: bool,
-    /// Whether the order of tasks may change.
+    /// True if the order of tasks may change.
     pub reorder: bool,
-    /// Whether the model shall think.
+    /// True if the model shall think.
     pub thinking: bool,
-    /// What is optimised.
+    /// The kind of optimisation.
     pub mode: Mode,
 }
 
 impl Routed {
-    /// Straight to execution, without a plan and without a rough build.
+    /// Returns the route straight to execution, without a plan and without a rough build.
     pub fn straight() -> Self {
         Self {
             phase: super::Phase::Executing,
@@ -149,11 +149,11 @@ impl Routed {
     }
 }
 
-/// What the model decided, as routers see it.
+/// The decision of the model, as routers see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Judged {
-    /// Go on.
+    /// Continue.
     Continue,
     /// Execute the wanted call.
     Act,
@@ -165,24 +165,24 @@ pub enum Judged {
     Done,
 }
 
-/// Something that was seen or done for a step: what lets a step count as done.
+/// An observation or a write that lets a step count as done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The step, from 0.
     pub step_index: usize,
-    /// Where it comes from.
+    /// The kind of evidence.
     pub source: EvidenceSource,
     /// The tool; empty for a reply of the person.
     pub name: String,
     /// A digest of the arguments.
     pub arguments_digest: String,
-    /// Whether it went well.
+    /// True if it succeeded.
     pub success: bool,
     /// In a few words.
     pub summary: String,
 }
 
-/// Where evidence comes from.
+/// The kinds of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EvidenceSource {

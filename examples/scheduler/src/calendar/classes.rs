@@ -1,4 +1,4 @@
-//! The file of what one wants to do: task classes, the window, and what may be embedded.
+//! The class file: task classes, the window, and the courses that can hold items.
 mod check;
 mod raw;
 
@@ -13,19 +13,19 @@ use crate::schedule::{Level, Strategy, SubjectType};
 
 use super::sections::Sections;
 
-/// What one wants to do, and where it may lie.
+/// The tasks to do and the days on which they may be placed.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Classes {
     /// The first day that can be planned.
     pub start: Date,
-    /// How many weeks, from Monday to Sunday; the first one may begin in its middle.
+    /// The number of weeks, from Monday to Sunday; the first one may begin in its middle.
     pub weeks: u16,
     /// The zone of the schedule, if the file names one.
     pub zone: Option<TimeZone>,
-    /// When the sections of a day begin and end.
+    /// The times at which the sections of a day begin and end.
     pub sections: Sections,
-    /// The names of the courses inside which task items may lie.
+    /// The names of the courses inside which task items may be placed.
     pub embeddable: Vec<String>,
     /// The names of calendar entries that take no time.
     pub ignore: Vec<String>,
@@ -33,17 +33,18 @@ pub struct Classes {
     pub classes: Vec<Class>,
 }
 
-/// Items that belong together.
+/// A class of items that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Class {
     /// Its name.
     pub name: String,
-    /// How its items are spread.
+    /// The way in which its items are spread.
     pub strategy: Strategy,
-    /// How many sections all its items take together; two for each if the file does not say.
+    /// The number of sections that all its items take together; two for each if the file does not
+    /// say.
     pub total_slots: Option<u32>,
-    /// Whether its items may lie inside embeddable courses.
+    /// True if its items may be placed inside embeddable courses.
     pub allow_filler_course: bool,
     /// Pairs of sections that are never used, 1 to 6.
     pub excluded_slots: Vec<u8>,
@@ -53,11 +54,11 @@ pub struct Class {
     pub start_date: Option<Date>,
     /// The last allowed date.
     pub end_date: Option<Date>,
-    /// What kind of work it is.
+    /// The kind of work.
     pub subject_type: Option<SubjectType>,
-    /// How hard it is.
+    /// Its difficulty.
     pub difficulty_level: Option<Level>,
-    /// How demanding it is.
+    /// Its mental demand.
     pub cognitive_intensity: Option<Level>,
     /// Its items, sorted by order.
     pub items: Vec<Item>,
@@ -67,49 +68,49 @@ pub struct Class {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Item {
-    /// What it is.
+    /// Its text.
     pub content: String,
     /// Its place in the order of its class, from 1.
     pub order: u32,
 }
 
-/// A class file that cannot be used. Nothing of it is.
+/// A class file that cannot be used. Nothing of it is imported.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ClassesError {
-    /// It is no text.
+    /// It is not text.
     #[error("{file}: this is no UTF-8 text; allowed is a TOML or JSON file in UTF-8")]
     NotText {
-        /// Which file.
+        /// The name of the file.
         file: String,
     },
     /// It is not written as TOML or JSON, or has keys or values that do not belong there.
     #[error("{file}, line {line}, column {column}: {message}")]
     Syntax {
-        /// Which file.
+        /// The name of the file.
         file: String,
         /// The line, from 1.
         line: usize,
         /// The column in characters, from 1.
         column: usize,
-        /// What is wrong there, and what is allowed.
+        /// The problem, and the allowed values.
         message: String,
     },
     /// A value cannot be used.
     #[error("{file}: {place} {message}")]
     Value {
-        /// Which file.
+        /// The name of the file.
         file: String,
-        /// Which value, such as `classes[2].excluded_slots[1]`, counted from 1.
+        /// The path of the value, such as `classes[2].excluded_slots[1]`, counted from 1.
         place: String,
-        /// What is wrong with it, and what is allowed.
+        /// The problem, and the allowed values.
         message: String,
     },
 }
 
 impl Classes {
-    /// Reads a class file: JSON if its first character is a brace, else TOML. `file` is what
-    /// errors call it.
+    /// Reads a class file: JSON if its first character is a brace, else TOML. `file` is its name in
+    /// errors.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, ClassesError> {
         check::check(file, raw::read(file, bytes)?)
     }

@@ -1,7 +1,7 @@
-//! Writing what was placed as an iCalendar file that other programs import.
+//! Writing the placed items as an iCalendar file for other programs to import.
 //!
-//! The file is written here and not by a crate because the folding of lines must hold the limit
-//! of 75 octets exactly, also where a line is full of characters of three.
+//! The file is written here and not by a crate because the folding of lines must hold the limit of
+//! 75 octets exactly, also for a line full of characters of three octets.
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -12,17 +12,17 @@ use crate::schedule::{ScheduleState, Slot, Source, Task, TaskStatus};
 use super::lang::Lang;
 use super::sections::Sections;
 
-/// What a calendar file needs besides the schedule.
+/// The options of a calendar file besides the schedule.
 #[derive(Debug, Clone)]
 pub struct Export<'a> {
-    /// When the sections of a day begin and end.
+    /// The times at which the sections of a day begin and end.
     pub sections: &'a Sections,
     /// The zone of the schedule.
     pub zone: &'a TimeZone,
-    /// When the schedule was made. The same schedule and stamp give the same bytes.
+    /// The time at which the schedule was made. The same schedule and stamp give the same bytes.
     pub stamp: Timestamp,
-    /// Which schedule it is, such as the name of its thread: part of the ids of the events, so
-    /// that importing a later version moves them instead of adding them once more.
+    /// The id of the schedule, such as the name of its thread. It is part of the ids of the events,
+    /// so that importing a later version moves them instead of adding them again.
     pub schedule: &'a str,
     /// The language of descriptions.
     pub lang: Lang,
@@ -51,8 +51,8 @@ pub enum ExportError {
     },
 }
 
-/// The iCalendar file of all task items that have a place. Times are in UTC, which every program
-/// reads the same way.
+/// Writes all task items that have a place as an iCalendar file. Times are in UTC, which every
+/// program reads the same way.
 pub fn export(state: &ScheduleState, options: &Export<'_>) -> Result<String, ExportError> {
     let mut file = Folded::default();
     file.line("BEGIN", "VCALENDAR");
@@ -168,7 +168,7 @@ fn description(state: &ScheduleState, task: &Task, slot: Slot, lang: Lang) -> St
     text
 }
 
-/// Control characters have no place in a calendar.
+/// Escapes a text. Control characters are removed, because a calendar must not contain them.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -182,7 +182,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Content lines, folded and ended as RFC 5545 wants it.
+/// The content lines, folded and ended as RFC 5545 requires.
 #[derive(Debug, Default)]
 struct Folded {
     text: String,

@@ -16,23 +16,23 @@ pub enum FileError {
     /// It could not be read.
     #[error("cannot read {}", path.display())]
     Read {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It is larger than anything that belongs here.
+    /// It is larger than the limit.
     #[error("{} is larger than {LARGEST} bytes, the most that is read", path.display())]
     TooLarge {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
     },
     /// It could not be written; a file that was there before is unchanged.
     #[error("cannot write {}; what was there before is unchanged", path.display())]
     Write {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -56,8 +56,8 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, FileError> {
 
 /// Writes a file so that a reader, also after a crash, finds either the old bytes or the new.
 ///
-/// The bytes go to a new file beside it, reach the disk, and take its name. A failure leaves
-/// nothing behind.
+/// The bytes go to a new file in the same folder, are synchronised to disk, and the file is
+/// renamed. A failure leaves nothing behind.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let beside = beside(path);
     let written = write_through(&beside, bytes).and_then(|()| fs::rename(&beside, path));
@@ -71,7 +71,8 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     })
 }
 
-/// The process id keeps two processes that write the same file apart.
+/// Returns the path of the temporary file. The process id keeps two processes that write the same
+/// file apart.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", process::id()));
@@ -84,7 +85,7 @@ fn write_through(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A rename is durable only when its folder is.
+/// Synchronises the folder of a file, without which a rename is not durable.
 #[cfg(unix)]
 fn sync_folder(path: &Path) -> io::Result<()> {
     let folder = match path.parent() {

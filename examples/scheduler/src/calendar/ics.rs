@@ -1,4 +1,4 @@
-//! Reading an iCalendar file: what happens when, on the clock of one zone.
+//! Reading an iCalendar file into events on the clock of one zone.
 mod error;
 mod event;
 mod expand;
@@ -26,7 +26,7 @@ pub struct Calendar {
     events: Vec<Event>,
 }
 
-/// Something that takes place once, on the clock of the zone that was asked for.
+/// An event that takes place once, on the clock of the requested zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Occurrence {
@@ -36,32 +36,32 @@ pub struct Occurrence {
     pub name: String,
     /// The first of the `CATEGORIES`.
     pub category: Option<String>,
-    /// When it starts.
+    /// The start.
     pub start: DateTime,
-    /// When it ends; never before the start.
+    /// The end; never before the start.
     pub end: DateTime,
-    /// Whether it takes whole days.
+    /// True if it takes whole days.
     pub all_day: bool,
-    /// Whether it leaves the time free (`TRANSP:TRANSPARENT`).
+    /// True if it leaves the time free (`TRANSP:TRANSPARENT`).
     pub free: bool,
-    /// Whether it recurs by a rule that does not name the day on which it starts.
+    /// True if it recurs by a rule that does not name the day on which it starts.
     pub off_rule: bool,
     /// The line of the file on which the event begins.
     pub line: usize,
 }
 
 impl Calendar {
-    /// Reads a calendar. `file` is what errors call it.
+    /// Reads a calendar. `file` is its name in errors.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, IcsError> {
         event::read(file, bytes)
     }
 
-    /// The zone that the calendar itself gives for times without one (`X-WR-TIMEZONE`).
+    /// Returns the zone that the calendar itself gives for times without one (`X-WR-TIMEZONE`).
     pub fn zone(&self) -> Option<&TimeZone> {
         self.zone.as_ref()
     }
 
-    /// The names of its events, sorted, each once.
+    /// Returns the names of its events, sorted, each once.
     pub fn names(&self) -> Vec<&str> {
         let names = self.events.iter().map(|event| event.name.as_str());
         let mut names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();

@@ -25,21 +25,21 @@ use super::sections::Sections;
 
 pub use remark::Remark;
 
-/// A schedule, and what it takes to turn its sections into times again.
+/// A schedule, and the data that turns its sections back into times.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Intake {
-    /// What lies where, and what wants a place.
+    /// The schedule: days, tasks with their places, and classes.
     pub state: ScheduleState,
-    /// When the sections of a day begin and end.
+    /// The times at which the sections of a day begin and end.
     pub sections: Sections,
     /// The zone of the schedule.
     pub zone: TimeZone,
-    /// What a person should know about entries that were not taken as they are.
+    /// The entries that were left out or cut, for the person.
     pub remarks: Vec<Remark>,
 }
 
-/// Files that make no schedule. Nothing of them is used.
+/// An error of files that make no schedule. Nothing of them is used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ImportError {
@@ -58,14 +58,14 @@ pub enum ImportError {
         quoted(known)
     )]
     UnknownEntry {
-        /// Where it is named, such as `embeddable[1]`.
+        /// The path of the key that names it, such as `embeddable[1]`.
         place: String,
         /// The name.
         name: String,
         /// The names in the calendar.
         known: Vec<String>,
     },
-    /// Entries that cannot be moved lie on each other.
+    /// Entries that cannot be moved overlap.
     #[error(
         "the calendar has entries at the same time: {}; move or cancel one of each pair, mark it \
          as free (TRANSP:TRANSPARENT), or name it under `ignore` in the class file",
@@ -74,7 +74,7 @@ pub enum ImportError {
     Overlap(Vec<Overlap>),
 }
 
-/// Two entries of the calendar that lie on each other.
+/// Two entries of the calendar that overlap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Overlap {
@@ -86,9 +86,9 @@ pub struct Overlap {
     pub second: String,
     /// The line on which it begins.
     pub second_line: usize,
-    /// When the overlap starts.
+    /// The start of the overlap.
     pub from: DateTime,
-    /// When it ends.
+    /// The end of the overlap.
     pub to: DateTime,
 }
 
@@ -108,7 +108,7 @@ impl fmt::Display for Overlap {
     }
 }
 
-/// Errors list no more; the rest is counted.
+/// The most overlaps that an error lists; the rest is counted.
 const LISTED: usize = 5;
 
 fn listed(overlaps: &[Overlap]) -> String {
@@ -152,7 +152,8 @@ pub fn open(
     import(&calendar, &classes, local, lang)
 }
 
-/// Makes a schedule of what was read; see [`open`]. `lang` names entries without a name.
+/// Makes a schedule of a calendar and a class file; see [`open`]. `lang` names entries without a
+/// name.
 pub fn import(
     calendar: &Calendar,
     classes: &Classes,
@@ -195,7 +196,7 @@ pub fn import(
     })
 }
 
-/// Whether two names mean the same entry.
+/// Returns true if two names mean the same entry.
 pub(super) fn same_name(a: &str, b: &str) -> bool {
     a.trim().to_lowercase() == b.trim().to_lowercase()
 }
@@ -214,7 +215,8 @@ fn check_names(key: &str, names: &[String], calendar: &Calendar) -> Result<(), I
     Ok(())
 }
 
-/// From the start to the Sunday of the last week, so that week and weekday name a day.
+/// Returns the dates from the start to the Sunday of the last week, so that week and weekday name a
+/// day.
 fn dates(classes: &Classes) -> Vec<Date> {
     let before = i64::from(classes.start.weekday().to_monday_zero_offset());
     let count = i64::from(classes.weeks) * 7 - before;

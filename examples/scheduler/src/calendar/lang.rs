@@ -1,7 +1,7 @@
-//! Words of the two languages that cards, tables and pictures speak.
+//! The words of cards, tables and pictures in the two languages.
 pub use fugato::cli::{Lang, UnknownLang};
 
-/// The short name of a day of the week; Monday is 1. Another number gives `?`.
+/// Returns the short name of a day of the week; Monday is 1. Another number gives `?`.
 pub(super) fn weekday(lang: Lang, day_of_week: u8) -> &'static str {
     let (en, zh) = match day_of_week {
         1 => ("Mon", "周一"),

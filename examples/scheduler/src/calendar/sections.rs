@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::schedule::{SECTIONS, Slot};
 
-/// When the twelve sections of a day begin and end.
+/// The times at which the twelve sections of a day begin and end.
 ///
 /// The default is the day of a Chinese university: two double lessons before noon, two in the
 /// afternoon, two in the evening, so that an aligned pair of sections is one double lesson.
@@ -32,31 +32,31 @@ pub enum SectionsError {
     /// There are not twelve.
     #[error("there are {found} sections; allowed are exactly {SECTIONS}")]
     Count {
-        /// How many there are.
+        /// The number found.
         found: usize,
     },
     /// One is not written as a beginning and an end.
     #[error("section {section} is `{text}`; allowed are times such as \"08:00-08:45\"")]
     Unreadable {
-        /// Which one, from 1.
+        /// The number of the section, from 1.
         section: usize,
-        /// As it is written.
+        /// The text of the section.
         text: String,
     },
     /// One ends before it begins.
     #[error("section {section} is `{text}`; it must end later than it begins")]
     Backwards {
-        /// Which one, from 1.
+        /// The number of the section, from 1.
         section: usize,
-        /// As it is written.
+        /// The text of the section.
         text: String,
     },
     /// One begins before the one before it has ended.
     #[error("section {section} is `{text}`; it must not begin before section {} ends", section - 1)]
     Overlapping {
-        /// Which one, from 1.
+        /// The number of the section, from 1.
         section: usize,
-        /// As it is written.
+        /// The text of the section.
         text: String,
     },
 }
@@ -111,7 +111,7 @@ impl Sections {
         Ok(Self { times })
     }
 
-    /// The sections of `date` that something from `start` to `end` overlaps by more than a
+    /// Returns the sections of `date` that the range from `start` to `end` overlaps by more than a
     /// minute, so that a lesson that ends when the next begins does not touch it.
     pub fn covered(&self, date: Date, start: DateTime, end: DateTime) -> BTreeSet<u8> {
         let numbered = (1..).zip(&self.times);
@@ -123,7 +123,7 @@ impl Sections {
         covered.map(|(section, _)| section).collect()
     }
 
-    /// When a slot begins and ends on its date; none if its sections are not 1 to 12.
+    /// Returns the times at which a slot begins and ends; none if its sections are not 1 to 12.
     pub fn times(&self, slot: &Slot) -> Option<(Time, Time)> {
         Some((self.of(slot.slot_start)?.0, self.of(slot.slot_end)?.1))
     }

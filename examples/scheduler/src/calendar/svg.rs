@@ -14,12 +14,12 @@ use super::sections::Sections;
 use label::escaped;
 use panel::{Panel, Side};
 
-/// How two schedules are drawn.
+/// The options for drawing two schedules.
 #[derive(Debug, Clone)]
 pub struct Picture<'a> {
     /// The heading.
     pub title: &'a str,
-    /// When the sections of a day begin and end.
+    /// The times at which the sections of a day begin and end.
     pub sections: &'a Sections,
     /// The language of headings.
     pub lang: Lang,
@@ -42,7 +42,8 @@ const COURSE: Colour = Colour {
     ink: "#4b5563",
 };
 
-/// Told apart also in print and by most people who see fewer colours: the names stand beside.
+/// The colours of classes, distinct also in print and for most people with colour blindness; the
+/// names are shown as well.
 const CLASSES: [Colour; 8] = [
     Colour {
         fill: "#cfe3ff",
@@ -88,8 +89,8 @@ fn colour(class: Option<u32>) -> Colour {
 }
 
 impl Picture<'_> {
-    /// Draws all weeks, `before` on the left and `after` on the right. Courses are grey, each
-    /// class has its colour. What moved is outlined on both sides.
+    /// Draws all weeks, `before` on the left and `after` on the right. Courses are grey, each class
+    /// has its colour. Moved tasks are outlined on both sides.
     pub fn draw(&self, before: &ScheduleState, after: &ScheduleState) -> String {
         let mut weeks: Vec<u16> = after.window.days.iter().map(|day| day.week).collect();
         weeks.dedup();
@@ -181,7 +182,7 @@ impl Picture<'_> {
     }
 }
 
-/// Writing to a string cannot fail.
+/// Appends a piece. Writing to a string cannot fail.
 fn push(svg: &mut String, piece: std::fmt::Arguments<'_>) {
     svg.write_fmt(piece).expect("a string takes everything");
 }

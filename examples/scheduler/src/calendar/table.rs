@@ -8,10 +8,10 @@ use crate::schedule::{DayMapping, SECTIONS, ScheduleState, Source, Task, TaskSta
 use super::lang::{Lang, weekday};
 use super::sections::Sections;
 
-/// How a week is shown.
+/// The options for showing a week.
 #[derive(Debug, Clone)]
 pub struct WeekTable<'a> {
-    /// When the sections of a day begin and end.
+    /// The times at which the sections of a day begin and end.
     pub sections: &'a Sections,
     /// The language of headings.
     pub lang: Lang,
@@ -23,16 +23,15 @@ pub struct WeekTable<'a> {
 const LISTED: usize = 8;
 
 impl WeekTable<'_> {
-    /// The weeks of the window, from 1.
+    /// Returns the weeks of the window, from 1.
     pub fn weeks(state: &ScheduleState) -> Vec<u16> {
         let mut weeks: Vec<u16> = state.window.days.iter().map(|day| day.week).collect();
         weeks.dedup();
         weeks
     }
 
-    /// Draws a week: a row for each pair of sections, a column for each day. `*` marks what was
-    /// placed and is not confirmed, `+` what lies inside a course. What is still pending is
-    /// listed below.
+    /// Draws a week: a row for each pair of sections, a column for each day. `*` marks items that
+    /// are placed and not confirmed, `+` items inside a course. Pending items are listed below.
     pub fn draw(&self, state: &ScheduleState, week: u16) -> String {
         let days: Vec<&DayMapping> = state
             .window
@@ -66,7 +65,7 @@ impl WeekTable<'_> {
         ];
         header.extend(days.iter().map(|day| {
             let name = weekday(self.lang, day.day_of_week);
-            // Month and day are enough beside the weekday.
+            // Month and day are enough next to the weekday.
             let date = day.date.split_once('-').map_or("", |(_, date)| date);
             format!("{name}\n{date}").trim_end().to_owned()
         }));
@@ -118,7 +117,8 @@ impl WeekTable<'_> {
     }
 }
 
-/// What lies in a pair of sections, the number in front if it takes only one of them.
+/// Returns the labels in a pair of sections, with the section number in front of an item that takes
+/// only one of the two.
 fn cell(state: &ScheduleState, day: u16, first: u8) -> String {
     let mut lines: Vec<(u8, String)> = Vec::new();
     for task in &state.tasks {
@@ -135,7 +135,7 @@ fn cell(state: &ScheduleState, day: u16, first: u8) -> String {
             (false, false) => {}
         }
     }
-    // By section; a course stands before what lies inside it.
+    // By section; a course comes before the items inside it.
     lines.sort_by_key(|(section, _)| *section);
     let texts: Vec<String> = lines.into_iter().map(|(_, text)| text).collect();
     texts.join("\n")

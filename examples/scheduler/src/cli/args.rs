@@ -87,13 +87,13 @@ pub(crate) struct Job {
 }
 
 impl Args {
-    /// The same for a server, whose conversations are all about one calendar.
+    /// Returns the arguments for a server, whose conversations all share one calendar.
     pub(crate) fn for_all(mut self) -> Self {
         self.calendar.get_or_insert_with(|| CALENDAR.to_owned());
         self
     }
 
-    /// Where conversations and results are kept.
+    /// Returns the folder of conversations and results.
     pub(crate) fn folder(&self) -> PathBuf {
         self.flags.folder("scheduler")
     }

@@ -23,7 +23,8 @@ pub(crate) async fn open(args: &Args) -> Result<Calendars> {
     })
 }
 
-/// The schedule of the conversation's calendar, which is filled with this one if it has none.
+/// Returns the schedule of the conversation's calendar, which is filled with this one if it has
+/// none.
 pub(crate) async fn filled(
     calendars: &Calendars,
     thread: &ThreadId,

@@ -1,4 +1,4 @@
-//! What a command works with: the folder, the input and the agent.
+//! The environment of a command: the folder, the input and the agent.
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -41,7 +41,7 @@ const SAMPLES: [(Lang, &str, &str); 2] = [
     ),
 ];
 
-/// What a conversation works with.
+/// The environment of a conversation.
 pub(crate) struct Desk {
     pub(crate) agent: Served,
     pub(crate) transfer: Transfer,
@@ -90,13 +90,13 @@ impl Desk {
         })
     }
 
-    /// Where a result of the conversation is written.
+    /// Returns the path for a result of the conversation.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 }
 
-/// The agent for reading what is stored: without the input, and without beginning anything.
+/// Returns an agent that only reads the log: without the input, and without starting a run.
 pub(crate) async fn to_read(open: &Opened) -> Result<Served> {
     let none = store::open(":memory:").await?;
     Ok(Served::new(service(&Deps::new()?, open)?, none, ""))
@@ -112,12 +112,12 @@ fn service(deps: &Deps, open: &Opened) -> Result<Service> {
     )?)
 }
 
-/// The input of a conversation is copied into its folder, so that later commands need not be told
-/// again, and a file that is edited meanwhile does not change what was scheduled.
+/// Copies the input of a conversation into its folder, so that later commands need not name it
+/// again and later edits of the files do not change the schedule. Returns the paths of the copies.
 fn input(folder: &Path, job: &Job, begun: bool, lang: Lang) -> Result<(PathBuf, PathBuf)> {
     let paths = (folder.join("courses.ics"), folder.join("tasks.toml"));
     if let Some((courses, tasks)) = job.courses.as_ref().zip(job.tasks.as_ref()) {
-        // Read as they stand first: an error names the file that the person wrote.
+        // The originals are read first, so that an error names the file that the person wrote.
         read(courses, tasks, &TimeZone::system(), lang)?;
         for (from, to) in [(courses, &paths.0), (tasks, &paths.1)] {
             let new = read_file(from)?;

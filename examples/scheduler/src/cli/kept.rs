@@ -1,4 +1,4 @@
-//! What belongs to a conversation beside its log: its folder, and a calendar of its own.
+//! The data of a conversation outside of its log: its folder, and a calendar of its own.
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use super::{args::Args, calendar};
 
-/// The input of a conversation, which a copy of it needs too.
+/// The input files of a conversation, which a copy of it needs too.
 const INPUT: [&str; 2] = ["courses.ics", "tasks.toml"];
 
 pub(crate) struct Kept {
@@ -33,7 +33,7 @@ impl Kept {
         Self { args, folders }
     }
 
-    /// What the conversation came to, from its log.
+    /// Returns the last state of the conversation, from its log.
     async fn agent(&self, thread: &ThreadId) -> Result<Option<Arc<Agent>>, BoxError> {
         let open = App::new("scheduler", self.args.flags.clone())
             .open_to_read()
@@ -46,7 +46,7 @@ impl Kept {
         Ok(calendars.store().read(&calendars.name(thread)).await?)
     }
 
-    /// A calendar that others share is not part of a conversation.
+    /// Returns true if the conversation has a calendar of its own; a shared one is not part of it.
     fn own(&self) -> bool {
         self.args.calendar.is_none()
     }
@@ -104,7 +104,7 @@ impl Belongings for Kept {
         Ok(stored || self.folders.exist(thread).await?)
     }
 
-    /// The calendar, the notes and the input.
+    /// Exports the calendar, the notes and the input.
     async fn export(&self, thread: &ThreadId, folder: &Path) -> Result<(), BoxError> {
         self.copy_input(thread, folder)?;
         match self.stored(thread).await? {
@@ -113,7 +113,8 @@ impl Belongings for Kept {
         }
     }
 
-    /// A copy goes on with what lay where at that moment, in a calendar of its own.
+    /// Copies the input, and fills a calendar for the copy with the stored schedule unless the
+    /// calendar is shared.
     async fn copy(&self, from: &ThreadId, to: &ThreadId) -> Result<(), BoxError> {
         self.copy_input(from, &self.folders.of(to))?;
         let agent = self.agent(to).await?;

@@ -50,7 +50,7 @@ pub(crate) async fn run(app: &App, args: &Args, screen: &mut Screen) -> Result<(
     }
 }
 
-/// The answer that the command line gives, checked before anything begins.
+/// Returns the answer of the command line, checked before any run begins.
 fn answer(job: &Job) -> Result<Option<Value>> {
     let Some(json) = &job.answer else {
         return Ok(None);

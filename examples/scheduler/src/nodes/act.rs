@@ -14,7 +14,7 @@ use crate::{
     tools::{QUEUE_APPLY_HEAD_MOVE, UPSERT_TASK_CLASS, View},
 };
 
-/// Executes the wanted call, and nothing else. No model is asked.
+/// The node that executes the wanted call, and nothing else. No model is asked.
 #[derive(Debug)]
 pub struct Act(pub Deps);
 
@@ -83,7 +83,7 @@ fn updates(
         Access::Write => EvidenceSource::WriteReceipt,
         _ => EvidenceSource::ToolObservation,
     };
-    // What hands did is no evidence for a plan that nobody has agreed to.
+    // A call by hand is no evidence for a plan that was not agreed to.
     if access != Access::Context && !agent.run.asks_again {
         updates.push(Update::Evidence(Evidence {
             step_index: agent.plan.current,
@@ -102,7 +102,7 @@ fn updates(
         updates.push(Update::ClassRefused(result.issues));
     }
     updates.push(Update::WantedDone);
-    // What a person does with their own hands is the whole run.
+    // A call by hand is the whole run.
     updates.extend(agent.run.by_hand.then_some(Update::Done));
     updates.extend(agent.run.asks_again.then_some(Update::AskedAgain));
     updates

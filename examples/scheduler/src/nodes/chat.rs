@@ -20,7 +20,7 @@ use crate::{
     rules,
 };
 
-/// Understands a request, and answers it if it is only talk.
+/// The node that classifies a request, and answers it if it is only talk.
 #[derive(Debug)]
 pub struct Chat(pub Deps);
 
@@ -78,15 +78,15 @@ impl Node<Agent> for Chat {
     }
 }
 
-/// How a request was understood.
+/// The classification of a request.
 struct Understood {
-    /// Where it leads.
+    /// The route.
     route: Route,
-    /// What it is answered with, if it is only talk.
+    /// The reply, if it is only talk.
     reply: String,
-    /// What the model said.
+    /// The answer of the model.
     spoken: Spoken,
-    /// What the person was told meanwhile.
+    /// The records of the messages shown meanwhile.
     told: Vec<Update>,
 }
 
@@ -109,7 +109,7 @@ impl Understood {
     }
 }
 
-/// Reads a classification. Talk needs words that the person may be shown.
+/// Reads a classification. Talk needs a text that the person may see.
 fn read(cx: &Context<Agent>, spoken: Spoken) -> Result<(Intent, Spoken), Rejected> {
     let (intent, spoken) = hear(spoken, &contract::intent())?;
     check_words(cx.state(), &spoken, &[("/reply", &intent.reply)])?;
@@ -139,8 +139,8 @@ impl Chat {
         .await
     }
 
-    /// A request that the model did not read is read by rules: they do what they know word by word,
-    /// and nothing else, whatever the policy is.
+    /// Classifies by rules a request that the model did not read. Rules match only the words that
+    /// they know, whatever the policy is.
     fn unread(
         &self,
         cx: &Context<Agent>,
@@ -158,7 +158,7 @@ impl Chat {
         })
     }
 
-    /// One of five routes; a plan where no tag says which.
+    /// Returns one of five routes; without a known tag, a plan.
     async fn chosen(
         &self,
         cx: &Context<Agent>,

@@ -6,7 +6,7 @@ use crate::{
     report,
 };
 
-/// Makes the card that the person is asked with. A write comes before a plan. No model is asked.
+/// Makes the card of the question to the person. A write comes before a plan. No model is asked.
 pub async fn confirm(cx: Context<Agent>) -> Result<Vec<Update>, BoxError> {
     let agent = cx.state();
     let lang = agent.lang;

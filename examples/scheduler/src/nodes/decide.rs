@@ -16,7 +16,7 @@ use crate::{
     prompts, rules,
 };
 
-/// Decides what to do next: exactly one model call, or a rule.
+/// The node that decides what to do next: exactly one model call, or a rule.
 #[derive(Debug)]
 pub struct Decide(pub Deps);
 
@@ -33,7 +33,7 @@ impl Node<Agent> for Decide {
         let judged = |spoken: Spoken| {
             let (decision, spoken) = read(cx.state(), spoken)?;
             let (task, raw) = (cx.task(), &spoken.decision);
-            tracing::debug!(task, raw, ?decision, "{}", crate::log_key::EXECUTE_LLM);
+            tracing::debug!(task, raw, ?decision, "execute LLM");
             judge(&self.0, &cx, &decision, &spoken)
         };
         match self.0.corrections.settle(&cx, answer, judged) {
@@ -53,7 +53,7 @@ impl Node<Agent> for Decide {
     }
 }
 
-/// Reads a decision. What it tells the person is checked like everything that a model says.
+/// Reads a decision. Its texts for the person are checked like all texts of a model.
 fn read(agent: &Agent, spoken: Spoken) -> Result<(Decision, Spoken), Rejected> {
     let (decision, spoken) = hear(spoken, &contract::decision(agent.has_step()))?;
     let abort = decision.abort.as_ref();
@@ -87,7 +87,7 @@ impl Decide {
         Some(ask(cx, model, request, tag, &accepts).await)
     }
 
-    /// A rule follows the same contract and the same gates as a model.
+    /// Decides by rule, under the same contract and the same gates as a model.
     fn by_rule(
         &self,
         cx: &Context<Agent>,

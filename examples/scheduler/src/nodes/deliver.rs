@@ -14,13 +14,13 @@ use crate::{
     agent::{Agent, Update},
     deps::Deps,
     failure::Instead,
-    log_key,
     mind::{OnFailure, came_of_it, is_cut, request, show, stand_in, status, tell},
     prompts, prose,
     report::{self, Receipts},
 };
 
-/// Sums up: the facts, and what a model remarks on them, if it claims nothing else.
+/// The node that summarises the run: the facts, and the remark of a model if it claims nothing
+/// else.
 #[derive(Debug)]
 pub struct Deliver(pub Deps);
 
@@ -39,7 +39,7 @@ impl Node<Agent> for Deliver {
         } else {
             report::summary(agent)
         };
-        // What was done is told first, and by code; a model may remark on it.
+        // The facts come first and from code; a model may remark on them.
         show(&cx, &facts);
         updates.push(said(&facts));
         if is_remarkable(agent) {
@@ -50,7 +50,7 @@ impl Node<Agent> for Deliver {
         let outcome = Outcome::done(updates).note(done);
         let completed = agent.run.outcome.is_none() && agent.run.has_schedule_changes;
         Ok(if completed {
-            // What was placed is read when somebody looks: from the state, which is stored by then.
+            // The schedule is read when it is displayed: from the state, which is stored by then.
             outcome.note(EventKind::Card {
                 card: "schedule_completed".into(),
                 data: json!({}),
@@ -61,18 +61,19 @@ impl Node<Agent> for Deliver {
     }
 }
 
-/// Whether there is something that a model could put into words.
+/// Returns true if there is a result that a model could put into words.
 fn is_remarkable(agent: &Agent) -> bool {
     let seen = agent.run.evidence.iter().any(|evidence| evidence.success);
     let done = seen || Receipts::of_request(agent).is_any();
     done && !agent.run.by_hand
 }
 
-/// How many answers are asked for before the facts do alone.
+/// The number of answers that are requested before the facts are shown alone.
 const TRIES: usize = 2;
 
 impl Deliver {
-    /// What the model says of the facts, marked as its words; nothing if it says what it may not.
+    /// Returns the model's remark on the facts, marked as its words; nothing if no answer is
+    /// allowed.
     async fn remark(&self, cx: &Context<Agent>, facts: &str) -> Result<Vec<Update>, BoxError> {
         let (agent, mind) = (cx.state(), &self.0.mind);
         let Some(model) = mind.answering(agent) else {
@@ -83,7 +84,7 @@ impl Deliver {
             let request = request(agent, &mind.stages.deliver, messages.clone());
             let response = match tell(cx, model, request.metadata("stage", "deliver")).await {
                 Ok(response) => response,
-                // A summary is not worth failing for, whatever the policy is.
+                // A failed remark never fails the run, whatever the policy is.
                 Err(error) => return mind.fall_back(cx, OnFailure::Rules, error, Instead::Facts),
             };
             match read(agent, facts, &response) {
@@ -98,7 +99,7 @@ impl Deliver {
                     return Ok(told);
                 }
                 Err(rejected) => {
-                    tracing::warn!(task = cx.task(), %rejected, "{}", log_key::WORDS_HELD_BACK);
+                    tracing::warn!(task = cx.task(), %rejected, "words held back");
                     cx.emit(EventKind::Correction {
                         message: agent.correction_words(&rejected),
                     });
@@ -110,14 +111,14 @@ impl Deliver {
     }
 }
 
-/// The answer that cannot be used, and why, for the model that is asked again.
+/// Returns the unusable answer and the reason, for the next request to the model.
 fn rejected_pair(rejected: &Rejected) -> [Message; 2] {
     let [said, _] = rejected.messages();
     let why = format!("{rejected}. Sum up again, in a few sentences and nothing else.");
     [said, correction(&why)]
 }
 
-/// Reads a remark: whole words in prose, which claim nothing and count nothing beyond the facts.
+/// Reads a remark: prose with a complete end, without claims or numbers beyond the facts.
 fn read(agent: &Agent, facts: &str, response: &ChatResponse) -> Result<String, Rejected> {
     let words = response.message.content.trim();
     let refuse = |why: &str| Rejected::sense(words, "", why);

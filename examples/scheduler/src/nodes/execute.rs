@@ -15,7 +15,7 @@ use crate::{
     mind::status,
 };
 
-/// Begins a round of execution: everything that has to be so before anybody decides.
+/// The node that begins a round of execution: it checks the preconditions before any decision.
 #[derive(Debug)]
 pub struct Execute(pub Deps);
 
@@ -36,7 +36,7 @@ impl Node<Agent> for Execute {
         {
             updates.push(Update::Loaded(Arc::new(provider.load(cx.thread()).await?)));
         }
-        // What the person agreed to is done at once: no model is asked, no round is used.
+        // An agreed write is made at once: no model is asked, no round is used.
         if accepted {
             return Ok(Outcome::done(updates));
         }

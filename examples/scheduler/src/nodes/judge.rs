@@ -1,4 +1,4 @@
-//! What a decision may do now. The contract has checked its form; this checks its sense.
+//! Checks of a decision against the current state. The contract has already checked its form.
 use fugato::{
     graph::Context,
     llm::{Rejected, visible_text},
@@ -20,7 +20,7 @@ use crate::{
     wish::in_words,
 };
 
-/// The changes that a decision makes, or why it is refused.
+/// Returns the changes that a decision makes, or the reason for refusing it.
 pub(super) fn judge(
     deps: &Deps,
     cx: &Context<Agent>,
@@ -36,8 +36,8 @@ pub(super) fn judge(
     let updates = match (decision.action, decision.call()) {
         (ActionKind::Continue | ActionKind::Confirm, Some(call)) => {
             let updates = judging.call(call, judging.text(spoken))?;
-            // A card says it itself, and a tool that only changes which tools there are is not
-            // the person's business.
+            // A card has the text itself, and a tool that only changes the active tools is of no
+            // interest to the person.
             let told = |update: &Update| matches!(update, Update::Wanted(wanted) if wanted.accepted && !wanted.speak.is_empty());
             if spoken.after.is_empty() && updates.iter().any(told) {
                 show(cx, &decision.speak);
@@ -82,7 +82,7 @@ impl Judging<'_> {
         Rejected::sense(self.raw, path, why)
     }
 
-    /// A call that may be executed, or has to be confirmed.
+    /// Returns the updates for a call that may be executed, or has to be confirmed.
     fn call(&self, call: &Call, text: &str) -> Result<Vec<Update>, Rejected> {
         let id = format!("call-{}", self.agent.calls + 1);
         let call = ToolCall::new(id, call.name.clone(), Value::Object(call.arguments.clone()));
@@ -93,7 +93,7 @@ impl Judging<'_> {
             .map_err(|refusal| self.refuse("/tool_call", refusal.to_string()))?;
         let access = admitted.spec().access;
         let free = self.agent.run.always_execute || self.agent.run.optimize_only;
-        // A class may be what makes everything fit again.
+        // A class may be the change that makes everything fit again.
         let schedules = admitted.spec().domain.as_deref() == Some("schedule");
         if access == Access::Write && schedules && self.agent.is_gate_closed() {
             return Err(self.refuse("/tool_call", CLOSED));
@@ -106,7 +106,7 @@ impl Judging<'_> {
             return Err(self.refuse("/action", why));
         }
         let accepted = access != Access::Write || free;
-        // A tool that only changes which tools there are is not the person's business.
+        // A tool that only changes the active tools is of no interest to the person.
         let speak = if access == Access::Context { "" } else { text };
         let summary = self.summary(admitted.call(), admitted.preview(), text);
         let (call, speak) = (admitted.call().clone(), speak.to_owned());
@@ -126,7 +126,8 @@ impl Judging<'_> {
         ])
     }
 
-    /// What a person is shown of a call. Whoever is to agree must see what comes of it.
+    /// Returns the text that the person sees of a call; a consent needs the effect of the call in
+    /// it.
     fn summary(&self, call: &ToolCall, preview: String, text: &str) -> String {
         let schedule = self.agent.schedule.as_ref();
         let words = schedule.and_then(|s| in_words(call, s, self.agent.lang));
@@ -138,7 +139,7 @@ impl Judging<'_> {
         }
     }
 
-    /// What was thought is kept, so that the next round does not begin where this one did.
+    /// Keeps the visible reasoning, so that the next round does not start from the same point.
     fn go_on(&self, spoken: &Spoken) -> Vec<Update> {
         let text = visible_text([self.text(spoken), self.decision.reason.as_str(), "…"]);
         vec![Update::Judged(Judged::Continue), said(text)]
@@ -185,7 +186,8 @@ impl Judging<'_> {
         Ok(updates)
     }
 
-    /// What was placed without asking is kept only if the person says so.
+    /// Returns the updates at the end of the placing: without consent in advance, the person is
+    /// asked whether to keep the result.
     fn keeping(&self) -> Vec<Update> {
         let mut updates = self.polished();
         updates.extend(if self.agent.run.always_execute {
@@ -196,8 +198,8 @@ impl Judging<'_> {
         updates
     }
 
-    /// The last touch on what was refined: what the candidates do not look for. What the person
-    /// wanted as a draft, or placed by hand, is left as it is.
+    /// Returns the polishing changes after a refinement, which the candidates do not cover. A draft
+    /// that the person wanted, or places chosen by hand, are left as they are.
     fn polished(&self) -> Vec<Update> {
         let refined = self.agent.schedule.as_deref();
         let changes = refined
@@ -227,7 +229,7 @@ impl Judging<'_> {
         vec![Update::Judged(Judged::Done), Update::Ended(outcome)]
     }
 
-    /// A step counts as done only if something shows it, and nothing speaks against it.
+    /// Checks that a finished step has evidence, and that no evidence contradicts it.
     fn check_evidence(&self) -> Result<(), Rejected> {
         if self.agent.is_gate_closed() {
             return Err(self.refuse("/action", CLOSED));
@@ -254,6 +256,6 @@ impl Judging<'_> {
     }
 }
 
-/// Why nothing may be written, and what is allowed.
+/// The reason why nothing may be written, with the allowed alternatives.
 const CLOSED: &str = "not everything fits, so nothing may be written; use ask_user and offer four \
     options: extend the window, relax constraints, reduce the scope, accept the risk and close";

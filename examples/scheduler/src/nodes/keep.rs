@@ -12,14 +12,13 @@ use super::announce;
 use crate::{
     agent::{Agent, TerminalOutcome, Update},
     deps::{Deps, ScheduleProvider as _},
-    log_key,
     mind::{came_of_it, status},
     schedule::{Change, ScheduleState, differences},
     store::{Calendars, Conflict, Receipt, ScheduleStoreError, Write, decided},
     tools::{UPSERT_TASK_CLASS, class_refused, class_stored, class_wanted},
 };
 
-/// Stores everything that the person agreed to. No model is asked.
+/// The node that stores all changes that the person agreed to. No model is asked.
 #[derive(Debug)]
 pub struct Keep(pub Deps);
 
@@ -65,8 +64,8 @@ impl Node<Agent> for Keep {
     }
 }
 
-/// Carries out a write, once however often it is tried: the store knows the key of one that a
-/// process did not live to hear of.
+/// Carries out a write exactly once, however often it is tried: the store recognises the key of a
+/// write whose result was lost in a crash.
 pub(super) async fn commit(
     calendars: &Calendars,
     cx: &Context<Agent>,
@@ -76,17 +75,12 @@ pub(super) async fn commit(
     let asked = (calendar.clone(), write.clone());
     let act = move |key: String| async move { store.write(&calendar, &key, &write).await };
     let receipt = cx.effect("store", EffectClass::Keyed, &asked, act).await?;
-    tracing::info!(
-        task = cx.task(),
-        ?receipt,
-        "{}",
-        log_key::PERSIST_SCHEDULE_CHANGES
-    );
+    tracing::info!(task = cx.task(), ?receipt, "persist schedule changes");
     Ok(receipt)
 }
 
-/// What a tool has changed is stored before the call counts as made: the person agreed to it, or
-/// need not be asked. Suggestions of the optimisation are nobody's decision yet.
+/// Stores the changes of a tool before the call counts as made: the person agreed to them, or has
+/// consented in advance. Suggestions of the optimisation are not stored yet.
 pub(super) async fn settle(
     deps: &Deps,
     cx: &Context<Agent>,
@@ -142,7 +136,7 @@ pub(super) async fn settle(
     Ok(result)
 }
 
-/// A class that was checked is stored, and the result says what became of it.
+/// Stores a checked class, and puts the outcome into the result.
 async fn class(
     deps: &Deps,
     cx: &Context<Agent>,
@@ -161,7 +155,7 @@ async fn class(
         Ok(Receipt::Class(written)) => class_stored(&written).into(),
         Ok(Receipt::Refused { issues }) => refused("validation_failed", &issues),
         Ok(other) => refused("invalid_persist_result", &[format!("{other:?}")]),
-        // Whether it was stored is known: it was not, and trying again would not help.
+        // The outcome is certain: it was not stored, and trying again would not help.
         Err(error) if is_final(&error) => refused("persist_failed", &[explained(&error)]),
         Err(error) => return Err(error),
     })
@@ -191,7 +185,7 @@ fn changes_of(updates: &[Update]) -> Vec<Change> {
     changes.flatten().collect()
 }
 
-/// Shows how the schedule differs now from what it was. A reader that does not care misses nothing,
+/// Shows the difference between the original schedule and the current one. The preview is optional
 /// and nothing waits for it.
 pub(super) fn preview(cx: &Context<Agent>, original: &ScheduleState, now: &ScheduleState) {
     match serde_json::to_value(differences(original, now)) {
@@ -199,11 +193,11 @@ pub(super) fn preview(cx: &Context<Agent>, original: &ScheduleState, now: &Sched
             name: "schedule_preview".into(),
             data: serde_json::json!({ "thread": cx.thread().as_str(), "changes": changes }),
         }),
-        Err(error) => tracing::warn!(task = cx.task(), %error, "{}", log_key::NO_PREVIEW),
+        Err(error) => tracing::warn!(task = cx.task(), %error, "no preview"),
     }
 }
 
-/// The calendar as it is, in place of what it was taken for. The person is told what changed.
+/// Replaces the schedule by the current calendar, and shows the person what changed.
 async fn overtaken(
     calendars: &Calendars,
     cx: &Context<Agent>,

@@ -11,14 +11,14 @@ use crate::{
     contract::{self, Complexity, PlanAction, PlanDecision},
     deps::Deps,
     failure::Instead,
-    keywords, log_key,
+    keywords,
     mind::{
         OnFailure, Spoken, ask, came_of_it, decision_tag, request, show, stand_in, status, thought,
     },
     prompts, rules,
 };
 
-/// Makes a plan; a complex request gets a second, slower look.
+/// The node that makes a plan; a complex request gets a second, slower look.
 #[derive(Debug)]
 pub struct Plan(pub Deps);
 
@@ -55,7 +55,7 @@ impl Node<Agent> for Plan {
         };
         updates.extend(stand_in(&cx, &spoken.attempts));
         let (task, raw) = (cx.task(), &spoken.decision);
-        tracing::debug!(task, raw, ?decision, "{}", log_key::PLAN_LLM);
+        tracing::debug!(task, raw, ?decision, "plan LLM");
         let accepted = decision.action == PlanAction::PlanDone && cx.state().run.always_execute;
         updates.extend(self.take(&cx, decision, &spoken));
         let accepted = accepted.then(|| {
@@ -92,23 +92,23 @@ impl Plan {
         };
         match self.ask(cx, model, profile, true).await {
             Err(error) if self.0.mind.on_failure == OnFailure::Error => Err(error.into()),
-            // The quick plan is a plan of the same model.
+            // The quick plan of the same model is used instead.
             Err(why) => {
-                tracing::warn!(task = cx.task(), %why, "{}", log_key::NO_DEEP_PLAN);
+                tracing::warn!(task = cx.task(), %why, "no deep plan");
                 Ok(Some(quick))
             }
             deep => Ok(Some(deep)),
         }
     }
 
-    /// Items are placed by rule once, and again only if the person says so.
+    /// Returns true if items are placed by rule: once, and again only if the person asks for it.
     fn builds(&self, agent: &Agent, plan: &PlanDecision) -> bool {
         let built = agent.conversation.pinned(ROUGH_BUILD_DONE).is_some();
         let again = || keywords::said(&request_text(agent)).redo_rough_build;
         plan.needs_rough_build && self.0.provider.is_some() && (!built || again())
     }
 
-    /// The tools with which execution begins. What the model invented is replaced.
+    /// Returns the tools with which execution begins. Invented names are replaced.
     fn hook(&self, plan: &PlanDecision) -> ContextHook {
         let exists = |hook: &&ContextHook| {
             let domain = self.0.registry.domains().get(&hook.domain);
@@ -175,7 +175,7 @@ impl Plan {
     }
 }
 
-/// Reads a plan. What it tells the person is checked like everything that a model says.
+/// Reads a plan. Its texts for the person are checked like all texts of a model.
 fn read(agent: &Agent, spoken: Spoken) -> Result<(PlanDecision, Spoken), Rejected> {
     let (plan, spoken) = hear(spoken, &contract::plan())?;
     check_words(agent, &spoken, &[("/speak", &plan.speak)])?;
@@ -190,7 +190,7 @@ fn read(agent: &Agent, spoken: Spoken) -> Result<(PlanDecision, Spoken), Rejecte
     Ok((plan, spoken))
 }
 
-/// A plan may narrow the classes of the request, and not invent others.
+/// Returns the ids that the request has; a plan may narrow its classes, and not invent others.
 fn known(agent: &Agent, ids: Vec<u32>) -> Vec<u32> {
     let known = &agent.task_class_ids;
     ids.into_iter()

@@ -10,7 +10,7 @@ use crate::{
     store::{Note, NoteKind, Write},
 };
 
-/// Keeps a note, or something to do. A short errand that needs no plan and no schedule.
+/// The node that keeps a note or a task to do, without a plan and a schedule.
 #[derive(Debug)]
 pub struct QuickTask(pub Deps);
 

@@ -9,7 +9,7 @@ use crate::{
     schedule::rough_build::{RoughBuildError, rough_build},
 };
 
-/// Places everything pending of the wanted classes by rule. No model is asked.
+/// The node that places everything pending of the wanted classes by rule. No model is asked.
 #[derive(Debug)]
 pub struct RoughBuild(pub Deps);
 
@@ -27,7 +27,7 @@ impl Node<Agent> for RoughBuild {
         let Some(provider) = &self.0.provider else {
             return Err("a rough build needs a schedule, and no provider was injected".into());
         };
-        // What was confirmed since is in the agent's own schedule; a first build loads it anew.
+        // The agent's own schedule has the placements confirmed since; a first build loads one.
         let schedule = if let Some(schedule) = &agent.schedule {
             schedule.clone()
         } else {

@@ -13,7 +13,7 @@ struct Lists {
     zh: Actions,
 }
 
-/// Actions of one language, as they are said when they are over.
+/// The actions of one language, in the forms that mark them as done.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Actions {
@@ -46,10 +46,10 @@ fn has(list: &[String], word: &str) -> bool {
     list.iter().any(|known| known == word)
 }
 
-/// What a claimed action needs to be true.
+/// The receipt that a claimed action needs to be true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Need {
-    /// Nothing: looking, thinking and proposing leave no receipt.
+    /// None: looking, thinking and proposing leave no receipt.
     Nothing,
     /// Something was placed.
     Placed,
@@ -82,10 +82,10 @@ const FILLERS: [&str; 12] = [
     "since",
 ];
 
-/// Objects of an action that stay words.
+/// The objects of an action that remain text.
 const DRAFTS: [&str; 6] = ["plan", "plans", "draft", "list", "proposal", "suggestion"];
 
-/// Whether a text says that something was done that no receipt shows.
+/// Returns true if a text claims an action that no receipt shows.
 pub(super) fn is_unborne(text: &str, receipts: &Receipts) -> bool {
     let sentences = text.split_inclusive(['.', '!', '?', '\n', '。', '！', '？', '；', ';']);
     let told = sentences.filter(|sentence| !sentence.trim_end().ends_with(['?', '？', '吗']));
@@ -109,7 +109,8 @@ fn bears(receipts: &Receipts, need: Need) -> bool {
     }
 }
 
-/// What a sentence claims in English: what the speaker did, and what is said to have been done.
+/// Returns the claims of a sentence in English: actions of the speaker, and actions reported as
+/// done.
 fn english(sentence: &str) -> impl Iterator<Item = Need> {
     let low = sentence.to_lowercase();
     let words: Vec<String> = low
@@ -147,7 +148,7 @@ fn english(sentence: &str) -> impl Iterator<Item = Need> {
         }
         match need(word) {
             Some(need) => (by_speaker || is_passive).then_some(need),
-            // An action that nobody thought of is one that no tool can do.
+            // An action outside of the lists is one that no tool can do.
             None => (by_speaker && is_past(word)).then_some(Need::Never),
         }
     })
@@ -165,7 +166,7 @@ fn is_past(word: &str) -> bool {
     word.len() > 4 && word.ends_with("ed") && !word.ends_with("eed")
 }
 
-/// What a sentence claims in Chinese: an action behind a sign that it is over, or before one.
+/// Returns the claims of a sentence in Chinese: an action after or before a sign of completion.
 fn chinese(sentence: &str) -> impl Iterator<Item = Need> {
     let signs: Vec<char> = sentence.chars().collect();
     let lists = LISTS.zh.by_need().into_iter();
@@ -195,7 +196,7 @@ fn is_over(signs: &[char], word: &str) -> bool {
     })
 }
 
-/// Whether every number of a text is one of those that are known.
+/// Returns true if each number of a text is among the known ones.
 pub(crate) fn numbers_are_known(text: &str, known: &str) -> bool {
     let known = numbers(known);
     numbers(text).iter().all(|number| known.contains(number))

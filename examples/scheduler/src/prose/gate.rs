@@ -1,7 +1,7 @@
 use super::check;
 use crate::report::Receipts;
 
-/// Lets words through as they stream, sentence by sentence, up to the first that may not be shown.
+/// A filter of streamed text, sentence by sentence, up to the first one that may not be shown.
 #[derive(Debug)]
 pub(crate) struct Gate<'a> {
     receipts: &'a Receipts,
@@ -22,12 +22,12 @@ impl<'a> Gate<'a> {
         }
     }
 
-    /// Lets words through from here on, or none.
+    /// Lets text through from here on, or none.
     pub(crate) fn open(&mut self, is_open: bool) {
         self.is_open = is_open;
     }
 
-    /// Takes more words. Returns the sentences that are complete and may be shown.
+    /// Takes more text. Returns the sentences that are complete and may be shown.
     pub(crate) fn push(&mut self, text: &str) -> Option<String> {
         self.held.push_str(text);
         let end = end_of_sentence(&self.held)?;
@@ -36,7 +36,7 @@ impl<'a> Gate<'a> {
         self.pass(whole)
     }
 
-    /// Returns the rest, if it may be shown. Words whose end is missing get the mark.
+    /// Returns the rest, if it may be shown. A text whose end is missing gets the mark.
     pub(crate) fn finish(&mut self, mark: Option<&str>) -> Option<String> {
         let rest = std::mem::take(&mut self.held);
         let rest = self.pass(rest).unwrap_or_default();
@@ -56,18 +56,18 @@ impl<'a> Gate<'a> {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Whether something was held back.
+    /// Returns true if some text was held back.
     pub(crate) const fn has_held_back(&self) -> bool {
         self.held_back
     }
 
-    /// Everything that may be shown so far.
+    /// Returns all text that may be shown so far.
     pub(crate) fn into_shown(self) -> String {
         self.shown
     }
 }
 
-/// The end of the last sentence that is complete.
+/// Returns the end of the last complete sentence.
 fn end_of_sentence(text: &str) -> Option<usize> {
     let next = text.char_indices().skip(1).map(|(at, c)| (at, Some(c)));
     let pairs = text.char_indices().zip(next.chain([(text.len(), None)]));

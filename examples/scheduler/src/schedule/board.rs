@@ -1,17 +1,17 @@
-//! A schedule with an index of who lies where, so that many proposals can be tried quickly.
+//! A schedule with an index of its tasks by day, so that many proposals can be tried quickly.
 use std::borrow::Cow;
 
 use super::change::host_contains;
 use super::{Change, SECTIONS, ScheduleState, Slot, Task};
 
-/// A schedule and an index of it that stay in step. It borrows the schedule until the first
-/// change; trying a proposal and taking it back touches only the days that it is about.
+/// A schedule and an index that stay consistent. It borrows the schedule until the first change;
+/// trying a proposal and undoing it touches only the days concerned.
 #[derive(Debug, Clone)]
 pub struct Board<'a> {
     state: Cow<'a, ScheduleState>,
-    /// For every day the positions of the tasks that lie on it, in the order of tasks.
+    /// The positions of the tasks on each day, in the order of tasks.
     by_day: Vec<Vec<usize>>,
-    /// For every class the positions of its items that have a place in its order.
+    /// The positions of the items of each class that have a place in its order.
     by_class: Vec<(u32, Vec<usize>)>,
 }
 
@@ -44,17 +44,17 @@ impl<'a> Board<'a> {
         board
     }
 
-    /// The schedule as it is now.
+    /// Returns the schedule with the changes so far.
     pub fn state(&self) -> &ScheduleState {
         &self.state
     }
 
-    /// The schedule as it is now.
+    /// Returns the schedule with the changes so far.
     pub fn into_state(self) -> ScheduleState {
         self.state.into_owned()
     }
 
-    /// The tasks that lie on a day, in the order of their ids.
+    /// Returns the tasks on a day, in the order of their ids.
     pub fn on_day(&self, day: u16) -> impl Iterator<Item = &Task> {
         let positions = usize::from(day)
             .checked_sub(1)
@@ -65,7 +65,7 @@ impl<'a> Board<'a> {
             .filter_map(|position| self.state.tasks.get(*position))
     }
 
-    /// The items of a class that have a place in its order, wherever they lie.
+    /// Returns the items of a class that have a place in its order, on any day.
     pub fn siblings(&self, class: u32) -> impl Iterator<Item = &Task> {
         let known = self.by_class.iter().find(|(known, _)| *known == class);
         let positions = known.map(|(_, positions)| positions);
@@ -75,18 +75,18 @@ impl<'a> Board<'a> {
             .filter_map(|position| self.state.tasks.get(*position))
     }
 
-    /// Who takes a section: a host and its guest are both at the same one.
+    /// Returns the tasks in a section; a host and its guest can share one.
     pub fn at(&self, day: u16, section: u8) -> impl Iterator<Item = &Task> {
         self.overlapping(Slot::new(day, section, section))
     }
 
-    /// Who shares a section with a range.
+    /// Returns the tasks that share a section with a range.
     pub fn overlapping(&self, slot: Slot) -> impl Iterator<Item = &Task> {
         let meets = move |task: &&Task| task.slots.iter().any(|range| range.overlaps(&slot));
         self.on_day(slot.day).filter(meets)
     }
 
-    /// The sections of a day that somebody takes; bit 1 is section 1.
+    /// Returns the taken sections of a day; bit 1 is section 1.
     pub fn taken(&self, day: u16) -> u16 {
         self.on_day(day)
             .flat_map(|task| &task.slots)
@@ -94,7 +94,7 @@ impl<'a> Board<'a> {
             .fold(0, |taken, slot| taken | mask(*slot))
     }
 
-    /// The free ranges of a day, from the morning on.
+    /// Returns the free ranges of a day, from the morning on.
     pub fn free(&self, day: u16) -> Vec<Slot> {
         let taken = self.taken(day);
         let open = (1..=SECTIONS).filter(|section| taken & (1 << section) == 0);
@@ -104,7 +104,8 @@ impl<'a> Board<'a> {
         )
     }
 
-    /// The tasks of a day that a guest could still be embedded into, with their ranges there.
+    /// Returns the tasks of a day that a guest could still be embedded into, with their ranges
+    /// there.
     pub fn open_hosts(&self, day: u16) -> impl Iterator<Item = (&Task, Slot)> {
         self.on_day(day)
             .filter(|task| task.is_open_host())
@@ -116,7 +117,7 @@ impl<'a> Board<'a> {
             })
     }
 
-    /// Whether a range can take a new task, and inside which host it would lie.
+    /// Returns the host inside which a new task in this range would be; none if the range is free.
     ///
     /// # Errors
     /// The task that is in the way.
@@ -127,7 +128,7 @@ impl<'a> Board<'a> {
             (Some(host), None) if host.is_open_host() && host_contains(host, slot) => {
                 Ok(Some(host.state_id))
             }
-            // A host with a guest is not what is in the way: its guest is.
+            // Of a host with a guest, the guest is the one in the way.
             (Some(host), Some(guest)) if guest.embed_host == Some(host.state_id) => Err(guest),
             (Some(task), _) => Err(task),
         }
@@ -176,7 +177,7 @@ impl<'a> Board<'a> {
     }
 }
 
-/// The sections of a range as bits; bit 1 is section 1.
+/// Returns the sections of a range as bits; bit 1 is section 1.
 pub(crate) fn mask(slot: Slot) -> u16 {
     (slot.slot_start..=slot.slot_end.min(SECTIONS)).fold(0, |bits, section| bits | (1 << section))
 }

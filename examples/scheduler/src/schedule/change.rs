@@ -35,14 +35,14 @@ pub enum Change {
 }
 
 impl Change {
-    /// The task that changes.
+    /// Returns the task that changes.
     pub const fn task(&self) -> u32 {
         match self {
             Self::Place { task, .. } | Self::Unplace { task } | Self::Confirm { task } => *task,
         }
     }
 
-    /// The change that brings a task back to where it lies now.
+    /// Returns the change that brings a task back to its current place.
     pub(crate) fn restoring(task: &Task) -> Self {
         if task.is_placed() {
             Self::Place {
@@ -60,8 +60,8 @@ impl Change {
 }
 
 impl ScheduleState {
-    /// Carries out a change. It cannot fail: whoever makes a change has checked it, and a change
-    /// to a task that is not there does nothing. Links between hosts and guests stay mutual.
+    /// Carries out a change. It cannot fail: changes are checked when they are made, and a change
+    /// to an unknown task does nothing. Links between hosts and guests stay mutual.
     pub fn apply(&mut self, change: &Change) {
         match change {
             Change::Place {
@@ -110,7 +110,7 @@ impl ScheduleState {
         }
     }
 
-    /// A guest whose host went elsewhere lies alone from then on.
+    /// Unlinks a guest whose host moved away from it.
     fn part_if_outside(&mut self, host: u32, guest: u32) {
         let inside = match (self.task(host), self.task(guest)) {
             (Some(host), Some(guest)) => guest.slots.iter().all(|slot| host_contains(host, *slot)),
@@ -136,7 +136,7 @@ impl ScheduleState {
     }
 }
 
-/// Whether a range lies wholly inside one range of a host.
+/// Returns true if a range is entirely inside one range of a host.
 pub(crate) fn host_contains(host: &Task, slot: Slot) -> bool {
     host.slots.iter().any(|range| range.contains(&slot))
 }

@@ -1,4 +1,4 @@
-//! What became of a schedule, in the terms of the calendar that it came from.
+//! The differences between two schedules, in the terms of the calendar that they came from.
 use serde::{Deserialize, Serialize};
 
 use super::{EventType, ScheduleState, Slot, Source, Task, TaskStatus};
@@ -8,46 +8,46 @@ use super::{EventType, ScheduleState, Slot, Source, Task, TaskStatus};
 pub struct Difference {
     /// The task in both schedules.
     pub task: u32,
-    /// Where the task comes from.
+    /// The source of the task.
     pub source: Source,
     /// Its id there.
     pub source_id: String,
     /// Its name.
     pub name: String,
-    /// What kind of event it is.
+    /// The kind of event.
     pub event_type: EventType,
-    /// How it stands now.
+    /// The current status.
     pub status: TaskStatus,
-    /// What happened to it.
+    /// The change of its place.
     #[serde(flatten)]
     pub step: Step,
 }
 
-/// What happened to the place of a task.
+/// The change of the place of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum Step {
     /// It got its first place.
     Place {
-        /// Where it lies.
+        /// The new place.
         to: Location,
     },
-    /// It lies elsewhere: the old place is given up, then the new one is taken.
+    /// It moved: the old place is given up, then the new one is taken.
     Move {
-        /// Where it lay.
+        /// The old place.
         from: Location,
-        /// Where it lies.
+        /// The new place.
         to: Location,
     },
     /// It lost its place.
     Unplace {
-        /// Where it lay.
+        /// The old place.
         from: Location,
     },
 }
 
 impl Step {
-    /// Where the task lay, if anywhere.
+    /// Returns the old place of the task, if there is one.
     pub const fn from(&self) -> Option<&Location> {
         match self {
             Self::Place { .. } => None,
@@ -55,7 +55,7 @@ impl Step {
         }
     }
 
-    /// Where the task lies, if anywhere.
+    /// Returns the new place of the task, if there is one.
     pub const fn to(&self) -> Option<&Location> {
         match self {
             Self::Place { to } | Self::Move { to, .. } => Some(to),
@@ -69,7 +69,7 @@ impl Step {
 pub struct Location {
     /// Every section that it takes.
     pub sections: Vec<Coordinate>,
-    /// The id of the calendar entry inside which it lies.
+    /// The id of the calendar entry that contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_event: Option<String>,
 }
@@ -89,9 +89,9 @@ pub struct Coordinate {
     pub section: u8,
 }
 
-/// What changed from the original schedule to the current one, in the order of task ids.
+/// Returns the changes from the original schedule to the current one, in the order of task ids.
 ///
-/// To carry it out, give up every old place first: tasks may have taken each other's.
+/// To carry them out, give up every old place first: tasks may have exchanged places.
 pub fn differences(original: &ScheduleState, current: &ScheduleState) -> Vec<Difference> {
     let mut found: Vec<Difference> = current
         .tasks
@@ -120,7 +120,7 @@ pub fn differences(original: &ScheduleState, current: &ScheduleState) -> Vec<Dif
     found
 }
 
-/// Where a task lies, if anywhere, in the terms of the calendar.
+/// Returns the place of a task in the terms of the calendar; none if it has no place.
 pub(crate) fn locate(state: &ScheduleState, task: &Task) -> Option<Location> {
     if !task.is_placed() {
         return None;

@@ -4,7 +4,7 @@ use super::{
     TaskClass, TaskStatus, Window,
 };
 
-/// Days 1 to `days`; day 1 is Monday, 14 September 2026, in week 1.
+/// Returns a window of days 1 to `days`; day 1 is Monday, 14 September 2026, in week 1.
 pub(crate) fn window(days: u16) -> Window {
     let first = jiff::civil::date(2026, 9, 14);
     let day = |day_index: u16| DayMapping {
@@ -21,7 +21,7 @@ pub(crate) fn window(days: u16) -> Window {
     }
 }
 
-/// A window with tasks, and a class for every class id in use.
+/// Returns a window with tasks, and a class for every class id in use.
 pub(crate) fn state(days: u16, tasks: Vec<Task>) -> ScheduleState {
     let mut ids: Vec<u32> = tasks.iter().filter_map(|task| task.task_class_id).collect();
     ids.sort_unstable();
@@ -34,7 +34,7 @@ pub(crate) fn state(days: u16, tasks: Vec<Task>) -> ScheduleState {
     }
 }
 
-/// A class that allows everything and whose profile is complete and easy.
+/// Returns a class that allows everything and whose profile is complete and easy.
 pub(crate) fn class(id: u32) -> TaskClass {
     TaskClass {
         id,
@@ -52,7 +52,7 @@ pub(crate) fn class(id: u32) -> TaskClass {
     }
 }
 
-/// A demanding class.
+/// Returns a demanding class.
 pub(crate) fn heavy(id: u32, subject: SubjectType) -> TaskClass {
     TaskClass {
         subject_type: Some(subject),
@@ -61,7 +61,7 @@ pub(crate) fn heavy(id: u32, subject: SubjectType) -> TaskClass {
     }
 }
 
-/// A pending item of two sections.
+/// Returns a pending item of two sections.
 pub(crate) fn item(state_id: u32, class: u32, order: u32) -> Task {
     Task {
         state_id,
@@ -82,7 +82,7 @@ pub(crate) fn item(state_id: u32, class: u32, order: u32) -> Task {
     }
 }
 
-/// The same, already suggested somewhere.
+/// Returns the same item, already suggested in a slot.
 pub(crate) fn suggested(state_id: u32, class: u32, order: u32, slot: Slot) -> Task {
     Task {
         status: TaskStatus::Suggested,
@@ -92,7 +92,7 @@ pub(crate) fn suggested(state_id: u32, class: u32, order: u32, slot: Slot) -> Ta
     }
 }
 
-/// A course that nothing can lie inside.
+/// Returns a course that no item can be inside.
 pub(crate) fn course(state_id: u32, name: &str, day: u16, from: u8, to: u8) -> Task {
     Task {
         source: Source::Event,
@@ -109,7 +109,7 @@ pub(crate) fn course(state_id: u32, name: &str, day: u16, from: u8, to: u8) -> T
     }
 }
 
-/// A course that allows a guest.
+/// Returns a course that allows a guest.
 pub(crate) fn host(state_id: u32, name: &str, day: u16, from: u8, to: u8) -> Task {
     Task {
         locked: false,
@@ -118,7 +118,7 @@ pub(crate) fn host(state_id: u32, name: &str, day: u16, from: u8, to: u8) -> Tas
     }
 }
 
-/// Something to do that was in the calendar before.
+/// Returns a task that was in the calendar before.
 pub(crate) fn errand(state_id: u32, name: &str, day: u16, from: u8, to: u8) -> Task {
     Task {
         locked: false,

@@ -1,9 +1,9 @@
-//! The diagnosis of a schedule, and what could improve it.
+//! The diagnosis of a schedule, and the changes that could improve it.
 //!
-//! The diagnosis looks at what the person does, not at the courses: how often a day switches
-//! between subjects, how long blocks are, and whether two demanding subjects lie side by side.
-//! Every proposal is tried with the real write tools before it is offered, so that a model only
-//! chooses among changes that are known to help.
+//! The diagnosis covers the person's own tasks, not the courses: the number of switches between
+//! subjects in a day, the length of blocks, and demanding subjects that are adjacent. Every
+//! proposal is tried with the real write tools before it is offered, so that a model only chooses
+//! among changes that are known to help.
 mod candidates;
 mod decision;
 mod diagnosis;
@@ -85,7 +85,8 @@ pub enum Detail {
     Full,
 }
 
-/// Diagnoses a schedule. `options` are those of the write tools: what they refuse is not offered.
+/// Diagnoses a schedule. `options` are those of the write tools: changes that they refuse are not
+/// offered.
 pub fn analyze_health(
     state: &ScheduleState,
     args: &AnalyzeHealthArgs,

@@ -1,11 +1,11 @@
-//! Small questions about a schedule that everything else asks.
+//! Small queries on a schedule, shared by all other modules.
 use super::{DayMapping, ScheduleState, Slot, Source, Task, TaskClass, TaskStatus};
 
 /// A point in the schedule: a day and a section. Points compare in time order.
 pub type Point = (u16, u8);
 
 impl Slot {
-    /// The sections `slot_start` to `slot_end` of `day`.
+    /// Returns the sections `slot_start` to `slot_end` of `day`.
     pub const fn new(day: u16, slot_start: u8, slot_end: u8) -> Self {
         Self {
             day,
@@ -14,7 +14,7 @@ impl Slot {
         }
     }
 
-    /// The range of `duration` sections that begins at `slot_start`.
+    /// Returns the range of `duration` sections that begins at `slot_start`.
     pub const fn starting_at(day: u16, slot_start: u8, duration: u8) -> Self {
         let slot_end = slot_start.saturating_add(duration.saturating_sub(1));
         Self {
@@ -24,31 +24,31 @@ impl Slot {
         }
     }
 
-    /// How many sections it spans.
+    /// Returns the number of its sections.
     pub const fn sections(&self) -> u8 {
         self.slot_end
             .saturating_add(1)
             .saturating_sub(self.slot_start)
     }
 
-    /// Where it begins.
+    /// Returns the first point.
     pub const fn start(&self) -> Point {
         (self.day, self.slot_start)
     }
 
-    /// Where it ends; the section itself is still part of it.
+    /// Returns the last point; its section is still part of the range.
     pub const fn end(&self) -> Point {
         (self.day, self.slot_end)
     }
 
-    /// Whether both share a section.
+    /// Returns true if both share a section.
     pub const fn overlaps(&self, other: &Self) -> bool {
         self.day == other.day
             && self.slot_start <= other.slot_end
             && other.slot_start <= self.slot_end
     }
 
-    /// Whether the other lies wholly inside.
+    /// Returns true if the other is entirely inside.
     pub const fn contains(&self, other: &Self) -> bool {
         self.day == other.day
             && self.slot_start <= other.slot_start
@@ -75,55 +75,55 @@ impl Slot {
 }
 
 impl Task {
-    /// Whether it lies somewhere.
+    /// Returns true if it has a place.
     pub fn is_placed(&self) -> bool {
         !self.slots.is_empty()
     }
 
-    /// Where it begins, if it lies somewhere.
+    /// Returns the first point of its place, if it has one.
     pub fn start(&self) -> Option<Point> {
         self.slots.iter().map(Slot::start).min()
     }
 
-    /// Where it ends, if it lies somewhere.
+    /// Returns the last point of its place, if it has one.
     pub fn end(&self) -> Option<Point> {
         self.slots.iter().map(Slot::end).max()
     }
 
-    /// Whether a task could be embedded into it now.
+    /// Returns true if a task could be embedded into it now.
     pub fn is_open_host(&self) -> bool {
         self.can_embed && self.embedded_by.is_none() && self.embed_host.is_none()
     }
 
-    /// Its class and place in the order of that class, if it has both.
+    /// Returns its class and its position in the order of that class, if it has both.
     pub fn ordered(&self) -> Option<(u32, u32)> {
         let class = self.task_class_id?;
         (self.task_order > 0).then_some((class, self.task_order))
     }
 
-    /// Whether it is an item of a class that somebody still wants placed.
+    /// Returns true if it is an item of a class and still pending.
     pub fn is_pending_item(&self) -> bool {
         self.source == Source::TaskItem && self.status == TaskStatus::Pending
     }
 }
 
 impl ScheduleState {
-    /// The task with this id.
+    /// Returns the task with this id.
     pub fn task(&self, state_id: u32) -> Option<&Task> {
         self.tasks.get(self.position(state_id)?)
     }
 
-    /// The class with this id.
+    /// Returns the class with this id.
     pub fn class(&self, id: u32) -> Option<&TaskClass> {
         self.task_classes.iter().find(|class| class.id == id)
     }
 
-    /// The class that a task belongs to.
+    /// Returns the class that a task belongs to.
     pub fn class_of(&self, task: &Task) -> Option<&TaskClass> {
         self.class(task.task_class_id?)
     }
 
-    /// What the number of a day stands for; none if it is outside the window.
+    /// Returns the date and week of a day number; none if it is outside the window.
     pub fn day(&self, day: u16) -> Option<&DayMapping> {
         let guess = self.window.days.get(usize::from(day).checked_sub(1)?);
         match guess {
@@ -132,7 +132,7 @@ impl ScheduleState {
         }
     }
 
-    /// The number of the last day, 0 if there is no window.
+    /// Returns the number of the last day, 0 if there is no window.
     pub fn last_day(&self) -> u16 {
         self.window
             .days
@@ -142,8 +142,8 @@ impl ScheduleState {
             .unwrap_or(0)
     }
 
-    /// Where in `tasks` an id is. Tasks are in the order of their ids, so this halves; a list
-    /// that somebody built in another order is still searched correctly.
+    /// Returns the index of an id in `tasks`. Tasks are in the order of their ids, so this is a
+    /// binary search; a list in another order is searched linearly.
     pub(crate) fn position(&self, state_id: u32) -> Option<usize> {
         match self
             .tasks

@@ -5,7 +5,8 @@
 use super::lookup::Point;
 use super::{Board, Refused, Task};
 
-/// Between which points a task may lie: strictly after the first and strictly before the second.
+/// The points between which a task may be placed: strictly after the first and strictly before the
+/// second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Bounds {
     /// The end of the nearest placed sibling before it.
@@ -15,14 +16,14 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Whether something from `start` to `end` lies between.
+    /// Returns true if the range from `start` to `end` is within the bounds.
     pub fn admit(&self, start: Point, end: Point) -> bool {
         self.after.is_none_or(|after| start > after)
             && self.before.is_none_or(|before| end < before)
     }
 }
 
-/// The nearest placed siblings of a task, before and after it in the order of its class.
+/// Returns the nearest placed siblings of a task, before and after it in the order of its class.
 fn neighbours<'b>(board: &'b Board<'_>, task: &Task) -> (Option<&'b Task>, Option<&'b Task>) {
     let Some((class, order)) = task.ordered() else {
         return (None, None);
@@ -37,7 +38,7 @@ fn neighbours<'b>(board: &'b Board<'_>, task: &Task) -> (Option<&'b Task>, Optio
     )
 }
 
-/// Between which points a task may lie, as its siblings lie now.
+/// Returns the points between which a task may be placed, given the places of its siblings.
 pub fn bounds(board: &Board<'_>, task: &Task) -> Bounds {
     let (lower, higher) = neighbours(board, task);
     Bounds {

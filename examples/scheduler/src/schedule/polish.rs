@@ -1,22 +1,20 @@
-//! What remains to be gained when no demanding subjects lie side by side any more: fewer switches
-//! and even days.
+//! Polishing of a schedule without adjacent demanding subjects: fewer switches and even days.
 //!
-//! A few items are taken out and put back where they cost least, again and again; what is not
-//! worse is kept. Only what nobody has confirmed yet moves, only to where the rules of its class
-//! allow, and of two equally good places the one nearer to where it was wins. There is no chance
-//! in it: the same schedule is polished in the same way.
+//! A few items are taken out and put back at the lowest cost, again and again; a result that is not
+//! worse is kept. Only unconfirmed items move, only to places that the rules of their class allow,
+//! and of two equally good places the one nearer to the old one wins. The search is deterministic:
+//! the same schedule is always polished in the same way.
 mod table;
 
 use self::table::Table;
 use super::{Change, Quality, ScheduleState};
 
-/// How many places are tried, over all rounds: what bounds the time; `quality` prints it.
+/// The number of places that are tried, over all rounds. It bounds the time; `quality` prints it.
 const TRIALS: usize = 1_000_000;
-/// How many items are taken out at once.
+/// The number of items that are taken out at once.
 const AT_ONCE: usize = 4;
 
-/// What to change so that the schedule is as good as can be found; empty if nothing better is
-/// found.
+/// Returns the changes to the best schedule found; empty if nothing better is found.
 pub fn polish(state: &ScheduleState) -> Vec<Change> {
     polish_within(state, TRIALS)
 }
@@ -45,7 +43,7 @@ fn polish_within(state: &ScheduleState, trials: usize) -> Vec<Change> {
     }
 }
 
-/// Numbers that look like chance and are always the same.
+/// A deterministic sequence of pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {

@@ -1,4 +1,4 @@
-//! How good a schedule is, as one number.
+//! The quality of a schedule as one number.
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 use super::health::{demands_much, series};
 use super::{Board, SECTIONS, ScheduleState, Strategy, Task};
 
-/// What a schedule costs the person who lives by it. Less is better, nothing is best.
+/// The disadvantages of a schedule for the person. Less is better, and zero is best.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quality {
-    /// Days on which two demanding subjects lie side by side.
+    /// The number of days on which two demanding subjects are adjacent.
     pub heavy_adjacent_days: u32,
     /// Switches between subjects beyond the first of each day.
     pub extra_switches: u32,
     /// Sections beyond an even share of the days, over all days. Items that are wanted as early as
-    /// possible do not count: whoever asks for that does not ask for even days.
+    /// possible do not count, because even days are not requested for them.
     pub imbalance: u32,
 }
 
 impl Quality {
-    /// The quality of a schedule.
+    /// Computes the quality of a schedule.
     pub fn of(state: &ScheduleState) -> Self {
         let board = Board::new(state);
         let kinds = Kinds::of(state);
@@ -34,7 +34,7 @@ impl Quality {
             .fold(Self::default(), |sum, day| sum.plus(of_day(day, share)))
     }
 
-    /// The parts as one number: a heavy day weighs 1000, a switch 20, a section 1.
+    /// Returns the parts as one number: a heavy day weighs 1000, a switch 20, a section 1.
     pub const fn score(&self) -> u32 {
         self.heavy_adjacent_days * 1000 + self.extra_switches * 20 + self.imbalance
     }
@@ -48,7 +48,8 @@ impl Quality {
     }
 }
 
-/// What counts of a task: its subject, whether that is demanding, and whether it is to be spread.
+/// The properties of a task that count: its subject, whether that is demanding, and whether it is
+/// to be spread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kind {
     category: u16,
@@ -56,7 +57,7 @@ pub(super) struct Kind {
     spread: bool,
 }
 
-/// Who lies in each section of a day, courses left out.
+/// The kind of the task in each section of a day, courses left out.
 pub(super) type Cells = [Option<Kind>; SECTIONS as usize];
 
 /// The kinds of all tasks of a schedule.
@@ -89,7 +90,7 @@ impl Kinds {
     }
 }
 
-/// How many sections a day has if all days have the same, in whole blocks of two.
+/// Returns the number of sections per day if all days have the same, in whole blocks of two.
 pub(super) fn even_share(days: &[Cells]) -> u32 {
     let sections: u32 = days.iter().map(load).sum();
     let days = u32::try_from(days.len()).unwrap_or(u32::MAX).max(1);
@@ -103,7 +104,7 @@ fn load(day: &Cells) -> u32 {
         .sum()
 }
 
-/// The part that a day has in the quality.
+/// Returns the part of the quality that comes from one day.
 pub(super) fn of_day(day: &Cells, share: u32) -> Quality {
     let (mut switches, mut heavy) = (0u32, false);
     let mut last: Option<Kind> = None;
@@ -152,7 +153,7 @@ mod tests {
         };
         assert_eq!(Quality::of(&now), expected);
         assert_eq!(expected.score(), 1042);
-        // What is wanted as early as possible is not asked to be even.
+        // Items that are wanted as early as possible need not be even.
         now.task_classes[0].strategy = Strategy::Rapid;
         assert_eq!(
             Quality::of(&now),

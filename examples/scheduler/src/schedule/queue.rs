@@ -1,21 +1,21 @@
 //! The tasks that a request is about, worked off one after another.
 use serde::{Deserialize, Serialize};
 
-/// Tasks that wait, the one that is worked on, and those that are through.
+/// The waiting tasks, the current one, and the finished ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Queue {
-    /// Those that wait, in their order.
+    /// The waiting tasks, in their order.
     pub pending: Vec<u32>,
-    /// The one that is worked on.
+    /// The current task.
     pub current: Option<u32>,
-    /// How often the current one was tried in vain.
+    /// The number of failed attempts for the current task.
     pub attempts: u32,
-    /// Those that were moved.
+    /// The tasks that were moved.
     pub completed: Vec<u32>,
-    /// Those that were left where they were.
+    /// The tasks that were left in their places.
     pub skipped: Vec<u32>,
-    /// Why the last try was in vain.
+    /// The error of the last attempt.
     pub last_error: Option<String>,
 }
 
@@ -24,20 +24,20 @@ pub struct Queue {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum QueueUpdate {
-    /// Tasks wait behind the others; those that wait already keep their place.
+    /// Tasks are added at the end; those that wait already keep their position.
     Filled {
         /// The tasks.
         tasks: Vec<u32>,
-        /// Whether everything that was there goes first.
+        /// True if the queue is emptied first.
         reset: bool,
     },
-    /// The first one is worked on, unless one is already.
+    /// The first task becomes the current one, unless there is one already.
     Popped,
     /// The current one has its place.
     Completed,
     /// The current one could not be moved.
     Failed {
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// The current one stays where it is.
@@ -45,7 +45,7 @@ pub enum QueueUpdate {
 }
 
 impl Queue {
-    /// The task that is worked on, or would be next.
+    /// Returns the current task, or else the next one.
     pub fn head(&self) -> Option<u32> {
         self.current.or_else(|| self.pending.first().copied())
     }

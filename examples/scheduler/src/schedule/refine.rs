@@ -4,26 +4,26 @@ use fugato::agent::candidates::Stagnation;
 use super::health::{Decision, Operation, decide};
 use super::{Board, Change, ScheduleState, WriteOptions};
 
-/// What an optimisation did.
+/// The result of an optimisation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refined {
-    /// What changed, in order.
+    /// The changes, in order.
     pub changes: Vec<Change>,
-    /// How many candidates were applied.
+    /// The number of candidates applied.
     pub rounds: usize,
-    /// Why it ended.
+    /// The reason for its end.
     pub end: RefineEnd,
     /// The last decision.
     pub decision: Decision,
 }
 
-/// Why an optimisation ended.
+/// The reasons for the end of an optimisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RefineEnd {
     /// Nothing is left to repair, or nothing that is worth it.
     Closed,
-    /// Something is wrong that no change can repair.
+    /// There is a problem that no change can repair.
     Forced,
     /// Only the person can decide.
     AskUser,
@@ -51,8 +51,8 @@ pub fn refine(state: &mut ScheduleState, max_rounds: usize, options: &WriteOptio
         if rounds == max_rounds {
             break (decision, RefineEnd::RoundsUsed);
         }
-        // A candidate was tried a moment ago, so a refusal now would be a change that helps no
-        // more: the same as standing still.
+        // The candidate was tried a moment ago, so a refusal now means that it no longer helps:
+        // stagnation.
         match best.map(|best| best.apply(&mut board, options)) {
             Some(Ok(applied)) => changes.extend(applied.changes),
             _ => break (decision, RefineEnd::Stagnated),

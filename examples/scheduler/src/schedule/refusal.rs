@@ -1,10 +1,10 @@
-//! Why a tool did not do what it was asked to. The texts are for the model: they say what is
-//! wrong, and what is allowed instead.
+//! The reasons for which a tool refuses a call. The texts are for the model: they state the
+//! problem, and the allowed alternatives.
 use super::lookup::Point;
 use super::text::{days_text, range_text};
 use super::{Slot, Task};
 
-/// Why nothing was changed.
+/// The reasons for which nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refused {
@@ -27,7 +27,7 @@ pub enum Refused {
     OutsideDay {
         /// The first section asked for.
         start: u8,
-        /// How many sections the task takes.
+        /// The number of sections that the task takes.
         duration: u8,
         /// The latest section at which it could begin; 0 if it is longer than a day.
         latest: u8,
@@ -35,15 +35,15 @@ pub enum Refused {
     /// An argument makes no sense.
     #[error("{argument}: {allowed}")]
     Argument {
-        /// Which one.
+        /// The name of the argument.
         argument: &'static str,
-        /// What is allowed.
+        /// The allowed values.
         allowed: String,
     },
     /// Only pending tasks can be placed.
     #[error("task {0} already has a place; use move to give it another one")]
     NotPending(u32),
-    /// The task lies nowhere.
+    /// The task has no place.
     #[error("task {0} has no place yet; use place")]
     NotPlaced(u32),
     /// The task must stay where it is.
@@ -65,7 +65,7 @@ pub enum Refused {
         /// Its name.
         name: String,
     },
-    /// Another task lies inside it.
+    /// Another task is inside it.
     #[error("task {guest} lies inside task {task}; move or unplace task {guest} first")]
     HasGuest {
         /// The host.
@@ -73,7 +73,7 @@ pub enum Refused {
         /// The guest.
         guest: u32,
     },
-    /// The task lies in several ranges.
+    /// The task takes several ranges.
     #[error("task {0} lies in several separate ranges and cannot be moved as one")]
     SeveralRanges(u32),
     /// The task is there already.
@@ -84,14 +84,14 @@ pub enum Refused {
     Conflict {
         /// The sections asked for.
         slot: Slot,
-        /// Who takes them.
+        /// The task that takes them.
         with: u32,
         /// Its name.
         name: String,
-        /// Whether it could take a guest if the guest lay wholly inside.
+        /// True if that task could take a guest that is entirely inside it.
         hosts: bool,
     },
-    /// The items of a class would lie in another order than theirs.
+    /// The items of a class would be in another order than theirs.
     #[error(
         "task {task} (order {order}) would not keep the order of its class: it must lie {} task \
          {sibling} (order {sibling_order}), which lies at day {}, section {}",
@@ -106,7 +106,7 @@ pub enum Refused {
         sibling: u32,
         /// The place of the sibling in the order.
         sibling_order: u32,
-        /// Where the sibling ends, or begins if it is the later one.
+        /// The end of the sibling, or its start if it is the later one.
         at: Point,
     },
     /// The class of the task does not allow the place.
@@ -116,7 +116,7 @@ pub enum Refused {
         task: u32,
         /// The name of its class.
         class: String,
-        /// Which rule.
+        /// The rule that is broken.
         rule: RuleBroken,
     },
     /// The current step is about other days.
@@ -130,15 +130,15 @@ pub enum Refused {
     /// More moves in one call than allowed.
     #[error("{given} moves in one call; at most {limit} are allowed")]
     TooManyMoves {
-        /// How many were asked for.
+        /// The number of moves in the call.
         given: usize,
-        /// How many are allowed.
+        /// The number of allowed moves.
         limit: usize,
     },
     /// A task is named twice in one call.
     #[error("task {0} is named twice; name every task once")]
     Repeated(u32),
-    /// The order of what the person does would change, and nobody allowed it.
+    /// The order of the person's tasks would change, which is not allowed.
     #[error("this changes the order of tasks, which the user has not allowed; ask the user first")]
     ReorderForbidden,
     /// The two tasks of a swap differ in length.
@@ -171,14 +171,14 @@ pub enum RuleBroken {
     /// The day is after the last allowed date.
     #[error("it ends on {0}")]
     TooLate(String),
-    /// Its items must not lie inside courses.
+    /// Its items must not be inside courses.
     #[error("its items must not lie inside courses")]
     Filler,
 }
 
 impl Refused {
-    /// Whether a rule forbids it, rather than the place or the arguments being wrong: a rule
-    /// will refuse it again however the arguments are varied.
+    /// Returns true if a rule forbids the call, rather than a wrong place or wrong arguments: a
+    /// rule refuses it again with any arguments.
     pub const fn is_rule(&self) -> bool {
         matches!(
             self,

@@ -1,25 +1,27 @@
-//! The one way in which tasks get another place. Placing, moving, swapping and moving several
-//! at once differ only in who may go where; they are all checked here, before anything changes.
+//! The one implementation of changing the places of tasks. Placing, moving, swapping and moving
+//! several at once differ only in the targets; all of them are checked here, before anything
+//! changes.
 use super::scope::DayScope;
 use super::{Board, Change, Refused, SECTIONS, Slot, Task, TaskStatus, order};
 
-/// What write tools may do.
+/// The permissions of write tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// Whether tasks that were in the calendar before may be moved, swapped and unplaced.
-    /// Locked ones never are.
+    /// True if tasks that were in the calendar before may be moved, swapped and unplaced. Locked
+    /// ones never are.
     pub existing_may_move: bool,
-    /// How many moves one call may make; none for any number.
+    /// The number of moves that one call may make; none for any number.
     pub batch_limit: Option<usize>,
     /// The days that may be touched; none for all of them.
     pub scope: Option<DayScope>,
-    /// Whether the rules of classes (excluded blocks and days, dates, fillers) are enforced.
+    /// True if the rules of classes (excluded blocks and days, dates, fillers) are enforced.
     pub class_rules: bool,
 }
 
 impl Default for WriteOptions {
-    /// Only suggested tasks move, in any number, on all days, within the rules of their classes.
+    /// Returns options that let only suggested tasks move, in any number, on all days, within the
+    /// rules of their classes.
     fn default() -> Self {
         Self {
             existing_may_move: false,
@@ -38,7 +40,7 @@ impl WriteOptions {
         self
     }
 
-    /// Limits how many moves one call may make; active optimisation allows two.
+    /// Limits the number of moves in one call; active optimisation allows two.
     #[must_use]
     pub const fn batch_limit(mut self, limit: usize) -> Self {
         self.batch_limit = Some(limit);
@@ -60,7 +62,7 @@ impl WriteOptions {
     }
 }
 
-/// Where a task shall begin.
+/// The new start of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) task: u32,
@@ -68,7 +70,7 @@ pub(crate) struct Target {
     pub(crate) start: u8,
 }
 
-/// What a proposal changed, and how to take it back.
+/// The changes of a proposal, and those that undo it.
 #[derive(Debug)]
 pub(crate) struct Applied {
     pub(crate) changes: Vec<Change>,
@@ -76,9 +78,9 @@ pub(crate) struct Applied {
 }
 
 impl Board<'_> {
-    /// Gives tasks other places, all of them or none. The tasks first leave where they lie, so
-    /// that they can take each other's places; then all of them are there before the order of
-    /// their classes is checked.
+    /// Gives tasks other places, all of them or none. The tasks first leave their places, so that
+    /// they can exchange them; then all of them are placed before the order of their classes is
+    /// checked.
     pub(crate) fn relocate(
         &mut self,
         targets: &[Target],
@@ -148,19 +150,19 @@ impl Board<'_> {
         self.relocate(&[to(task_a, b), to(task_b, a)], options)
     }
 
-    /// Takes a proposal back.
+    /// Undoes a proposal.
     pub(crate) fn take_back(&mut self, applied: &Applied) {
         for change in &applied.undo {
             self.apply(change);
         }
     }
 
-    /// The task with this id, or the refusal that says there is none.
+    /// Returns the task with this id.
     pub(crate) fn known(&self, task: u32) -> Result<&Task, Refused> {
         self.state().task(task).ok_or(Refused::UnknownTask(task))
     }
 
-    /// Whether a task may leave the place that it has.
+    /// Checks that a task may leave its place, and returns the task.
     pub(crate) fn check_mobile(&self, id: u32, options: &WriteOptions) -> Result<&Task, Refused> {
         let task = self.known(id)?;
         if !task.is_placed() || task.status == TaskStatus::Pending {
@@ -181,7 +183,7 @@ impl Board<'_> {
         Ok(task)
     }
 
-    /// Whether a task may go to another place as a whole, and where it lies now.
+    /// Checks that a task may move to another place as a whole, and returns its current one.
     pub(crate) fn check_movable(&self, id: u32, options: &WriteOptions) -> Result<Slot, Refused> {
         let task = self.check_mobile(id, options)?;
         if let Some(guest) = task.embedded_by {
@@ -214,7 +216,7 @@ impl Board<'_> {
             .try_for_each(|slot| scope.check_source(slot.day))
     }
 
-    /// Puts the tasks, which all left their places, where they shall lie.
+    /// Puts the tasks, which have all left their places, into their new ones.
     fn settle(
         &mut self,
         targets: &[Target],
@@ -273,7 +275,7 @@ impl Board<'_> {
     }
 }
 
-/// The range that a task of this duration would take.
+/// Returns the range that a task of this duration would take.
 fn fit(target: Target, duration: u8) -> Result<Slot, Refused> {
     let slot = Slot::starting_at(target.day, target.start, duration);
     if duration == 0 || target.start == 0 || slot.slot_end > SECTIONS {

@@ -14,7 +14,7 @@ use self::demand::{Job, jobs};
 use self::grid::{Block, Grid};
 use super::{Board, Change, ScheduleState, TaskStatus};
 
-/// Where an item shall lie, in the terms of the calendar.
+/// The place of an item, in the terms of the calendar.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     /// The id of the item at its source.
@@ -32,17 +32,17 @@ pub struct Placement {
 /// A placement of all pending items of some classes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoughBuild {
-    /// Where every item lies, in the order of time.
+    /// The place of every item, in the order of time.
     pub placements: Vec<Placement>,
     /// The same as changes to the schedule; every item becomes suggested.
     pub changes: Vec<Change>,
-    /// What the person should know about the result.
+    /// The deviations from the classes, for the person.
     pub issues: Vec<BuildIssue>,
-    /// How it was found.
+    /// The method by which it was found.
     pub found: Found,
 }
 
-/// How a placement was found.
+/// The methods by which a placement is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Found {
@@ -54,7 +54,7 @@ pub enum Found {
     Exactly,
 }
 
-/// Something about a placement that differs from what a class says.
+/// A difference between a placement and the settings of a class.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "issue", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -68,14 +68,14 @@ pub enum BuildIssue {
         class: u32,
         /// Its name.
         name: String,
-        /// How many sections it wants for all items.
+        /// The number of sections that it requests for all items.
         total_slots: u32,
-        /// How many items it has.
+        /// The number of its items.
         items: u32,
     },
 }
 
-/// Why nothing was placed.
+/// The reasons for which nothing was placed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RoughBuildError {
@@ -104,9 +104,9 @@ pub enum RoughBuildError {
         class: u32,
         /// Its name.
         name: String,
-        /// How many blocks it needs, together with its rivals.
+        /// The number of blocks that it needs, together with its rivals.
         needed: usize,
-        /// How many blocks are open to them.
+        /// The number of blocks that are open to them.
         open: usize,
         /// The names of other classes that need the same blocks.
         rivals: Vec<String>,
@@ -116,11 +116,11 @@ pub enum RoughBuildError {
     Misplaced(String),
 }
 
-/// Places all pending items of the named classes, or says which class does not fit and why.
-/// Classes without pending items are skipped.
+/// Places all pending items of the named classes. Classes without pending items are skipped.
 ///
 /// # Errors
-/// See [`RoughBuildError`]. [`RoughBuildError::TimeNotEnough`] means that no placement exists.
+/// See [`RoughBuildError`]. [`RoughBuildError::TimeNotEnough`] names the class that does not fit,
+/// and means that no placement exists.
 pub fn rough_build(state: &ScheduleState, classes: &[u32]) -> Result<RoughBuild, RoughBuildError> {
     if state.window.days.is_empty() {
         return Err(RoughBuildError::WindowMissing);
@@ -142,8 +142,8 @@ pub fn rough_build(state: &ScheduleState, classes: &[u32]) -> Result<RoughBuild,
     })
 }
 
-/// What placements change in a schedule: weeks and days of the week become day numbers, and
-/// items inside a course become its guests.
+/// Converts placements into changes of a schedule: weeks and days of the week become day numbers,
+/// and items inside a course become its guests.
 ///
 /// # Errors
 /// [`RoughBuildError::Misplaced`] names the first item that the schedule cannot take there.
@@ -184,7 +184,7 @@ pub fn changes_for(
     Ok(changes)
 }
 
-/// The items with their blocks, and how they were found.
+/// The items with their blocks.
 type Placed = Vec<(u32, Block)>;
 
 fn place(jobs: &[Job<'_>], base: &Grid) -> Result<(Placed, Found), RoughBuildError> {

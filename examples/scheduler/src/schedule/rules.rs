@@ -1,4 +1,4 @@
-//! The rules of a class about where its items may lie.
+//! The rules of a class for the places of its items.
 use super::refusal::RuleBroken;
 use super::{DayMapping, Slot, TaskClass};
 
@@ -43,7 +43,7 @@ impl TaskClass {
     }
 }
 
-/// The two-section blocks that a range touches: 1 is sections 1 and 2.
+/// Returns the two-section blocks that a range touches: 1 is sections 1 and 2.
 const fn blocks(slot: Slot) -> std::ops::RangeInclusive<u8> {
     slot.slot_start.div_ceil(2)..=slot.slot_end.div_ceil(2)
 }

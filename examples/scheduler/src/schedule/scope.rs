@@ -1,8 +1,8 @@
 //! The days that a step of a plan is about, read from its text.
 //!
-//! `第3天`, `下周三`, `周末`, `days 3-5` and `Wednesday of next week` all limit which days the
-//! writes of a step may touch. A text that names no day limits nothing. A text that says where
-//! something goes (`move it to Friday`) limits only where things go.
+//! `第3天`, `下周三`, `周末`, `days 3-5` and `Wednesday of next week` all limit the days that the writes
+//! of a step may touch. A text that names no day limits nothing. A text that names only the
+//! destination (`move it to Friday`) limits only the days to which tasks move.
 mod mention;
 
 use std::collections::BTreeSet;
@@ -15,9 +15,9 @@ use super::{Refused, Window};
 /// The days that writes may touch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayScope {
-    /// Their numbers. None of them if the text speaks of days outside the window.
+    /// The numbers of the days. Empty if the text names only days outside the window.
     pub days: BTreeSet<u16>,
-    /// Whether only the days are limited to which tasks go, not those that they leave.
+    /// True if only the days to which tasks move are limited, not those that they leave.
     pub targets_only: bool,
 }
 
@@ -31,7 +31,7 @@ impl DayScope {
     }
 
     /// Reads the scope of a step; none if its text names no day. `today` is the number of the
-    /// current day, which `tomorrow` and `next week` count from; it may lie outside the window.
+    /// current day, from which `tomorrow` and `next week` count; it may be outside the window.
     pub fn read(text: &str, window: &Window, today: i32) -> Option<Self> {
         let spoken = mentions(&text.to_lowercase());
         if spoken.is_empty() {
@@ -45,7 +45,7 @@ impl DayScope {
         Some(Self { days, targets_only })
     }
 
-    /// Checks a day to which something goes.
+    /// Checks a day to which a task moves.
     ///
     /// # Errors
     /// [`Refused::OutsideScope`] names the days that may be touched.
@@ -59,7 +59,7 @@ impl DayScope {
         })
     }
 
-    /// Checks a day that something leaves.
+    /// Checks a day that a task leaves.
     ///
     /// # Errors
     /// [`Refused::OutsideScope`] names the days that may be touched.
@@ -78,8 +78,8 @@ struct Calendar<'a> {
 }
 
 impl Calendar<'_> {
-    /// A week and a weekday that stand side by side belong together (`下周三`). Weeks and
-    /// weekdays that stand apart narrow each other (`next week, on the weekend`).
+    /// Returns the named days. An adjacent week and weekday belong together (`下周三`); separate weeks
+    /// and weekdays narrow each other (`next week, on the weekend`).
     fn resolve(&self, spoken: &[Spoken]) -> BTreeSet<u16> {
         let mut days = BTreeSet::new();
         let (mut weeks, mut weekdays) = (BTreeSet::new(), BTreeSet::new());
@@ -154,7 +154,7 @@ impl Calendar<'_> {
         }
     }
 
-    /// The week of today. Before and after the window it is counted from its first day.
+    /// Returns the week of today. Before and after the window it is counted from its first day.
     fn this_week(&self) -> i32 {
         let days = &self.window.days;
         if let Some(day) = days
@@ -170,7 +170,7 @@ impl Calendar<'_> {
     }
 }
 
-/// A week and names of days, in either order.
+/// Returns a week and names of days, given in either order.
 fn pair<'m>(a: &'m Mention, b: &'m Mention) -> Option<(&'m Mention, &'m BTreeSet<u8>)> {
     match (a, b) {
         (week @ (Mention::Weeks(..) | Mention::NextWeek(_)), Mention::Weekdays(names))

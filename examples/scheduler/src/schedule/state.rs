@@ -1,8 +1,8 @@
-//! What lies where: the flat model that every tool reads and writes.
+//! The flat model of a schedule that every tool reads and writes.
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Sections in a day.
+/// The number of sections in a day.
 pub const SECTIONS: u8 = 12;
 
 /// A schedule: days, tasks with their places, and the classes that pending items belong to.
@@ -10,7 +10,7 @@ pub const SECTIONS: u8 = 12;
 pub struct ScheduleState {
     /// The days that can be planned.
     pub window: Window,
-    /// Everything that has or wants a place, in the order of `state_id`.
+    /// All placed and pending tasks, in the order of `state_id`.
     pub tasks: Vec<Task>,
     /// The classes of task items.
     pub task_classes: Vec<TaskClass>,
@@ -23,7 +23,7 @@ pub struct Window {
     pub days: Vec<DayMapping>,
 }
 
-/// What a day number stands for.
+/// The date and week of a day number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayMapping {
     /// The number of the day, from 1.
@@ -37,27 +37,27 @@ pub struct DayMapping {
     pub date: String,
 }
 
-/// Something that has or wants a place in the schedule.
+/// A task that has a place in the schedule or is to get one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     /// The only id that a model sees.
     pub state_id: u32,
-    /// Where it comes from.
+    /// The source.
     pub source: Source,
-    /// Its id there.
+    /// Its id at the source.
     pub source_id: String,
     /// Its name.
     pub name: String,
     /// The subject or kind, such as "Algebra".
     pub category: String,
-    /// Whether it was there before, is proposed, or wants a place.
+    /// The status: existing, suggested or pending.
     pub status: TaskStatus,
-    /// Whether it must stay where it is: a course that nothing can be embedded into.
+    /// True if it must keep its place: a course that nothing can be embedded into.
     pub locked: bool,
-    /// Where it lies; empty if pending. Adjacent sections are one range.
+    /// The place; empty if pending. Adjacent sections are one range.
     #[serde(default)]
     pub slots: Vec<Slot>,
-    /// How many sections it needs or takes.
+    /// The number of sections that it needs or takes.
     pub duration: u8,
     /// The class of a task item.
     #[serde(default)]
@@ -65,20 +65,20 @@ pub struct Task {
     /// The place in the order of its class, from 1; 0 for no order.
     #[serde(default)]
     pub task_order: u32,
-    /// Whether a task item may lie inside it.
+    /// True if a task item may be inside it.
     #[serde(default)]
     pub can_embed: bool,
-    /// The guest that lies inside it.
+    /// The guest inside it.
     #[serde(default)]
     pub embedded_by: Option<u32>,
-    /// The host inside which it lies.
+    /// The host that contains it.
     #[serde(default)]
     pub embed_host: Option<u32>,
-    /// What kind of event it is.
+    /// The kind of event.
     pub event_type: EventType,
 }
 
-/// Where a task comes from.
+/// The sources of tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -100,7 +100,7 @@ pub enum TaskStatus {
     Pending,
 }
 
-/// What kind of event a task is.
+/// The kinds of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventType {
@@ -123,18 +123,18 @@ pub struct Slot {
     pub slot_end: u8,
 }
 
-/// Items that belong together, and the rules for placing them.
+/// A class of items that belong together, with the rules for placing them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskClass {
     /// Unique among classes, from 1.
     pub id: u32,
     /// Its name, also the category of its items.
     pub name: String,
-    /// How its items are spread.
+    /// The way in which its items are spread.
     pub strategy: Strategy,
-    /// How many sections all its items take together.
+    /// The number of sections that all its items take together.
     pub total_slots: u32,
-    /// Whether its items may lie inside courses that allow it.
+    /// True if its items may be inside courses that allow it.
     pub allow_filler_course: bool,
     /// Two-section blocks that are never used: 1 is sections 1 and 2, 6 is 11 and 12.
     #[serde(default)]
@@ -148,13 +148,13 @@ pub struct TaskClass {
     /// The last allowed date, `YYYY-MM-DD`.
     #[serde(default)]
     pub end_date: Option<String>,
-    /// What kind of work it is; none if unknown.
+    /// The kind of work; none if unknown.
     #[serde(default)]
     pub subject_type: Option<SubjectType>,
-    /// How hard it is; none if unknown.
+    /// The difficulty; none if unknown.
     #[serde(default)]
     pub difficulty_level: Option<Level>,
-    /// How demanding it is; none if unknown.
+    /// The mental demand; none if unknown.
     #[serde(default)]
     pub cognitive_intensity: Option<Level>,
 }

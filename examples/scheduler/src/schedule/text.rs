@@ -1,14 +1,14 @@
-//! How places and days read for the model.
+//! The text forms of places and days for the model.
 use std::fmt::Write;
 
 use super::{Board, DayMapping, Slot, Task, TaskStatus};
 
-/// `day 3, sections 5-6`.
+/// Returns `day 3, sections 5-6`.
 pub(crate) fn range_text(slot: Slot) -> String {
     format!("day {}, {}", slot.day, sections_text(slot))
 }
 
-/// `sections 5-6`, or `section 5`.
+/// Returns `sections 5-6`, or `section 5`.
 pub(crate) fn sections_text(slot: Slot) -> String {
     if slot.slot_start == slot.slot_end {
         format!("section {}", slot.slot_start)
@@ -17,7 +17,7 @@ pub(crate) fn sections_text(slot: Slot) -> String {
     }
 }
 
-/// `5-6`, or `5`.
+/// Returns `5-6`, or `5`.
 pub(crate) fn short(slot: Slot) -> String {
     if slot.slot_start == slot.slot_end {
         slot.slot_start.to_string()
@@ -26,7 +26,7 @@ pub(crate) fn short(slot: Slot) -> String {
     }
 }
 
-/// `1 task`, or `2 tasks`.
+/// Returns `1 task`, or `2 tasks`.
 pub(crate) fn counted(number: usize, word: &str) -> String {
     if number == 1 {
         format!("1 {word}")
@@ -35,7 +35,7 @@ pub(crate) fn counted(number: usize, word: &str) -> String {
     }
 }
 
-/// `1-2, 5-6`, or `nothing`.
+/// Returns `1-2, 5-6`, or `nothing`.
 pub(crate) fn list(slots: &[Slot]) -> String {
     if slots.is_empty() {
         return "nothing".to_owned();
@@ -48,7 +48,7 @@ pub(crate) fn list(slots: &[Slot]) -> String {
         .join(", ")
 }
 
-/// `days 1-3, 5`, from days in ascending order.
+/// Returns `days 1-3, 5`, from days in ascending order.
 pub(crate) fn days_text(days: &[u16]) -> String {
     let mut runs: Vec<(u16, u16)> = Vec::new();
     for day in days {
@@ -74,7 +74,7 @@ pub(crate) fn days_text(days: &[u16]) -> String {
     }
 }
 
-/// `day 3 (week 1, Wed 2026-09-16)`.
+/// Returns `day 3 (week 1, Wed 2026-09-16)`.
 pub(crate) fn day_name(day: &DayMapping) -> String {
     let names = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
     let index = usize::from(day.day_of_week).checked_sub(1);
@@ -87,7 +87,7 @@ pub(crate) fn day_name(day: &DayMapping) -> String {
     format!("day {} (week {}, {name}{date})", day.day_index, day.week)
 }
 
-/// `#4 "Algebra 3" [suggested]`, and how it relates to others.
+/// Returns `#4 "Algebra 3" [suggested]`, with its host or guest.
 pub(crate) fn task_name(task: &Task) -> String {
     let mut text = format!(
         "#{} \"{}\" [{}",
@@ -117,7 +117,7 @@ pub(crate) const fn status_text(status: TaskStatus) -> &'static str {
     }
 }
 
-/// A day on one line: who lies where, and what is free.
+/// Describes a day on one line: the tasks with their sections, and the free sections.
 pub(crate) fn day_line(board: &Board<'_>, day: u16) -> String {
     let name = board
         .state()

@@ -1,5 +1,5 @@
-//! The tools that a model works with. Every one is a plain function over a schedule: reads
-//! return a [`Reply`], writes return what should change as [`Written`], or why nothing does.
+//! The tools of a model. Each is a plain function over a schedule: reads return a [`Reply`], writes
+//! return the changes as [`Written`], or the reason for making none.
 mod analyze;
 mod available;
 mod calendar;
@@ -37,7 +37,7 @@ pub use write::{
 use super::text::day_line;
 use super::{Board, Change, Refused};
 
-/// What a read found.
+/// The result of a read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Reply {
     /// The answer, for the model.
@@ -46,14 +46,14 @@ pub struct Reply {
     pub summary: String,
 }
 
-/// What a write would change. The schedule that it looked at is untouched.
+/// The changes that a write would make. The schedule that it read is not modified.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Written {
-    /// What was done and how the affected days look now, for the model.
+    /// The write and the affected days after it, for the model.
     pub text: String,
-    /// What was done in a few words, for a person.
+    /// The write in a few words, for a person.
     pub summary: String,
-    /// What changes.
+    /// The changes.
     pub changes: Vec<Change>,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a calendar is still as a writer believes.
+//! The check that a calendar is still in the state that a writer expects.
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -8,10 +8,10 @@ use crate::schedule::{
     locate,
 };
 
-/// Why nothing was written: what changed since the writer has read the calendar.
+/// The reason why nothing was written: the changes since the writer read the calendar.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub struct Conflict {
-    /// Each thing that is not as the writer believes.
+    /// Each difference from the expected state.
     pub changed: Vec<Changed>,
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for Conflict {
     }
 }
 
-/// Something that is not as the writer believes.
+/// A difference from the state that the writer expects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "changed", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -37,16 +37,16 @@ pub enum Changed {
         /// Its name.
         name: String,
     },
-    /// The task lies elsewhere than the writer believes.
+    /// The task is in another place than the writer expects.
     #[error("{name:?} lies {} now, not {}", At(found.as_ref()), At(expected.as_ref()))]
     Elsewhere {
         /// The task.
         task: u32,
         /// Its name.
         name: String,
-        /// Where the writer believes it to lie; none for no place.
+        /// The place that the writer expects; none for no place.
         expected: Option<Location>,
-        /// Where it lies.
+        /// The actual place.
         found: Option<Location>,
     },
     /// The place that the task should get is not free.
@@ -56,10 +56,10 @@ pub enum Changed {
         task: u32,
         /// Its name.
         name: String,
-        /// What lies there.
+        /// The name of the task that takes it.
         by: String,
     },
-    /// The course inside which the task should lie is not there, or no longer has room.
+    /// The course that should contain the task is not there, or no longer has room.
     #[error("{name:?} has no room inside {host:?} any more")]
     NoHost {
         /// The task.
@@ -82,7 +82,7 @@ pub enum Changed {
 }
 
 impl Changed {
-    /// The task that it is about.
+    /// Returns the task that it is about.
     pub const fn task(&self) -> u32 {
         match self {
             Self::Gone { task, .. }
@@ -116,8 +116,8 @@ impl fmt::Display for At<'_> {
     }
 }
 
-/// The calendar after all changes, or what stands against them. Old places are given up before any
-/// new one is taken: tasks may have taken each other's.
+/// Returns the calendar after all changes, or the conflict that prevents them. Old places are given
+/// up before any new one is taken, because tasks may exchange places.
 pub(crate) fn carried_out(
     stored: &ScheduleState,
     changes: &[Difference],
@@ -134,7 +134,7 @@ pub(crate) fn carried_out(
         .iter()
         .filter_map(|change| Some((change, change.step.to()?)));
     let mut placed: Vec<_> = placed.collect();
-    // A course that moved has to be there before what goes inside it.
+    // A moved course has to be placed before the items inside it.
     placed.sort_by_key(|(_, to)| to.host_event.is_some());
     for (change, to) in placed {
         match fits(&after, change, to) {
@@ -149,7 +149,7 @@ pub(crate) fn carried_out(
     }
 }
 
-/// What takes the place of a calendar, with the places that were agreed to where they are free.
+/// Returns the new calendar, with the agreed places of the stored one where they are free.
 pub(crate) fn carried_over(
     stored: &ScheduleState,
     new: &ScheduleState,
@@ -166,7 +166,7 @@ pub(crate) fn carried_over(
     loop {
         match carried_out(new, &kept) {
             Ok(after) => return after,
-            // Each time there is at least one less.
+            // Each pass removes at least one change.
             Err(Conflict { changed }) => {
                 kept.retain(|change| !changed.iter().any(|it| it.task() == change.task));
             }
@@ -174,7 +174,7 @@ pub(crate) fn carried_over(
     }
 }
 
-/// The change that brings a task to where it lay before, on the same dates.
+/// Returns the change that brings a task back to its stored place, on the same dates.
 fn kept_place(stored: &ScheduleState, new: &ScheduleState, task: &Task) -> Option<Difference> {
     let known = stored.tasks.iter().find(|known| {
         (known.source, &known.source_id, &known.name) == (task.source, &task.source_id, &task.name)
@@ -202,7 +202,7 @@ fn kept_place(stored: &ScheduleState, new: &ScheduleState, task: &Task) -> Optio
     })
 }
 
-/// Whether a task lies elsewhere than the writer believes.
+/// Returns the conflict if a task is not where the writer expects it.
 fn stale(stored: &ScheduleState, change: &Difference) -> Option<Changed> {
     let (task, name) = (change.task, change.name.clone());
     let known = stored.task(task);
@@ -221,7 +221,7 @@ fn stale(stored: &ScheduleState, change: &Difference) -> Option<Changed> {
     })
 }
 
-/// The change that gives a task its place, if the place is there and free.
+/// Returns the change that gives a task its place, if the place exists and is free.
 fn fits(state: &ScheduleState, change: &Difference, to: &Location) -> Result<Change, Changed> {
     let (task, name) = (change.task, change.name.clone());
     for at in &to.sections {
@@ -264,7 +264,7 @@ fn fits(state: &ScheduleState, change: &Difference, to: &Location) -> Result<Cha
     })
 }
 
-/// The entry of this id, if a task may lie there inside it.
+/// Returns the entry of this id, if a task may be inside it there.
 fn open_host(state: &ScheduleState, id: &str, slots: &[Slot]) -> Option<u32> {
     let found = state.tasks.iter().find(|task| {
         task.source_id == id
@@ -276,8 +276,8 @@ fn open_host(state: &ScheduleState, id: &str, slots: &[Slot]) -> Option<u32> {
     found.map(|host| host.state_id)
 }
 
-/// What has to be stored of a schedule: everything that differs from what is stored, except
-/// suggestions, which are nobody's decision yet.
+/// Returns the differences that have to be stored: all except suggestions, which are not agreed
+/// yet.
 pub(crate) fn decided(stored: &ScheduleState, now: &ScheduleState) -> Vec<Difference> {
     let mut changes = differences(stored, now);
     changes.retain(|change| change.status != TaskStatus::Suggested);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::schedule::{EventType, ScheduleState, Source, Task, TaskClass, TaskStatus};
 
-/// A class and all its items, as they shall be.
+/// A class and all its items, in their new form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassWrite {
     /// The class; 0 as its id makes a new one.
@@ -22,7 +22,7 @@ pub struct ClassItem {
     pub task: Option<u32>,
     /// The place in the order of the class, from 1.
     pub order: u32,
-    /// What is to be done.
+    /// The text of the item.
     pub content: String,
 }
 
@@ -31,15 +31,14 @@ pub struct ClassItem {
 pub struct ClassWritten {
     /// The class, with its id.
     pub class: TaskClass,
-    /// Whether it is new.
+    /// True if it is new.
     pub created: bool,
     /// All its items.
     pub items: Vec<Task>,
 }
 
 impl ScheduleState {
-    /// Puts a class and its items in place of what there was of it. Items that are no longer
-    /// among them go.
+    /// Puts a class and its items in place of the old ones. Items that are missing now are removed.
     pub fn put_class(&mut self, written: &ClassWritten) {
         let id = written.class.id;
         self.task_classes.retain(|class| class.id != id);
@@ -56,7 +55,7 @@ impl ScheduleState {
                 .iter_mut()
                 .find(|task| task.state_id == item.state_id);
             match known {
-                // Where it lies is not for a class to say.
+                // A class does not decide the place of its items.
                 Some(known) => {
                     known.name.clone_from(&item.name);
                     known.category.clone_from(&item.category);
@@ -72,7 +71,7 @@ impl ScheduleState {
     }
 }
 
-/// The class as it will be in this calendar, or what speaks against it.
+/// Returns the class in its form for this calendar, or the problems with it.
 pub(crate) fn resolved(
     stored: &ScheduleState,
     write: &ClassWrite,

@@ -1,4 +1,4 @@
-//! What the store needs of a database.
+//! The database interface of the store.
 use std::future::Future;
 
 use fugato::{
@@ -8,16 +8,16 @@ use fugato::{
 
 use super::ScheduleStoreError;
 
-/// What shall be written after what was read, and the answer. To write nothing takes everything
-/// back.
+/// The statements to carry out after reading, and the answer. Without statements the transaction is
+/// rolled back.
 pub(crate) type Decided<T> = Result<(Vec<Statement>, T), ScheduleStoreError>;
 
 /// A database that carries out statements.
 pub(crate) trait Database: Send + Sync + 'static {
-    /// How a row is inserted unless there is one of its key.
+    /// The SQL that inserts a row unless there is one with its key.
     const INSERT_NEW: &'static str;
 
-    /// What follows the columns of a table.
+    /// The SQL after the columns of a table.
     const TABLE_OPTIONS: &'static str;
 
     /// Carries out statements, in one transaction as far as the database can.
@@ -26,14 +26,14 @@ pub(crate) trait Database: Send + Sync + 'static {
         statements: Vec<Statement>,
     ) -> impl Future<Output = Result<(), BoxError>> + Send;
 
-    /// Reads, as everything was at one moment.
+    /// Reads a consistent snapshot.
     fn read(
         &self,
         queries: Vec<Statement>,
     ) -> impl Future<Output = Result<Vec<Found>, BoxError>> + Send;
 
-    /// Waits for `lock`, which writers of the same thing share, then reads, decides and writes, in
-    /// one transaction. It may be tried again when others are in its way.
+    /// Waits for `lock`, which writers of the same calendar share, then reads, decides and writes,
+    /// in one transaction. The transaction may be repeated after a conflict with others.
     fn write<T, F>(
         &self,
         lock: Vec<Statement>,

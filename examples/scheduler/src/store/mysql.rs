@@ -14,13 +14,14 @@ use super::{
     database::{Database, Decided},
 };
 
-/// How long a request may take.
+/// The timeout of a request.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// How often a transaction is tried when others are in its way.
+/// The number of attempts for a transaction that conflicts with others.
 const TRIES: u32 = 20;
 
-/// What a server says when a transaction was in the way of another, or waited too long for one.
+/// The server error codes of a transaction that conflicted with another, or waited too long for
+/// one.
 const IN_THE_WAY: [u16; 3] = [1020, 1205, 1213];
 
 /// A database of a server.
@@ -29,7 +30,7 @@ pub(crate) struct MySql(Pool);
 
 impl MySql {
     pub(crate) fn new(opts: Opts) -> Self {
-        // Whoever writes an address means it, even if the server has a shorter way.
+        // The given address is used, even if the server suggests a shorter way.
         let opts = OptsBuilder::from_opts(opts)
             .prefer_socket(false)
             .setup(vec![
@@ -47,7 +48,7 @@ impl Database for MySql {
 
     async fn prepare(&self, statements: Vec<Statement>) -> Result<(), BoxError> {
         in_time(async {
-            // A table is made at once, whatever the transaction.
+            // A table is created at once, independent of the transaction.
             let mut conn = self.0.get_conn().await?;
             run(&mut conn, &statements).await
         })
@@ -102,7 +103,7 @@ impl MySql {
         decide: impl Fn(Vec<Found>) -> Decided<T>,
     ) -> Result<Result<T, ScheduleStoreError>, BoxError> {
         let mut options = TxOpts::default();
-        // Once it has the lock, it reads what the one before has written.
+        // With the lock held, it reads the writes of the previous holder.
         options.with_isolation_level(IsolationLevel::ReadCommitted);
         // A transaction that is dropped is rolled back before its connection is used again.
         let mut transaction = self.0.start_transaction(options).await?;

@@ -1,4 +1,4 @@
-//! Which store an address means.
+//! The choice of a store by its address.
 use std::sync::Arc;
 
 use fugato::{cli::without_password, sqlite::SqliteTables};
@@ -24,7 +24,7 @@ pub async fn open(address: &str) -> Result<Arc<dyn ScheduleStore>, ScheduleStore
             let store = SqlStore::over(MySql::new(opts)).await;
             Ok(Arc::new(store.map_err(unavailable)?))
         }
-        // What has something to hide, such as a list of settings, is no name of a file.
+        // An address with a secret, such as a list of settings, is not a file name.
         None if !address.is_empty() && without_password(address) == address => {
             let path = address
                 .strip_prefix("sqlite:")

@@ -5,8 +5,8 @@
 //! | `day` | a day of the calendar |
 //! | `task_class` | a class |
 //! | `task_item` | an item of a class |
-//! | `event` | an entry of the calendar: a course, an errand, or an item that lies there by itself |
-//! | `event_section` | a section that an entry takes, and the guest that lies inside it there |
+//! | `event` | an entry of the calendar: a course, an errand, or an item with a place of its own |
+//! | `event_section` | a section that an entry takes, and the guest inside it there |
 use std::collections::{BTreeMap, BTreeSet};
 
 use fugato::store::Cell;
@@ -14,7 +14,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::schedule::{DayMapping, ScheduleState, Slot, Source, Task, TaskClass, Window};
 
-/// The tables that a schedule lies in.
+/// The tables of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Table {
     Day,
@@ -43,7 +43,7 @@ impl Table {
         }
     }
 
-    /// What identifies a row within its calendar.
+    /// Returns the columns that identify a row within its calendar.
     pub(crate) const fn keys(self) -> &'static [&'static str] {
         match self {
             Self::Day => &["day"],
@@ -52,7 +52,7 @@ impl Table {
         }
     }
 
-    /// What else a row holds.
+    /// Returns the other columns of a row.
     pub(crate) const fn columns(self) -> &'static [&'static str] {
         match self {
             Self::Day => &["week", "day_of_week", "date"],
@@ -87,10 +87,10 @@ impl Table {
     }
 }
 
-/// Rows by table and key.
+/// The rows by table and key.
 pub(crate) type Rows = BTreeMap<(Table, Vec<Cell>), Vec<Cell>>;
 
-/// A schedule as rows.
+/// Converts a schedule into rows.
 pub(crate) fn rows(state: &ScheduleState) -> Rows {
     let mut rows = Rows::new();
     for day in &state.window.days {
@@ -109,7 +109,7 @@ pub(crate) fn rows(state: &ScheduleState) -> Rows {
         if task.source == Source::TaskItem {
             rows.insert((Table::Item, vec![int(task.state_id)]), row.clone());
         }
-        // An item gets an entry when it lies somewhere by itself.
+        // An item gets an entry when it has a place of its own.
         let stands_alone = task.is_placed() && task.embed_host.is_none();
         if task.source == Source::Event || stands_alone {
             rows.insert((Table::Event, vec![int(task.state_id)]), row);
@@ -135,7 +135,7 @@ pub(crate) fn rows(state: &ScheduleState) -> Rows {
     rows
 }
 
-/// The schedule that these rows are; otherwise what is wrong with them.
+/// Reads a schedule from its rows; otherwise returns the error in them.
 pub(crate) fn schedule(rows: &Rows) -> Result<ScheduleState, String> {
     let mut state = ScheduleState {
         window: Window::default(),
@@ -175,7 +175,8 @@ pub(crate) fn schedule(rows: &Rows) -> Result<ScheduleState, String> {
     }
 }
 
-/// The rows that make another schedule of a schedule: with what there is now, or none.
+/// Returns the rows that turn one schedule into another: each with its new cells, or none to remove
+/// it.
 pub(crate) fn changed(before: &Rows, after: &Rows) -> Vec<(Table, Vec<Cell>, Option<Vec<Cell>>)> {
     let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     let differ = |key: &&&(Table, Vec<Cell>)| before.get(**key) != after.get(**key);
@@ -184,7 +185,7 @@ pub(crate) fn changed(before: &Rows, after: &Rows) -> Vec<(Table, Vec<Cell>, Opt
         .collect()
 }
 
-/// What the rows of sections say of places.
+/// The places according to the rows of sections.
 #[derive(Default)]
 struct Places {
     slots: BTreeMap<u32, Vec<Slot>>,
@@ -263,7 +264,7 @@ fn task_row(task: &Task) -> Vec<Cell> {
     ]
 }
 
-/// A task without its place, which lies in other rows.
+/// Reads a task without its place, which is in other rows.
 fn task(cells: &mut Cells<'_>) -> Result<Task, String> {
     Ok(Task {
         state_id: cells.number()?,
@@ -296,7 +297,7 @@ fn json(value: &impl Serialize) -> Cell {
     serde_json::to_string(value).map_or(Cell::Null, Cell::Text)
 }
 
-/// The one word that a variant without fields is written as.
+/// Returns the word that represents a variant without fields.
 fn word(value: &impl Serialize) -> Cell {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => Cell::Text(word),
@@ -304,7 +305,7 @@ fn word(value: &impl Serialize) -> Cell {
     }
 }
 
-/// Reads the cells of a row one after another.
+/// A reader of the cells of a row, one after another.
 struct Cells<'a> {
     table: Table,
     row: Vec<&'a Cell>,

@@ -19,10 +19,10 @@ use crate::schedule::{ScheduleState, Slot};
 /// - 1: the first.
 const VERSION: i64 = 1;
 
-/// What a name or key may be long, so that it fits into an index of every database.
+/// The column type of a name or key, short enough for an index of every database.
 const NAME: &str = "VARCHAR(190) NOT NULL";
 
-/// Calendars in a database.
+/// A store of calendars in a database.
 #[derive(Debug)]
 pub(crate) struct SqlStore<D>(D);
 
@@ -109,7 +109,7 @@ impl<D: Database> ScheduleStore for SqlStore<D> {
     }
 }
 
-/// A write on its way.
+/// A write in progress.
 struct Asked {
     calendar: String,
     key: String,
@@ -183,7 +183,7 @@ impl Asked {
         )
     }
 
-    /// What makes a row what it shall be.
+    /// Returns the statement that brings a row into its new form.
     fn statement(
         &self,
         stored: &Rows,
@@ -217,7 +217,7 @@ impl Asked {
     }
 }
 
-/// A schedule after a write, and how the write is answered; or why it is not carried out.
+/// Returns the schedule after a write, and the answer to it; or the answer that refuses it.
 fn after(stored: &ScheduleState, write: &Write) -> Result<(ScheduleState, Receipt), Box<Receipt>> {
     let refused = |issues| Box::new(Receipt::Refused { issues });
     match write {
@@ -249,7 +249,7 @@ fn after(stored: &ScheduleState, write: &Write) -> Result<(ScheduleState, Receip
     }
 }
 
-/// A schedule as it will be read again; an error if it could not be.
+/// Returns a schedule in the form in which it will be read again; an error if it could not be.
 fn imported(stored: &ScheduleState, schedule: &ScheduleState) -> Result<ScheduleState, String> {
     if *stored != ScheduleState::default() {
         return Err("the calendar has a schedule already".into());
@@ -326,7 +326,7 @@ fn damaged(calendar: &str) -> impl Fn(String) -> ScheduleStoreError {
     }
 }
 
-/// Makes the calendar, if it is not there, and waits until nobody else writes it.
+/// Creates the calendar, if it is missing, and waits until no other transaction writes it.
 fn lock<D: Database>(calendar: &str) -> Vec<Statement> {
     let make = format!("{} calendar (name) VALUES (?)", D::INSERT_NEW);
     // An update that changes nothing holds the row in every database.

@@ -1,4 +1,4 @@
-//! Words that mean one of those that are allowed, in both languages.
+//! The synonyms of the allowed words, in both languages.
 use crate::schedule::{Level, Strategy, SubjectType};
 
 pub(super) fn strategy(word: &str) -> Option<Strategy> {

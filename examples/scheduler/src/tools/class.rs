@@ -9,7 +9,7 @@ use crate::{
     task_class::{UpsertTaskClassArgs, normalised},
 };
 
-/// The tool whose result is written by whoever executes it.
+/// The tool whose result is stored by the node that executes it.
 pub const UPSERT_TASK_CLASS: &str = "upsert_task_class";
 
 pub(super) fn register(builder: RegistryBuilder<View, Update>) -> RegistryBuilder<View, Update> {
@@ -21,7 +21,7 @@ pub(super) fn register(builder: RegistryBuilder<View, Update>) -> RegistryBuilde
         spec.domain("taskclass").pack("core").preview(["id"]),
         |_: Cx<'_>, args: UpsertTaskClassArgs| match normalised(&args) {
             Ok(write) => {
-                // What is to be stored, for whoever executes the call.
+                // The class to store, for the node that executes the call.
                 let data = serde_json::to_value(&write).map_err(ToolFailure::internal)?;
                 let text = format!("checked the class \"{}\"", write.class.name);
                 Ok(ToolOutput::<Update>::new(text).data(data))
@@ -31,12 +31,12 @@ pub(super) fn register(builder: RegistryBuilder<View, Update>) -> RegistryBuilde
     )
 }
 
-/// What a checked call wants stored.
+/// Returns the class that a checked call wants stored.
 pub fn class_wanted(data: &Value) -> Option<ClassWrite> {
     serde_json::from_value(data.clone()).ok()
 }
 
-/// A class that is stored.
+/// Returns the result for a class that is stored.
 pub fn class_stored(written: &ClassWritten) -> ToolOutput<Update> {
     let (id, created) = (written.class.id, written.created);
     let data = json!({
@@ -51,7 +51,7 @@ pub fn class_stored(written: &ClassWritten) -> ToolOutput<Update> {
     });
     let verb = if created { "made" } else { "changed" };
     let summary = format!("{verb} class {id} \"{}\"", written.class.name);
-    // It must not be taken for a schedule.
+    // The result must not be mistaken for a schedule.
     let text = format!("{data}\nThe class is stored; none of its items has a place yet.");
     ToolOutput::new(text)
         .summary(summary)
@@ -59,7 +59,7 @@ pub fn class_stored(written: &ClassWritten) -> ToolOutput<Update> {
         .update(Update::Classed(written.clone()))
 }
 
-/// A class that is not stored, and why.
+/// Returns the failure for a class that is not stored, with the reasons.
 pub fn class_refused(code: &str, issues: &[String]) -> ToolFailure {
     let error = issues.join("; ");
     let data = json!({

@@ -3,7 +3,7 @@ use fugato::tool::VisibilityUpdate;
 
 use super::*;
 
-/// What a model sees with these packs.
+/// Returns the names of the tools that a model sees with these packs.
 fn visible(domain: &str, packs: &[&str]) -> Vec<String> {
     let registry = registry().unwrap();
     let mut active = Visibility::new();
@@ -45,7 +45,7 @@ fn sch_89_every_pack_has_its_tools() {
     );
     assert_eq!(beside("detail_read"), ["get_task_info", "query_range"]);
     assert_eq!(beside("analyze"), ["analyze_health"]);
-    // What is switched off is not seen.
+    // Tools that are switched off are not visible.
     assert_eq!(beside("deep_analyze"), ["analyze_rhythm"]);
     assert_eq!(
         beside("mutation"),

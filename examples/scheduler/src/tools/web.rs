@@ -9,7 +9,7 @@ use fugato::{
 use super::View;
 use crate::agent::Update;
 
-/// Without a web, the tools are known and switched off.
+/// Registers the tools for the web; without a web they are known and switched off.
 pub(super) fn register(
     builder: RegistryBuilder<View, Update>,
     web: Option<Arc<dyn Web>>,

@@ -1,5 +1,5 @@
-//! Whatever a model says, and however a person answers: it is carried out, corrected or refused, a
-//! rule decides where nothing else helps, and what comes of it is a schedule.
+//! Any answer of a model and any reply of a person is carried out, corrected or refused; a rule
+//! decides where nothing else helps, and the result is a valid schedule.
 use std::sync::Arc;
 
 use fugato::{graph::Ended, store::MemoryLog};
@@ -33,7 +33,7 @@ const TOOLS: [&str; 16] = [
     "no_such_tool",
 ];
 
-/// A small number, mostly one that exists.
+/// Generates a small number, mostly one that exists.
 fn number() -> BoxedStrategy<Value> {
     prop_oneof![
         9 => (1_u32..16).prop_map(|n| json!(n)),
@@ -116,7 +116,8 @@ fn decision() -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// What a model says: a decision, the beginning of one, one among prose, or no decision at all.
+/// Generates answers of a model: a decision, the beginning of one, one within prose, or no decision
+/// at all.
 fn said() -> BoxedStrategy<String> {
     prop_oneof![
         10 => decision().prop_map(|decision| decision.to_string()),
@@ -137,7 +138,7 @@ fn reply() -> BoxedStrategy<Reply> {
     .boxed()
 }
 
-/// Everything that was there is there, and lies where something may lie.
+/// Asserts that no task is lost, and that each is in an allowed place.
 fn assert_whole(before: &ScheduleState, now: &ScheduleState) {
     let ids = |state: &ScheduleState| {
         state
@@ -207,7 +208,7 @@ fn assert_legal(before: &ScheduleState, ended: &Ended<Agent>) {
     }
 }
 
-/// A request, and replies for as long as something is asked.
+/// Runs a request, with replies as long as there is an open question.
 async fn play(script: Vec<String>, replies: Vec<Reply>, always: bool) {
     let mut calendar = week();
     // It overlaps with a lecture from the beginning.

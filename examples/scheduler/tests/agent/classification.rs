@@ -1,4 +1,4 @@
-//! What a request is, and how each stage asks.
+//! The classification of a request, and the prompt of each stage.
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -63,7 +63,7 @@ async fn sch_27_a_model_in_doubt_says_task() {
     assert!(told(&stage.model.requests()[0]).contains("when in doubt, choose this"));
 }
 
-/// Opens its answers with the tag that the request asks for, as a good model does.
+/// A model that opens its answers with the requested tag.
 struct Tagging(Mutex<Vec<(Value, &'static str)>>);
 
 #[async_trait]
@@ -135,7 +135,7 @@ async fn sch_49_what_streams_is_shown_once_and_without_the_decision() {
     );
 }
 
-/// An answer that opens with the tag it was asked for, and ends at the limit of tokens.
+/// A model whose answer opens with the requested tag, and ends at the limit of tokens.
 struct CutOff(&'static str);
 
 #[async_trait]
@@ -322,7 +322,7 @@ fn sch_32_the_mode_follows_from_the_request() {
     );
 }
 
-/// Begins its answers with the tag that a prompt asks for, where they have none of their own.
+/// A model that opens its answers with the tag of the prompt, unless they have one of their own.
 #[derive(Clone)]
 struct Routing {
     script: Arc<Mutex<Vec<&'static str>>>,
@@ -361,7 +361,7 @@ impl ChatModel for Routing {
     }
 }
 
-/// What became of a request that was answered like this, and what the model was asked.
+/// Runs a request with these answers; returns the scene and the requests to the model.
 async fn routed<const N: usize>(
     script: [&'static str; N],
 ) -> (crate::common::Scene, Vec<ChatRequest>) {

@@ -1,4 +1,4 @@
-//! Long conversations and long work give way to summaries, or stay as they are.
+//! Summaries replace long conversations and long work, or leave them unchanged.
 use std::sync::Arc;
 
 use fugato::{
@@ -36,7 +36,7 @@ fn stage(store: &Arc<MemoryLog>, script: impl IntoIterator<Item = Said>) -> Stag
     Stage::with(&deps, model, store.clone(), 30)
 }
 
-/// Four turns of 12,000 tokens each: more than half of what a prompt may have.
+/// Returns four turns of 12,000 tokens each: more than half of the limit of a prompt.
 fn turns() -> Vec<Message> {
     let turn = |n: usize| {
         [
@@ -47,7 +47,7 @@ fn turns() -> Vec<Message> {
     (0..4).flat_map(turn).collect()
 }
 
-/// Twelve looks of 4,000 tokens each.
+/// Returns twelve looks of 4,000 tokens each.
 fn looks() -> Vec<Message> {
     let look = |n: usize| {
         let call = ToolCall::new(format!("c{n}"), "get_overview", json!({}));
@@ -74,7 +74,7 @@ fn request() -> Request {
     Request::new("Place it")
 }
 
-/// What was asked for in stages that have this name.
+/// Returns the model requests of the stages with this name.
 fn asked(stage: &Stage, name: &str) -> Vec<ChatRequest> {
     let mut asked = stage.model.requests();
     asked.retain(|request| {
@@ -86,14 +86,14 @@ fn asked(stage: &Stage, name: &str) -> Vec<ChatRequest> {
     asked
 }
 
-/// The statistics, as they lie in the log.
+/// Returns the statistics from the log.
 async fn statistics(stage: &Stage) -> Vec<CompactionStatistics> {
     let runs = stage.service.runner().trace(&stage.thread).await.unwrap();
     let tasks = runs.iter().flat_map(|run| &run.tasks);
     tasks.flat_map(compactions).collect()
 }
 
-/// What a person reads of it.
+/// Returns the statuses of the compaction that a person sees.
 fn statuses(scene: &Scene) -> Vec<(&str, &str)> {
     let told = scene.events.iter().filter_map(|event| match &event.kind {
         EventKind::Status { code, summary } if code.starts_with("context_compact") => {
@@ -139,7 +139,7 @@ async fn sch_116_a_long_conversation_is_summed_up_once_and_for_good() {
         "{only:?}"
     );
 
-    // Another process goes on with it.
+    // Another process continues the thread.
     let second = stage(&store, [says(&ends("done")), says(&json!("Done."))]);
     let scene = second.reply(wanted.open(), &Reply::approve()).await;
     assert_eq!(scene.agent().compacted, compacted);
@@ -172,7 +172,7 @@ async fn sch_39_a_summary_is_made_before_anybody_decides() {
     assert!(told(&requests[3]).contains(SUMMARY));
 }
 
-/// What is long is the work, not what was said.
+/// The work is long, and the conversation is not.
 #[tokio::test]
 async fn sch_116_long_work_is_summed_up_by_itself() {
     let store = Arc::new(MemoryLog::default());

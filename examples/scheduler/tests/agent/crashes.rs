@@ -1,5 +1,5 @@
-//! K24 for this agent: wherever it crashes and whatever its store does, the same comes of a
-//! request.
+//! K24 for this agent: a request has the same result wherever the process crashes and whatever its
+//! store does.
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::common::{FIRST, deps, ends, place, plan, strict, task, week};
 
-/// A model that says the same whenever it is asked the same, in whatever process.
+/// A model that gives the same answer to the same request, in any process.
 #[derive(Clone)]
 struct Steady {
     script: Arc<[String]>,
@@ -44,7 +44,8 @@ impl Steady {
     }
 }
 
-/// A request as it is in every process: the marks around a decision are new each time.
+/// Returns a request in the form that is equal in all processes: the tags around a decision are new
+/// each time.
 fn without_nonces(request: &str) -> String {
     let words = request.split_inclusive(|c: char| !c.is_ascii_hexdigit());
     let nonce = |word: &&str| {

@@ -40,7 +40,7 @@ async fn play(script: impl IntoIterator<Item = Value>) -> (Stage, Scene) {
     (stage, scene)
 }
 
-/// An agent without a model.
+/// Returns an agent without a model.
 fn by_rule(schedule: ScheduleState) -> Stage {
     let deps = deps(schedule).mind(Mind::default());
     Stage::with(
@@ -56,7 +56,7 @@ async fn sch_16_schemas_are_built_anew() {
     let (stage, scene) = play([look("get_overview", json!({})), asking()]).await;
     let asked = told(stage.model.requests().last().unwrap());
     let stored = serde_json::to_string(scene.agent()).unwrap();
-    // What the model was told of the tools and of its duty is nowhere in what is stored.
+    // The tool descriptions and instructions in the prompt are not part of the stored state.
     for text in [
         "You are a scheduling assistant",
         "Lets two placed tasks of equal length",
@@ -67,7 +67,7 @@ async fn sch_16_schemas_are_built_anew() {
     assert!(stored.contains("current_step") && stored.contains("Arrange it"));
 }
 
-/// Counts how often the schedule was loaded.
+/// A provider that counts the loads of the schedule.
 struct Counting(Arc<AtomicUsize>);
 
 #[async_trait]
@@ -106,7 +106,7 @@ async fn sch_17_the_schedule_is_loaded_once_with_its_original() {
     assert_eq!(lies(scene.agent(), FIRST), [Slot::new(1, 3, 4)]);
 }
 
-/// A conversation that waits for consent to place the first chapter.
+/// Starts a conversation that waits for consent to place the first chapter.
 async fn writing(rest: impl IntoIterator<Item = Value>) -> (Stage, Scene) {
     let begin = [task(), plan(["First"]), place(FIRST, 1, 3)];
     let stage = Stage::new(begin.into_iter().chain(rest));
@@ -202,7 +202,7 @@ async fn sch_39_a_round_begins_in_order() {
     assert!(agent.schedule.is_some());
     let context = agent.conversation.pinned("execution_context");
     assert_eq!(context, Some("First (done when: it is so)"));
-    // What was accepted comes before everything else, and uses no round of its own.
+    // An accepted call comes before everything else, and uses no round of its own.
     let scene = stage.reply(asked.open(), &Reply::approve()).await;
     assert_eq!(scene.statuses(), ["confirmed", "executing", "ask_user"]);
     assert_eq!(scene.agent().run.rounds.used, 2);
@@ -222,7 +222,7 @@ async fn sch_43_each_action_of_execution_leads_on() {
     .await;
     assert!(scene.is_finished(), "{:?}", scene.end);
     assert_eq!((scene.agent().plan.current, scene.tools().len()), (2, 2));
-    // What was thought without a word is in the history, so that the next round can go on.
+    // Reasoning without a text is in the history, so that the next round can continue from it.
     assert!(told(&stage.model.requests()[3]).contains("Both days look alike."));
 
     let abort = json!({
@@ -297,7 +297,7 @@ async fn sch_50_a_step_needs_evidence() {
         ends("next_plan"),
         look("get_overview", json!({})),
         ends("next_plan"),
-        // What was seen for the first step shows nothing about the second.
+        // Evidence for the first step does not count for the second.
         ends("done"),
         asking(),
     ])
@@ -312,7 +312,7 @@ async fn sch_50_a_step_needs_evidence() {
     assert_eq!(scene.agent().plan.current, 1);
 }
 
-/// A single day that is far too small, by length and by what the classes allow.
+/// Returns a single day that is far too small, by length and by the rules of the classes.
 fn cramped() -> ScheduleState {
     let mut schedule = week();
     schedule.window.days.truncate(1);
@@ -491,7 +491,7 @@ async fn sch_c6_a_finished_run_leaves_a_thread_that_goes_on() {
         (agent.phase, lies(agent, FIRST), agent.plan.steps.len()),
         (Phase::Done, vec![], 1)
     );
-    // What was said before is still known, but its loop has left the working area.
+    // The earlier messages are still known, but their loop has left the working area.
     let seen = &stage.model.requests()[stage.model.requests().len() - 2];
     assert!(
         !seen.messages[2].content.contains("[call-1]"),

@@ -1,4 +1,4 @@
-//! What the person is shown before anything is kept.
+//! The draft that a person sees before anything is kept.
 use std::sync::Arc;
 
 use fugato::store::MemoryLog;
@@ -12,7 +12,7 @@ use scheduler::{
 
 use crate::common::{Stage, deps, term};
 
-/// Three demanding subjects, a dozen items each, in two weeks whose mornings are full.
+/// Returns three demanding subjects, a dozen items each, in two weeks whose mornings are full.
 fn exams() -> ScheduleState {
     let mut exams = term(3, 12, 2);
     for (class, subject) in exams.task_classes.iter_mut().zip([

@@ -1,4 +1,4 @@
-//! What a person does with their own hands.
+//! Calls by hand.
 use std::sync::Arc;
 
 use fugato::{store::MemoryLog, stream::ToolStatus};
@@ -46,7 +46,7 @@ async fn an_item_is_moved_by_hand_without_asking_anybody() {
 
 #[tokio::test]
 async fn the_gates_hold_for_hands_too() {
-    // A lecture lies in sections 6 and 7 of day 4.
+    // A lecture takes sections 6 and 7 of day 4.
     let onto = json!({ "task_id": GYM, "new_day": 4, "new_slot_start": 6 });
     let (_, scene) = drag(call("move", &onto)).await;
     assert!(scene.is_finished());
@@ -87,7 +87,7 @@ async fn who_moves_an_item_in_place_of_answering_is_asked_anew() {
     assert_ne!(again.open().id, asked.open().id);
     assert_eq!(again.card(), asked.card());
     assert_eq!(stage.model.requests().len(), 2, "no model was asked");
-    // The plan is still what it was, and is carried out.
+    // The plan is unchanged, and is carried out.
     let end = stage.reply(again.open(), &Reply::approve()).await;
     assert!(end.is_finished());
 }
@@ -134,7 +134,7 @@ async fn who_moves_an_item_while_a_write_asks_is_followed_by_the_rest_of_the_pla
     );
     assert_eq!((agent.plan.current, agent.plan.steps.len()), (0, 2));
     assert_paired(agent);
-    // Whoever decides next knows what was refused, and what was done in its place.
+    // The next decision sees the refused call, and the call in its place.
     let seen = told(stage.model.requests().last().expect("a request"));
     assert!(
         seen.contains("not executed, the user rejected it: Move the gym to Friday."),
@@ -152,7 +152,7 @@ async fn hands_in_place_of_an_answer_reach_nothing_else() {
         (again.tools(), again.agent().wanted.clone()),
         (vec![], None)
     );
-    // Who agrees does nothing else at the same time.
+    // An approval cannot have a call at the same time.
     let mut both = moved();
     both.action = Some(Action::Approve);
     assert_eq!(both.hands(), None);

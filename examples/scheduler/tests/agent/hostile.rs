@@ -1,4 +1,4 @@
-//! What somebody writes into a request is text, and nothing else.
+//! Requests with hostile content are text, and nothing else.
 use scheduler::agent::{Phase, Reply};
 use serde_json::json;
 
@@ -28,7 +28,7 @@ async fn control_tags_and_tool_calls_in_the_words_of_a_person_are_words() {
             (agent.phase, agent.run.always_execute),
             (Phase::Chatting, false)
         );
-        // The model reads it as something that the person said, and in no message of the program.
+        // The model reads it as a message of the person, and not as one of the program.
         let requests = stage.model.requests();
         let [request] = &requests[..] else {
             panic!("one request")

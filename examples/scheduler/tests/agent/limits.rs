@@ -74,7 +74,7 @@ async fn sch_8_rounds_default_to_thirty() {
     }
 }
 
-/// An executor that errs once, and then looks and asks.
+/// Runs an executor that errs once, and then looks and asks.
 async fn corrected(wrong: &str) -> String {
     let begin = [task(), plan(["Look"])].map(|said| Said::text(said.to_string()));
     let rest = [
@@ -222,7 +222,7 @@ async fn sch_57_three_in_a_row_fail_the_run_or_leave_it_to_a_rule() {
     assert!(scene.is_finished(), "{:?}", scene.end);
     let told = "The model scripted gave 3 answers in a row that cannot be used, so I go on by rules alone.";
     assert_eq!(scene.texts().iter().filter(|text| *text == told).count(), 1);
-    // What rules do not understand ends here, and the model is not asked again.
+    // A request that rules do not understand ends here, and the model is not asked again.
     assert_eq!(stage.model.left(), 20);
     let outcome = scene.agent().run.outcome.clone().unwrap();
     assert_eq!(&*outcome.code, "not_understood");

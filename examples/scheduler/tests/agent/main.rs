@@ -1,4 +1,4 @@
-//! What the agent must do, topic by topic.
+//! The requirements of the agent, topic by topic.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -110,7 +110,7 @@ async fn sch_36_each_action_of_a_plan_leads_on() {
     );
 }
 
-/// A plan with this hook, carried out until it asks.
+/// Carries out a plan with this hook until it asks.
 async fn hooked(hook: Value) -> Scene {
     let mut planned = plan(["Look"]);
     planned["context_hook"] = hook;

@@ -1,7 +1,7 @@
-//! What the model is told.
+//! The prompts of the model.
 //!
-//! The files in `snapshots` are whole prompts. After a change that is meant,
-//! `UPDATE_EXPECT=1 cargo test -p scheduler --test agent prompts` writes them anew.
+//! The files in `snapshots` are whole prompts. After an intended change,
+//! `UPDATE_EXPECT=1 cargo test -p scheduler --test agent prompts` rewrites them.
 use std::sync::Arc;
 
 use expect_test::{Expect, expect, expect_file};
@@ -105,7 +105,7 @@ fn l6_the_first_message_stays_while_work_goes_on() {
     }
 }
 
-/// After a call, a correction and a question with its answer.
+/// Returns the agent after a call, a correction and a question with its answer.
 fn worked(mut agent: Agent) -> Agent {
     let call = ToolCall::new("call-1", "find_free", serde_json::json!({ "duration": 2 }));
     let said = call_pair(call, "先看空档。", "day 2: sections 3 to 4").into_iter();
@@ -179,7 +179,7 @@ fn sch_114_each_block_is_pinned_once() {
     assert!(last.contains("two") && !last.contains("# execution_context\none"));
 }
 
-/// Which rule packs the state chooses.
+/// Returns the rule packs that the state chooses.
 fn chosen(agent: &Agent) -> Vec<String> {
     prompts::execute_rules()
         .chosen(agent)
@@ -234,7 +234,7 @@ fn sch_115_rules_follow_the_state() {
         other.apply(Update::ClassRefused(vec!["no items".into()]));
         assert_eq!(chosen(&other).join(" "), all + " taskclass_retry");
     }
-    // Rules, catalogue and what can be called change together, also after a snapshot.
+    // Rules, catalogue and callable tools change together, also after a snapshot.
     let stored: Agent = serde_json::from_str(&serde_json::to_string(&agent).unwrap()).unwrap();
     assert_eq!(whole(&execute(&stored)), whole(&execute(&agent)));
 }

@@ -27,7 +27,7 @@ use crate::common::{
     FIRST, Stage, assert_paired, deps, lies, place, plan, strict, task, watch, week,
 };
 
-/// Every append fails after so many, as of a process that dies.
+/// An interceptor that fails every append after a number of them, like a process that dies.
 struct Dying(AtomicUsize);
 
 impl Intercept for Dying {
@@ -47,7 +47,7 @@ impl Intercept for Dying {
     }
 }
 
-/// Whatever append the process dies at between the acceptance and the end, the accepted write is
+/// At whichever append between the acceptance and the end the process dies, the accepted write is
 /// made exactly once.
 #[tokio::test]
 async fn sch_w5_an_accepted_write_survives_a_crash_and_is_made_once() {
@@ -72,7 +72,7 @@ async fn sch_w5_an_accepted_write_survives_a_crash_and_is_made_once() {
             .await
             .end
             .is_err();
-        // What the model had said was lost with the process, and it says it again.
+        // The answer of the model was lost with the process, so the model gives it again.
         if crashed && stage.model.left() == 0 {
             stage.says(&json!({ "action": "ask_user", "speak": "Well?" }));
         }
@@ -120,7 +120,7 @@ async fn sch_w5_an_accepted_write_survives_a_crash_and_is_made_once() {
     }
 }
 
-/// Says nothing until it may.
+/// A model that answers only after it is released.
 struct Gated(Arc<Notify>, Arc<Notify>, Scripted);
 
 #[async_trait]

@@ -119,7 +119,7 @@ fn sch_11_transitions_change_the_phase() {
     );
 }
 
-/// An agent with something in every field.
+/// Returns an agent with a value in every field.
 fn full() -> Agent {
     let mut agent = planned();
     agent.apply(Update::Loaded(Arc::new(week())));

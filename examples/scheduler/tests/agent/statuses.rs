@@ -1,4 +1,4 @@
-//! What a reader is told of how far the agent is.
+//! The statuses by which a reader follows the agent.
 use std::{collections::BTreeSet, sync::Arc};
 
 use fugato::{store::MemoryLog, stream::EventKind};
@@ -8,7 +8,8 @@ use serde_json::json;
 
 use crate::common::{FIRST, Scene, Stage, deps, place, plan, task, week};
 
-/// Everything that the rules do, agreed to; or not, the last time.
+/// Runs everything that rules can do, with consent to all questions, or to all but that about the
+/// schedule.
 async fn by_rule(agrees: bool) -> Vec<Scene> {
     let deps = deps(week());
     let model = Scripted::new([] as [&str; 0]);
@@ -90,7 +91,8 @@ async fn sch_127_the_card_at_the_end_carries_nothing_and_comes_after_what_it_sho
     });
     let (seq, card, data) = card.expect("a card");
     assert_eq!((card, data), ("schedule_completed", json!({})));
-    // Whoever looks at it finds what was kept: the card is told with its record, and not before.
+    // A reader of the card finds the stored result: the card is sent with its record, and not
+    // before.
     assert!(seq.is_some());
     let schedule = last.agent().schedule.as_ref().expect("a schedule");
     assert!(!schedule.task(FIRST).expect("the item").slots.is_empty());

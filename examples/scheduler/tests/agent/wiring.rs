@@ -1,4 +1,4 @@
-//! Which node comes after which.
+//! The order of the nodes.
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::common::{self, Stage, call, deps, ends, look, place, plan, strict, task, watch, week};
 
-/// The edges of the picture, by name.
+/// Returns the edges of the picture, by name.
 fn edges() -> BTreeSet<(String, String)> {
     let picture = graph(&Deps::new().unwrap()).unwrap().to_mermaid();
     let mut names = BTreeMap::from([("END".to_owned(), "END".to_owned())]);
@@ -59,8 +59,8 @@ fn sch_2_the_graph_has_its_nodes_and_no_order_guard() {
     assert_eq!(nodes, expected.map(str::to_owned).into());
 }
 
-/// Execution is three nodes here, and an interruption resumes in place: beside the edges of one
-/// node for execution there are those between the three, and those out of the interruption.
+/// Execution is three nodes here, and an interruption resumes in place: in addition to the edges of
+/// one node for execution there are those between the three, and those out of the interruption.
 #[test]
 fn sch_3_edges_are_as_declared() {
     let mut expected = BTreeSet::new();
@@ -150,7 +150,7 @@ async fn sch_1_one_graph_serves_many_threads() {
 
 #[tokio::test]
 async fn sch_4_an_open_question_comes_first() {
-    // The planner asks, so the phase says nothing of planning: the question wins.
+    // The planner asks, so the phase does not indicate planning: the question wins.
     let stage = Stage::new([
         task(),
         json!({ "action": "ask_user", "speak": "Which week?" }),
@@ -158,7 +158,7 @@ async fn sch_4_an_open_question_comes_first() {
     let asked = stage.ask("Arrange my revision").await;
     assert_eq!(asked.agent().phase, Phase::Interrupted);
     assert_eq!(asked.card().topic, Topic::AskUser);
-    // While it is open nothing else begins.
+    // While it is open no other run begins.
     let other = stage.ask("Something else").await;
     assert!(
         other.error().contains("waits for answers"),
@@ -261,7 +261,7 @@ async fn sch_38_a_call_is_confirmed_before_a_plan() {
     let stage = Stage::new([task(), plan(["Place it"]), place(common::FIRST, 1, 3)]);
     let asked = stage.ask("Place it").await;
     let asked = stage.reply(asked.open(), &Reply::approve()).await;
-    // There is a plan too, and the call is what is asked about.
+    // There is a plan too, and the question is about the call.
     assert!(asked.agent().has_step());
     let card = asked.card();
     assert_eq!((card.topic, &*card.kind), (Topic::Tool, "confirm"));
@@ -283,6 +283,6 @@ async fn sch_60_an_interruption_shows_its_card() {
         asked.open().question.prompt,
         json!({ "type": "ask_user", "topic": "ask_user", "title": "A question", "summary": "Which week?", "streamed": false })
     );
-    // What stands on the card was not shown beside it.
+    // The text of the card was not shown separately.
     assert_eq!(asked.texts(), Vec::<String>::new());
 }

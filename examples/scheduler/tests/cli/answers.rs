@@ -1,7 +1,7 @@
 //! Cards without a terminal.
 use crate::work::Work;
 
-/// The code of the card, as the program says how to answer it.
+/// Returns the code of the card from the program's hint for answering it.
 fn code(told: &str) -> &str {
     let (_, after) = told.rsplit_once("--card ").expect("a card waits");
     after.get(..4).expect("a code has four signs")
@@ -20,7 +20,7 @@ fn without_a_terminal_a_card_parks_and_says_how_to_answer() {
     // Asked again, it is the same card.
     let again = work.ok(&[]);
     assert!(again.contains("Shall I keep this schedule?"), "{again}");
-    // Who does not say which card it is agrees to none.
+    // An answer that does not name its card agrees to none.
     let unnamed = work.err(&["--answer", r#"{"action": "approve"}"#]);
     assert!(unnamed.contains(code(&parked)), "{unnamed}");
     let named = [
@@ -37,7 +37,7 @@ fn without_a_terminal_a_card_parks_and_says_how_to_answer() {
             .count(),
         21
     );
-    // Nothing is open any more; that is said, and nothing happens.
+    // No card is open any more; the program says so, and nothing happens.
     let unused = work.ok(&["--answer", r#"{"action": "approve"}"#]);
     assert!(unused.contains("--answer was not used"), "{unused}");
 }
@@ -98,7 +98,7 @@ fn chat_without_a_terminal_reads_lines() {
     let work = Work::new();
     let lines = "hello\nmake a note: milk\nplan my week\nyes\n";
     let piped = work.typed(&["chat"], lines);
-    // What comes from a pipe was not typed under the card, and names it by its code.
+    // An answer from a pipe was not typed under the card, and has to name it by its code.
     assert!(!piped.contains("Done."), "{piped}");
     let asked = work.ok(&["say", "yes"]);
     let more = work.typed(&["chat"], &format!("yes {}\n", code(&asked)));

@@ -1,4 +1,4 @@
-//! Reading the log, and going on from there.
+//! Reading the log, and continuing from a point in it.
 use crate::work::Work;
 
 #[test]

@@ -7,12 +7,12 @@ use std::{
 
 use crate::work::Work;
 
-/// Starts the job and kills it when it has said this many lines, wherever it is then.
+/// Starts the job and kills it after this many lines of output.
 fn kill_after(work: &Work, lines: usize) {
     let mut command = work.command(&["--yes"]);
     let mut child = command.stderr(Stdio::inherit()).spawn().unwrap();
     let out = BufReader::new(child.stdout.take().unwrap());
-    // The lines that it said are read; that it ends early is no error.
+    // These lines are read; it is no error if the process ends before.
     let _ = out.lines().take(lines).count();
     kill(&mut child);
 }
@@ -27,8 +27,8 @@ fn killed_at_any_moment_and_started_again_the_job_comes_to_the_same_end() {
     let undisturbed = Work::new();
     undisturbed.ok(&["--yes"]);
     let expected = (undisturbed.placed(), undisturbed.schedule());
-    // Twice each, so that going on is interrupted too. Most of the time passes waiting for the
-    // lease of the dead process to end, so the folders wait together.
+    // Each is killed twice, so that the continuation is interrupted too. Most of the time passes
+    // waiting for the lease of the dead process to end, so the folders wait together.
     let killed = (0..20).map(|n| {
         let expected = expected.clone();
         thread::spawn(move || {

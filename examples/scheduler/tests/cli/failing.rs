@@ -1,5 +1,5 @@
-//! A model that fails, or says what is not so: nothing that nobody asked for is done, and what is
-//! reported is what was done.
+//! A model that fails, or makes false claims: only requested actions are done, and the report
+//! matches them.
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
@@ -13,7 +13,7 @@ use crate::work::Work;
 /// A whole answer of a server: status and body.
 type Answer = (&'static str, String);
 
-/// A model server that gives these answers one after another, the last one for ever.
+/// Starts a model server that gives these answers one after another, and repeats the last one.
 pub(crate) fn serving(answers: impl IntoIterator<Item = Answer>) -> String {
     let answers: Vec<Answer> = answers.into_iter().collect();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -43,7 +43,7 @@ fn answer(socket: TcpStream, (status, body): &Answer) {
     let _ = reader.get_mut().write_all(answer.as_bytes());
 }
 
-/// An answer in words, and why the model stopped.
+/// Returns an answer with this text and reason for ending.
 pub(crate) fn ended(text: &str, finish: &str) -> Answer {
     let delta = json!({ "choices": [{ "index": 0, "delta": { "content": text } }] });
     let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": finish }] });
@@ -64,7 +64,7 @@ fn fails(status: &'static str) -> Answer {
     (status, body.to_string())
 }
 
-/// What a run says that asks for this of such a server, and agrees to everything.
+/// Runs a request against such a server with consent to everything; returns the output.
 fn asked(work: &Work, url: &str, lang: &str, request: &str) -> String {
     work.ok(&[
         "--yes",
@@ -217,7 +217,7 @@ fn sch_61_a_wish_that_rules_cannot_read_ends_with_nothing_changed() {
         ] {
             assert!(!said.contains(word), "{word}: {said}");
         }
-        // What stands in the file is the calendar as it was, without anything placed.
+        // The file has the calendar of the beginning, without any placement.
         assert!(
             !work.path("scheduler-data/default/schedule.ics").exists()
                 || !work
@@ -341,7 +341,7 @@ fn sch_58_what_is_outside_of_the_contract_is_no_talk() {
         let said = asked(&work, &serving([decides(&reply)]), "en", "hello");
         assert!(!said.contains(echo.lines().next().unwrap()), "{said}");
         assert_untouched(&work, &said);
-        // A question is words for the person too.
+        // A question is a text for the person too.
         let task = json!({ "intent": "task" });
         let ask = json!({ "action": "ask_user", "speak": echo });
         let work = Work::new();

@@ -1,4 +1,4 @@
-//! Input of one's own, and what can be wrong with it.
+//! Input files of the person, and their errors.
 use crate::work::Work;
 
 const TASKS: &str = r#"
@@ -45,7 +45,7 @@ fn input_of_ones_own_is_scheduled_and_remembered() {
         said.contains("2 items placed") && said.contains("Algebra"),
         "{said}"
     );
-    // Later commands need not be told again, and the same command is no contradiction.
+    // Later commands need no input, and the same command is no contradiction.
     assert!(work.ok(&[]).contains("Algebra"));
     work.ok(&MINE);
     // Other input is another conversation: this one would not see it.

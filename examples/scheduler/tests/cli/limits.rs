@@ -1,11 +1,11 @@
-//! A model server that does harm: the program goes on by rule, says so, and does not grow.
+//! A harmful model server: the program continues by rule, says so, and does not grow.
 use std::time::{Duration, Instant};
 
 use fugato_testkit::{FaultyServer, Ran, ServerFault};
 
 use crate::work::Work;
 
-/// What a run says whose model is at such a server, with the most memory that it held at once.
+/// Runs against such a server; returns the run with its peak memory.
 fn run(fault: ServerFault, flags: &[&str]) -> (Work, FaultyServer, Ran, u64) {
     let (work, server) = (Work::new(), FaultyServer::start(fault));
     let named = ["--yes", "--base-url", server.url(), "--model", "harm"];
@@ -14,7 +14,7 @@ fn run(fault: ServerFault, flags: &[&str]) -> (Work, FaultyServer, Ran, u64) {
     (work, server, ran, peak)
 }
 
-/// The person is told, and a model that failed is not asked again.
+/// The words for the person; a model that failed is not asked again.
 const BY_RULES: &str = "so I go on by rules alone";
 
 #[test]

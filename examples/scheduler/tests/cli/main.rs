@@ -32,7 +32,7 @@ fn the_whole_job_runs_and_writes_its_files() {
         work.read("scheduler-data/default/schedule.svg")
             .starts_with("<svg")
     );
-    // The second run shows what there is, and decides nothing anew.
+    // The second run shows the result, and decides nothing again.
     let second = work.ok(&[]);
     assert!(
         !second.contains("items placed") && second.contains("Week 4"),
@@ -58,7 +58,7 @@ fn everything_is_said_once_and_in_the_language_of_the_person() {
         assert!(said.contains(word), "{word}: {said}");
     }
     assert_eq!(said.matches("保存这份日程吗？").count(), 1, "{said}");
-    // Without `--lang`, the conversation goes on in its own language.
+    // Without `--lang`, the conversation continues in its own language.
     let again = work.ok(&[]);
     assert!(
         again.contains("已写入") && !again.contains("written"),
@@ -94,7 +94,7 @@ fn the_help_shows_how_to_begin() {
     );
 }
 
-/// The events of a calendar file without the time at which it was made.
+/// Returns the events of a calendar file without the time at which it was made.
 fn events(ics: &str) -> Vec<&str> {
     ics.lines()
         .filter(|line| !line.starts_with("DTSTAMP"))

@@ -1,4 +1,4 @@
-//! A model server that is of no use.
+//! A model server without usable answers.
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
@@ -48,7 +48,7 @@ fn a_model_that_talks_nonsense_is_replaced_by_rules() {
             .count(),
         21
     );
-    // The log keeps whom it asked, and what for: rules went on alone.
+    // The log keeps the name of the model and the purpose of the request: rules continued alone.
     let trace = work.ok(&["trace"]);
     assert!(trace.contains("model: chat: parrot "), "{trace}");
     assert!(!trace.contains("model: execute: parrot "), "{trace}");

@@ -1,9 +1,10 @@
-//! Conversations whose log lies on a server, from one process to the next.
+//! Conversations whose log is on a server, from one process to the next.
 use servers::{Postgres, Redis, Server};
 
 use crate::work::Work;
 
-/// Asked in one process, answered in another, listed, shown, copied, taken along and removed.
+/// Starts a conversation in one process, answers it in another, and lists, shows, copies, exports
+/// and removes it.
 fn converse(server: &Server) {
     let work = Work::new();
     let at = ["--store", server.url()];
@@ -45,7 +46,7 @@ fn converse(server: &Server) {
     let left = work.ok(&with(&["threads"], &at));
     assert_eq!(left, "other  finished  plan my week\n");
 
-    // The same comes of it wherever the log lies.
+    // The result is the same with a local log.
     let local = Work::new();
     local.ok(&["--yes", "--request", "plan my week"]);
     let events = |ics: &str| {

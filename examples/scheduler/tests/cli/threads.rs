@@ -1,4 +1,4 @@
-//! What a person has stored: listed, taken along, removed.
+//! The stored data of a person: listed, exported, removed.
 use crate::work::Work;
 
 #[test]
@@ -73,7 +73,7 @@ fn a_conversation_is_removed_as_a_whole_and_only_if_the_person_agrees() {
         again.contains("nothing of a conversation \"default\""),
         "{again}"
     );
-    // It can begin anew under its name.
+    // A new conversation can have the same name.
     assert!(work.ok(&["--yes"]).contains("21 items placed"));
 }
 

@@ -26,28 +26,28 @@ impl Work {
         std::fs::write(self.path(name), text).unwrap();
     }
 
-    /// The events of the calendar file without the time at which it was made.
+    /// Returns the events of the calendar file without the time at which it was made.
     pub(crate) fn placed(&self) -> Vec<String> {
         let ics = self.read("scheduler-data/default/schedule.ics");
         let lines = ics.lines().filter(|line| !line.starts_with("DTSTAMP"));
         lines.map(str::to_owned).collect()
     }
 
-    /// The position of the last line of the history.
+    /// Returns the position of the last line of the history.
     pub(crate) fn last(&self) -> String {
         let history = self.ok(&["history"]);
         let line = history.lines().last().unwrap().trim();
         line.split(['*', ' ']).next().unwrap().to_owned()
     }
 
-    /// What lies where, as it is stored.
+    /// Returns the schedule in the log.
     pub(crate) fn schedule(&self) -> serde_json::Value {
         let state: serde_json::Value =
             serde_json::from_str(&self.ok(&["show", &self.last()])).unwrap();
         state["schedule"].clone()
     }
 
-    /// What lies where, as it is stored apart from the conversation.
+    /// Returns the stored calendar, which is separate from the conversation.
     pub(crate) fn calendar(&self) -> serde_json::Value {
         let path = self.path("scheduler-data/schedule.db");
         let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -60,7 +60,7 @@ impl Work {
         serde_json::to_value(calendar.schedule).unwrap()
     }
 
-    /// Which of these calendars are stored.
+    /// Returns true for each of these calendars that is stored.
     pub(crate) fn calendars(&self, names: &[&str]) -> Vec<bool> {
         let path = self.path("scheduler-data/schedule.db");
         let runtime = tokio::runtime::Runtime::new().unwrap();

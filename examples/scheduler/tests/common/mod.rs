@@ -33,8 +33,9 @@ pub(crate) const GYM: u32 = 5;
 pub(crate) const CHOIR: u32 = 6;
 pub(crate) const LECTURE: u32 = 7;
 
-/// Two weeks from Monday, 14 September 2026 on. A course, a seminar that allows a guest, two
-/// pending items in order, and two suggested items, beside the second of which a lecture overlaps.
+/// Returns two weeks from Monday, 14 September 2026 on: a course, a seminar that allows a guest,
+/// two pending items in order, and two suggested items, the second of which overlaps with a
+/// lecture.
 pub(crate) fn week() -> ScheduleState {
     let days = (1..=14).map(|day_index| DayMapping {
         day_index,
@@ -108,7 +109,7 @@ fn class(id: u32, name: &str) -> TaskClass {
     }
 }
 
-/// Gives the same schedule to everybody.
+/// A provider of the same schedule for all threads.
 #[derive(Debug, Clone)]
 pub(crate) struct Fixed(pub(crate) ScheduleState);
 
@@ -119,7 +120,7 @@ impl ScheduleProvider for Fixed {
     }
 }
 
-/// A mind that asks this model, and fails with it.
+/// Returns a mind that asks this model, and fails with it.
 pub(crate) fn strict(model: impl ChatModel + 'static) -> Mind {
     Mind {
         model: Some(Arc::new(model)),
@@ -135,14 +136,14 @@ pub(crate) struct Stage {
     pub(crate) thread: ThreadId,
 }
 
-/// How a request ended, and what was shown meanwhile.
+/// The end of a request, and the events shown on the way.
 pub(crate) struct Scene {
     pub(crate) end: Result<Ended<Agent>, RunError>,
     pub(crate) events: Vec<Event>,
 }
 
 impl Stage {
-    /// Scripted, in memory, about [`week`].
+    /// Creates a stage with a script, in memory, over [`week`].
     pub(crate) fn new(script: impl IntoIterator<Item = Value>) -> Self {
         Self::about(week(), script)
     }
@@ -186,13 +187,13 @@ impl Stage {
         watch(run.expect("a reply is JSON")).await
     }
 
-    /// The stored state.
+    /// Returns the stored state.
     pub(crate) async fn state(&self) -> Agent {
         let state = self.service.runner().state(&self.thread).await;
         (*state.expect("a readable log").expect("a thread")).clone()
     }
 
-    /// How many records the log has.
+    /// Returns the number of records in the log.
     pub(crate) async fn records(&self) -> usize {
         let history = self.service.runner().history(&self.thread, 1, 10_000).await;
         history.expect("a readable log").len()
@@ -216,7 +217,7 @@ impl Scene {
         self.end.as_ref().expect("the run came to rest").state()
     }
 
-    /// The only open question.
+    /// Returns the only open question.
     pub(crate) fn open(&self) -> &Interrupt {
         let open = self
             .end
@@ -235,7 +236,7 @@ impl Scene {
         matches!(self.end, Ok(Ended::Finished { .. }))
     }
 
-    /// The whole chain of causes.
+    /// Returns the whole chain of causes.
     pub(crate) fn error(&self) -> String {
         let error = self.end.as_ref().expect_err("the run failed");
         let mut text = error.to_string();
@@ -256,7 +257,7 @@ impl Scene {
         codes.collect()
     }
 
-    /// Everything that was shown as text, block by block.
+    /// Returns everything that was shown as text, block by block.
     pub(crate) fn texts(&self) -> Vec<String> {
         let mut blocks: Vec<(String, String)> = vec![];
         for event in &self.events {
@@ -272,7 +273,7 @@ impl Scene {
         blocks.into_iter().map(|(_, text)| text).collect()
     }
 
-    /// The tools that ended, and how.
+    /// Returns the tools that ended, with their status.
     pub(crate) fn tools(&self) -> Vec<(String, fugato::stream::ToolStatus)> {
         let tool = |event: &Event| match &event.kind {
             EventKind::ToolFinished { name, status, .. } => Some((name.clone(), *status)),
@@ -289,7 +290,7 @@ impl Scene {
         found.collect()
     }
 
-    /// What the model was told of its answers that were rejected.
+    /// Returns the corrections that the model got for its rejected answers.
     pub(crate) fn refusals(&self) -> Vec<&str> {
         let history = &self.agent().conversation.history;
         let told = history
@@ -310,7 +311,7 @@ pub(crate) fn deps(schedule: ScheduleState) -> Deps {
         .provider(Fixed(schedule))
 }
 
-// What a model says.
+// The answers of a model.
 
 pub(crate) fn task() -> Value {
     json!({ "intent": "task" })
@@ -348,13 +349,13 @@ pub(crate) fn ends(action: &str) -> Value {
     json!({ "action": action, "goal_check": "the result shows it" })
 }
 
-/// Where a task lies.
+/// Returns the place of a task.
 pub(crate) fn lies(agent: &Agent, task: u32) -> Vec<Slot> {
     let schedule = agent.schedule.as_ref().expect("a loaded schedule");
     schedule.task(task).expect("a known task").slots.clone()
 }
 
-/// Every call has exactly one result behind it.
+/// Asserts that every call is followed by exactly one result.
 pub(crate) fn assert_paired(agent: &Agent) {
     let history = &agent.conversation.history;
     let calls = history
@@ -366,7 +367,7 @@ pub(crate) fn assert_paired(agent: &Agent) {
     assert_eq!(calls, results);
 }
 
-/// What a request told the model, all messages in one text.
+/// Returns all messages of a request as one text.
 pub(crate) fn told(request: &ChatRequest) -> String {
     let texts = request
         .messages

@@ -1,4 +1,4 @@
-//! What becomes of a calendar when people talk about it.
+//! The calendar during conversations about it.
 use std::sync::Arc;
 
 use fugato::{graph::machine::Fact, state::ThreadId, store::MemoryLog};
@@ -42,7 +42,7 @@ impl Desk {
         }
     }
 
-    /// A model wants to place the first chapter, and the person is asked.
+    /// Starts a run in which a model wants to place the first chapter, and the person is asked.
     async fn writing(then: impl IntoIterator<Item = Value>) -> (Self, Scene) {
         let script = [task(), plan(["Place it"]), place(FIRST, 1, 3)];
         let script = script.into_iter().chain(then).collect();
@@ -53,7 +53,7 @@ impl Desk {
         (desk, asked)
     }
 
-    /// A rule places everything, and the person is asked whether to keep it.
+    /// Starts a run in which a rule places everything, and the person is asked whether to keep it.
     async fn placing() -> (Self, Scene) {
         let desk = Self::new(|_| Mind::default(), vec![]).await;
         let asked = desk.stage.ask("plan my week").await;
@@ -65,7 +65,7 @@ impl Desk {
         self.store.read(NAME).await.unwrap().unwrap().schedule
     }
 
-    /// Somebody else places the second chapter.
+    /// Places the second chapter as another writer.
     async fn overtake(&self, there: Slot) -> ScheduleState {
         let (theirs, write) = changed(&self.before, &[at(SECOND, there, None)]);
         self.store.write(NAME, "theirs", &write).await.unwrap();
@@ -91,7 +91,7 @@ async fn sch_c17_a_confirmed_write_is_stored_at_once_and_the_log_tells_who_agree
     assert_eq!(lies(agent, FIRST), [Slot::new(1, 3, 4)]);
     assert_eq!(statuses(agent), [TaskStatus::Existing, TaskStatus::Pending]);
     assert_eq!(done.customs("schedule_preview"), 1);
-    // The answer to the card, and after it what was stored.
+    // The answer to the card, and after it the stored records.
     let history = desk
         .stage
         .service
@@ -191,7 +191,7 @@ async fn sch_129_a_whole_schedule_that_others_overtook_is_not_stored() {
     assert!(texts.contains("\"Chapter 2\" lies on day 12"), "{texts}");
     assert_eq!(desk.lying().await, theirs);
     assert_eq!(**agent.schedule.as_ref().unwrap(), theirs);
-    // Asked again, it places what is still pending.
+    // Another request places the items that are still pending.
     let again = desk.stage.ask("plan my week").await;
     let done = desk.stage.reply(again.open(), &Reply::approve()).await;
     assert!(done.is_finished());
@@ -242,7 +242,7 @@ async fn sch_133_a_calendar_that_is_not_there_is_named() {
     );
 }
 
-/// A class as a model writes it.
+/// Returns the decision of a model to write a class.
 fn essay(id: u32, items: &Value) -> Value {
     let class = json!({
         "name": "Essay", "mode": "manual", "subject_type": "reading", "difficulty_level": "hard",

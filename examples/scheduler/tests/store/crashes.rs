@@ -1,4 +1,4 @@
-//! Wherever a process dies, and whatever its log does: what was agreed to is stored once.
+//! Agreed changes are stored once, wherever a process dies and whatever its log does.
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -17,7 +17,7 @@ use scheduler::{
 
 use crate::scenarios::{NAME, Store, filled};
 
-/// The logs of a simulation, and beside each a calendar, whose end is looked at.
+/// The logs of a simulation, each with a calendar whose final state is checked.
 #[derive(Clone, Default)]
 struct Shelf {
     logs: Arc<InMemory>,

@@ -7,7 +7,7 @@ use servers::MariaDb;
 
 use crate::scenarios::{Store, every_scenario};
 
-/// A store in a database of its own, on a server that the tests share.
+/// Opens a store in a database of its own, on a server that the tests share.
 async fn fresh() -> Option<(Store, ())> {
     static MADE: AtomicU32 = AtomicU32::new(0);
     let url = MariaDb::shared()?.url();

@@ -1,4 +1,4 @@
-//! What every store has to do.
+//! The scenarios that every store has to pass.
 use std::sync::Arc;
 
 use scheduler::{
@@ -15,7 +15,7 @@ pub(crate) type Store = Arc<dyn ScheduleStore>;
 
 pub(crate) const NAME: &str = "spring";
 
-/// The small week, without the lecture that overlaps something: nothing can be moved there.
+/// Returns the small week without the overlapping lecture, so that changes do not conflict with it.
 pub(crate) fn tidy() -> ScheduleState {
     let mut week = week();
     week.tasks.retain(|task| task.state_id != LECTURE);
@@ -31,7 +31,7 @@ pub(crate) fn at(task: u32, slot: Slot, host: Option<u32>) -> Change {
     }
 }
 
-/// What these changes make of a schedule, and how it differs then.
+/// Returns the schedule after these changes, and the write that stores them.
 pub(crate) fn changed(before: &ScheduleState, changes: &[Change]) -> (ScheduleState, Write) {
     let mut after = before.clone();
     for change in changes {
@@ -55,7 +55,8 @@ async fn lying(store: &Store) -> ScheduleState {
     store.read(NAME).await.unwrap().unwrap().schedule
 }
 
-/// What was imported is read again, once, and belongs to its calendar alone.
+/// An imported schedule is read unchanged, is imported only once, and belongs to its calendar
+/// alone.
 pub(crate) async fn a_schedule_is_read_as_it_was_imported(store: Store) {
     assert_eq!(store.read(NAME).await.unwrap(), None);
     let mut schedule = week();
@@ -106,7 +107,7 @@ pub(crate) async fn all_kinds_of_changes_are_stored(store: Store) {
     assert_eq!(lying(&store).await, back);
 }
 
-/// A repeat is answered as the first time, and a key stands for one write only.
+/// A repeat gets the first answer, and a key belongs to one write only.
 pub(crate) async fn a_repeat_is_recognised_by_its_key(store: Store) {
     let before = filled(&store).await;
     let (after, write) = changed(&before, &[at(FIRST, Slot::new(1, 3, 4), None)]);
@@ -124,7 +125,7 @@ pub(crate) async fn a_repeat_is_recognised_by_its_key(store: Store) {
     assert_eq!(lying(&store).await, after);
 }
 
-/// Whoever believes what is no longer so is told, and nothing at all is written; the key stays
+/// A writer with an outdated view gets a conflict, and nothing at all is written; the key stays
 /// free.
 pub(crate) async fn a_conflict_names_what_changed_and_writes_nothing(store: Store) {
     let before = filled(&store).await;
@@ -153,7 +154,7 @@ pub(crate) async fn a_conflict_names_what_changed_and_writes_nothing(store: Stor
         ]
     );
     assert_eq!(lying(&store).await, theirs);
-    // When they have gone back, it goes through.
+    // After they have moved back, the write succeeds.
     let (_, back) = changed(
         &theirs,
         &[
@@ -168,7 +169,7 @@ pub(crate) async fn a_conflict_names_what_changed_and_writes_nothing(store: Stor
     assert_eq!(placed(&lying(&store).await), placed(&mine));
 }
 
-/// A course holds one guest, and what is gone cannot be placed.
+/// A course holds one guest, and a removed task cannot be placed.
 pub(crate) async fn hosts_and_tasks_have_to_be_there(store: Store) {
     let before = filled(&store).await;
     let inside = |task| changed(&before, &[at(task, Slot::new(2, 3, 4), Some(SEMINAR))]).1;
@@ -238,7 +239,7 @@ pub(crate) async fn a_class_is_written_with_its_items(store: Store) {
         .map(|task| (task.name.as_str(), task.task_order, task.duration))
         .collect();
     assert_eq!(names, [("First draft", 1, 3), ("Polish", 2, 3)]);
-    // An item that lies somewhere cannot be forgotten, nor a class be changed that is not there.
+    // An item with a place cannot be removed, and a missing class cannot be changed.
     let (_, place) = changed(&found, &[at(8, Slot::new(1, 3, 4), None)]);
     store.write(NAME, "place", &place).await.unwrap();
     let forgetful = ClassWrite {

@@ -1,4 +1,4 @@
-//! What must hold before something is written, whoever asks for it.
+//! The gates before every write, for all callers.
 use std::sync::Arc;
 
 use fugato::{
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{PRECHECK, SUBMIT, find};
 use crate::{deps::Deps, service::Desk, state::Steward};
 
-/// Nothing is written of a form in which something is missing.
+/// Blocks a write whose form has missing fields.
 pub(super) fn complete(desk: Arc<Desk>) -> impl GatePolicy<Steward> {
     move |gated: &GatedCall<'_>, _: &Steward| {
         let action = find(&gated.spec.name).filter(|action| action.writes());
@@ -26,7 +26,7 @@ pub(super) fn complete(desk: Arc<Desk>) -> impl GatePolicy<Steward> {
     }
 }
 
-/// What a precheck has found is said in its words.
+/// Blocks a submission whose precheck found objections, with the words of the finding.
 pub(super) fn spoken_against(gated: &GatedCall<'_>, state: &Steward) -> Verdict {
     if gated.spec.name != SUBMIT {
         return Verdict::Allow;
@@ -40,7 +40,7 @@ pub(super) fn spoken_against(gated: &GatedCall<'_>, state: &Steward) -> Verdict 
     }
 }
 
-/// Nothing is handed in without a precheck of the very same content that is not too old.
+/// Blocks a submission without a valid precheck of exactly the same content.
 pub(super) fn evidence(deps: &Deps) -> impl GatePolicy<Steward> + use<> {
     let clock = deps.clock.clone();
     NeedsEvidence::new(SUBMIT, PRECHECK, move |state: &Steward| {
@@ -48,7 +48,7 @@ pub(super) fn evidence(deps: &Deps) -> impl GatePolicy<Steward> + use<> {
     })
 }
 
-/// Nothing is written to which no person has agreed, but where the policy says so.
+/// Asks for a person's consent to every write that the policy does not exempt.
 pub(super) fn consent(deps: &Deps) -> impl GatePolicy<Steward> + use<> {
     let deps = deps.clone();
     move |gated: &GatedCall<'_>, state: &Steward| {
@@ -63,7 +63,7 @@ pub(super) fn consent(deps: &Deps) -> impl GatePolicy<Steward> + use<> {
     }
 }
 
-/// What a person is shown of the next step: everything that would be written.
+/// Returns the card of the next step: everything that would be written.
 pub(crate) fn card(desk: &Desk, state: &Steward) -> Option<ConfirmCard> {
     Some(card_of(desk, state.next_step()?, state))
 }
@@ -81,7 +81,7 @@ fn card_of(desk: &Desk, call: &ToolCall, state: &Steward) -> ConfirmCard {
     ConfirmCard::new(title(&call.name, lang), summary, call.clone())
 }
 
-/// What a writing action is called.
+/// Returns the title of the card for a writing action.
 pub(crate) fn title(action: &str, lang: Lang) -> &str {
     let (zh, en) = match action {
         SUBMIT => ("提交出差申请？", "Submit the application?"),
@@ -94,7 +94,7 @@ pub(crate) fn title(action: &str, lang: Lang) -> &str {
     lang.pick(en, zh)
 }
 
-/// The language of answers: what the request says, or else that of the words.
+/// Returns the language of answers: that of the request, or else that of the last message.
 pub(crate) fn lang(state: &Steward) -> Lang {
     let request = state.request.as_ref();
     let told = request.and_then(|request| request.beside.lang.as_deref());

@@ -75,7 +75,7 @@ impl Tool<Steward, Update> for ActionTool {
 }
 
 impl ActionTool {
-    /// The fields of its form; or those of any form, and which form it is.
+    /// Returns the schema of its form, or of the fields of all forms with the name of one.
     fn schema(&self) -> Value {
         let forms = &self.deps.desk.forms;
         if let Some(form) = self.action.form.and_then(|form| forms.get(&form)) {
@@ -112,7 +112,8 @@ impl ActionTool {
         Err(blocked.data(json!({ "missing_fields": missing })))
     }
 
-    /// What was found is kept either way: a finding that is overtaken must not count any more.
+    /// Runs the precheck. The finding is kept whether it passed or not, so that it replaces an
+    /// older one.
     async fn precheck(&self, state: &Steward, form: FormKind, fields: Fields) -> Answer {
         if !matches!(form, FormKind::Application | FormKind::Reimbursement) {
             let why = "only applications and reimbursements are checked";

@@ -15,11 +15,11 @@ use crate::{
     state::{Returned, Steward, Update},
 };
 
-/// How often a step is tried of which nobody knows whether it was done.
+/// The number of attempts at a step whose outcome is unknown.
 const TRIES: u32 = 3;
 
-/// `action_checkpoint_load → action_execute_node → action_checkpoint_persist`. It leaves before a
-/// step that a person has to agree to, and is entered again when they have.
+/// Builds the graph `action_checkpoint_load → action_execute_node → action_checkpoint_persist`. It
+/// ends before a step that a person has to agree to, and is entered again after their consent.
 pub fn action(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
     let toolbox = action::toolbox(deps)?;
     let (_, step) = action::sequences(toolbox.clone()).into_nodes();
@@ -49,14 +49,16 @@ pub fn action(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
     Ok(graph.build()?)
 }
 
-/// Whether the next step waits for a person: a gate says so, and no gate forbids the step.
+/// Returns true if the next step waits for a person: a gate asks for consent, and no gate forbids
+/// the step.
 pub(crate) fn waits(toolbox: &Toolbox<Steward>, state: &Steward) -> bool {
     let next = state.next_step().filter(|_| state.actions.end.is_none());
     let round = next.map(|next| toolbox.round(std::slice::from_ref(next), state));
     round.is_some_and(|round| round.cards().next().is_some())
 }
 
-/// Where the log says that the action stands. What is next is the first step that is not done.
+/// Checks that the stored progress of the action is consistent. The next step is the first one that
+/// is not done.
 async fn load(cx: Context<Steward>) -> Result<(), BoxError> {
     let actions = &cx.state().actions;
     if actions.steps.len() < actions.done.len() {
@@ -66,7 +68,7 @@ async fn load(cx: Context<Steward>) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// What came of it, in the same record as the state that it belongs to.
+/// Returns the result of the action, in the same record as the state that it belongs to.
 fn persisted(toolbox: &Toolbox<Steward>, state: &Steward) -> Outcome<Update> {
     let outcome = Outcome::done([Returned::of(state, result_of(&state.actions))]);
     if waits(toolbox, state) {

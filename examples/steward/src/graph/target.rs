@@ -16,8 +16,8 @@ use crate::{
     state::{Flow, RequestKind, Returned, Runtime, RuntimeDecision, Steward, Update},
 };
 
-/// `prepare_context → model_intent → slot_decision → (runtime_decision) → flow_guard → action_plan →
-/// human_review → action_execute → persist_state → response_adapter`.
+/// Builds the graph `prepare_context → model_intent → slot_decision → (runtime_decision) →
+/// flow_guard → action_plan → human_review → action_execute → persist_state → response_adapter`.
 pub fn target(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
     let guard = FallbackChain::<Steward>::new("flow_guard", nodes::Guard(deps.clone()))
         .or_rule("cautious", nodes::cautious);
@@ -47,7 +47,8 @@ pub fn target(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
     Ok(actions(graph, deps, "runtime_decision", "slot_decision")?.build()?)
 }
 
-/// The plain sequence in place of the graphs that understand; what acts is the same.
+/// Builds the graph with the plain sequence in place of the graphs that understand; the nodes that
+/// act are the same.
 #[deprecated(
     since = "0.1.0",
     note = "it goes when the graphs have been the default for one release, and no conversation of \
@@ -81,7 +82,7 @@ pub fn legacy(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
     Ok(actions(graph, deps, "legacy", "legacy")?.build()?)
 }
 
-/// The half that acts. Words that are no answer to a card go to `on_words`, and another task
+/// Adds the nodes that act. Words that do not answer a card go to `on_words`, and another task
 /// begins at `next_task`.
 fn actions(
     graph: GraphBuilder<Steward>,
@@ -157,7 +158,7 @@ const DECIDES: [&str; 4] = [
 ];
 const ACTS: [&str; 3] = ["human_review", "action_execute", "persist_state"];
 
-/// Where a request begins.
+/// Returns the node at which a request begins.
 fn begins(state: &Steward) -> &'static str {
     match state.kind() {
         Some(RequestKind::Slots { .. }) => "slot_decision",
@@ -189,7 +190,7 @@ fn after_decision(state: &Steward) -> &'static str {
     }
 }
 
-/// Where only a judgement is asked for, it is made.
+/// Returns the node after the slots: a request for a judgement alone ends here.
 fn after_slots(state: &Steward) -> &'static str {
     match state.kind() {
         Some(RequestKind::Slots { .. } | RequestKind::Decide) => "persist_state",
@@ -202,10 +203,10 @@ fn after_guard(state: &Steward) -> &'static str {
     if acts { "action_plan" } else { "persist_state" }
 }
 
-/// Whether a task was just done in a conversation in which another one waits.
+/// Returns true if a task was just completed in a conversation that has another open task.
 fn has_next(state: &Steward) -> bool {
     let result = state.action_result.as_ref();
     let done = result.is_some_and(|result| result.outcome == "succeeded");
-    // Whoever was judged is not begun again.
+    // A request that has been judged does not begin another task.
     state.is_chat() && done && state.flow.is_none() && state.steward_state.current().is_some()
 }

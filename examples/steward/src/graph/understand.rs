@@ -1,4 +1,4 @@
-//! The three graphs that understand: a model is asked, and where it does not decide rules do.
+//! The three graphs that understand: a model is asked, and rules decide if it does not.
 use std::future::ready;
 
 use fugato::{
@@ -15,8 +15,8 @@ use crate::{
     state::{Intent, RuntimeDecision, SlotDecision},
 };
 
-/// What a request means: `prepare_context → detect_model_intent → done | off_topic |
-/// rule_fallback`, and the steps of each task before it answers.
+/// Builds the graph that splits a request into tasks: `prepare_context → detect_model_intent → done
+/// | off_topic | rule_fallback`, and the steps of each task before it answers.
 pub fn planner(deps: &Deps) -> Result<Graph<Thinking<Intent>>, BuildError> {
     let planner = inquiry(deps, Planner);
     let steps = {
@@ -52,9 +52,9 @@ pub fn planner(deps: &Deps) -> Result<Graph<Thinking<Intent>>, BuildError> {
         .build()
 }
 
-/// What is filled in, and what is missing: `slot_prepare_context → slot_tool_decision → done |
-/// rule_fallback`. Words that were read before are not read again: then the form alone is judged,
-/// by rule.
+/// Builds the graph that finds filled and missing fields: `slot_prepare_context →
+/// slot_tool_decision → done | rule_fallback`. Words that were read before are not read again:
+/// rules then judge the form alone.
 pub fn slots(deps: &Deps) -> Result<Graph<Thinking<SlotDecision>>, BuildError> {
     let slots = inquiry(deps, Slots);
     let reads = |state: &Thinking<SlotDecision>| {
@@ -87,9 +87,9 @@ pub fn slots(deps: &Deps) -> Result<Graph<Thinking<SlotDecision>>, BuildError> {
         .build()
 }
 
-/// What words mean for a plan that is under way: `runtime_memory_context →
-/// runtime_action_decision`, and only where that is not certain `→ runtime_tool_decision → done |
-/// rule_fallback`.
+/// Builds the graph that finds the meaning of words for a plan that is under way:
+/// `runtime_memory_context → runtime_action_decision`, and if the rules are not certain, `→
+/// runtime_tool_decision → done | rule_fallback`.
 pub fn runtime(deps: &Deps) -> Result<Graph<Thinking<RuntimeDecision>>, BuildError> {
     let next = inquiry(deps, NextStep);
     let asked = next.clone();
@@ -122,10 +122,10 @@ pub fn runtime(deps: &Deps) -> Result<Graph<Thinking<RuntimeDecision>>, BuildErr
         .build()
 }
 
-/// A node that only has a name, for whoever looks where a request went.
+/// Does nothing: its node only has a name, for traces of the request.
 async fn pass<T>(_: Context<Thinking<T>>) {}
 
-/// The next node if it is decided is `done`, or else this one.
+/// Returns the next node: `done` if the decision is made, or else this one.
 fn done_or<T>(otherwise: &'static str) -> impl Fn(&Thinking<T>) -> &'static str {
     move |state| state.value.as_ref().map_or(otherwise, |_| "done")
 }

@@ -1,4 +1,4 @@
-//! What clients send.
+//! The bodies that clients send.
 use axum::Json;
 use fugato::{axum::Caller, form::Fields, state::ThreadId};
 use serde::Deserialize;
@@ -31,7 +31,7 @@ pub(super) struct Body {
     confirmation: Option<Confirmation>,
 }
 
-/// What is asked for, with its conversation and path.
+/// A request with its conversation and path.
 pub(super) struct Asked {
     pub(super) thread: ThreadId,
     pub(super) runtime: Runtime,
@@ -39,7 +39,7 @@ pub(super) struct Asked {
     pub(super) confirmation: Option<Confirmation>,
 }
 
-/// More of a name than any client needs.
+/// The most bytes of a request name that a client chooses.
 const LONGEST_NAME: usize = 100;
 
 pub(super) fn asked(

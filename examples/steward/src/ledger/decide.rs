@@ -1,10 +1,11 @@
-//! What may be written, on what there is: pure, so that it is the same in every database.
+//! The rules for writes, given the existing documents. They are pure, so that they are the same in
+//! every database.
 use fugato::form::{Fields, amount_text, strings, text};
 
 use super::{Deed, Document, DocumentStatus, Documents, Write};
 use crate::form::FormKind;
 
-/// What changes in the tables.
+/// A change of the tables.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Change {
     /// A new application.
@@ -19,7 +20,7 @@ pub(super) enum Change {
     Attach { id: String, names: Vec<String> },
 }
 
-/// What speaks against writing a form, because of what there is already.
+/// Returns the reasons against writing a form, given the existing documents.
 pub fn conflicts(documents: &Documents, form: FormKind, fields: &Fields) -> Vec<String> {
     match form {
         FormKind::Application => {
@@ -55,7 +56,7 @@ pub fn conflicts(documents: &Documents, form: FormKind, fields: &Fields) -> Vec<
     }
 }
 
-/// The change that carries out a write, or why it is refused.
+/// Returns the change that carries out a write, or the reason for which it is refused.
 pub(super) fn decide(documents: &Documents, write: &Write) -> Result<Change, String> {
     let fields = &write.fields;
     let (application, claim) = (text(fields, "application"), text(fields, "reimbursement"));

@@ -16,15 +16,16 @@ use super::{
 #[derive(Debug)]
 pub(super) struct SqlLedger(Tables);
 
-/// Writers of these tables wait for each other under this number.
+/// The number of the lock under which writers of these tables wait for each other.
 const LOCK: i64 = 0x7374_6577_6172_6401;
 
-/// The documents of a form: amounts are hundredths, and days are texts that are ordered as days are.
+/// The documents of a form. Amounts are stored in hundredths, and days as texts that are ordered as
+/// days are.
 struct Table {
     name: &'static str,
-    /// With what the numbers of its documents begin.
+    /// The letter with which the numbers of its documents begin.
     letter: &'static str,
-    /// What it has beside number, employee and status.
+    /// The columns besides number, employee and status.
     columns: &'static [&'static str],
 }
 
@@ -94,7 +95,8 @@ impl Ledger for SqlLedger {
     }
 }
 
-/// What carries a write out, and what came of it. A repeat is told what came of the first.
+/// Returns the statements that carry a write out, and its receipt. The key of a completed write
+/// gets the same receipt again, and no statements.
 fn carried_out(
     found: &[Found],
     key: &str,
@@ -157,7 +159,7 @@ impl Table {
         )
     }
 
-    /// The highest number of all.
+    /// Returns the query for the highest number of all.
     fn last(&self) -> Statement {
         let sql = format!("SELECT COALESCE(MAX(number), 0) FROM {}", self.name);
         Statement::new(sql, [])
@@ -171,7 +173,7 @@ impl Table {
         Statement::new(sql, [Cell::from(employee)])
     }
 
-    /// The number of a new document, and what writes it.
+    /// Returns the number of a new document, and the statements that write it.
     fn insert(
         &self,
         last: &Found,
@@ -225,7 +227,7 @@ impl Table {
     }
 }
 
-/// What `documents` reads.
+/// Returns the queries that `documents` reads.
 fn selects(employee: &str) -> [Statement; 3] {
     let attachments = "SELECT a.reimbursement, a.name FROM attachments a \
         JOIN reimbursements r ON r.number = a.reimbursement WHERE r.employee = ? ORDER BY a.reimbursement, a.name";
@@ -262,7 +264,7 @@ fn attachment(reimbursement: Cell, name: &str) -> Statement {
     Statement::new(sql, [reimbursement, Cell::from(name)])
 }
 
-/// The number of a document, such as 1 of `A-1`.
+/// Returns the number of a document, such as 1 of `A-1`.
 fn number(id: &str) -> Cell {
     let (_, number) = id.split_once('-').unwrap_or_default();
     Cell::Int(number.parse().unwrap_or(0))

@@ -1,4 +1,5 @@
-//! Whether a plan may be carried out: never on doubt, and never against what there is.
+//! The guard of a plan: it lets a task through only if its form is certain, nothing is missing, and
+//! no document speaks against it.
 use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
@@ -24,7 +25,7 @@ impl Node<Steward> for Guard {
     }
 }
 
-/// The verdict, and the action that it lets through.
+/// Returns the verdict, and the action that it lets through.
 pub(crate) async fn flow(deps: &Deps, state: &Steward) -> Result<Vec<Update>, BoxError> {
     let documents = deps.ledger.documents(&state.employee).await?;
     let verdict = judge(deps, state, &documents);
@@ -60,7 +61,7 @@ fn judge(deps: &Deps, state: &Steward, documents: &Documents) -> Flow {
     Flow::Block { why }
 }
 
-/// Where it cannot be looked, nothing goes on.
+/// Blocks the plan if the documents cannot be looked up.
 pub(crate) fn cautious(_: &Steward, falls: &[Fall]) -> Vec<Update> {
     let reason = falls.last().map(|fall| fall.reason.clone());
     let why = "what there is already cannot be looked up now".to_owned();

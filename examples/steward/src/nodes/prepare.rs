@@ -1,4 +1,5 @@
-//! What is said is cleaned, and an action is looked up. No model is asked, and nothing is written.
+//! The first node: it cleans the words and looks an action up. No model is asked, and nothing is
+//! written.
 use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
@@ -16,7 +17,7 @@ use crate::{
     state::{Request, RequestKind, Runtime, Steward, Update},
 };
 
-/// More of a message than anybody types.
+/// The most characters of a message.
 const LONGEST: usize = 4000;
 
 /// Cleans what is said, and looks actions up.
@@ -55,14 +56,14 @@ impl Node<Steward> for Prepare {
     }
 }
 
-/// The day of this time, where this program runs.
+/// Returns the day of this time, in the time zone of this machine.
 fn today(now: Millis) -> Date {
     let now = Timestamp::from_millisecond(now).unwrap_or_default();
     now.to_zoned(TimeZone::system()).date()
 }
 
 impl Prepare {
-    /// An action of the whitelist is requested with its arguments in canonical form; any other is
+    /// Requests an action of the whitelist with its arguments in canonical form; any other is
     /// rejected before anything is called.
     fn requested(&self, state: &Steward, request: &Request) -> Vec<ActionsUpdate> {
         let RequestKind::Execute {
@@ -104,7 +105,8 @@ impl Prepare {
     }
 }
 
-/// What a client says of a precheck is only a reference to what was found here.
+/// Blocks an action whose reference to a precheck does not name the finding that is stored here. A
+/// client's claim about a precheck is only a reference.
 fn refuted(state: &Steward, name: &str, given: &Value, told: &str) -> Option<ActionEnd> {
     let held = state.evidence.about(action::PRECHECK, given);
     if held.map(action::reference).as_deref() == Some(told) {

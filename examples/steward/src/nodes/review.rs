@@ -1,4 +1,4 @@
-//! What a person is asked to agree to, and what their answer means.
+//! The card that a person is asked to agree to, and the meaning of their answer.
 use fugato::{
     form::strings,
     words::{Phrases, ShortAnswer},
@@ -43,17 +43,17 @@ pub enum ReplyAction {
 }
 
 impl Reply {
-    /// A person agrees.
+    /// Creates the answer of a person who agrees.
     pub fn approve() -> Self {
         Self::new(ReplyAction::Approve, None)
     }
 
-    /// A person does not agree.
+    /// Creates the answer of a person who does not agree.
     pub fn reject() -> Self {
         Self::new(ReplyAction::Reject, None)
     }
 
-    /// A person says something.
+    /// Creates an answer in words.
     pub fn say(text: impl Into<String>) -> Self {
         Self::new(ReplyAction::Say, Some(text.into()))
     }
@@ -67,7 +67,7 @@ impl Reply {
         }
     }
 
-    /// What a request says, with its name and with what came beside it.
+    /// Returns the words of a request, with its name and its attachments.
     pub(crate) fn of(request: &Request) -> Self {
         Self {
             beside: Some(request.beside.clone()),
@@ -75,7 +75,7 @@ impl Reply {
         }
     }
 
-    /// Whether files came with it that the card does not show.
+    /// Returns true if files came with the answer that the card does not show.
     pub(crate) fn brings_more(&self, state: &Steward) -> bool {
         let shown = state
             .next_step()
@@ -86,8 +86,8 @@ impl Reply {
     }
 }
 
-/// The card of the next step. It depends on nothing but the state: what was shown is agreed to,
-/// and whether it may still be done is for the gates to say.
+/// Returns the card of the next step. It depends on nothing but the state: the person agrees to
+/// what was shown, and the gates decide whether it may still be done.
 pub(crate) fn question(desk: &Desk, state: &Steward) -> Value {
     let Some(card) = action::card(desk, state) else {
         return Value::Null;
@@ -95,7 +95,8 @@ pub(crate) fn question(desk: &Desk, state: &Steward) -> Value {
     json!({ "type": "confirm", "title": card.title, "summary": card.summary, "call": card.call })
 }
 
-/// What an answer changes. What a person has agreed to is the very call that the card has shown.
+/// Returns the changes that an answer makes. The person has agreed to exactly the call that the
+/// card showed.
 pub(crate) fn answered(state: &Steward, reply: &Reply) -> Vec<Update> {
     let words = reply.text.as_deref().unwrap_or_default().trim();
     let agreed = |source: &str| {
@@ -109,12 +110,12 @@ pub(crate) fn answered(state: &Steward, reply: &Reply) -> Vec<Update> {
         // A button with words that take it back agrees to nothing.
         (ReplyAction::Approve, None) if words.is_empty() => agreed("button"),
         (ReplyAction::Approve, Some(true)) => agreed("button"),
-        // No model's reading of words is a consent: only the whole of them, by rule.
-        // Who sends files with it has not seen them on the card.
+        // Only words that are a consent as a whole, by rule, count; a model's reading does not.
+        // Files that come with the words were not on the card.
         (ReplyAction::Say, Some(true)) if !reply.brings_more(state) => agreed("words"),
         (_, Some(false)) => vec![Update::Declined],
         _ if ShortAnswer::of(words) == Some(ShortAnswer::Cancel) => vec![Update::Declined],
-        // An action that somebody requested as it is cannot be changed by words.
+        // Words cannot change an action that was requested as it is.
         _ if words.is_empty() || !state.is_chat() => vec![Update::Declined],
         _ => {
             let beside = reply.beside.clone().map(|it| Update::Beside(Box::new(it)));

@@ -1,4 +1,4 @@
-//! What came of an action, merged into the plan.
+//! The result of an action, merged into the plan.
 use fugato::{
     Context,
     agent::{ActionEnd, Actions},
@@ -10,7 +10,7 @@ use crate::{
     state::{ActionResult, RequestKind, Returned, Steward, TaskStatus, Update},
 };
 
-/// The end of an action as clients know it; none while there is none.
+/// Returns the end of an action in the form that clients get; none before the end.
 pub(crate) fn result_of(actions: &Actions) -> Option<ActionResult> {
     let (end, last) = (actions.end.as_ref()?, actions.done.last());
     let data = last.map_or(Value::Null, |done| done.data.clone());
@@ -37,7 +37,7 @@ pub(crate) fn result_of(actions: &Actions) -> Option<ActionResult> {
     })
 }
 
-/// The plan after an action: what is done is done, in the same record as its receipt.
+/// Merges the result of an action into the plan, in the same record as its receipt.
 pub(crate) async fn persist(cx: Context<Steward>) -> Vec<Update> {
     let state = cx.state();
     if let Some(result) = &state.action_result {
@@ -51,7 +51,7 @@ pub(crate) async fn persist(cx: Context<Steward>) -> Vec<Update> {
     [returned].into_iter().chain(task).collect()
 }
 
-/// What becomes of the current task, if the action was about it.
+/// Returns the change of the current task, if the action was about it.
 fn settled(state: &Steward, result: &ActionResult) -> Option<Update> {
     let status = match result.outcome.as_str() {
         "succeeded" => TaskStatus::Done,

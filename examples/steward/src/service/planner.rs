@@ -1,4 +1,4 @@
-//! What a request means: tasks, each with a form and what is known of it.
+//! The judge of a request: it splits the request into tasks, each with a form and its known fields.
 use std::sync::Arc;
 
 use fugato::{
@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Planner(pub(crate) Arc<Desk>);
 
-/// What the model calls the function with.
+/// The arguments of the function that the model calls.
 #[derive(Deserialize)]
 struct Planned {
     #[serde(default)]
@@ -29,7 +29,7 @@ struct Planned {
 }
 
 impl Planner {
-    /// What traces call it.
+    /// The name of the stage in traces.
     pub(crate) const STAGE: &str = "plan";
 }
 

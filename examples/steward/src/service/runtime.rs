@@ -1,4 +1,4 @@
-//! What words mean for a plan that is under way.
+//! The judge of words for a plan that is under way.
 use std::sync::Arc;
 
 use fugato::{
@@ -16,17 +16,17 @@ use crate::{
     state::{RuntimeDecision, Task},
 };
 
-/// Decides how a plan goes on.
+/// The judge of the next step of a plan.
 #[derive(Debug)]
 pub struct NextStep(pub(crate) Arc<Desk>);
 
-/// Longer words are no answer to the question for one field.
+/// The most characters of an answer to the question for one field.
 const SHORT: usize = 40;
-/// Who names more than these wants another form.
+/// The most fields that words about the current task give; more fields mean another form.
 const MANY: usize = 3;
 
 impl NextStep {
-    /// What the words mean, where that is certain; nothing is left to a model then.
+    /// Returns the meaning of the words if rules are certain of it; no model is asked then.
     pub fn certain(&self, at: &Situation) -> Option<RuntimeDecision> {
         let desk = &self.0;
         let words = at.message.as_str();
@@ -69,7 +69,7 @@ impl NextStep {
     }
 }
 
-/// Whether files came with the words that the task does not have.
+/// Returns true if files came with the words that the task does not have.
 fn brings_more(desk: &Desk, at: &Situation, task: &Task) -> bool {
     let given = at.given(desk, task.form);
     let files = given.get("attachments");
@@ -77,14 +77,14 @@ fn brings_more(desk: &Desk, at: &Situation, task: &Task) -> bool {
         && files.is_some_and(|files| task.fields.get("attachments") != Some(files))
 }
 
-/// What the words say about the current task.
+/// Returns the fields that the words give for the current task.
 fn supplement(desk: &Desk, at: &Situation, task: &Task) -> Option<RuntimeDecision> {
     let form = desk.forms.get(&task.form)?;
     let mut fields = at.given(desk, task.form);
     fields.extend(desk.facts.read(form, &at.message, at.base()));
     let missing = desk.forms.missing(&task.form, &task.fields);
     let lacks = |name: &str| missing.iter().any(|it| it == name);
-    // One day alone is the one that is missing.
+    // A single day fills the missing one.
     if lacks("end_date")
         && !lacks("start_date")
         && !fields.contains_key("end_date")

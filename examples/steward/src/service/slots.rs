@@ -1,4 +1,4 @@
-//! What of a form is filled in, and what is missing.
+//! The judge of the filled and the missing fields of a form.
 use std::sync::Arc;
 
 use fugato::{
@@ -16,14 +16,14 @@ use crate::{form::FormKind, state::SlotDecision};
 #[derive(Debug)]
 pub struct Slots(pub(crate) Arc<Desk>);
 
-/// What the model calls the function with.
+/// The arguments of the function that the model calls.
 #[derive(Deserialize)]
 struct Filled {
     fields: Fields,
 }
 
 impl Slots {
-    /// Whether there are words that nobody has read yet.
+    /// Returns true if there are words that have not been read yet.
     pub fn has_news(situation: &Situation) -> bool {
         !situation.is_read && !situation.message.is_empty()
     }
@@ -61,7 +61,8 @@ impl Judge for Slots {
     }
 }
 
-/// What is filled in and missing, whoever has read the words: the judgement is in one place.
+/// Returns the filled and the missing fields. The fields read by models and those read by rules are
+/// judged here alike.
 fn decided(desk: &Desk, at: &Situation, said: Fields) -> SlotDecision {
     let Some(kind) = form_of(at) else {
         return SlotDecision::default();

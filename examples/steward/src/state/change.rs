@@ -15,7 +15,7 @@ use super::{
 };
 use crate::form::FormKind;
 
-/// What can change.
+/// A change of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -30,18 +30,18 @@ pub enum Update {
         client_trace_id: String,
         /// The day on which "tomorrow" is counted.
         base_date: String,
-        /// Which path works on it.
+        /// The path that processes it.
         runtime: Runtime,
     },
-    /// How something was decided.
+    /// The decider, the model calls, and the reason for a fallback.
     Judged(Judgement),
-    /// What the request means. Its tasks join the plan.
+    /// The meaning of the request. Its tasks join the plan.
     Understood(Intent),
-    /// What is filled in, and what is missing.
+    /// The filled and the missing fields.
     Filled(SlotDecision),
-    /// What the words mean for the plan.
+    /// The meaning of the words for the plan.
     Decided(RuntimeDecision),
-    /// Whether the plan may be carried out.
+    /// The verdict of the guard on the plan.
     Guarded(Flow),
     /// An action came further.
     Acted(ActionsUpdate),
@@ -55,7 +55,7 @@ pub enum Update {
     Declined,
     /// A request of this name has answered a card.
     Heard(String),
-    /// What came with words that answer a card.
+    /// The attachments and options of words that answer a card.
     Beside(Box<Beside>),
     /// A person says something else in place of an answer.
     Said(String),
@@ -65,31 +65,31 @@ pub enum Update {
     Settled {
         /// The task.
         task_id: String,
-        /// How.
+        /// The new status.
         status: TaskStatus,
-        /// What came of it.
+        /// The document that was written, if there is one.
         document: Option<String>,
     },
     /// A graph failed, and another path takes over.
     FellBack {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A node failed, and a rule took its place.
     Noted {
-        /// Why.
+        /// The reason.
         fallback_reason: String,
     },
     /// The answer.
     Answered {
         /// As the client gets it.
         response: Value,
-        /// What is said to the person.
+        /// The text for the person.
         reply: String,
     },
 }
 
-/// What the action graph leaves behind.
+/// The part of the state that the action graph returns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Returned {
     pub(crate) actions: Actions,
@@ -99,7 +99,7 @@ pub struct Returned {
 }
 
 impl Returned {
-    /// What it leaves in this state, with what came of the action.
+    /// Returns the update with the action graph's part of this state, and the result of the action.
     pub(crate) fn of(state: &Steward, result: Option<ActionResult>) -> Update {
         Update::Returned(Box::new(Self {
             actions: state.actions.clone(),
@@ -119,7 +119,7 @@ pub(super) fn apply(state: &mut Steward, update: Update) {
             base_date,
             runtime,
         } => {
-            // Whoever stands in begins with the same words.
+            // The fallback path begins with the same words.
             if state.message.is_empty() && !message.is_empty() {
                 state.history.push(Message::user(message.as_str()));
             }
@@ -187,10 +187,11 @@ pub(super) fn apply(state: &mut Steward, update: Update) {
     }
 }
 
-/// What crosses requests: the plan, the findings, what was said.
+/// Begins a request. Only the plan, the messages, the answered requests and the findings are kept
+/// from the state before.
 fn requested(state: &mut Steward, request: Request) {
     if state.employee != request.employee {
-        // What was found was found in the documents of somebody else.
+        // The findings are about the documents of another employee.
         state.evidence = Evidence::default();
     }
     *state = Steward {
@@ -205,7 +206,7 @@ fn requested(state: &mut Steward, request: Request) {
     };
 }
 
-/// More answers than any client still repeats.
+/// The number of answered requests whose names are kept for repeats.
 const REMEMBERED: usize = 64;
 
 fn heard(state: &mut Steward, trace: String) {
@@ -215,9 +216,10 @@ fn heard(state: &mut Steward, trace: String) {
     state.heard.drain(..older);
 }
 
-/// What came with the words before is in their tasks.
+/// Replaces the attachments and options of the request. Earlier attachments are already in their
+/// tasks.
 fn beside_words(state: &mut Steward, beside: Beside) {
-    // What is no day is not counted from.
+    // An invalid day does not replace the base date.
     if day(&beside.base_date).is_some() {
         state.base_date.clone_from(&beside.base_date);
     }
@@ -227,7 +229,7 @@ fn beside_words(state: &mut Steward, beside: Beside) {
     }
 }
 
-/// A request of its own puts aside what was open before.
+/// Adds the tasks of a request. A request with tasks of its own closes the open ones.
 fn understood(state: &mut Steward, intent: Intent) {
     if !intent.tasks.is_empty() {
         while let Some(open) = state.steward_state.current_mut() {
@@ -239,7 +241,8 @@ fn understood(state: &mut Steward, intent: Intent) {
     state.intent_result = Some(intent);
 }
 
-/// What the failed path has made of the words is made anew; what was done is in the receipts.
+/// Removes the results of the failed path, since the next path decides again; completed writes are
+/// in the receipts.
 fn fell_back(state: &mut Steward, reason: String) {
     let made = state.intent_result.take().unwrap_or_default().tasks;
     let is_new = |task: &Task| made.iter().any(|made| made.task_id == task.task_id);
@@ -256,12 +259,12 @@ fn decided(state: &mut Steward, decision: RuntimeDecision) {
     match (&decision, state.steward_state.current_mut()) {
         (RuntimeDecision::Supplement { fields, form }, Some(task)) => {
             supplement(task, fields, *form);
-            // What was proposed before is not what is meant now.
+            // The new fields invalidate the proposed action.
             (state.approval, state.actions) = (None, Actions::default());
         }
         (RuntimeDecision::Cancel, Some(task)) => task.status = TaskStatus::Closed,
         (RuntimeDecision::Next, Some(_)) => state.steward_state.turn(),
-        // Who is asked what is meant, and says go on, means it.
+        // "Go on" as an answer to the question for the form confirms the proposed form.
         (RuntimeDecision::Confirm, Some(task)) => task.confidence = 1.0,
         _ => {}
     }

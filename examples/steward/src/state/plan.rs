@@ -1,4 +1,4 @@
-//! What is to be done: tasks, one after the other.
+//! The plan of a conversation: tasks, one after the other.
 use fugato::form::Fields;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::{form::FormKind, read::Goal};
 pub struct Plan {
     /// The tasks, oldest first.
     pub tasks: Vec<Task>,
-    /// What was filled in by actions on their own, without a task.
+    /// The fields that were filled in by actions on their own, without a task.
     pub form: Fields,
 }
 
@@ -21,16 +21,16 @@ pub struct Task {
     pub task_id: String,
     /// Its form.
     pub form: FormKind,
-    /// How far it shall go.
+    /// The goal: handed in, or kept as a draft.
     pub goal: Goal,
-    /// What is filled in.
+    /// The filled fields.
     pub fields: Fields,
-    /// How sure it is that this is meant, from 0 to 1.
+    /// The confidence that this is meant, from 0 to 1.
     pub confidence: f64,
-    /// How far it came.
+    /// The status.
     #[serde(default)]
     pub status: TaskStatus,
-    /// What is missing, in the order of the form.
+    /// The names of the missing fields, in the order of the form.
     #[serde(default)]
     pub missing_fields: Vec<String>,
     /// The document that came of it.
@@ -41,7 +41,7 @@ pub struct Task {
     pub action_steps: Vec<ActionStep>,
 }
 
-/// How far a task came.
+/// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
@@ -59,14 +59,14 @@ pub enum TaskStatus {
 pub struct ActionStep {
     /// The action.
     pub action: String,
-    /// Whether it writes.
+    /// True if it writes.
     pub side_effect: bool,
-    /// Whether a person has to agree to it first.
+    /// True if a person has to agree to it first.
     pub confirmation_required: bool,
 }
 
 impl Plan {
-    /// The task that is worked on: the first one that is open.
+    /// Returns the task that is worked on: the first one that is open.
     pub fn current(&self) -> Option<&Task> {
         self.tasks
             .iter()
@@ -95,7 +95,7 @@ impl Plan {
         self.tasks.iter_mut().find(|task| task.task_id == id)
     }
 
-    /// The name of the next task, counted from 1.
+    /// Returns the name of the `nth` new task, from 0; the names start at `t1`.
     pub fn next_id(&self, nth: usize) -> String {
         format!("t{}", self.tasks.len() + nth + 1)
     }

@@ -1,4 +1,4 @@
-//! What somebody asks of the steward.
+//! The requests to the steward.
 use std::str::FromStr;
 
 use fugato::form::{Fields, day};
@@ -11,23 +11,23 @@ use crate::form::FormKind;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Request {
-    /// What is wanted.
+    /// The kind of request.
     pub kind: RequestKind,
     /// The client's own name for it: a repeat has the same. Where it is empty it is made.
     #[serde(default)]
     pub client_trace_id: String,
     /// The conversation.
     pub conversation_id: String,
-    /// Who asks.
+    /// The employee who asks.
     pub employee: String,
-    /// What they say; empty for an action.
+    /// The words; empty for an action.
     #[serde(default)]
     pub message: String,
-    /// What came with the words.
+    /// The attachments and options of the words.
     #[serde(flatten)]
     pub beside: Beside,
-    /// The id of the card under which the words were said, as the client displays it. It is evidence
-    /// for an answer, and no part of what is wanted.
+    /// The id of the card under which the words were said, as the client displays it. It is
+    /// evidence for an answer, and not part of the request itself.
     #[serde(skip)]
     pub card: Option<String>,
 }
@@ -48,7 +48,7 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Whether the day is one, or what is allowed.
+    /// Returns the value itself if its base date is empty or a valid day, or else the error text.
     pub(crate) fn checked(self) -> Result<Self, &'static str> {
         if self.base_date.is_empty() || day(&self.base_date).is_some() {
             return Ok(self);
@@ -57,7 +57,7 @@ impl Beside {
     }
 }
 
-/// What is wanted.
+/// A kind of request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -85,7 +85,7 @@ pub enum RequestKind {
 }
 
 impl Request {
-    /// A request in this conversation, by this person.
+    /// Creates a request in this conversation, by this employee.
     pub fn new(kind: RequestKind, conversation: &str, employee: &str) -> Self {
         Self {
             kind,
@@ -112,14 +112,15 @@ impl Request {
         self
     }
 
-    /// The day on which "tomorrow" is counted.
+    /// Sets the day on which "tomorrow" is counted.
     #[must_use]
     pub fn on(mut self, day: impl Into<String>) -> Self {
         self.beside.base_date = day.into();
         self
     }
 
-    /// The name under which a run carries it out once: that of the client and of what is wanted.
+    /// Returns the key under which a run carries it out once, made of the client's name and the
+    /// kind; none without a name.
     pub fn key(&self) -> Option<String> {
         let what = match &self.kind {
             RequestKind::Chat => "chat",
@@ -131,7 +132,7 @@ impl Request {
         (!self.client_trace_id.is_empty()).then(|| format!("{}/{what}", self.client_trace_id))
     }
 
-    /// What is said.
+    /// Sets the words.
     #[must_use]
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.message = message.into();
@@ -139,7 +140,7 @@ impl Request {
     }
 }
 
-/// Which path understands requests.
+/// The path that understands requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Runtime {
@@ -154,7 +155,7 @@ pub enum Runtime {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("STEWARD_AGENT_RUNTIME is {given:?}; allowed are graph, langgraph and legacy")]
 pub struct UnknownRuntime {
-    /// What was given.
+    /// The value that was given.
     pub given: String,
 }
 
@@ -173,7 +174,8 @@ impl FromStr for Runtime {
 }
 
 impl Runtime {
-    /// The path that the environment variable `STEWARD_AGENT_RUNTIME` names; the graphs by default.
+    /// Returns the path that the environment variable `STEWARD_AGENT_RUNTIME` names; the graphs by
+    /// default.
     pub fn from_env() -> Result<Self, UnknownRuntime> {
         std::env::var("STEWARD_AGENT_RUNTIME")
             .unwrap_or_default()

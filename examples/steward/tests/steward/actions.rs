@@ -1,4 +1,4 @@
-//! What may be written, by whom it is agreed to, and how often it is done.
+//! Tests of the writes: the allowed ones, the consent to each, and that each is done once.
 use serde_json::{Value, json};
 use steward::{
     Reply,
@@ -180,7 +180,7 @@ async fn stw_t7_without_a_confirmation_it_waits_and_nothing_is_written() {
         .await;
     assert_eq!(waits["outcome"], "needs_confirmation", "{waits}");
     assert_eq!(stage.tried(), 0);
-    // The same name goes on when a person has agreed.
+    // The same request name continues after a person has agreed.
     let done = stage
         .does("d1", "save_application_draft", trip(), agreed(&waits))
         .await;
@@ -394,7 +394,7 @@ async fn forged_confirmations_confirm_nothing() {
         digest: "0".into(),
         approved: true,
     };
-    // Before anything was asked, with a wrong question, and with something else that was shown.
+    // Too early, with a wrong question, and with another digest.
     let early = stage
         .execute("d1", "save_application_draft", trip(), Some(forged.clone()))
         .await;
@@ -423,7 +423,7 @@ async fn stw_t11_26_after_a_reload_the_action_still_waits() {
     assert_eq!(other.pending().await, before);
     let done = other.press(Reply::approve()).await;
     assert_eq!(done["action_result"]["outcome"], "succeeded");
-    // The page that did not know may press as well: nothing is open any more.
+    // A press on an outdated page changes nothing: no card is open any more.
     assert_eq!((stage.pending().await, stage.tried()), (None, 1));
 }
 

@@ -43,19 +43,19 @@ pub(crate) struct Stage {
     pub(crate) runtime: Runtime,
 }
 
-/// The tables, and every write that was tried, with its key. Answers can be lost on the way.
+/// The tables, with every write that was tried and its key. Answers can be lost on the way.
 #[derive(Clone)]
 pub(crate) struct Books {
     pub(crate) tables: Arc<dyn Ledger>,
     pub(crate) tried: Arc<Mutex<Vec<(String, Write, i64)>>>,
-    /// What came of the writes, as far as it was told.
+    /// The writes whose receipt arrived, each with its document.
     pub(crate) told: Arc<Mutex<Vec<(Write, String)>>>,
     pub(crate) lose: Arc<AtomicI64>,
     pub(crate) panics: Arc<AtomicI64>,
-    /// At which step from now the process dies, and that it has.
+    /// The number of steps until the process dies; 0 if it does not.
     pub(crate) dies: Arc<AtomicI64>,
     pub(crate) died: Arc<Notify>,
-    /// How many look-ups never come back.
+    /// The number of look-ups that never return.
     pub(crate) hangs: Arc<AtomicI64>,
     pub(crate) now: Arc<AtomicI64>,
 }
@@ -98,7 +98,7 @@ impl Ledger for Books {
 }
 
 impl Books {
-    /// Where the process may die: nothing that comes behind it happens.
+    /// A point at which the process may die: nothing after it happens.
     async fn step(&self) {
         if count_down(&self.dies) == Ok(1) {
             self.died.notify_one();
@@ -116,12 +116,12 @@ fn count_down(left: &AtomicI64) -> Result<i64, i64> {
     left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, step)
 }
 
-/// Something that is said, on a day that never changes.
+/// Returns a request in words, on a day that never changes.
 pub(crate) fn asked(kind: RequestKind, message: &str) -> Request {
     Request::new(kind, "c1", "ann").on(TODAY).message(message)
 }
 
-/// An action that a page requests.
+/// Returns the request of an action, as a page sends it.
 pub(crate) fn wants(trace: &str, action: &str, arguments: &Value) -> Request {
     let kind = RequestKind::Execute {
         action: action.to_owned(),
@@ -135,7 +135,7 @@ pub(crate) fn thread() -> ThreadId {
     ThreadId::new("c1").unwrap()
 }
 
-/// Another person's kind of answer to the model's question: a call of the function.
+/// Returns a model's answer as a call of the function.
 pub(crate) fn call(name: &str, arguments: Value) -> Said {
     Said::tool_calls([ToolCall::new("f1", name, arguments)])
 }
@@ -185,7 +185,7 @@ impl Stage {
         }
     }
 
-    /// What another process finds.
+    /// Returns the stage of another process over the same tables and log.
     pub(crate) fn reloaded(&self) -> Self {
         Self::over(
             self.books.clone(),
@@ -222,7 +222,7 @@ impl Stage {
             .await
     }
 
-    /// The same, where nothing keeps it from being carried out.
+    /// Carries an action out, in a test where nothing keeps it from being done.
     pub(crate) async fn does(
         &self,
         trace: &str,
@@ -268,7 +268,7 @@ impl Stage {
         }
     }
 
-    /// The id of the card that is on the screen.
+    /// Returns the id of the card that is on the screen.
     pub(crate) async fn shown(&self) -> Option<String> {
         Some(self.pending().await?.id.as_str().to_owned())
     }
@@ -298,13 +298,13 @@ impl Stage {
     }
 }
 
-/// The rules, which are read once.
+/// Returns the rules, which are loaded once.
 pub(crate) fn desk() -> Arc<Desk> {
     static DESK: LazyLock<Arc<Desk>> = LazyLock::new(|| Desk::load().unwrap());
     DESK.clone()
 }
 
-/// What a person has seen and agreed to.
+/// Returns the confirmation of the card that an answer shows.
 pub(crate) fn agreed(answer: &Value) -> Option<Confirmation> {
     let pending = &answer["pending_interrupt"];
     serde_json::from_value(json!({ "interrupt_id": pending["id"], "digest": pending["digest"] }))
@@ -329,7 +329,7 @@ pub(crate) fn claim() -> Value {
     })
 }
 
-/// The same fields, and which form they are of.
+/// Returns the same fields with the name of their form.
 pub(crate) fn of(form: &str, fields: &Value) -> Value {
     let mut fields = fields.clone();
     fields["form"] = json!(form);

@@ -1,4 +1,5 @@
-//! K24 for this agent: wherever it dies, the same comes of a request, and nothing is written twice.
+//! K24 for this agent: wherever it dies, a request has the same result, and nothing is written
+//! twice.
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -23,7 +24,7 @@ use steward::{
 
 use crate::common::{CLAIM, TRIP, asked, call, desk, of, requested, trip, wants};
 
-/// Tables in a world that remembers what was done to it.
+/// Tables in a simulated world that records what was done to it.
 struct Worldly(World);
 
 #[async_trait]
@@ -45,7 +46,7 @@ impl Ledger for Worldly {
     }
 }
 
-/// A model that always says the same, in whatever process.
+/// A model that always gives the same answer, in every process.
 #[derive(Clone)]
 struct Steady;
 
@@ -85,7 +86,7 @@ fn simulation(
         .answer(|asked| {
             (asked.question.prompt["type"] == "confirm").then(|| json!(Reply::approve()))
         })
-        // How long a model took is measured anew each time.
+        // The duration of a model call differs from run to run.
         .compare(|state| json!([state.steward_state, state.action_result, state.actions.end]))
         .random(8)
 }
@@ -110,7 +111,7 @@ async fn stw_t10_k24_a_trip_is_handed_in_once_wherever_it_dies() -> Result<(), F
     Ok(())
 }
 
-/// The page's way: one run checks, and another one submits what was checked.
+/// The order of a page: one run checks, and another one submits what was checked.
 #[tokio::test]
 async fn stw_t10_k24_27_a_precheck_and_its_submit_wherever_they_die() -> Result<(), Failure> {
     let checks = wants("p1", "run_duplicate_precheck", &of("application", &trip()));

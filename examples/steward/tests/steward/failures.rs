@@ -1,4 +1,5 @@
-//! Models that are named and do not answer, tried through the binary: the person hears it at once.
+//! Tests of models that are configured and do not answer, through the binary: the person gets the
+//! notice at once.
 use fugato_testkit::{ModelServer, Program};
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is read of reasons.
+//! Tests of the reasons that are read from words.
 use steward::service::Desk;
 
 use crate::common::Tested;

@@ -231,7 +231,7 @@ async fn stw_w3_the_page_resumes_what_waits_by_its_button() {
     let body = json!({ "text": TRIP, "extra": { "base_date": TODAY } });
     let (_, told) = wire.send("POST", "/threads/c1/runs", &body).await;
     assert!(told.contains("waiting_for_confirmation"));
-    // The page is loaded anew, and finds the card.
+    // The page is reloaded, and finds the card.
     let (_, view) = wire.send("GET", "/threads/c1", &json!({})).await;
     let view: Value = serde_json::from_str(&view).unwrap();
     assert_eq!(
@@ -249,7 +249,7 @@ async fn stw_w3_the_page_resumes_what_waits_by_its_button() {
     assert!(script.contains("panels"));
 }
 
-/// Whoever names themselves in a header: `firm/ann`.
+/// Returns the caller named in a header: `firm/ann`.
 pub(crate) fn by_name(request: &Parts) -> Result<Caller, Denied> {
     let name = request.headers.get("x-who");
     let name = name.and_then(|name| name.to_str().ok());
@@ -264,7 +264,7 @@ pub(crate) fn by_name(request: &Parts) -> Result<Caller, Denied> {
     })
 }
 
-/// An office in which everybody says who they are.
+/// An office in which every request names its caller.
 struct Office(Router, Stage);
 
 impl Office {
@@ -306,7 +306,7 @@ async fn conversations_of_one_tenant_do_not_exist_for_another() {
         Some(1),
         "{other}"
     );
-    // A name is one person's within a tenant, and somebody else's in another.
+    // The same user name in two tenants is two persons.
     let draft = json!({
         "conversation_id": "c2", "client_trace_id": "d1", "action": "save_application_draft",
         "arguments": trip(),
@@ -332,7 +332,7 @@ async fn conversations_of_one_tenant_do_not_exist_for_another() {
     );
 }
 
-/// A colleague sees nothing of the conversation and answers nothing in it, by whatever door.
+/// A colleague sees nothing of the conversation and answers nothing in it, through any endpoint.
 #[tokio::test]
 async fn stw_16_only_whose_documents_they_are_agrees() -> Tested {
     let office = Office::new().await;
@@ -390,7 +390,7 @@ async fn stw_16_only_whose_documents_they_are_agrees() -> Tested {
     Ok(())
 }
 
-/// What was said is told from the log, with the card between the words.
+/// The timeline of the conversation is read from the log, with the card between the messages.
 #[tokio::test]
 async fn a_conversation_that_is_opened_again_shows_what_was_said_in_its_order() -> Tested {
     let (wire, stage) = Wire::new().await;

@@ -1,4 +1,4 @@
-//! The legacy path: it says the same, it stands in, and it can be chosen.
+//! Tests of the legacy path: it gives the same answers, it takes over, and it can be chosen.
 use std::sync::atomic::Ordering;
 
 use fugato_testkit::Scripted;
@@ -30,13 +30,13 @@ fn stw_7_the_switch_has_three_words() -> Tested {
     Ok(())
 }
 
-/// Of an answer everything but which path it came by.
+/// Returns an answer without the parts that depend on the path.
 fn same(mut answer: Value) -> Value {
     for told in ["runtime", "conversation_id", "client_trace_id"] {
         answer.as_object_mut().unwrap().remove(told);
     }
     answer["steward_state"].take();
-    // Interrupts are named by where in the log they are.
+    // Interrupts are named by their position in the log.
     answer["pending_interrupt"] = answer["pending_interrupt"]["prompt"].take();
     answer
 }
@@ -205,7 +205,7 @@ async fn stw_t12_a_graph_that_breaks_is_stood_in_for_and_the_reason_is_kept() {
     let done = stage.press(Reply::approve()).await;
     assert_eq!(done["action_result"]["outcome"], "succeeded", "{done}");
     assert_eq!(stage.documents().await.applications.len(), 1);
-    // A repeat of what the graph failed at is told what the legacy path has answered.
+    // A repeat of the request at which the graph failed gets the answer of the legacy path.
     let again = stage.clerk.request(&thread(), request).await.unwrap();
     assert_eq!(again["action_result"]["data"]["document"], "A-1", "{again}");
     assert_eq!(stage.tried(), 1);

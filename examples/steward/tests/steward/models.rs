@@ -1,4 +1,4 @@
-//! What models are asked, and what happens when they fail.
+//! Tests of the requests to models, and of their failures.
 use std::time::Duration;
 
 use fugato::llm::{Fallback, ModelError, ModelErrorKind, Retry, Timeout};

@@ -1,4 +1,4 @@
-//! What is understood by rule, and how a conversation goes.
+//! Tests of the understanding by rule, and of the course of a conversation.
 use serde_json::{Value, json};
 use steward::{
     Reply,
@@ -337,7 +337,7 @@ async fn stw_13_what_is_said_under_a_card_changes_it_confirms_it_or_cancels_it()
     let amount = &changed["pending_interrupt"]["prompt"]["call"]["arguments"]["estimated_amount"];
     assert_eq!(amount, &json!(1500), "{changed}");
 
-    // Words that nobody understands ask again.
+    // Words that no rule understands lead to the same question.
     let again = stage.chat("嗯……这个嘛").await;
     assert_ne!(again["pending_interrupt"], Value::Null, "{again}");
     assert_eq!(stage.tried(), 0);

@@ -23,7 +23,7 @@ use tokio::runtime::{Builder, Runtime as Process};
 
 use crate::common::{CLAIM, Stage, TODAY, TRIP, fields, of, trip, wants};
 
-/// What happens next, in one of two conversations.
+/// An event in one of two conversations.
 #[derive(Debug, Clone)]
 enum Event {
     Say(u8, usize),
@@ -37,9 +37,9 @@ enum Event {
     /// A person presses the button of the first card that they have seen, in a page that is old.
     Stale,
     Decline(u8),
-    /// Somebody agrees who has seen nothing: a made-up question, or another digest.
+    /// An answer by somebody who has seen nothing: an invented question, or another digest.
     Forge(u8, bool),
-    /// Somebody else agrees, by the button or in words.
+    /// Another person agrees, by the button or in words.
     Other(u8, bool),
     /// A person agrees in two processes at once, and so does a repeat of the request.
     Twice(u8),
@@ -52,12 +52,11 @@ enum Event {
     Die(u8),
     Later,
     Legacy,
-    /// The log is lost, and comes back as it was when something was checked last: the tables know
-    /// more than it.
+    /// The log is lost, and restored to the time of the last check: the tables have more than it.
     Restore,
 }
 
-/// What a request says of a precheck.
+/// The reference of a request to a precheck.
 #[derive(Debug, Clone, Copy)]
 enum Told {
     Nothing,
@@ -115,7 +114,7 @@ fn thread(chat: u8) -> ThreadId {
     ThreadId::new(CHATS[usize::from(chat)]).expect("a short name")
 }
 
-/// What was said last, and in which conversation.
+/// The last request in words, and its conversation.
 type Words = Option<(u8, Request)>;
 
 /// The steward, in a process that can die, and everything that was seen and agreed to.
@@ -123,17 +122,17 @@ struct Play {
     stage: Stage,
     process: Rc<Process>,
     runtime: Runtime,
-    /// In which conversation who has agreed to which call.
+    /// The conversation, the employee and the call of every consent.
     agreed: BTreeSet<(String, String, String)>,
     first: Option<(u8, Interrupt)>,
     last: Option<(u8, String, u8, Told)>,
     words: Words,
     said: usize,
-    /// The log when something was checked last, and what was said last by then.
+    /// The log at the time of the last check, and the last request in words by then.
     copy: Option<(Arc<MemoryLog>, Words)>,
-    /// What was found in a log that is lost.
+    /// The findings of lost logs.
     lost: Vec<(&'static str, Value)>,
-    /// How many writes were looked at.
+    /// The number of writes that were checked.
     known: usize,
 }
 
@@ -160,7 +159,7 @@ impl Play {
         }
     }
 
-    /// Lets one thing happen after the other, and looks at what came of it.
+    /// Runs the events one after the other, and checks the invariants after each.
     fn happen(&mut self, events: impl IntoIterator<Item = Event>) {
         for event in events {
             self.lets(event);
@@ -204,7 +203,7 @@ impl Play {
                 self.words = Some((chat, request.clone()));
                 self.asks(chat, request).await;
             }
-            // Whatever card there is by now, nobody has seen it.
+            // No card that is open by now has been seen.
             Event::Again => {
                 if let Some((chat, request)) = self.words.clone() {
                     self.asks(chat, request).await;
@@ -238,7 +237,7 @@ impl Play {
                 self.confirms(&self.stage, chat, "ann", card, false).await;
             }
             Event::Forge(chat, knows) => self.forges(chat, knows).await,
-            // A card about bob's own documents is his to answer, and no other.
+            // A card about bob's own documents is only his to answer.
             Event::Other(chat, words) => {
                 let card = self.sees(chat, "bob").await;
                 if words {
@@ -279,7 +278,8 @@ impl Play {
                     let found = self.findings().await;
                     self.lost.extend(found);
                     self.stage.store = log;
-                    // What the log has never heard is new to it, whoever repeats it.
+                    // A restored log has no record of the request, so that any repeat is new to
+                    // it.
                     self.words = words;
                     self.stage.now.fetch_add(11_000, Ordering::SeqCst);
                     self.stage = self.stage.reloaded();
@@ -375,7 +375,7 @@ impl Play {
         );
     }
 
-    /// How a client refers to what was found last.
+    /// Returns the reference to the newest finding of a conversation.
     async fn newest(&self, chat: u8) -> Option<String> {
         let state = self
             .stage
@@ -393,7 +393,7 @@ impl Play {
         about(&arguments(0)).or_else(|| about(&arguments(1)))
     }
 
-    /// What must hold whatever has happened.
+    /// Checks the invariants that hold after every event.
     async fn testify(&mut self) {
         let tried = self.stage.books.tried.lock().unwrap().clone();
         for (key, write, _) in tried.iter().skip(self.known) {
@@ -420,7 +420,8 @@ impl Play {
         }
     }
 
-    /// Nothing is written twice, and what was said to be written is there as it was agreed to.
+    /// Checks that nothing is written twice, and that every document that was reported as written
+    /// exists as it was agreed to.
     async fn documents_are_right(&self) {
         let told = self.stage.books.told.lock().unwrap().clone();
         for who in ["ann", "bob"] {
@@ -460,8 +461,8 @@ impl Play {
         findings
     }
 
-    /// Every submission was let through by a finding of its conversation about the same content
-    /// that held at that time.
+    /// Checks that every submission was let through by a finding of its conversation about the same
+    /// content that was valid at that time.
     async fn was_prechecked(&self) {
         let mut findings = self.findings().await;
         findings.extend(self.lost.iter().cloned());
@@ -486,7 +487,7 @@ impl Play {
     }
 }
 
-/// The log as it is now. After a second nobody holds it.
+/// Returns a copy of the log. After a second it has no lease.
 async fn copied(stage: &Stage) -> Result<Arc<MemoryLog>, StoreError> {
     let now = stage.now.clone();
     let copy = MemoryLog::with_clock(move || now.load(Ordering::SeqCst));
@@ -515,7 +516,7 @@ async fn copied(stage: &Stage) -> Result<Arc<MemoryLog>, StoreError> {
     Ok(Arc::new(copy))
 }
 
-/// Nothing was done twice.
+/// Checks that no entry occurs twice.
 fn differ(what: &str, all: impl Iterator<Item = String>) {
     let mut known = BTreeSet::new();
     for one in all {
@@ -523,18 +524,18 @@ fn differ(what: &str, all: impl Iterator<Item = String>) {
     }
 }
 
-/// The same request in another conversation.
+/// Returns the same request in another conversation.
 fn within(chat: u8, mut request: Request) -> Request {
     CHATS[usize::from(chat)].clone_into(&mut request.conversation_id);
     request
 }
 
-/// The conversation whose write has this key.
+/// Returns the conversation whose write has this key.
 fn chat_of(key: &str) -> &str {
     key.split('@').next().unwrap_or_default()
 }
 
-/// The plan says of nothing that it is done without a document.
+/// Checks that the plan reports no task as done without a document.
 fn is_consistent(state: &Steward) {
     for task in &state.steward_state.tasks {
         let done = task.status == steward::state::TaskStatus::Done;
@@ -542,7 +543,7 @@ fn is_consistent(state: &Steward) {
     }
 }
 
-/// Everything in a fact that is a finding.
+/// Collects every finding within a fact.
 fn collect(chat: &'static str, value: &Value, findings: &mut Vec<(&'static str, Value)>) {
     match value {
         Value::Object(object) => {
@@ -591,7 +592,7 @@ fn stw_25_a_log_that_was_restored_passes_no_write_off_as_another() {
     assert_eq!((keys.len(), play.known), (1, 2), "one key for two writes");
 }
 
-/// "好的" was said before there was a card, and the log that comes back has heard it.
+/// "好的" was sent before there was a card, and the restored log has a record of it.
 #[test]
 fn stw_25_words_that_a_restored_log_has_heard_answer_no_other_card() {
     let mut play = Play::new();
@@ -606,7 +607,7 @@ fn stw_25_words_that_a_restored_log_has_heard_answer_no_other_card() {
     assert_eq!((card.is_some(), play.known), (true, 0), "it still waits");
 }
 
-/// What a crash left of the graphs is no path's that does not know their nodes.
+/// A path without the nodes of the graphs does not take over a run that a crash has left in them.
 #[test]
 fn stw_7_what_is_repeated_on_the_other_path_after_a_crash_comes_to_an_end() {
     let mut play = Play::new();
@@ -645,7 +646,7 @@ fn stw_t10_it_is_submitted_once_wherever_the_process_dies() {
                     Event::Agree(chat),
                 ]);
             }
-            // What a crash has left is brought to its end.
+            // The runs that a crash has left are completed.
             events
                 .extend((0..2).flat_map(|chat| {
                     [Event::Say(chat, 3), Event::Agree(chat), Event::Agree(chat)]

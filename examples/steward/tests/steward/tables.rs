@@ -25,11 +25,11 @@ fn written(document: &str) -> Receipt {
     }
 }
 
-/// What every database does.
+/// Checks the contract of a ledger, which every database keeps.
 async fn keeps_to_the_contract(ledger: &dyn Ledger) -> Tested {
     let draft = write(Deed::Draft, "ann", &trip());
     assert_eq!(ledger.write("k1", &draft).await?, written("A-1"));
-    // A repeat is told the same; the same key with another write is an error.
+    // A repeat gets the same receipt; the same key with another write is an error.
     assert_eq!(ledger.write("k1", &draft).await?, written("A-1"));
     assert!(
         matches!(ledger.write("k1", &submit()).await, Err(LedgerError::KeyReused { key }) if key == "k1")
@@ -41,7 +41,7 @@ async fn keeps_to_the_contract(ledger: &dyn Ledger) -> Tested {
     assert_eq!(ledger.write("k3", &submit()).await?, written("A-1"));
     let twice = ledger.write("k4", &submit()).await?;
     assert!(matches!(twice, Receipt::Refused { why } if why.contains("A-1")));
-    // Somebody else may travel on the same days.
+    // Another employee may travel on the same days.
     let other = write(Deed::Submit, "bob", &trip());
     assert_eq!(ledger.write("k5", &other).await?, written("A-2"));
 
@@ -78,7 +78,7 @@ async fn keeps_to_the_contract(ledger: &dyn Ledger) -> Tested {
     Ok(())
 }
 
-/// Whoever presses at the same time, under one key or under many: it is handed in once.
+/// Checks that simultaneous writes, under one key or under many, hand the application in once.
 async fn is_handed_in_once(ledgers: [Arc<dyn Ledger>; 2]) -> Tested {
     let writes = (0..8).map(|nth| {
         let ledger = if nth < 4 { &ledgers[0] } else { &ledgers[1] }.clone();
@@ -128,7 +128,7 @@ async fn postgres_is_found_again_after_it_was_killed() -> Tested {
     let ledger = ledger::open(server.url()).await?;
     ledger.write("k1", &submit()).await?;
     server.kill9();
-    // Who serves this connection goes on until it notices.
+    // The server process of this connection goes on until it notices.
     let down = loop {
         match ledger.documents("ann").await {
             Ok(_) => tokio::task::yield_now().await,

@@ -1,4 +1,5 @@
-//! Words under a card: they answer the card that was seen, once, and by whom it is about.
+//! Tests of words under a card: they answer the card that was seen, once, and only from the
+//! employee whom it is about.
 use std::sync::{Arc, atomic::Ordering};
 
 use fugato::{Answers, graph::Standing, store::MemoryLog};
@@ -88,7 +89,7 @@ async fn stw_c3_words_after_a_crash_agree_to_nothing_that_was_not_seen() {
     }
 }
 
-/// A yes that is sent six times at once answers one card, with a name of its client's or without.
+/// A yes that is sent six times at once answers one card, with a name of its client or without.
 #[tokio::test]
 async fn k35_six_copies_of_a_yes_write_one_document() {
     for trace in ["y1", ""] {
@@ -180,7 +181,7 @@ async fn stw_16_nobody_goes_on_in_the_conversation_of_another_employee() {
     assert_eq!((stage.state().await, stage.tried()), (before, 0));
     let done = conversation.confirm("ann", said).await.unwrap();
     assert_eq!(done["action_result"]["outcome"], "succeeded", "{done}");
-    // Nor does anybody take over where nothing waits any more.
+    // Another employee cannot go on when no card is open either.
     let (before, tried) = (stage.state().await, stage.tried());
     for kind in [
         RequestKind::Chat,

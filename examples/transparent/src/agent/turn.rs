@@ -8,75 +8,75 @@ use serde_json::Value;
 use super::{Move, Request, Update};
 use crate::{intent::Intent, plan::Step};
 
-/// One request, from the words to the answer.
+/// One request, from the message to the answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Turn {
-    /// What was asked, and by whom.
+    /// The request, of a person or of a job.
     pub request: Request,
-    /// When it began, in milliseconds since the Unix epoch.
+    /// The time of its begin, in milliseconds since the Unix epoch.
     pub began_at: Millis,
     /// The name of the person's time zone.
     pub zone: String,
-    /// Where it is.
+    /// The phase of the turn.
     pub phase: Phase,
-    /// What the person wants, once that is known.
+    /// The intent of the person, once it is known.
     pub intent: Option<Intent>,
-    /// The plan; empty if none was made. It guides and does not bind.
+    /// The plan; empty if none was made. It guides the turn, but is not binding.
     pub plan: Vec<Step>,
-    /// Up to which step the plan was followed.
+    /// The index of the next step of the plan.
     pub followed: usize,
-    /// How often another plan was made.
+    /// The number of replans.
     pub replans: u32,
-    /// What was found in the memory.
+    /// The notes that were found in the memory.
     pub memories: Vec<FoundNote>,
-    /// What was searched for.
+    /// The queries to the memory.
     pub queries: Vec<String>,
-    /// The calls that were made, each attempt for itself.
+    /// The calls that were made, each attempt separately.
     pub uses: Vec<Use>,
-    /// The call that is made, or was made and failed.
+    /// The call that is due, or was made and failed.
     pub wanted: Option<Wanted>,
-    /// How often it was decided what comes next.
+    /// The number of decisions about the next move.
     pub moves: u32,
-    /// How many calls failed in a row.
+    /// The number of failed calls in a row.
     pub failures: u32,
-    /// How many moves in a row brought nothing.
+    /// The number of moves in a row without a new result.
     pub stuck: u32,
-    /// What could not be done, in words.
+    /// The steps that were skipped, each with its reason.
     pub skipped: Vec<String>,
-    /// Answers of the model that could not be used in this phase, and what it was told.
+    /// The model's unusable answers in this phase, each with its correction.
     pub corrected: Vec<Message>,
-    /// Why rules decide although there is a model.
+    /// The reason why rules decide although there is a model.
     pub by_rule: Option<String>,
-    /// Why no more was tried.
+    /// The reason why the turn stopped early; none if it did not.
     pub stop: Option<Stop>,
-    /// What the person was told.
+    /// The answer to the person.
     pub answer: String,
 }
 
-/// Where a turn is. Each is a node of the graph.
+/// A phase of a turn. Each is a node of the graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// What is wanted?
+    /// The intent is found out.
     #[default]
     Intent,
-    /// By which steps?
+    /// A plan is made.
     Plan,
-    /// What comes next?
+    /// The next move is decided.
     Think,
     /// The memory is searched.
     Retrieve,
     /// A tool is called.
     Act,
-    /// A call that failed is mended.
+    /// A failed call is repaired.
     Repair,
     /// The person is answered.
     Answer,
 }
 
 impl Phase {
-    /// The node.
+    /// Returns the name of the phase's node.
     pub fn node(self) -> &'static str {
         match self {
             Self::Intent => "intent",
@@ -95,34 +95,34 @@ impl Phase {
 pub struct Use {
     /// The call.
     pub call: ToolCall,
-    /// Which attempt of it this was, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// How it ended.
+    /// The status of the result.
     pub status: ToolStatus,
-    /// What the model reads.
+    /// The result as the model reads it.
     pub text: String,
-    /// The same for programs.
+    /// The result as data.
     pub data: Value,
 }
 
-/// A call on its way.
+/// A call that is due, or was made and failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Wanted {
-    /// The call as it is made now.
+    /// The call of the present attempt.
     pub call: ToolCall,
     /// The id of its first attempt.
     pub id: String,
-    /// Which attempt this is, from 1.
+    /// The number of the present attempt, from 1.
     pub attempt: u32,
-    /// Why the last attempt failed.
+    /// The error of the last attempt.
     pub cause: Option<String>,
 }
 
-/// Why no more was tried.
+/// The reason why a turn stopped early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// There were as many moves as there may be.
+    /// The maximum number of moves was reached.
     Moves,
 }
 
@@ -134,20 +134,20 @@ impl Turn {
         }
     }
 
-    /// How often this call was made before, whatever came of it.
+    /// Returns how often the same call was made before, successful or not.
     pub fn repeats(&self, name: &str, params: &Value) -> usize {
         let same = |made: &&Use| made.call.name == name && made.call.arguments == *params;
         self.uses.iter().filter(same).count()
     }
 
-    /// The calls that did what they should.
+    /// Returns the successful calls.
     pub fn done(&self) -> impl Iterator<Item = &Use> {
         self.uses
             .iter()
             .filter(|made| made.status == ToolStatus::Ok)
     }
 
-    /// The last attempt of each call that came to nothing. The attempts of a call follow each other.
+    /// Returns the last attempt of each call that failed. The attempts of a call are adjacent.
     pub fn failed(&self) -> impl Iterator<Item = &Use> {
         let next = self.uses.iter().skip(1).map(|next| next.attempt);
         let next = next.chain([1]);
@@ -194,7 +194,7 @@ impl Turn {
                 self.stop = Some(stop);
                 self.enter(Phase::Answer);
             }
-            // These are changes of the whole conversation.
+            // These update the whole conversation.
             Update::Asked(_)
             | Update::Began { .. }
             | Update::Compacted(_)

@@ -8,20 +8,20 @@ use serde_json::{Map, Value};
 use super::{Lang, Policy, Stop};
 use crate::{intent::Intent, plan::Step};
 
-/// What a turn is started with.
+/// The input of a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Request {
-    /// What the person wants.
+    /// The message of the person, or the task of the job.
     pub text: String,
-    /// The language; that of the text if not said.
+    /// The language; none for that of the text.
     pub lang: Option<Lang>,
-    /// The job whose time has come, if no person said it.
+    /// The job that is due; none if a person sent the message.
     pub job: Option<String>,
 }
 
 impl Request {
-    /// A person says this.
+    /// Returns a request of a person.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -29,7 +29,7 @@ impl Request {
         }
     }
 
-    /// The time of a job has come.
+    /// Returns a request of a job that is due.
     pub fn of_job(job: impl Into<String>, task: impl Into<String>) -> Self {
         Self {
             job: Some(job.into()),
@@ -38,108 +38,108 @@ impl Request {
     }
 }
 
-/// A change of a conversation.
+/// An update of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Update {
-    /// A turn begins.
+    /// A turn is requested.
     Asked(Request),
-    /// What the program knows of it: where and when it is.
+    /// A turn begins, with its place and time.
     Began {
-        /// The thread.
+        /// The name of the thread.
         thread: String,
         /// The time, in milliseconds since the Unix epoch.
         at: Millis,
         /// The name of the person's time zone.
         zone: String,
-        /// When conversations are compacted.
+        /// The policy by which conversations are compacted.
         policy: Policy,
     },
-    /// Older messages came to this.
+    /// Older messages were summarised.
     Compacted(CompactionUpdate),
-    /// What the person wants.
+    /// The intent is known.
     Understood(Intent),
-    /// The steps by which it may be reached; those that were left of an older plan are gone.
+    /// A plan was made; the remaining steps of an older plan are dropped.
     Planned {
         /// The steps.
         steps: Vec<Step>,
-        /// Whether it takes the place of another plan.
+        /// True if it replaces another plan.
         again: bool,
     },
-    /// What happens next.
+    /// The next move was decided.
     Moved {
-        /// Why.
+        /// The reason.
         thought: String,
-        /// What.
+        /// The move.
         next: Move,
-        /// The step of the plan that this is; none for a deviation.
+        /// The index of the plan's step that it follows; none for a deviation.
         step: Option<usize>,
     },
     /// The memory was searched.
     Retrieved {
-        /// For what.
+        /// The query.
         query: String,
-        /// What was found, best first.
+        /// The notes that were found, best first.
         found: Vec<FoundNote>,
     },
     /// A tool was called.
     Called {
-        /// How it ended.
+        /// The status of the result.
         status: ToolStatus,
-        /// What the model reads.
+        /// The result as the model reads it.
         text: String,
-        /// The same for programs.
+        /// The result as data.
         data: Value,
-        /// Whether other arguments may be tried.
+        /// True if the call may be repaired.
         repairable: bool,
     },
-    /// A call that failed is tried again with these arguments.
+    /// A failed call is tried again with these arguments.
     Repaired {
         /// The arguments.
         params: Map<String, Value>,
     },
-    /// A call that failed is left.
+    /// A failed call is given up.
     GaveUp,
-    /// The model's answer could not be used.
+    /// The model's answer was unusable; the pair is the answer and its correction.
     Corrected(Box<[Message; 2]>),
     /// The model cannot be used: rules decide for the rest of the turn.
     ByRule {
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// No more is tried.
+    /// The turn stops early.
     Stopped(Stop),
     /// The person is answered.
     Answered {
-        /// With this.
+        /// The answer.
         text: String,
     },
 }
 
-/// What a turn does next.
+/// A move of a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Move {
     /// Searches the memory.
     Retrieve {
-        /// For what.
+        /// The query.
         query: String,
     },
     /// Calls a tool.
     Call {
-        /// Which.
+        /// The name of the tool.
         name: String,
-        /// With what.
+        /// The arguments.
         params: Map<String, Value>,
     },
-    /// Leaves a step of the plan that cannot be done, and says why.
+    /// Skips a step of the plan that cannot be carried out.
     Skip {
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// Makes another plan.
     Replan,
-    /// Answers.
+    /// Answers the person.
     Finish,
 }

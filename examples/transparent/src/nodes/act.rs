@@ -12,10 +12,10 @@ use crate::{
     deps::Deps,
 };
 
-/// The card by which the page shows what a person is told.
+/// The name of the card for a notification.
 const NOTIFICATION: &str = "notification";
 
-/// Makes the call that is wanted, once a person has agreed where that is needed.
+/// The node that carries out the call that is due, with a confirmation if it needs one.
 #[derive(Debug)]
 pub struct Act(pub Deps);
 
@@ -38,7 +38,7 @@ impl Node<Agent> for Act {
         };
         let told = finished(&called);
         let result = called.result;
-        // What a person did not want is not tried in another way.
+        // A call that the person declined is not repaired.
         let refused = asks && result.status == ToolStatus::Blocked;
         let repairable = !refused && result.status != ToolStatus::Ok && has_attempts(deps, wanted);
         let shown = (wanted.call.name == NOTIFY && result.is_ok()).then(|| EventKind::Card {

@@ -13,8 +13,8 @@ use crate::{
     prompts, rules,
 };
 
-/// Answers the person, with everything that is known: who the agent is, whom it serves, what came
-/// of the turn. What was written and what was not is said by code; a model words the rest.
+/// The node that answers the person, from the whole prompt and the results of the turn. Code
+/// reports the writes; a model words the rest.
 #[derive(Debug)]
 pub struct Answer(pub Deps);
 
@@ -36,7 +36,7 @@ impl Node<Agent> for Answer {
 }
 
 impl Answer {
-    /// What the model says; nothing where rules decide.
+    /// Returns the updates and the words of the model; no words if rules decide.
     async fn spoken(&self, cx: &Context<Agent>) -> Result<(Vec<Update>, Option<String>), BoxError> {
         let (deps, agent) = (&self.0, cx.state());
         let Some(model) = deps.model.as_ref().filter(|_| agent.turn.by_rule.is_none()) else {
@@ -55,7 +55,7 @@ impl Answer {
     }
 }
 
-/// What the turn has written, and what it was to write and did not.
+/// Returns the report of the writes of a turn, done or not.
 fn receipts(deps: &Deps, agent: &Agent) -> Report {
     let turn = &agent.turn;
     let access = |name: &str| deps.toolbox.access(name, agent);

@@ -8,7 +8,7 @@ use crate::{
     deps::Deps,
 };
 
-/// Says where and when the turn is, and tells what was asked.
+/// The node that begins a turn with its place and time, and emits the request.
 #[derive(Debug)]
 pub struct Begin(pub Deps);
 

@@ -9,7 +9,7 @@ use crate::{
     intent, prompts, rules,
 };
 
-/// Finds out what the person wants.
+/// The node that finds out the intent of the person.
 #[derive(Debug)]
 pub struct Understand(pub Deps);
 

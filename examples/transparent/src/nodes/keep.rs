@@ -13,11 +13,11 @@ use crate::{
     rules,
 };
 
-/// Writes down what the turn leaves: a line of the day's log, and what matters of what was said.
+/// The node that stores a line in the day's log, and the important words of the person.
 #[derive(Debug)]
 pub struct Keep(pub Deps);
 
-/// The section of `MEMORY.md` for what nobody asked to be remembered.
+/// The section of `MEMORY.md` for notes that the person did not ask for.
 const NOTICED: &str = "Noticed";
 
 #[async_trait]
@@ -27,8 +27,8 @@ impl Node<Agent> for Keep {
         let turn = &agent.turn;
         let when = self.0.jobs.clock().shown(turn.began_at);
         let (day, time) = when.split_once(' ').unwrap_or((&when, ""));
-        // The thread and how much was said in it make the line one of a kind, so that it can be
-        // looked for.
+        // The thread and the number of its messages make the line unique, so that it can be
+        // searched for.
         let line = format!(
             "{time} [{} {}] {} → {}",
             cx.thread(),

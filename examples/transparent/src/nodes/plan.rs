@@ -9,7 +9,7 @@ use crate::{
     plan, prompts, rules,
 };
 
-/// Makes a plan: what to look for in the memory, then tools.
+/// The node that makes a plan: queries to the memory, then tools.
 #[derive(Debug)]
 pub struct Plan(pub Deps);
 
@@ -42,7 +42,7 @@ impl Node<Agent> for Plan {
 }
 
 impl Deps {
-    /// The names of the tools that can be called now.
+    /// Returns the names of the tools that can be called now.
     pub(crate) fn tools(&self, agent: &Agent) -> Vec<String> {
         let schemas = self.toolbox.schemas(agent);
         schemas.into_iter().map(|schema| schema.name).collect()

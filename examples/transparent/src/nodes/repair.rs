@@ -15,7 +15,7 @@ use crate::{
     prompts, rules,
 };
 
-/// Mends the arguments of a call that failed. What it says is what is called next.
+/// The node that repairs the arguments of a failed call. Its result is the next attempt.
 #[derive(Debug)]
 pub struct Repair(pub Deps);
 
@@ -72,7 +72,7 @@ impl Node<Agent> for Repair {
     }
 }
 
-/// The same arguments again would fail again.
+/// Returns the contract for a repair, which rejects equal arguments, as they would fail again.
 fn contract(wanted: &Wanted) -> Contract<Revision> {
     let old = wanted.call.arguments.clone();
     Contract::<Revision>::new("revision")

@@ -6,14 +6,13 @@ use super::note;
 use crate::{
     agent::{Agent, Update},
     deps::Deps,
-    log_key,
 };
 
-/// Searches the memory: by words and, if there is an embedder, by meaning.
+/// The node that searches the memory: by words and, if there is an embedder, by meaning.
 #[derive(Debug)]
 pub struct Retrieve(pub Deps);
 
-/// How many pieces are found at most.
+/// The maximum number of notes in a result.
 const TOP: usize = 10;
 
 #[async_trait]
@@ -24,7 +23,7 @@ impl Node<Agent> for Retrieve {
         let search = self.0.desk.search.search_notes(&files, &query, TOP);
         let found = search.await?;
         if let Some(error) = found.without_index {
-            tracing::warn!(%error, "{}", log_key::SEARCHED_WITHOUT_THE_INDEX);
+            tracing::warn!(%error, "search without index");
         }
         let notes = found.notes.iter();
         let results = notes.map(|note| json!({ "id": note.id, "text": note.text }));

@@ -17,7 +17,7 @@ use crate::{
     prompts, rules,
 };
 
-/// Decides what comes next: exactly once.
+/// The node that decides the next move once.
 #[derive(Debug)]
 pub struct Think(pub Deps);
 
@@ -112,7 +112,7 @@ fn outcome(
     if !thought.trim().is_empty() {
         notes.push(thinking(&thought));
     }
-    // A plan guides and does not bind, but who watches is told.
+    // The plan is not binding, but a deviation is noted.
     let planned = turn.plan.get(turn.followed);
     if let Some(planned) = planned.filter(|_| step != Some(turn.followed)) {
         let data = json!({ "planned": planned.title(), "chosen": next, "thought": thought });
@@ -130,7 +130,7 @@ fn outcome(
     notes.into_iter().fold(done, Outcome::note)
 }
 
-/// What the call will be, for who watches and for the archive.
+/// Returns the note of a proposed call, for the stream and the archive.
 pub(super) fn proposed(call: String, name: &str, params: &Map<String, Value>) -> fugato::Note {
     fugato::Note(EventKind::ToolCallProposed {
         call,
@@ -143,7 +143,7 @@ fn thinking(thought: &str) -> fugato::Note {
     note("thinking", json!({ "content": thought }))
 }
 
-/// Whether another plan is due.
+/// Returns true if another plan is due.
 fn stands_still(turn: &Turn, limits: Limits) -> bool {
     let stands = turn.failures >= limits.failures || turn.stuck >= limits.stuck;
     stands && turn.replans < limits.replans && !turn.plan.is_empty()
@@ -186,7 +186,7 @@ fn contract(tools: &[String], turn: &Turn, limits: Limits) -> Contract<Decision>
         })
 }
 
-/// A decision as a move. References that have no value yet leave the step.
+/// Returns a decision as a move. A reference without a value yet leads to a skipped step.
 fn moved(decision: Decision, turn: &Turn) -> (String, Move) {
     let Decision {
         thought,
@@ -208,7 +208,7 @@ fn moved(decision: Decision, turn: &Turn) -> (String, Move) {
     (thought, next)
 }
 
-/// The step of the plan that a move is; none if it is none.
+/// Returns the index of the plan's step that a move follows; none for a deviation.
 fn followed(next: &Move, turn: &Turn) -> Option<usize> {
     let is = |step: &Step| match next {
         Move::Retrieve { .. } => step.kind == StepKind::Rag,

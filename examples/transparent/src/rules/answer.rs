@@ -1,4 +1,4 @@
-//! The answer where no model writes one: what was found and done, and what was not.
+//! The answer without a model: the results that were found, and the actions that were done or not.
 use std::fmt::Write as _;
 
 use fugato::tool::clip;
@@ -8,7 +8,7 @@ use crate::{
     intent::IntentKind,
 };
 
-/// The answer to the turn. `silent` says that the model that was named has just failed to give one.
+/// Returns the answer of the turn. `silent` is true if the named model has just failed to answer.
 pub fn answer(agent: &Agent, silent: bool) -> String {
     let (turn, lang) = (&agent.turn, agent.lang);
     let mut text = String::new();
@@ -47,7 +47,7 @@ pub fn answer(agent: &Agent, silent: bool) -> String {
     }
 }
 
-/// Why something was not done: a person knows what they did not agree to.
+/// Returns the reason why an action was not done; a declined one is named as such.
 fn why(agent: &Agent, text: &str) -> String {
     if text.starts_with("the person does not agree") {
         return agent
@@ -79,7 +79,7 @@ fn title(agent: &Agent, made: &Use) -> String {
     }
 }
 
-/// Nothing was done: said as it is, with what would help.
+/// Returns the answer if nothing was done, with a hint to the person.
 fn nothing(agent: &Agent, instead: bool) -> String {
     let lang = agent.lang;
     let kind = agent.turn.intent.as_ref().map(|intent| intent.intent);

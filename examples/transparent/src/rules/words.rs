@@ -1,7 +1,7 @@
-//! What the words of a wish mean to the tools of this agent.
+//! The meaning of a wish's words for the tools of this agent.
 use fugato::words::{after_phrase, strip_phrase};
 
-/// Words that mean the same thing, in both languages.
+/// Words with the same meaning, in both languages.
 const SAME: [&[&str]; 7] = [
     &["计划书", "proposal", "plan"],
     &["报告", "report"],
@@ -12,7 +12,7 @@ const SAME: [&[&str]; 7] = [
     &["笔记", "notes"],
 ];
 
-/// The words, and others for them: what a file may be called.
+/// Returns the words with their synonyms, as parts of file names.
 pub(super) fn alternatives(keywords: &[String]) -> Vec<String> {
     let mut all: Vec<String> = vec![];
     for word in keywords {
@@ -33,20 +33,20 @@ pub(super) fn alternatives(keywords: &[String]) -> Vec<String> {
     all
 }
 
-/// The name of a job.
+/// Returns the name of a job in a text.
 pub(super) fn job(text: &str) -> Option<String> {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
     let mut names = words.filter(|word| word.starts_with("job-"));
     names.next().map(str::to_owned)
 }
 
-/// What is to be said to somebody: what comes after the verb.
+/// Returns the text of a notification: the words after the verb.
 pub(super) fn said(text: &str) -> String {
     let verbs = ["通知我", "通知", "notify me that", "notify me", "notify"];
     after(text, &verbs).to_owned()
 }
 
-/// What a reminder is about: what comes after the verb and, in English, after the time.
+/// Returns the task of a reminder: the words after the verb and, in English, after the time.
 pub(super) fn task(text: &str) -> String {
     let verbs = [
         "提醒我",
@@ -64,7 +64,8 @@ pub(super) fn task(text: &str) -> String {
     }
 }
 
-/// What comes after the first of these verbs, without the marks around it; else all of the text.
+/// Returns the text after the first of these verbs, without the punctuation around it; else the
+/// whole text.
 fn after<'t>(text: &'t str, verbs: &[&str]) -> &'t str {
     let marks = |c: char| c.is_whitespace() || "：:，,。.".contains(c);
     let found = after_phrase(text, verbs)

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::agent::{Agent, Update};
 
-/// Takes a photo by a command.
+/// The tool that takes a photo with a command.
 pub(super) struct TakePhoto {
     command: Option<Command>,
     sandbox: Sandbox,
@@ -29,7 +29,7 @@ impl Tool<Agent, Update> for TakePhoto {
             "take_photo",
             "Takes a photo with the camera of this machine.",
         )
-        // The file is named by the key: taken again after a crash, it is the same file.
+        // The key is in the file name, so a repetition after a crash writes the same file.
         .effect(EffectClass::Keyed)
     }
 

@@ -85,7 +85,7 @@ async fn trn_11_an_archive_that_somebody_else_changed_is_mended() -> Done {
     stage.say("hello").await;
     follow().await?;
 
-    // Another process on the same folder has its own memory of how far the archive is.
+    // Another process on the same folder has its own position of the archive.
     let other = stage.restarted();
     stage.say("hello again").await;
     other.archives.bring_up(&other.runner, thread).await?;
@@ -95,7 +95,7 @@ async fn trn_11_an_archive_that_somebody_else_changed_is_mended() -> Done {
     other.archives.bring_up(&other.runner, thread).await?;
     assert!(whole().await?, "the other writes, too");
 
-    // Two wrote at the same time.
+    // Two processes wrote at the same time.
     let twice = std::fs::read(&path)?;
     let mut file = std::fs::OpenOptions::new().append(true).open(&path)?;
     file.write_all(&twice)?;
@@ -103,7 +103,7 @@ async fn trn_11_an_archive_that_somebody_else_changed_is_mended() -> Done {
     follow().await?;
     assert!(whole().await?, "twice");
 
-    // It was cut, and it was deleted.
+    // The file was cut, and it was deleted.
     std::fs::File::options()
         .write(true)
         .open(&path)?
@@ -133,20 +133,20 @@ async fn trn_11_an_archive_that_could_not_be_written_is_made_anew() -> Done {
     Ok(())
 }
 
-/// What happens to a conversation and its archive.
+/// An event in the life of a conversation and its archive.
 #[derive(Debug, Clone)]
 enum Act {
-    /// It goes its way, and tools may fail in it and be mended.
+    /// A turn without a question, in which tools may fail and be repaired.
     Say(&'static str),
-    /// A person is asked, and answers.
+    /// A turn with a question, and the person's answer.
     Asked(bool),
-    /// A person is asked, and somebody cancels it.
+    /// A turn with a question that is cancelled.
     Cancelled,
-    /// The process dies after so many appends, and another goes on.
+    /// A death of the process after this many appends, with another process that goes on.
     Dies(&'static str, i64),
-    /// The archive follows, in this process or in another one.
+    /// An update of the archive, in this process or in another one.
     Follow(bool),
-    /// Somebody cuts the file off after so many hundredths of it.
+    /// A cut of the file to this percentage of its length.
     Cut(u64),
 }
 
@@ -170,7 +170,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     prop::collection::vec(act, 1..7)
 }
 
-/// Does it, and adds what was shown meanwhile.
+/// Carries out an act, and collects its events.
 async fn act(stage: &Stage, act: Act, shown: &mut Vec<Event>) -> Done {
     let path = stage.archives.path(&stage.thread);
     match act {
@@ -192,8 +192,8 @@ async fn act(stage: &Stage, act: Act, shown: &mut Vec<Event>) -> Done {
             let said = vec![Update::Asked(Request::new(text))];
             let died = log.runner(stage).start(&stage.thread, said);
             shown.extend(Scene::of(died).await.events);
-            // The lease of whoever died ends after a while, and so does the time that an action had
-            // in which it died.
+            // The dead process's lease expires after a while, and so does the timeout of its open
+            // action.
             for _ in 0..10 {
                 if !matches!(
                     stage.runner.standing(&stage.thread).await?,

@@ -1,4 +1,4 @@
-//! K24 for this agent: wherever it crashes and whatever its store does, the same comes of a request.
+//! K24 for this agent: in spite of crashes and failures of the store a request has the same result.
 use async_trait::async_trait;
 use fugato::{
     BoxError,
@@ -18,8 +18,7 @@ use transparent::{
 
 use crate::common::{Stage, WISH, finds, finish, search, searches, use_tool};
 
-/// A model that says the same whenever it is asked the same, in whatever process: what it says
-/// depends on what it is told of the turn, and on nothing else.
+/// A deterministic model: its answers depend only on the request, in every process.
 struct Steady;
 
 #[async_trait]
@@ -53,8 +52,8 @@ impl ChatModel for Steady {
     }
 }
 
-/// What does not depend on when it happened. Within a case all processes share the folder; the logs
-/// of other cases are taken away.
+/// Returns a simulation that compares the state without times. Within a case all processes share
+/// the folder; the daily logs of other cases are removed.
 fn simulation(stage: Stage, text: &'static str) -> CrashSim<Agent> {
     let view = |agent: &Agent| {
         let mut turn = agent.turn.clone();
@@ -84,8 +83,8 @@ fn simulation(stage: Stage, text: &'static str) -> CrashSim<Agent> {
     .random(8)
 }
 
-/// The name of a job is made of when its thread was born, which differs from case to case. How many
-/// there are, and what they are about, does not.
+/// Returns the state without the names of jobs, which depend on the time of the thread's creation
+/// and differ between cases. The number and the tasks of the jobs do not.
 fn without_jobs(state: &Value) -> Value {
     let mut text = String::new();
     for (at, piece) in state.to_string().split("job-").enumerate() {

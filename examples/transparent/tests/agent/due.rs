@@ -1,4 +1,4 @@
-//! Jobs whose time comes while something is in the way.
+//! Jobs that are due while something prevents them.
 use std::{sync::atomic::Ordering, time::Duration};
 
 use clap::Parser as _;
@@ -25,8 +25,7 @@ const HALF_PAST: &str = "30 12 * * *";
 const HALF_AN_HOUR: i64 = 30 * 60 * 1000;
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// A conversation and a job in it, which is due at half past twelve, and the thread in which it is
-/// done.
+/// Returns a conversation, a job of it that is due at half past twelve, and the job's thread.
 async fn made(schedule: &str, task: &str) -> Result<(Stage, Job, ThreadId), BoxError> {
     let stage = Stage::new(None);
     stage.say("hello").await;
@@ -35,13 +34,13 @@ async fn made(schedule: &str, task: &str) -> Result<(Stage, Job, ThreadId), BoxE
     Ok((stage, job, thread))
 }
 
-/// Another job of the conversation.
+/// Creates another job of the conversation.
 async fn more(stage: &Stage, key: &str, schedule: &str, task: &str) -> Result<Job, NoJob> {
     let wish = Wish::new(schedule, task).only_once(schedule != HALF_PAST);
     stage.deps.jobs.create(key, "desk", wish).await
 }
 
-/// It is half past twelve, so many days later.
+/// Sets the clock to half past twelve, this many days later.
 fn half_past(stage: &Stage, days: i64) -> i64 {
     let time = NOON + HALF_AN_HOUR + days * DAY;
     stage.clock.store(time, Ordering::SeqCst);
@@ -53,7 +52,7 @@ async fn fire(stage: &Stage, runner: &Runner<Agent>) -> Result<Duration, NoJob> 
     clockwork.fire().await
 }
 
-/// The job did not run, and is gone.
+/// Asserts that the job did not run and was deleted.
 async fn is_gone(stage: &Stage, thread: &ThreadId) -> Done {
     assert!(
         stage.runner.state(thread).await?.is_none(),
@@ -63,7 +62,7 @@ async fn is_gone(stage: &Stage, thread: &ThreadId) -> Done {
     Ok(())
 }
 
-/// How many runs of a thread have begun.
+/// Returns the number of runs of a thread that have begun.
 async fn begun(stage: &Stage, thread: &ThreadId) -> Result<usize, BoxError> {
     let history = stage.runner.history(thread, 1, 1000).await?;
     let begun = history
@@ -118,7 +117,7 @@ async fn trn_8_what_a_crash_left_of_an_earlier_time_is_ended_first() -> Done {
     assert!(matches!(standing, Standing::Unfinished), "{standing:?}");
 
     half_past(&stage, 0);
-    // The lease of whoever died ends after a while.
+    // The dead process's lease expires after a while.
     while stage.deps.jobs.all().await?[0].fired == 0 {
         fire(&stage, &stage.runner).await?;
         tokio::task::yield_now().await;

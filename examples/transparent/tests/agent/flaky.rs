@@ -1,4 +1,4 @@
-//! A log that is down now and then.
+//! A log that is down at times.
 use std::{
     sync::{
         Arc,
@@ -16,7 +16,7 @@ use transparent::{
 
 use crate::common::Stage;
 
-/// The log does not answer while it is down.
+/// An interceptor that fails all requests to the log while it is down.
 pub(crate) struct Flaky {
     pub(crate) down: AtomicBool,
     left: AtomicI64,
@@ -30,12 +30,12 @@ impl Flaky {
         })
     }
 
-    /// Is down after so many appends.
+    /// Goes down after this many appends.
     pub(crate) fn dies_after(&self, appends: i64) {
         self.left.store(appends, Ordering::SeqCst);
     }
 
-    /// The agent of a stage as a process of its own, whose log is as flaky, and whose archives follow.
+    /// Returns the agent of a stage as its own process, over this flaky log and with its archives.
     pub(crate) fn runner(self: &Arc<Self>, stage: &Stage) -> Runner<Agent> {
         let graph = graph(&stage.deps).expect("the wiring is checked");
         let options = RunnerOptions::default().lease(Duration::from_millis(300));

@@ -1,4 +1,4 @@
-//! What a model may answer when it is asked what is wanted.
+//! The model's answers about an intent that are accepted.
 use serde_json::json;
 use transparent::intent::{Intent, IntentKind, Params, contract};
 

@@ -1,4 +1,4 @@
-//! Jobs: made, listed, cancelled, and done when their time has come.
+//! Jobs: created, listed, cancelled, and carried out when they are due.
 use std::{sync::atomic::Ordering, time::Duration};
 
 use fugato::{
@@ -24,7 +24,7 @@ async fn jobs(stage: &Stage) -> Vec<Job> {
     stage.deps.jobs.all().await.expect("the jobs")
 }
 
-/// Says it, and agrees.
+/// Sends a message and confirms its question. Returns the answer.
 async fn agreed(stage: &Stage, text: &str) -> String {
     let asked = stage.say(text).await.asked();
     stage.answer(&asked, json!(true)).await.answer()
@@ -43,7 +43,7 @@ async fn trn_8_a_job_fires_in_a_thread_of_its_own_and_survives_the_process() -> 
         (NOON + half_an_hour, "喝水")
     );
 
-    // Under the same key it is the same job.
+    // The same key gives the same job.
     let wish = made[0].wish.clone();
     let twice = [
         stage.deps.jobs.create("k", "desk", wish.clone()).await?.id,
@@ -52,7 +52,7 @@ async fn trn_8_a_job_fires_in_a_thread_of_its_own_and_survives_the_process() -> 
     assert_eq!(twice[0], twice[1]);
     assert!(stage.deps.jobs.cancel("desk", &twice[0]).await?);
 
-    // Nothing is due yet; then another process is there, and the time has come.
+    // Nothing is due yet; then another process starts, and the job is due.
     assert_eq!(clockwork(&stage).fire().await?, Duration::from_secs(30));
     let again = stage.restarted();
     again.clock.store(NOON + half_an_hour + 5, Ordering::SeqCst);
@@ -71,7 +71,7 @@ async fn trn_8_a_job_fires_in_a_thread_of_its_own_and_survives_the_process() -> 
     let day = 24 * 60 * 60 * 1000;
     assert_eq!((next[0].due, next[0].fired), (made[0].due + day, 1));
 
-    // Listed and cancelled in the conversation.
+    // The job is listed and cancelled in the conversation.
     let id = &made[0].id;
     let listed = again.say("有哪些定时任务").await.answer();
     assert!(
@@ -103,12 +103,12 @@ async fn trn_8_a_notification_of_a_job_needs_no_second_consent_and_one_job_makes
         .map(|made| made.call.name.as_str())
         .collect();
     assert_eq!(made, ["notify"]);
-    // Whoever decides: the tool itself is closed to a job, and to nobody else.
+    // The tool itself is blocked for a job, and only for a job.
     let wish = json!({ "schedule": "30 12 * * *", "task": "x" });
     let call = [fugato::ToolCall::new("c9", "create_cron_job", wish)];
     let cards = |agent: &Agent| stage.deps.toolbox.round(&call, agent).cards().count();
     assert_eq!((cards(&agent), cards(&stage.state().await)), (0, 1));
-    // It was to be done once.
+    // The job was to run once.
     assert!(jobs(&stage).await.is_empty());
     Ok(())
 }
@@ -127,7 +127,7 @@ async fn trn_8_a_job_does_what_it_says_and_who_dies_in_between_does_it_once() ->
         .value;
     stage.clock.store(job.due, Ordering::SeqCst);
     clockwork(&stage).fire().await?;
-    // The process died before it wrote down that the job was done: the job is as it was.
+    // The process died before the end of the job was stored, so the job is unchanged.
     stage.deps.jobs.cancel("desk", &job.id).await?;
     stage.docs.put(&space, &name, stored).await?;
     clockwork(&stage.restarted()).fire().await?;
@@ -196,7 +196,7 @@ async fn trn_8_a_schedule_that_cannot_be_used_is_told_and_others_keep_theirs() -
     );
     let job = jobs(&stage).await.remove(0);
     assert_eq!(job.wish.schedule, "0 8 * * *");
-    // Nobody else's conversation lists or cancels it.
+    // No other conversation lists or cancels it.
     assert!(stage.deps.jobs.list("ada/desk").await?.is_empty());
     assert!(!stage.deps.jobs.cancel("ada/desk", &job.id).await?);
     assert_eq!(stage.deps.jobs.list("another").await?.len(), 1);
@@ -209,7 +209,7 @@ async fn trn_8_the_clockwork_wakes_by_itself() -> Done {
     stage.say("hello").await;
     let begun = tokio::time::Instant::now();
     let docs = stage.docs.clone();
-    // A clock that goes with tokio's.
+    // A clock that follows tokio's clock.
     let clock = Clock::new(TimeZone::UTC, move || {
         NOON + i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX)
     });

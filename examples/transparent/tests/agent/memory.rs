@@ -1,4 +1,4 @@
-//! What is remembered, found again, and summed up.
+//! Notes: stored, found again, and summarised.
 use std::sync::Arc;
 
 use fugato::{
@@ -18,7 +18,7 @@ use transparent::{
 
 use crate::common::Stage;
 
-/// Three directions: tea, trains, and everything else.
+/// An embedder with three directions: tea, trains, and everything else.
 struct Directions;
 
 #[fugato::tool::async_trait]
@@ -48,7 +48,7 @@ fn scores(told: &Value) -> Vec<(String, f64)> {
         .collect()
 }
 
-/// A server of embeddings that knows the three directions.
+/// Serves embeddings in the three directions.
 async fn serve(listener: TcpListener) -> std::io::Result<()> {
     loop {
         let (mut socket, _) = listener.accept().await?;
@@ -142,7 +142,7 @@ async fn trn_w6_trn_c7_the_notes_are_the_source_and_the_index_is_one_file_that_f
     let edited = stage.say("还记得门牌号吗").await;
     let memories = edited.told("rag_result")[0].to_string();
     assert!(memories.contains("1408"), "{memories}");
-    // The index is lost, and made anew.
+    // The index is lost and rebuilt.
     std::fs::remove_file(stage.dir().join("memory.db")).expect("one file");
     let again = stage.restarted();
     let scene = again.say("还记得门牌号吗").await;
@@ -173,7 +173,7 @@ async fn trn_11_turns_are_logged_by_day_and_what_matters_is_kept() {
     );
 }
 
-/// A conversation of so many turns, of which the last one is only begun.
+/// Stores a conversation of this many turns, the last of which has only begun.
 async fn talked(stage: &Stage, turns: usize) {
     let mut updates = vec![];
     for n in 1..turns {
@@ -201,7 +201,7 @@ async fn trn_4_trn_t6_trn_c5_trn_w5_a_conversation_is_compacted_at_turn_141() {
         let stage = Stage::new(None);
         talked(&stage, turns).await;
         let agent = stage.state().await;
-        // A turn is a pair: 121 of them are summed up, and 20 stay.
+        // A turn is a pair: 121 of them are summarised, and 20 are kept.
         assert_eq!(agent.compaction.upto, upto, "{turns}");
         assert_eq!(
             agent.conversation.history.len(),

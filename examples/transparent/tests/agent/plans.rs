@@ -1,4 +1,4 @@
-//! Plans: what is refused before anything is executed, and what references become.
+//! Plans: rejection before anything is executed, and the values of references.
 use fugato::state::{State as _, ToolStatus};
 use serde_json::{Map, Value, json};
 use transparent::{
@@ -17,7 +17,7 @@ fn read(steps: &Value) -> Result<Vec<Step>, String> {
     read.map(|plan| plan.steps).map_err(|why| why.correction())
 }
 
-/// A turn in which one file was found.
+/// Returns a turn in which one file was found.
 fn turn() -> Turn {
     let params = Params {
         keywords: vec!["项目".into(), "计划书".into()],
@@ -96,7 +96,7 @@ fn trn_w7_references_are_checked_before_anything_is_executed() {
         assert!(why.contains(told), "{step}: {why}");
     }
     assert!(read(&json!([])).is_err());
-    // What may be there and is not stops the step, and nothing is called.
+    // A reference without a value stops the step, and nothing is called.
     let step = Step::tool("read_file", json!({ "path": "{{selected_path}}" }));
     let missing = filled(&step, &Turn::default()).unwrap_err();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Calls that fail: mended, or honestly reported.
+//! Failed calls: repaired, or honestly reported.
 use serde_json::{Value, json};
 
 use crate::common::{Stage, WISH, finish, searches, use_tool};
@@ -37,7 +37,7 @@ async fn trn_9_trn_t2_a_failing_call_is_corrected_and_succeeds() {
         ),
         "{order:?}"
     );
-    // TRN-W1: old and new parameters, the cause, and the new ones are what was executed.
+    // TRN-W1: the note has old and new arguments and the cause, and the new ones are executed.
     let told = &scene.told("correction")[0];
     let expected = json!({
         "call": "c1", "name": "read_file", "attempt": 1, "old": { "path": "plan.md" },
@@ -85,7 +85,7 @@ async fn trn_w1_trn_t3_attempts_are_counted_per_call_and_the_answer_is_honest() 
         revision(&json!({ "path": "1" })), // the same again is refused
         revision(&json!({ "path": "2" })),
         revision(&json!({ "path": "3" })),
-        // Three attempts failed: another plan, and a new counter for another call.
+        // Three attempts failed: there is another plan, and a new count for another call.
         plan,
         use_tool("read_file", &json!({ "path": "4" })),
         revision(&json!({ "path": "Documents/plan_v1.md" })),
@@ -103,11 +103,11 @@ async fn trn_w1_trn_t3_attempts_are_counted_per_call_and_the_answer_is_honest() 
         made,
         [("c1", 1), ("c1.2", 2), ("c1.3", 3), ("c2", 1), ("c2.2", 2)]
     );
-    // What was mended is no failure, and of the others the last attempt is one.
+    // A repaired call is no failure; of the others the last attempt is one.
     let failed: Vec<_> = turn.failed().map(|made| made.call.id.as_str()).collect();
     assert_eq!(failed, ["c1.3"]);
 
-    // By rule nothing more is known to try, and the person hears what did not work.
+    // By rule there is nothing more to try, and the answer names the failure.
     let stage = Stage::new(None);
     let scene = stage.say("read missing.md").await;
     let answer = scene.answer();

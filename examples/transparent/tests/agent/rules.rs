@@ -1,4 +1,4 @@
-//! What decides without a model.
+//! Rules that decide without a model.
 use fugato::state::{State as _, ToolCall};
 use serde_json::{Value, json};
 use transparent::{

@@ -1,4 +1,4 @@
-//! What a person may set.
+//! The settings of a person.
 use transparent::settings::{Settings, Tools};
 
 #[test]

@@ -1,4 +1,4 @@
-//! A request from the words to the answer, by rule and with a scripted model.
+//! A request from the message to the answer, by rule and with a scripted model.
 use std::sync::Arc;
 
 use fugato::{
@@ -35,7 +35,7 @@ async fn trn_1_trn_15_trn_t1_the_reference_run_with_a_model() {
         searches(),
         finds(),
         search("项目计划书"),
-        // The plan says `filter`, and the tool `pattern`.
+        // The plan has `filter`, and the tool `pattern`.
         use_tool(
             "list_files",
             &json!({ "path": "~/Documents", "filter": ".*(计划书|proposal).*" }),
@@ -54,7 +54,8 @@ async fn trn_1_trn_15_trn_t1_the_reference_run_with_a_model() {
         _ => None,
     });
     assert_eq!(proposed.map(|(call, _)| call), Some("c1".to_owned()));
-    // TRN-10: identity, profile, tools, what was said, memories and results reach the answer.
+    // TRN-10: identity, profile, tools, conversation, memories and results are in the answer's
+    // prompt.
     let last = model.requests().pop().expect("it was asked");
     let told: String = last
         .messages
@@ -103,7 +104,7 @@ async fn trn_3_trn_10_files_are_read_anew_for_every_request() {
         );
         assert!(system.contains("Search the memory before"), "{system}");
     }
-    // A place that is not known is named, and rules decide.
+    // An unknown placeholder is named in the reason, and rules decide.
     stage.write("SOUL.md", "You are {{nobody}}.");
     let scene = stage.say("hello").await;
     let why = scene.told("decided_by_rule");
@@ -121,7 +122,7 @@ async fn trn_6_trn_c3_a_plan_guides_and_a_deviation_is_told() {
     let stage = Stage::scripted([
         searches(),
         finds(),
-        // The planned search of the memory is left out.
+        // The planned search of the memory is skipped.
         use_tool("list_files", &json!({ "pattern": "plan" })),
         finish(),
         "plan_v1.md".to_owned(),
@@ -157,7 +158,7 @@ async fn trn_2_an_unusable_answer_is_corrected_and_a_hopeless_model_is_replaced_
     assert_eq!(corrections.count(), 3);
     let turn = stage.state().await.turn;
     assert!(turn.by_rule.is_some() && scene.answer().contains("plan_v1.md"));
-    // A model that is not there is no end either.
+    // A model that cannot be reached does not end the turn either.
     let down = ModelError::new(ModelErrorKind::Unreachable, "nobody listens");
     let scene = Stage::scripted([Reply::error(down)]).say(WISH).await;
     assert!(scene.answer().contains("plan_v1.md"));
@@ -165,7 +166,7 @@ async fn trn_2_an_unusable_answer_is_corrected_and_a_hopeless_model_is_replaced_
 
 #[tokio::test]
 async fn trn_17_trn_w2_a_turn_has_an_end() {
-    // As many moves as there may be, each another one.
+    // The maximum number of moves, each of them different.
     let mut script = vec![json!({ "intent": "search", "complexity": 0.2 }).to_string()];
     script.extend((1..=5).map(|n| use_tool("list_files", &json!({ "pattern": format!("{n}") }))));
     script.push("Nothing.".into());
@@ -177,7 +178,7 @@ async fn trn_17_trn_w2_a_turn_has_an_end() {
         (turn.moves, turn.stop, turn.uses.len()),
         (5, Some(transparent::agent::Stop::Moves), 5)
     );
-    // The same call a third time is refused, and told why.
+    // The same call a third time is rejected, with the reason.
     let same = use_tool("list_files", &json!({ "pattern": "x" }));
     let asked = json!({ "intent": "search", "complexity": 0.2 }).to_string();
     let stage = Stage::scripted([
@@ -240,7 +241,7 @@ async fn trn_w3_what_a_person_does_not_want_is_not_done_in_another_way() {
     let order = scene.order();
     assert!(!order.iter().any(|name| name == "correction"), "{order:?}");
     assert!(scene.answer().contains("没能做到"), "{}", scene.answer());
-    // Agreed to, it says honestly that there is no camera.
+    // After the confirmation the answer says that there is no camera.
     let asked = stage.say("take a photo").await.asked();
     let scene = stage.answer(&asked, json!(true)).await;
     assert!(
@@ -248,7 +249,7 @@ async fn trn_w3_what_a_person_does_not_want_is_not_done_in_another_way() {
         "{}",
         scene.answer()
     );
-    // And no path leads out of the folder.
+    // No path leads out of the folder.
     let scene = stage.say("open ../MEMORY.md").await;
     assert!(
         scene.answer().contains("outside of the folder"),
@@ -290,7 +291,7 @@ async fn trn_8_a_photo_is_taken_by_a_command_and_a_notification_is_a_card() {
     );
 }
 
-/// A model that says otherwise is not believed: what was declined is not done.
+/// A model's claim is left out: a declined call is not reported as done.
 #[tokio::test]
 async fn trn_w3_a_declined_call_is_not_told_as_done() {
     let wishes = [

@@ -1,4 +1,4 @@
-//! A folder with the sample, a log in memory, and a clock that stands.
+//! A folder with the sample, a log in memory, and a clock that is set by hand.
 #![allow(dead_code, reason = "each test binary uses a part of this")]
 
 use std::{
@@ -35,7 +35,7 @@ pub(crate) const NOON: i64 = 1_795_348_800_000;
 /// The wish of the reference run.
 pub(crate) const WISH: &str = "帮我找出上周写的项目计划书";
 
-/// What is told of it, in this order.
+/// The names of the events of that run, in order.
 pub(crate) const ORDER: [&str; 11] = [
     "user_input",
     "task_analysis",
@@ -61,7 +61,7 @@ pub(crate) struct Stage {
     pub(crate) log: Arc<MemoryLog>,
 }
 
-/// How a request ended, and what was shown meanwhile.
+/// The end of a request, with its events.
 pub(crate) struct Scene {
     pub(crate) end: Result<Ended<Agent>, RunError>,
     pub(crate) events: Vec<Event>,
@@ -85,7 +85,7 @@ impl Stage {
         Self::on(Arc::default(), model, adjust)
     }
 
-    /// A stage on this log.
+    /// Creates a stage on this log.
     pub(crate) fn on(
         log: Arc<MemoryLog>,
         model: Option<Arc<dyn ChatModel>>,
@@ -128,7 +128,7 @@ impl Stage {
         }
     }
 
-    /// Another process over the same folder, log and documents.
+    /// Returns another process over the same folder, log and documents.
     pub(crate) fn restarted(&self) -> Self {
         let desk = Desk::open(self.folder.path()).expect("the folder is there");
         let (clock, docs) = (self.clock.clone(), self.docs.clone());
@@ -179,7 +179,7 @@ impl Scene {
         Self { end, events }
     }
 
-    /// What the person was told.
+    /// Returns the answer to the person.
     pub(crate) fn answer(&self) -> String {
         match &self.end {
             Ok(Ended::Finished {
@@ -190,7 +190,7 @@ impl Scene {
         }
     }
 
-    /// The question that is open.
+    /// Returns the open question.
     pub(crate) fn asked(&self) -> Interrupt {
         match &self.end {
             Ok(ended) => ended.interrupts().first().expect("a question").clone(),
@@ -198,7 +198,7 @@ impl Scene {
         }
     }
 
-    /// What an agent tells of itself under a name.
+    /// Returns the data of the agent's events of a name.
     pub(crate) fn told(&self, name: &str) -> Vec<Value> {
         let told = self.events.iter().filter_map(|event| match &event.kind {
             EventKind::Custom { name: known, data } if known == name => Some(data.clone()),
@@ -207,7 +207,7 @@ impl Scene {
         told.collect()
     }
 
-    /// The durable kinds of events, in the names of the protocol, of those that it shows.
+    /// Returns the names of the durable events that the protocol shows.
     pub(crate) fn order(&self) -> Vec<String> {
         let named = self.events.iter().filter_map(|event| match &event.kind {
             EventKind::Custom { name, .. } if name == "model_call" => None,

@@ -1,4 +1,4 @@
-//! Plugins that fail amid a call: honestly told, and no end of the others.
+//! Plugins that fail during a call: the failure is reported, and other calls go on.
 use fugato::{BoxError, Registry};
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::{
 };
 use transparent::{deps::Deps, graph::graph};
 
-/// A probe that nothing locks in, and how it is called.
+/// Returns the stage of a probe that is not locked in, and its tools.
 async fn unlocked() -> Result<(Stage, Registry<(), ()>), BoxError> {
     let stage = Stage::new(None);
     probe(&stage, &[], "unlocked = [\"probe\"]");
@@ -31,11 +31,11 @@ async fn trn_9_a_plugin_that_dies_amid_a_call_is_told_and_started_again() -> Don
 #[tokio::test]
 async fn trn_9_a_plugin_that_hangs_is_given_up_and_started_again() -> Done {
     let (_stage, registry) = unlocked().await?;
-    // It runs; now its silence takes no time.
+    // The plugin is running; from here on its timeout takes no real time.
     tokio::time::pause();
     let told = tried(&registry, "hang", "").await;
     assert!(told.contains("did not answer within 60s"), "{told}");
-    // It is another one that answers at once.
+    // A new process of the plugin answers at once.
     tokio::time::resume();
     assert_eq!(tried(&registry, "variable", "PATH").await, "done");
     Ok(())

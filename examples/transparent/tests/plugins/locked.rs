@@ -1,4 +1,4 @@
-//! What Linux keeps a plugin from, tried by a plugin.
+//! The limits that Linux sets to a plugin, tried by a plugin.
 use std::{collections::BTreeMap, error::Error as _, path::Path};
 
 use fugato::{
@@ -31,7 +31,8 @@ pub(crate) async fn loaded(stage: &Stage) -> Loaded {
     desk(stage).plugins().launcher(launcher).load().await
 }
 
-/// Those that are locked in; none if this kernel cannot, which is said in one line.
+/// Returns the plugins if they are locked in; none, with a printed line, if this kernel cannot
+/// lock.
 pub(crate) fn locked_in(loaded: Loaded) -> Option<Loaded> {
     let mut refused = loaded.refused.iter();
     let Some((name, why)) = refused.find(|(_, why)| matches!(why, PluginRefused::Unlockable(_)))
@@ -47,14 +48,14 @@ pub(crate) fn registry(loaded: Loaded) -> Result<Registry<(), ()>, BoxError> {
     Ok(Registry::builder().tools(loaded.tools).build()?)
 }
 
-/// What the probe says of what it tried.
+/// Returns the probe's report of an attempt.
 pub(crate) async fn tried(registry: &Registry<(), ()>, what: &str, with: &str) -> String {
     let call = ToolCall::new("c1", "probe_try", json!({ "what": what, "with": with }));
     registry.call(&call, ToolContext::new(&())).await.text
 }
 
-/// Everything that a plugin may want, tried under these permissions. None where this kernel cannot
-/// lock anything in; then the plugin does not run.
+/// Tries everything that a plugin may want, with these permissions. Returns none if this kernel
+/// cannot lock a plugin in; the plugin does not run then.
 async fn outcomes(
     permissions: &[&str],
 ) -> Result<Option<BTreeMap<&'static str, String>>, BoxError> {
@@ -113,7 +114,7 @@ async fn outcomes(
     Ok(Some(outcomes))
 }
 
-/// Linux 6.12 keeps a locked process from signalling others.
+/// Returns true if Linux is 6.12 or later, which keeps a locked process from signalling others.
 fn scopes_signals() -> bool {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let mut numbers = release
@@ -122,7 +123,7 @@ fn scopes_signals() -> bool {
     (numbers.next(), numbers.next()) >= (Some(6), Some(12))
 }
 
-/// What a plugin is kept from that was granted nothing.
+/// The outcomes for a plugin without any grant.
 const NOTHING: [(&str, &str); 22] = [
     ("its own program", "done"),
     ("another plugin", "EACCES"),
@@ -148,7 +149,7 @@ const NOTHING: [(&str, &str); 22] = [
     ("our variable", "there is no 'CARGO_MANIFEST_DIR'"),
 ];
 
-/// The same with what is different.
+/// Returns these outcomes with some differences.
 fn but(different: &[(&'static str, &str)]) -> BTreeMap<&'static str, String> {
     let all = NOTHING.iter().chain(different);
     all.map(|(name, outcome)| (*name, (*outcome).to_owned()))
@@ -190,7 +191,7 @@ async fn trn_w3_what_is_not_locked_in_runs_only_where_somebody_said_so() -> Done
     probe(&stage, &[], "unlocked = [\"probe\"]");
     let free = registry(loaded(&stage).await)?;
     assert_eq!(tried(&free, "read", "/etc/passwd").await, "done");
-    // A launcher that is none of ours: nothing runs, rather than anything unlocked.
+    // The launcher is not ours: nothing runs, rather than run unlocked.
     probe(&stage, &[], "");
     let loaded = desk(&stage).plugins().launcher("/bin/false").load().await;
     assert!(loaded.tools.is_empty());

@@ -1,4 +1,4 @@
-//! Plugins: programs of their own over standard input and output, with what they may do.
+//! Plugins: separate programs over standard input and output, with their grants.
 #[path = "../common/mod.rs"]
 mod common;
 mod failing;
@@ -89,7 +89,7 @@ async fn trn_8_trn_w3_a_plugin_runs_only_with_what_it_was_granted() -> Done {
     let why = loaded.refused.get(1).map(|(_, why)| why.to_string());
     let expected = r#"it wants ["write-file"], and was not granted that"#;
     assert_eq!(why.as_deref(), Some(expected));
-    // What is dangerous waits for a person.
+    // A dangerous call waits for a person.
     assert_eq!(
         loaded.dangerous.iter().collect::<Vec<_>>(),
         ["careful_count"]

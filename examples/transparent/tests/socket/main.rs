@@ -1,5 +1,5 @@
-//! The protocol of envelopes over a WebSocket, through the server: every event, in its order, also
-//! after the connection was lost.
+//! The protocol of envelopes over a WebSocket, through the server: every event in its order, also
+//! after a lost connection.
 #[path = "../common/mod.rs"]
 mod common;
 mod servers;
@@ -18,7 +18,7 @@ use common::{Done, ORDER, Stage, WISH};
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// The address of the agent, served for as long as the test runs.
+/// Returns the address of the agent, served as long as the test runs.
 async fn server(stage: &Stage) -> std::io::Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("ws://{}/ws/chat?thread=desk", listener.local_addr()?);
@@ -35,7 +35,7 @@ async fn say(socket: &mut Socket, message: &Value) -> Done {
     Ok(socket.send(Message::text(message.to_string())).await?)
 }
 
-/// What comes until an event of this name, the keep-alive apart.
+/// Returns the envelopes up to an event of this name, without keep-alives.
 async fn until(socket: &mut Socket, last: &str) -> Result<Vec<Value>, fugato::BoxError> {
     let mut heard = vec![];
     while let Some(message) = socket.next().await {
@@ -48,7 +48,7 @@ async fn until(socket: &mut Socket, last: &str) -> Result<Vec<Value>, fugato::Bo
         if name == "ping" {
             continue;
         }
-        // ISO 8601 in UTC.
+        // The time is ISO 8601 in UTC.
         let is_utc = field("timestamp").is_some_and(|time| time.ends_with('Z'));
         assert!(is_utc, "{envelope}");
         let is_status = name == "status" && last != "status";
@@ -120,7 +120,7 @@ async fn trn_12_trn_13_trn_14_the_reference_run_over_a_socket() -> Done {
             .as_str()
             .is_some_and(|text| text.contains("draft.docx"))
     }));
-    // A message that cannot be used is told, and the conversation goes on.
+    // An unusable message is reported, and the conversation goes on.
     say(
         &mut socket,
         &json!({ "event": "user_input", "data": { "content": "  " } }),
@@ -160,7 +160,7 @@ async fn trn_w4_trn_13_who_comes_back_misses_nothing_and_an_interrupt_is_answere
     let told = |heard: &[Value]| -> Vec<(Value, Value)> {
         let plain = |envelope: &Value| {
             let mut data = envelope["data"].clone();
-            // What a call shows beside is only for who watches.
+            // The preview of a call is only for the stream.
             if let Some(data) = data.as_object_mut() {
                 data.remove("preview");
             }

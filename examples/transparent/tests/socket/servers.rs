@@ -12,7 +12,7 @@ use tokio_tungstenite::connect_async;
 
 use crate::{common::Done, say, until};
 
-/// Far longer than anything here takes.
+/// A timeout that is far longer than anything here takes.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A server of the agent, which ends with the test.
@@ -46,18 +46,19 @@ impl Server {
             Err::<String, BoxError>("it says where it listens".into())
         };
         let address = timeout(PATIENCE, url).await??;
-        // What it says later goes nowhere, and does not stop it.
+        // Later output is discarded, and does not block the server.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         let url = format!("ws://{address}/ws/chat?thread=desk");
         Ok(Self { process, url })
     }
 
-    /// As `kill -9` does.
+    /// Kills the process as `kill -9` does.
     async fn killed(mut self) -> Done {
         Ok(self.process.kill().await?)
     }
 
-    /// Says it here, and agrees there. Returns the job that was made.
+    /// Sends a message to this server and confirms its question on the other. Returns the created
+    /// job.
     async fn made(&self, text: &str, other: &Self) -> Result<String, BoxError> {
         let (mut here, _) = connect_async(&self.url).await?;
         let said = json!({ "event": "user_input", "data": { "content": text } });
@@ -82,7 +83,7 @@ impl Server {
     }
 }
 
-/// What the archive of a job holds, once its run has ended.
+/// Returns the events in the archive of a job, once its run has ended.
 async fn archived(dir: &Path, job: &str) -> Result<Vec<Event>, BoxError> {
     let archives = Archives::new(dir.join("archives"));
     let thread = ThreadId::new(format!("desk.{job}"))?;
@@ -104,7 +105,7 @@ async fn archived(dir: &Path, job: &str) -> Result<Vec<Event>, BoxError> {
     Ok(timeout(PATIENCE, ended).await?)
 }
 
-/// How often a job told the person, and how many runs it took.
+/// Returns the number of a job's notifications, and of its runs.
 fn told(events: &[Event]) -> (usize, usize) {
     let count = |is: fn(&EventKind) -> bool| events.iter().filter(|event| is(&event.kind)).count();
     let cards =
@@ -120,7 +121,7 @@ async fn trn_8_two_servers_on_one_folder_do_a_job_once() -> Done {
     let (a, b) = (Server::start(dir).await?, Server::start(dir).await?);
     let job = a.made("remind me in 2 seconds to drink", &b).await?;
     assert_eq!(told(&archived(dir, &job).await?), (1, 1));
-    // What both may have written at once is there once.
+    // An event that both servers may have written at once is there once.
     let seqs: Vec<_> = archived(dir, &job)
         .await?
         .iter()
@@ -146,7 +147,7 @@ async fn trn_8_a_job_that_was_due_while_no_server_ran_is_done_by_the_next() -> D
     let a = Server::start(dir).await?;
     let job = a.made("remind me in 3 seconds to drink", &a).await?;
     a.killed().await?;
-    // The time of the job is that of the wall clock, which nothing here can move.
+    // The job is timed by the wall clock, which a test cannot set.
     sleep(Duration::from_secs(4)).await;
     let thread = ThreadId::new(format!("desk.{job}"))?;
     assert!(

@@ -146,7 +146,7 @@ fn a_turn_of_tools_that_began_without_thoughts_goes_on_without_them() {
     let thinking = |request: &ChatRequest| sent(&client(), request)["thinking"]["type"].clone();
     assert_eq!(thinking(&turn(false)), "disabled");
     assert_eq!(thinking(&turn(true)), "enabled");
-    // What a person adds to the results does not end the turn, but an answer does.
+    // A user message after the results does not end the turn, but an answer does.
     let asked = turn(false).message(Message::user("Why?"));
     assert_eq!(thinking(&asked), "disabled");
     assert_eq!(

@@ -1,10 +1,10 @@
 use super::single;
 
-/// Vectors of length 1, rounded to bytes, and what is known of their cosines from those alone.
+/// A set of unit vectors rounded to bytes, and the bounds of their cosines.
 ///
-/// A word holds two bytes: one of the first half of a vector above one of the second half. So a
-/// search multiplies words, which any processor does eight at a time, and has to part nothing but
-/// the lower bytes, by one shift.
+/// A word packs two bytes: one of the first half of a vector in its upper byte, and one of the
+/// second half in its lower byte. A search multiplies whole words, eight per instruction, and
+/// separates the lower bytes with one shift.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Coarse {
     dimensions: usize,
@@ -12,16 +12,16 @@ pub(super) struct Coarse {
     rounding: Vec<Rounding>,
 }
 
-/// What became of a vector when it was rounded.
+/// The rounding of a vector.
 #[derive(Debug, Clone, Copy, Default)]
 struct Rounding {
-    /// The worth of one; 0 for no vector.
+    /// The size of one step; 0 for an empty slot.
     scale: f32,
-    /// The length of the difference.
+    /// The length of the difference to the exact vector.
     error: f32,
 }
 
-/// What a cosine is between.
+/// The bounds of a cosine.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
     slot: usize,
@@ -29,24 +29,24 @@ struct Bounds {
     upper: f64,
 }
 
-/// A vector that is searched for, in halves as the words hold them.
+/// The vector of a query, in halves like the words.
 #[derive(Debug)]
 struct Sought {
     upper: Vec<i16>,
     lower: Vec<i16>,
-    /// What a number in it is multiplied by.
+    /// The factor that its numbers are multiplied by.
     times: f64,
-    /// The length of what was lost.
+    /// The length of the rounding error.
     error: f64,
-    /// Half of what all products can lose together.
+    /// Half of the greatest sum that truncating all products can lose.
     cut: f64,
 }
 
-/// No vector is rounded by more steps than if its greatest number were so many times the usual one:
-/// this limits how long it is in steps.
+/// The greatest number for which the steps are sized at least, as a multiple of the usual number.
+/// It limits the length of a vector in steps.
 const PEAK: f64 = 3.0;
 
-/// How many words are added up before a sum needs more than a word.
+/// The number of words that are added up before the sum needs more than a word.
 const RUN: usize = 512;
 
 impl Coarse {
@@ -78,7 +78,7 @@ impl Coarse {
         }
     }
 
-    /// The slots whose exact cosine can be among the greatest of those that are accepted.
+    /// Returns the slots whose exact cosine can be among the greatest of the accepted ones.
     pub(super) fn possible(
         &self,
         unit: &[f32],
@@ -88,7 +88,8 @@ impl Coarse {
         let sought = Sought::new(unit);
         let mut possible: Vec<Bounds> = vec![];
         let mut least = f64::NEG_INFINITY;
-        // Only when as many have come as were left, so that sorting costs little for each.
+        // Prunes only after as many candidates have been added as were left, so that the cost of
+        // each stays small.
         let mut full = limit.saturating_mul(2).max(RUN);
         let rows = self.words.chunks_exact(self.width().max(1));
         for (slot, (words, rounding)) in rows.zip(&self.rounding).enumerate() {
@@ -115,14 +116,14 @@ impl Coarse {
 }
 
 impl Sought {
-    /// Multiplied by as much as lets the sum of any run fit into a word: by Cauchy and Schwarz it is
-    /// at most the product of the lengths. What is added in between may overflow, as it wraps.
+    /// Scales a unit vector as far as the sum of any run still fits into a word: by Cauchy and
+    /// Schwarz the sum is at most the product of the lengths. Intermediate sums may wrap.
     fn new(unit: &[f32]) -> Self {
         let dimensions = float(unit.len());
         let length_of_rows = (127.0 / PEAK + 1.0) * dimensions.sqrt();
         let room = f64::from(i16::MAX) - float(2 * RUN);
         let times = (room * 256.0 / length_of_rows).min(f64::from(i16::MAX));
-        // Cut, not rounded, so that it gets no longer.
+        // Truncated, not rounded, so that it gets no longer.
         let whole: Vec<i16> = unit.iter().map(|x| word(f64::from(*x) * times)).collect();
         let lost = unit.iter().zip(&whole).map(|(x, whole)| {
             let difference = f64::from(*x) - f64::from(*whole) / times;
@@ -156,7 +157,7 @@ impl Sought {
         }
     }
 
-    /// The sum of the products, each cut to a whole number of 65536ths.
+    /// Returns the sum of the products, each truncated to a whole number of 65536ths.
     fn product(&self, words: &[i16]) -> i32 {
         let runs = self.upper.chunks(RUN).zip(self.lower.chunks(RUN));
         let sums = runs.zip(words.chunks(RUN)).map(|((upper, lower), words)| {
@@ -171,7 +172,8 @@ impl Sought {
     }
 }
 
-/// Leaves those that can be among the greatest, and tells what a further one must reach.
+/// Removes the candidates that cannot be among the greatest, and returns the value that the upper
+/// bound of a further one must reach.
 fn prune(possible: &mut Vec<Bounds>, limit: usize) -> f64 {
     if possible.len() <= limit || limit == 0 {
         return f64::NEG_INFINITY;
@@ -194,7 +196,7 @@ fn rounded(unit: &[f32]) -> (Vec<i16>, Rounding) {
         let (upper, lower) = (f64::from(*upper), f64::from(lower));
         let steps = f64::from(scale);
         let low = word((lower / steps).round());
-        // The lower byte stays below the upper one when that is multiplied, so it counts there.
+        // The lower byte adds to the upper one when the word is multiplied; this corrects for it.
         let high = word((upper / steps - f64::from(low) / 256.0).round());
         let both = (high << 8).saturating_add(low);
         let of_upper = upper - steps * f64::from(both) / 256.0;
@@ -207,7 +209,7 @@ fn rounded(unit: &[f32]) -> (Vec<i16>, Rounding) {
     (words, Rounding { scale, error })
 }
 
-/// The upper word of a product: what there is an instruction for, for eight at once.
+/// Returns the upper word of a product, for which there is a vector instruction.
 fn high(a: i16, b: i16) -> i16 {
     ((i32::from(a) * i32::from(b)) >> 16) as i16
 }
@@ -239,7 +241,7 @@ mod tests {
         vector.iter().map(|x| single(x / length)).collect()
     }
 
-    /// The bounds of a cosine, and the cosine.
+    /// Returns the bounds of a cosine, and the cosine.
     fn compared(sought: &[f32], row: &[f32]) -> (Bounds, f64) {
         let (words, rounding) = rounded(row);
         let products = sought.iter().zip(row);

@@ -27,7 +27,7 @@ struct Docs {
     kept: BTreeMap<(String, DocKey), Doc>,
     version: u64,
     newest: Millis,
-    /// What was there before the last write, for those who see it later.
+    /// The documents before the last write, for readers that see it later.
     before: BTreeMap<(String, DocKey), Doc>,
 }
 
@@ -107,7 +107,7 @@ impl BrokenStore {
         Some(Version(version))
     }
 
-    /// What becomes of a value.
+    /// Returns a value as the flaw stores it.
     fn keep(&self, value: Value) -> Value {
         match value {
             Value::Number(number) if self.has(DocFlaw::RoundsNumbers) => {
@@ -147,7 +147,7 @@ impl BrokenStore {
         Ok(answers)
     }
 
-    /// Whether the batch is to be written.
+    /// Returns true if the batch is to be written.
     fn accept(&self, batch: &[DocWrite]) -> Result<bool, StoreError> {
         match DocWrite::encode(batch) {
             Ok(_) => Ok(true),
@@ -185,7 +185,7 @@ impl DocStore for BrokenStore {
                 let mut answers = vec![];
                 for write in &batch {
                     answers.push(self.carry_out(&mut self.open().0, write, now));
-                    // Long enough for a reader on a busy machine.
+                    // Long enough for a reader on a busy machine to see half a batch.
                     tokio::time::sleep(std::time::Duration::from_millis(2)).await;
                 }
                 return Ok(answers);

@@ -173,7 +173,7 @@ impl BrokenLog {
         }
     }
 
-    /// Appends under what is there, where the flaw does not compare.
+    /// Appends at the present head, for a flaw that does not compare.
     async fn force(&self, name: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
         let mut commit = commit.clone();
         loop {
@@ -308,7 +308,7 @@ impl BrokenLog {
             .map(|_| ())
     }
 
-    /// The newest fence, as a writer learns it that expects nonsense.
+    /// Returns the newest fence, taken from the conflict of a commit with a wrong expectation.
     async fn fence_of(&self, name: &ThreadId) -> Fence {
         let nonsense = Commit {
             expect: Expect {

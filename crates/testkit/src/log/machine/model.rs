@@ -7,10 +7,10 @@ use fugato_store::{
 
 use super::super::{Failure, failure::same, trial::thread};
 
-/// Who leases.
+/// The owner of all leases.
 pub(super) const OWNER: &str = "owner";
 
-/// For how long threads are claimed.
+/// The duration of claimed leases, in milliseconds.
 pub(super) const TTL: Millis = 20;
 
 pub(super) type Refused<T> = Result<T, StoreErrorKind>;
@@ -19,7 +19,7 @@ pub(super) fn id(name: u8) -> ThreadId {
     thread(&format!("thread {name}"))
 }
 
-/// A thread as a model: what the log must be, without how.
+/// The model of a thread.
 #[derive(Debug, Clone, Default)]
 struct Thread {
     records: Vec<Record>,
@@ -118,7 +118,7 @@ impl Model {
         Ok(all.skip_while(|(seq, _)| *seq < from).take(limit).collect())
     }
 
-    /// How much greater a new fence is, the log decides.
+    /// Grants a lease. The log chooses how much greater the new fence is.
     fn grant(&mut self, name: u8, ttl: Millis, granted: u64) -> Lease {
         let now = self.now;
         let highest = self.fences.entry(name).or_default();
@@ -156,8 +156,8 @@ impl Model {
         }
     }
 
-    /// Which of those that could go on equally long come first is not promised, so that the model
-    /// follows the log there.
+    /// Returns the expected claim. The order of threads that are due equally long is not promised,
+    /// so that the model follows the log there.
     pub(super) fn claim(&mut self, n: usize, granted: &[Lease]) -> Result<Leased, Failure> {
         let now = self.now;
         let mut free: Vec<_> = (self.threads.iter())
@@ -233,7 +233,7 @@ impl Model {
         self.threads.remove(&name);
     }
 
-    /// Head and fence, as a writer would expect them.
+    /// Returns the head and fence that a writer would expect.
     pub(super) fn expectation(&self, name: u8) -> Expect {
         let thread = self.threads.get(&name);
         let (head, fence) = thread.map_or((0, 0), |it| (it.records.len() as Seq, it.fence));

@@ -1,4 +1,4 @@
-//! What is shown is what can be called, for registries of any shape.
+//! A test that the shown tools are those that can be called, for registries of any shape.
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
@@ -82,7 +82,7 @@ prop_compose! {
     }
 }
 
-/// The tools that a catalogue names.
+/// Returns the names of the tools in a catalogue.
 fn named(catalogue: &str) -> BTreeSet<String> {
     let heads = catalogue.lines().filter_map(|line| line.strip_prefix("- "));
     heads
@@ -123,7 +123,7 @@ proptest! {
             let by_alias = admitted(&format!("alias{n}")).is_ok();
             prop_assert_eq!(by_alias, callable.contains(&format!("tool{n}")), "{:?}", shape);
         }
-        // A refusal of what is hidden names what to add, and adding it helps.
+        // The refusal of a hidden tool names the domain and pack to add, and adding them helps.
         for name in registry.0.tools.keys().filter(|name| !callable.contains(*name)) {
             let Err(Refusal::Inactive { domain, pack, merge, can_be_added, .. }) = admitted(name) else {
                 continue;
@@ -140,7 +140,7 @@ proptest! {
         }
     }
 
-    /// Equal inputs give equal bytes, whatever the order of registration was.
+    /// Equal inputs give equal bytes, independent of the order of registration.
     #[test]
     fn l8_the_order_is_stable(
         (shapes, order) in vec(any_shape(), 0..8).prop_flat_map(|shapes| {

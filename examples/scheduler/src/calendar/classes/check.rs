@@ -1,4 +1,4 @@
-//! The values of the file against what is allowed and against each other.
+//! Checks of the values of the file, alone and against each other.
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
@@ -9,12 +9,12 @@ use crate::schedule::SECTIONS;
 use super::raw::{RawClass, RawClasses, RawDate, RawItem};
 use super::{Class, Classes, ClassesError, Item};
 
-/// Half a year; a window is a stretch of a term.
+/// The longest window in weeks: half a year, while a window is a part of a term.
 const MOST_WEEKS: u16 = 26;
-/// More items than fit into the longest window.
+/// The most items of a class: more than fit into the longest window.
 const MOST_ITEMS: usize = 1_000;
 
-/// A place in the file and what is wrong there.
+/// A place in the file and the problem there.
 struct Wrong {
     place: String,
     message: String,
@@ -118,14 +118,15 @@ fn checked_class(place: &str, raw: &RawClass) -> Result<Class, Wrong> {
     })
 }
 
-/// No item takes more than a day.
+/// Returns the most sections that the items can take; no item takes more than a day.
 fn longest(items: usize) -> u32 {
     u32::try_from(items)
         .unwrap_or(u32::MAX)
         .saturating_mul(SECTIONS.into())
 }
 
-/// An item without an order comes after the one before it.
+/// Checks the items and sorts them by order. An item without an order comes after the one before
+/// it.
 fn checked_items(place: &str, raw: &[RawItem]) -> Result<Vec<Item>, Wrong> {
     if raw.is_empty() || raw.len() > MOST_ITEMS {
         let message = format!("has {} entries; allowed are 1 to {MOST_ITEMS}", raw.len());

@@ -1,4 +1,4 @@
-//! The file as it is written, before its values are checked against each other.
+//! The file in its raw form, before its values are checked against each other.
 use std::fmt;
 
 use jiff::civil::Date;
@@ -64,7 +64,7 @@ pub(super) struct RawItem {
     pub(super) order: Option<u32>,
 }
 
-/// Not an untagged enum: its errors would say no more than that nothing matched.
+/// Not an untagged enum, because its errors would only say that nothing matched.
 impl<'de> Deserialize<'de> for RawItem {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
@@ -136,7 +136,7 @@ impl<'de> Deserialize<'de> for RawDate {
     }
 }
 
-/// Reads the file; an error knows its line and column.
+/// Reads the file; an error has its line and column.
 pub(super) fn read(file: &str, bytes: &[u8]) -> Result<RawClasses, ClassesError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let not_text = |_| ClassesError::NotText {

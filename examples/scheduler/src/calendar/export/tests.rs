@@ -28,7 +28,7 @@ fn place(state: &mut ScheduleState, name: &str, day: u16, slot_start: u8, status
     task.status = status;
 }
 
-/// Before, on and after the change of the clock, one of them inside a course.
+/// Returns an intake with items before, on and after the clock change, one of them inside a course.
 fn placed() -> crate::calendar::Intake {
     let mut intake = intake();
     let state = &mut intake.state;

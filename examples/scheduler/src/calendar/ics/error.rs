@@ -1,9 +1,9 @@
-//! What can be wrong with a calendar file, where it is, and what is allowed instead.
+//! The errors of a calendar file, with their place and the allowed values.
 use std::fmt;
 
 use thiserror::Error;
 
-/// A calendar file that cannot be used. Nothing of it is.
+/// A calendar file that cannot be used. Nothing of it is imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IcsError {
@@ -13,7 +13,7 @@ pub struct IcsError {
     pub line: usize,
     /// The event, by its `SUMMARY` or else its `UID`; none outside of events.
     pub event: Option<String>,
-    /// What is wrong.
+    /// The problem.
     pub problem: IcsProblem,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for IcsError {
     }
 }
 
-/// What is wrong with a calendar file.
+/// A problem of a calendar file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum IcsProblem {
@@ -100,7 +100,7 @@ pub enum IcsProblem {
     BadRule {
         /// The part.
         part: String,
-        /// What is allowed in its place.
+        /// The values allowed in its place.
         allowed: &'static str,
     },
     /// A property changes the recurrence in a way that cannot be followed.
@@ -108,7 +108,7 @@ pub enum IcsProblem {
     Unsupported {
         /// The property.
         property: String,
-        /// What is allowed in its place.
+        /// The values allowed in its place.
         allowed: &'static str,
     },
     /// The recurrences of the file add up to too many days.

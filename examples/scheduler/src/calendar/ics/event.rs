@@ -15,7 +15,7 @@ const MOST_EVENTS: usize = 20_000;
 /// A `VEVENT`.
 #[derive(Debug, Clone)]
 pub(super) struct Event {
-    /// Where it begins.
+    /// The line on which it begins.
     pub(super) line: usize,
     pub(super) uid: String,
     pub(super) name: String,
@@ -70,7 +70,7 @@ pub(super) fn read(file: &str, bytes: &[u8]) -> Result<Calendar, IcsError> {
     })
 }
 
-/// Whatever lies between a `BEGIN` and its `END`, without what is nested.
+/// The properties between a `BEGIN` and its `END`, without nested components.
 struct Component<'a> {
     kind: String,
     begin: usize,
@@ -171,7 +171,7 @@ fn home(line: &Line, zones: &Zones) -> Result<TimeZone, Fault> {
         })
 }
 
-/// What an error calls an event.
+/// Returns the name of an event in errors.
 fn label(component: &Component<'_>) -> Option<String> {
     component.text("SUMMARY").or_else(|| component.text("UID"))
 }
@@ -218,7 +218,7 @@ fn event(component: &Component<'_>, zones: &Zones) -> Result<Event, Fault> {
     })
 }
 
-/// Refuses what would change the recurrence and is not followed.
+/// Returns an error for properties that would change the recurrence and are not supported.
 fn refuse(component: &Component<'_>) -> Result<(), Fault> {
     if let Some(line) = component.line("EXRULE") {
         let allowed = "EXDATE with each date";
@@ -241,7 +241,8 @@ fn refuse(component: &Component<'_>) -> Result<(), Fault> {
     })
 }
 
-/// From `DTEND`, else from `DURATION`; else a whole day for a date, and nothing for a time.
+/// Returns the length from `DTEND`, else from `DURATION`; else a whole day for a date, and zero for
+/// a time.
 fn length(
     component: &Component<'_>,
     start: &Moment,
@@ -269,8 +270,8 @@ fn length(
     })
 }
 
-/// How long it is on the clock of the start, so that a change of the clock overnight does not
-/// make a recurring event longer or shorter.
+/// Returns the length on the clock of the start, so that a clock change overnight does not make a
+/// recurring event longer or shorter.
 fn between(start: &Moment, end: &Moment) -> SignedDuration {
     let end = match start {
         Moment::Zoned(_, zone) => end.seen_from(zone),

@@ -1,4 +1,4 @@
-//! From events to what takes place in a window.
+//! Expansion of events into the occurrences of a window.
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
@@ -12,8 +12,8 @@ use super::time::Moment;
 use super::{Calendar, Occurrence};
 
 impl Calendar {
-    /// What takes place from `first` to the end of `last`, on the clock of `home`, in order of
-    /// time. Cancelled events are left out; those that leave the time free are marked.
+    /// Returns the occurrences from `first` to the end of `last`, on the clock of `home`, in order
+    /// of time. Cancelled events are left out; those that leave the time free are marked.
     pub fn occurrences(
         &self,
         first: Date,
@@ -49,7 +49,7 @@ impl Calendar {
     }
 }
 
-/// What is asked for.
+/// The requested range of time.
 struct Window<'a> {
     start: DateTime,
     end: DateTime,
@@ -111,8 +111,8 @@ impl<'a> Window<'a> {
         Ok(found)
     }
 
-    /// Whether an exception means this start. Exporters often give a date where a time is due,
-    /// or midnight where a date is due; then the day decides.
+    /// Returns true if an exception refers to this start. Exporters often give a date where a time
+    /// is due, or midnight where a date is due; then only the days are compared.
     fn same(&self, start: &Moment, exception: &Moment) -> bool {
         if start.is_day() || exception.is_day() {
             return start.civil().date() == exception.civil().date();
@@ -123,7 +123,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The occurrence, if it touches the window.
+    /// Returns the occurrence, if it touches the window.
     fn occurrence(
         &self,
         event: &Event,

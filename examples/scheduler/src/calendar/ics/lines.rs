@@ -23,7 +23,7 @@ impl Line {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The value as text, without its escapes.
+    /// Returns the value as text, without its escapes.
     pub(super) fn text(&self) -> String {
         let mut text = String::with_capacity(self.value.len());
         let mut chars = self.value.chars();
@@ -40,7 +40,7 @@ impl Line {
         text.trim().to_owned()
     }
 
-    /// The first of a list of texts.
+    /// Returns the first of a list of texts.
     pub(super) fn first_text(&self) -> String {
         let mut escaped = false;
         let end = self.value.find(|c| {
@@ -123,7 +123,7 @@ fn split(text: &str) -> Option<Parts> {
     Some((name.to_ascii_uppercase(), parameters, value.to_owned()))
 }
 
-/// Where a parameter's value ends: at the first `;` or `:` outside of quotes.
+/// Returns the end of a parameter's value: the first `;` or `:` outside of quotes.
 fn unquoted(text: &str) -> Option<usize> {
     let mut quoted = false;
     text.find(|c| {

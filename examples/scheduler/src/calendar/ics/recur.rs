@@ -11,7 +11,7 @@ use super::rule::{Frequency, Rule};
 /// The most days, weeks, months or years that the rules of one file are followed.
 pub(super) const LIMIT: u32 = 500_000;
 
-/// How much of [`LIMIT`] is left.
+/// The part of [`LIMIT`] that is left.
 #[derive(Debug)]
 pub(super) struct Patience(u32);
 
@@ -31,8 +31,8 @@ impl Patience {
 }
 
 impl Rule {
-    /// The starts from `first` to the end of `last`, in order. The first one is always among
-    /// them, because RFC 5545 counts `DTSTART` as the first occurrence.
+    /// Returns the starts from `first` to the end of `last`, in order. The first one is always
+    /// among them, because RFC 5545 counts `DTSTART` as the first occurrence.
     pub(super) fn starts(
         &self,
         first: DateTime,
@@ -66,14 +66,14 @@ impl Rule {
         Ok(starts)
     }
 
-    /// Whether the rule itself names the day on which it starts.
+    /// Returns true if the rule itself names the day on which it starts.
     pub(super) fn names(&self, first: Date) -> bool {
         self.period(first, 0)
             .is_some_and(|(_, days)| days.contains(&first))
     }
 
-    /// The first day of a period, and those of its days that the rule names. None at the end of
-    /// the calendar.
+    /// Returns the first day of a period, and those of its days that the rule names. None at the
+    /// end of the calendar.
     fn period(&self, first: Date, period: u32) -> Option<(Date, BTreeSet<Date>)> {
         let steps = i64::from(period) * i64::from(self.interval);
         let (begin, days) = match self.frequency {
@@ -145,7 +145,7 @@ impl Rule {
             .collect()
     }
 
-    /// The days that month, day of month and weekday allow.
+    /// Returns the days that month, day of month and weekday allow.
     fn filtered(&self, mut days: Vec<Date>) -> Vec<Date> {
         let weekday = |day: &Date| {
             self.by_day
@@ -170,7 +170,7 @@ impl Rule {
                 .any(|&wanted| wanted == day.day() || wanted == from_end)
     }
 
-    /// Whether `BYDAY` names this day among `all` days of its month or year.
+    /// Returns true if `BYDAY` names this day among `all` days of its month or year.
     fn allows_nth(&self, day: Date, all: &[Date]) -> bool {
         let same = |other: &&Date| other.weekday() == day.weekday();
         let before = all
@@ -210,7 +210,7 @@ impl Rule {
     }
 }
 
-/// None at the end of the calendar.
+/// Returns the day after a span; none at the end of the calendar.
 fn later(day: Date, span: Result<Span, jiff::Error>) -> Option<Date> {
     day.checked_add(span.ok()?).ok()
 }

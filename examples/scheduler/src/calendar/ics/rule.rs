@@ -1,4 +1,4 @@
-//! `RRULE`: what it says, and what of it can be followed.
+//! The `RRULE` property: its parts, and the supported ones among them.
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Weekday};
 use jiff::tz::TimeZone;
@@ -102,7 +102,7 @@ impl Rule {
 }
 
 impl Until {
-    /// Whether an occurrence at `start` on the clock of `zone` is still allowed.
+    /// Returns true if an occurrence at `start` on the clock of `zone` is still allowed.
     pub(super) fn allows(self, start: DateTime, zone: &TimeZone) -> bool {
         match self {
             Self::Day(day) => start.date() <= day,

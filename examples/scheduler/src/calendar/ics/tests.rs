@@ -21,7 +21,8 @@ END:VEVENT
     )
 }
 
-/// What takes place from March to May 2026, as `name MM-DD HH:MM-HH:MM` on the clock of London.
+/// Returns the occurrences from March to May 2026, as `name MM-DD HH:MM-HH:MM` on the clock of
+/// London.
 fn spring(events: &[&str]) -> Vec<String> {
     let home = known(LONDON).expect("an IANA name");
     let calendar = parse(events).expect("the calendar is in order");
@@ -295,7 +296,7 @@ fn a_zone_of_the_file_is_used() {
 const SAMPLE: &[u8] = include_bytes!("../../../sample/en/courses.ics");
 const SAMPLE_ZH: &[u8] = include_bytes!("../../../sample/zh/courses.ics");
 
-/// Reads and follows whatever can be; the point is that nothing panics.
+/// Reads and expands a file as far as possible; the test is that nothing panics.
 fn follow(bytes: &[u8]) -> Option<usize> {
     let calendar = Calendar::parse("a.ics", bytes).ok()?;
     let home = known(LONDON)?;

@@ -7,12 +7,12 @@ use super::error::{Fault, IcsProblem};
 use super::lines::Line;
 use super::zone::Zones;
 
-/// When something starts or ends.
+/// The time at which something starts or ends.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Moment {
     /// A whole day.
     Day(Date),
-    /// A time on the clock, wherever one is.
+    /// A time on the local clock of any zone.
     Floating(DateTime),
     /// A time on the clock of a zone.
     Zoned(DateTime, TimeZone),
@@ -30,7 +30,7 @@ impl Moment {
         matches!(self, Self::Day(_))
     }
 
-    /// The same kind of moment at another time on its clock.
+    /// Returns the same kind of moment at another time on its clock.
     pub(super) fn at(&self, time: DateTime) -> Self {
         match self {
             Self::Day(_) => Self::Day(time.date()),
@@ -39,9 +39,9 @@ impl Moment {
         }
     }
 
-    /// The instant; days and floating times are those of `home`. A time that a clock skips is
-    /// read with the offset before the gap, one that it shows twice is the first, as RFC 5545
-    /// wants it. None at the edge of the calendar.
+    /// Returns the instant; days and floating times are those of `home`. A time that a clock skips
+    /// gets the offset before the gap, and of a time that it shows twice the first is used, as RFC
+    /// 5545 requires. None at the edge of the calendar.
     pub(super) fn instant(&self, home: &TimeZone) -> Option<Zoned> {
         let zone = match self {
             Self::Zoned(_, zone) => zone,
@@ -50,7 +50,7 @@ impl Moment {
         zone.to_ambiguous_zoned(self.civil()).compatible().ok()
     }
 
-    /// What the clock of `home` shows.
+    /// Returns the date and time that the clock of `home` shows.
     pub(super) fn seen_from(&self, home: &TimeZone) -> Option<DateTime> {
         match self {
             Self::Day(_) | Self::Floating(_) => Some(self.civil()),
@@ -174,7 +174,7 @@ fn seconds(text: &str) -> Option<i64> {
         rest = after.get(1..)?;
         parts += 1;
     }
-    // More than a century is a slip of the pen, and would overflow the calendar.
+    // A span of more than a century is a mistake, and would overflow the calendar.
     (parts > 0 && total <= 100 * 366 * 86_400).then_some(total)
 }
 

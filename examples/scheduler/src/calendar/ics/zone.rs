@@ -3,13 +3,13 @@ use std::collections::BTreeMap;
 
 use jiff::tz::{Offset, TimeZone, TimeZoneDatabase};
 
-/// The zones that a calendar defines itself, on top of those that everybody knows.
+/// The zones that a calendar defines itself, in addition to the known ones.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Zones {
     defined: BTreeMap<String, TimeZone>,
 }
 
-/// What a `VTIMEZONE` says.
+/// The contents of a `VTIMEZONE`.
 #[derive(Debug, Default)]
 pub(super) struct Definition {
     pub(super) name: String,
@@ -19,7 +19,8 @@ pub(super) struct Definition {
 }
 
 impl Zones {
-    /// Adds what a `VTIMEZONE` defines, if its name alone says nothing.
+    /// Adds the zone of a `VTIMEZONE`, found by its name, its location or its constant offset; an
+    /// unknown zone is skipped.
     pub(super) fn define(&mut self, definition: &Definition) {
         let location = definition.location.as_deref().and_then(known);
         let zone = known(&definition.name)
@@ -30,14 +31,14 @@ impl Zones {
         }
     }
 
-    /// The zone of a `TZID`.
+    /// Returns the zone of a `TZID`.
     pub(super) fn named(&self, name: &str) -> Option<TimeZone> {
         self.defined.get(name).cloned().or_else(|| known(name))
     }
 }
 
-/// A zone by its IANA or Windows name. The database is part of this program, so that a machine
-/// without one gives the same answer.
+/// Returns a zone by its IANA or Windows name. The database is part of this program, so that a
+/// machine without one gives the same answer.
 pub(crate) fn known(name: &str) -> Option<TimeZone> {
     let name = name.trim();
     if matches!(
@@ -63,7 +64,7 @@ pub(crate) fn known(name: &str) -> Option<TimeZone> {
     }
 }
 
-/// A zone whose clock never changes needs no name.
+/// Returns the zone of a definition with a single offset, which needs no known name.
 fn constant(definition: &Definition) -> Option<TimeZone> {
     let first = definition.offsets.first()?;
     if definition.offsets.iter().any(|offset| offset != first) {

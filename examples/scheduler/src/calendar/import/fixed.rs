@@ -1,4 +1,4 @@
-//! What the calendar fixes: one task for each day of each occurrence.
+//! The fixed tasks of the calendar: one for each day of each occurrence.
 use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
@@ -13,7 +13,7 @@ use crate::schedule::{EventType, Source, Task, TaskStatus};
 
 use super::{ImportError, Overlap, Remark, same_name};
 
-/// An overlap is worth an error, but a thousand of them are no better than a hundred.
+/// Overlaps beyond this number are not collected, because they add nothing to the error.
 const MOST_OVERLAPS: usize = 100;
 
 /// The sections of a day that an occurrence takes.
@@ -25,7 +25,7 @@ struct Piece<'a> {
     sections: BTreeSet<u8>,
 }
 
-/// The tasks in order of time, without their ids.
+/// Returns the tasks in order of time, without their ids.
 pub(super) fn fixed(
     calendar: &Calendar,
     classes: &Classes,
@@ -58,7 +58,7 @@ pub(super) fn fixed(
     Ok((tasks.map(|piece| task(piece, classes)).collect(), remarks))
 }
 
-/// The occurrences that take time, each once.
+/// Returns the occurrences that take time, each once.
 fn sift<'a>(
     occurrences: &'a [Occurrence],
     classes: &Classes,
@@ -133,7 +133,7 @@ fn pieces<'a>(
     pieces
 }
 
-/// The pairs that lie on each other by more than a minute, in a section.
+/// Returns the pairs that overlap by more than a minute within a section.
 fn overlaps(pieces: &[Piece<'_>]) -> Vec<Overlap> {
     let mut overlaps = Vec::new();
     for (index, second) in pieces.iter().enumerate() {
@@ -211,7 +211,7 @@ fn task(piece: &Piece<'_>, classes: &Classes) -> Task {
         status: TaskStatus::Existing,
         locked: !embeddable,
         slots: ranges(piece.day, &piece.sections),
-        // There are no more than twelve.
+        // There are at most twelve.
         duration: u8::try_from(piece.sections.len()).unwrap_or(u8::MAX),
         task_class_id: None,
         task_order: 0,

@@ -1,4 +1,4 @@
-//! What a person should know about entries that were not taken as they are.
+//! The remarks about entries that were not taken as they are.
 use jiff::civil::DateTime;
 
 use crate::calendar::lang::Lang;
@@ -7,38 +7,38 @@ use crate::calendar::lang::Lang;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remark {
-    /// Nothing of the calendar lies in the window.
+    /// No entry of the calendar is in the window.
     NothingInWindow,
-    /// It lies outside of all sections, so it takes none.
+    /// The entry is outside of all sections, so it takes none.
     Outside {
         /// Its name.
         name: String,
-        /// When it starts.
+        /// The start.
         start: DateTime,
-        /// When it ends.
+        /// The end.
         end: DateTime,
     },
-    /// It leaves the time free, or is to be ignored.
+    /// The entry leaves the time free, or is to be ignored.
     Free {
         /// Its name.
         name: String,
-        /// When it starts.
+        /// The start.
         start: DateTime,
     },
-    /// It is there twice; one of them counts.
+    /// The entry is there twice; one of them counts.
     Twice {
         /// Its name.
         name: String,
-        /// When it starts.
+        /// The start.
         start: DateTime,
     },
-    /// It shares a section with another entry without overlapping it.
+    /// The entry shares a section with another one without overlapping it.
     Shared {
         /// Its name.
         name: String,
         /// The entry that has the section.
         with: String,
-        /// When it starts.
+        /// The start.
         start: DateTime,
     },
     /// Its recurrence does not name the day on which it starts; that day counts as the first.
@@ -51,7 +51,7 @@ pub enum Remark {
 }
 
 impl Remark {
-    /// The remark as a sentence.
+    /// Returns the remark as a sentence.
     pub fn say(&self, lang: Lang) -> String {
         let when = |time: &DateTime| time.strftime("%Y-%m-%d %H:%M").to_string();
         match self {

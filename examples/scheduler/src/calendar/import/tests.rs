@@ -20,7 +20,8 @@ fn sample(lang: Lang) -> Intake {
     .expect("the sample is in order")
 }
 
-/// Each fixed task as `id name day:sections`, those that something can be embedded in with `~`.
+/// Returns each fixed task as `id name day:sections`; a `~` marks those that a task can be embedded
+/// in.
 fn fixed_tasks(intake: &Intake) -> Vec<String> {
     let fixed = intake
         .state

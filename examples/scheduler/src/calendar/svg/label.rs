@@ -1,7 +1,7 @@
 //! Texts that fit into boxes.
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Text for XML. Control characters, which it cannot hold, are left out.
+/// Escapes a text for XML. Control characters, which XML cannot contain, are left out.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -18,7 +18,7 @@ pub(super) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// About how many pixels a text takes at a size of the font.
+/// Estimates the width of a text in pixels at a font size.
 pub(super) fn pixels(text: &str, size: u32) -> u32 {
     u32::try_from(text.width())
         .unwrap_or(u32::MAX)
@@ -26,8 +26,8 @@ pub(super) fn pixels(text: &str, size: u32) -> u32 {
         / 20
 }
 
-/// Breaks a text into at most `most` lines of at most `columns`, at spaces where there are any;
-/// what does not fit ends in an ellipsis.
+/// Breaks a text into at most `most` lines of at most `columns`, at spaces where there are any; a
+/// cut text ends in an ellipsis.
 pub(super) fn wrapped(text: &str, columns: usize, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words(text) {
@@ -50,7 +50,7 @@ pub(super) fn wrapped(text: &str, columns: usize, most: usize) -> Vec<String> {
     lines
 }
 
-/// Words with the space behind them; each wide character is a word of its own.
+/// Splits a text into words with the space after them; each wide character is a word of its own.
 fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     for c in text.chars() {

@@ -5,7 +5,7 @@ use super::label::{escaped, wrapped};
 use super::{Picture, colour, push, text};
 use crate::calendar::lang::weekday;
 
-/// Which of the two schedules it is.
+/// The two schedules of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Before,
@@ -15,7 +15,7 @@ pub(super) enum Side {
 pub(super) struct Panel<'a> {
     pub(super) picture: &'a Picture<'a>,
     pub(super) state: &'a ScheduleState,
-    /// The schedule on the other side, to tell what moved.
+    /// The schedule on the other side, which shows the moved tasks.
     pub(super) other: &'a ScheduleState,
     pub(super) side: Side,
     pub(super) week: u16,
@@ -28,7 +28,7 @@ const DAY: u32 = 96;
 const HEADER: u32 = 26;
 const SECTION: u32 = 24;
 const LINE: u32 = 13;
-/// Columns of half-width characters of a label in a day.
+/// The number of half-width columns of a label in a day.
 const COLUMNS: usize = 15;
 
 impl Panel<'_> {
@@ -136,7 +136,7 @@ impl Panel<'_> {
         }
         let colour = colour(task.task_class_id);
         let hosted = task.embed_host.is_some();
-        // Beside a guest, the first line of the host stays visible.
+        // A guest is inset, so that the first line of the host stays visible.
         let inset = if hosted { LINE + 4 } else { 0 };
         let sections = u32::from(slot.slot_end - slot.slot_start) + 1;
         let height = (sections * SECTION - 3).saturating_sub(inset).max(LINE);
@@ -163,7 +163,7 @@ impl Panel<'_> {
             (height.saturating_sub(4) / LINE).max(1)
         };
         let lines = wrapped(&task.name, COLUMNS, usize::try_from(most).unwrap_or(1));
-        // A picture of its own cuts off what a font makes wider than expected.
+        // A nested picture clips text that a font makes wider than expected.
         push(
             svg,
             format_args!("<svg x=\"{left}\" y=\"{y}\" width=\"{width}\" height=\"{height}\">"),

@@ -22,7 +22,8 @@ fn place(state: &mut ScheduleState, name: &str, day: u16, slot_start: u8) {
     task.status = TaskStatus::Suggested;
 }
 
-/// Three items placed; one of them lies elsewhere afterwards, one inside a course.
+/// Returns two schedules with three placed items; in the second, one item is in another place and
+/// one is inside a course.
 fn pair() -> (ScheduleState, ScheduleState) {
     let calendar = Calendar::parse("courses.ics", COURSES).expect("the sample is in order");
     let classes = Classes::parse("tasks.toml", TASKS).expect("the sample is in order");

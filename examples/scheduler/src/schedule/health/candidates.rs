@@ -13,15 +13,15 @@ use super::{Operation, TightnessLevel};
 use crate::schedule::relocate::{Applied, Target};
 use crate::schedule::{Board, Refused, Slot, Task, TaskStatus, WriteOptions};
 
-/// Swaps tried for a problem day.
+/// The number of swaps tried for a problem day.
 const SWAPS: usize = 48;
-/// Other places tried for a task.
+/// The number of other places tried for a task.
 const MOVES: usize = 24;
-/// What a swap is worth beyond its gain: it keeps the load of every day.
+/// The bonus of a swap on top of its gain, because it keeps the load of every day.
 const SWAP_BONUS: f64 = 10.0;
-/// How much a swap is preferred among candidates of the same worth.
+/// The preference of a swap among candidates of the same worth.
 const SWAP_BIAS: f64 = 12.0;
-/// What a swap costs.
+/// The cost of a swap.
 const SWAP_COST: f64 = 4.0;
 
 /// A change that is known to help, or the choice to change nothing more.
@@ -33,9 +33,9 @@ pub struct Candidate {
     pub tool: String,
     /// Its arguments, ready to copy.
     pub arguments: Value,
-    /// What it would do.
+    /// The effect in words.
     pub summary: String,
-    /// What became better or worse when it was tried.
+    /// The improvements and losses measured when it was tried.
     pub effect: Effect,
     /// The diagnosis afterwards.
     pub after: After,
@@ -44,13 +44,13 @@ pub struct Candidate {
 /// The diagnosis after a candidate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct After {
-    /// Whether nothing would be left to repair.
+    /// True if nothing would be left to repair.
     pub can_close: bool,
-    /// What would be the next problem.
+    /// The next problem.
     pub primary_problem: Option<String>,
-    /// What would be the next thing to do.
+    /// The next recommended operation.
     pub recommended_operation: Operation,
-    /// Days on which two demanding subjects would lie side by side.
+    /// The number of days on which two demanding subjects would be adjacent.
     pub heavy_adjacent_days: u32,
     /// The switches of the busiest day.
     pub max_switch_count: u8,
@@ -74,7 +74,7 @@ pub(crate) enum Proposal {
 }
 
 impl Proposal {
-    /// Tries it on the board, as the tool would.
+    /// Tries it on the board, as the tool would do.
     pub(crate) fn apply(
         self,
         board: &mut Board<'_>,
@@ -115,7 +115,7 @@ impl Proposal {
         }
     }
 
-    /// The days that it touches.
+    /// Returns the days that it touches.
     fn days(self, board: &Board<'_>) -> [u16; 2] {
         let day = |id| {
             board
@@ -146,7 +146,7 @@ impl Proposal {
     }
 }
 
-/// How a schedule stands, as far as a change can improve it.
+/// The metrics of a schedule that a change can improve.
 #[derive(Debug, Clone)]
 pub(super) struct Standing {
     totals: Totals,
@@ -162,8 +162,8 @@ impl Standing {
     }
 }
 
-/// A schedule whose problem days are to be repaired. Proposals are tried on its board and taken
-/// back, which is far cheaper than a clone.
+/// A schedule whose problem days are to be repaired. Proposals are tried on its board and undone,
+/// which is far cheaper than a clone.
 pub(super) struct Repair<'r, 's> {
     pub(super) board: &'r mut Board<'s>,
     pub(super) diagnosis: &'r mut Diagnosis,
@@ -172,7 +172,7 @@ pub(super) struct Repair<'r, 's> {
 }
 
 impl Repair<'_, '_> {
-    /// Looks at the schedule as a proposal would leave it; none if the tool refuses it.
+    /// Evaluates the schedule with a proposal applied; none if the tool refuses it.
     pub(super) fn trial<T>(
         &mut self,
         proposal: Proposal,
@@ -280,7 +280,7 @@ impl Terrain for Repair<'_, '_> {
     }
 }
 
-/// How bad a problem day is.
+/// Returns the weight of a problem day; the highest is repaired first.
 pub(super) fn priority(board: &Board<'_>, diagnosis: &Diagnosis, day: u16) -> f64 {
     let stats = diagnosis.day(day);
     let pairs = heavy_pairs(board, day);

@@ -1,4 +1,4 @@
-//! What to do next: the one judgement that ends or continues the optimisation.
+//! The decision that ends or continues the optimisation.
 use fugato::agent::candidates::{Advice, Effect, Search, Signal};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -9,26 +9,26 @@ use super::series::heavy_pairs;
 use super::{Feasibility, Profile, Tightness, TightnessLevel};
 use crate::schedule::{Board, Task, WriteOptions};
 
-/// What to do next.
+/// The next step of the optimisation, with the candidates for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
-    /// Whether there is a change that helps.
+    /// True if there is a change that helps.
     pub should_continue_optimize: bool,
-    /// What is wrong; none if nothing is.
+    /// The main problem; none if there is none.
     pub primary_problem: Option<String>,
-    /// Where it is wrong.
+    /// The days and tasks of the problem.
     pub problem_scope: Option<ProblemScope>,
-    /// Whether something is wrong that no change can repair.
+    /// True if there is a problem that no change can repair.
     pub is_forced_imperfection: bool,
-    /// What to do.
+    /// The recommended operation.
     pub recommended_operation: Operation,
-    /// The state of the problems in one line. Two equal ones in a row mean that nothing helped.
+    /// The state of the problems in one line. Two equal lines in a row mean that nothing helped.
     pub improvement_signal: String,
     /// Changes that help, the best first, and last the choice to change nothing.
     pub candidates: Vec<Candidate>,
 }
 
-/// Where something is wrong.
+/// The days and tasks of a problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProblemScope {
     /// The first and the last day.
@@ -37,11 +37,11 @@ pub struct ProblemScope {
     pub task_ids: Vec<u32>,
 }
 
-/// What to do.
+/// The operations that a decision can recommend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    /// Let two tasks change places.
+    /// Exchange the places of two tasks.
     Swap,
     /// Give a task another place.
     Move,
@@ -52,7 +52,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The word for it.
+    /// Returns the word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Swap => "swap",
@@ -63,14 +63,14 @@ impl Operation {
     }
 }
 
-/// What holds of a schedule however its tasks lie.
+/// The facts about a schedule that do not depend on the places of its tasks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Facts {
     pub(super) feasibility: Feasibility,
     pub(super) profile: Profile,
 }
 
-/// A decision, what led to it, and the change that it recommends first.
+/// A decision, its grounds, and the change that it recommends first.
 #[derive(Debug)]
 pub(crate) struct Verdict {
     pub(super) diagnosis: Diagnosis,
@@ -80,7 +80,7 @@ pub(crate) struct Verdict {
     pub(crate) best: Option<Proposal>,
 }
 
-/// Diagnoses a schedule and decides what to do next. The board is as before afterwards.
+/// Diagnoses a schedule and decides what to do next. The board is the same afterwards.
 pub(crate) fn decide(board: &mut Board<'_>, options: &WriteOptions) -> Verdict {
     let mut diagnosis = Diagnosis::of(board);
     let facts = Facts {
@@ -133,8 +133,8 @@ pub(crate) fn decide(board: &mut Board<'_>, options: &WriteOptions) -> Verdict {
     }
 }
 
-/// The day to repair, what helps, the best first, and whether something is wrong that nothing can
-/// repair.
+/// Returns the day to repair, the helpful changes with the best first, and whether there is a
+/// problem that no change can repair.
 fn search(repair: &mut Repair<'_, '_>) -> (Option<u16>, Vec<(Proposal, Effect)>, bool) {
     let found = Search::default().run(repair);
     let tried = found.candidates.into_iter();
@@ -143,7 +143,7 @@ fn search(repair: &mut Repair<'_, '_>) -> (Option<u16>, Vec<(Proposal, Effect)>,
     (found.problem, tried.collect(), forced)
 }
 
-/// What is to be done next as far as one can tell before any candidate is looked at.
+/// Returns the likely next operation, as far as it is known before any candidate is tried.
 fn expected(blocked: bool, problems: &[u16], tightness: &Tightness) -> Operation {
     if blocked {
         Operation::AskUser
@@ -156,7 +156,7 @@ fn expected(blocked: bool, problems: &[u16], tightness: &Tightness) -> Operation
     }
 }
 
-/// What only the person can change.
+/// Returns the problem that only the person can solve, if there is one.
 fn blocker(facts: &Facts) -> Option<String> {
     if !facts.feasibility.is_feasible {
         let gap = facts.feasibility.capacity_gap;
@@ -194,7 +194,7 @@ fn candidate(
     })
 }
 
-/// The choice to change nothing is always there.
+/// Returns the choice to change nothing, which is always among the candidates.
 fn close(diagnosis: &Diagnosis, problem: Option<String>, operation: Operation) -> Candidate {
     Candidate {
         candidate_id: "close".to_owned(),
@@ -262,8 +262,8 @@ fn scope(board: &Board<'_>, day: u16) -> ProblemScope {
     }
 }
 
-/// Everything that a change can improve, without the numbers of days: the same problem on
-/// another day is no improvement.
+/// Returns a line of everything that a change can improve, without the numbers of days: the same
+/// problem on another day is no improvement.
 fn signal(
     diagnosis: &Diagnosis,
     facts: &Facts,

@@ -27,7 +27,7 @@ impl Diagnosis {
         }
     }
 
-    /// Looks at some days again. Returns what was known of them, for [`Self::restore`].
+    /// Recomputes some days. Returns their old statistics, for [`Self::restore`].
     pub(super) fn refresh(&mut self, board: &Board<'_>, touched: [u16; 2]) -> [DayStats; 2] {
         touched.map(
             |day| match self.position(day).and_then(|at| self.days.get_mut(at)) {
@@ -40,9 +40,10 @@ impl Diagnosis {
         )
     }
 
-    /// Takes the last refresh back.
+    /// Undoes the last refresh.
     pub(super) fn restore(&mut self, before: [DayStats; 2]) {
-        // In reverse: a day that was touched twice was right the first time.
+        // In reverse, because for a day that was touched twice the first statistics are the right
+        // ones.
         for stats in before.into_iter().rev() {
             if let Some(there) = self
                 .position(stats.day)
@@ -57,9 +58,9 @@ impl Diagnosis {
         Totals::of(&self.days)
     }
 
-    /// The days on which two demanding subjects lie side by side and that a change should
-    /// repair. Where nearly all switches stay within a type of subject and switches are few,
-    /// demanding neighbours are acceptable.
+    /// Returns the days with adjacent demanding subjects that a change should repair. If nearly all
+    /// switches stay within a type of subject and switches are few, demanding neighbours are
+    /// acceptable.
     pub(super) fn problem_days(&self) -> Vec<u16> {
         let totals = self.totals();
         let calm = totals.same_type_ratio() >= 0.80

@@ -15,54 +15,54 @@ use crate::schedule::ScheduleState;
 pub struct Envelope {
     /// The name of the tool.
     pub tool: String,
-    /// Whether the diagnosis could be made.
+    /// True if the diagnosis could be made.
     pub success: bool,
-    /// What the metrics mean.
+    /// The meaning of the metrics.
     pub metric_schema: BTreeMap<String, MetricSchema>,
-    /// What was measured.
+    /// The measured values.
     pub metrics: Metrics,
-    /// What is worth saying, the most severe first.
+    /// The issues, the most severe first.
     pub issues: Vec<Issue>,
-    /// Always empty: the decision holds what to do.
+    /// Always empty: the decision has the actions.
     pub next_actions: Vec<Value>,
-    /// Whether everything fits.
+    /// The comparison of free and needed sections.
     pub feasibility: Feasibility,
-    /// What to do next.
+    /// The next step of the optimisation.
     pub decision: Decision,
-    /// What went wrong; empty.
+    /// The error; always empty.
     pub error: String,
     /// The same as a word; empty.
     pub error_code: String,
 }
 
-/// What was measured; what nobody asked for is missing.
+/// The measured values; dimensions that were not requested are missing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
     /// Switches, blocks and demanding neighbours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rhythm: Option<Rhythm>,
-    /// How much room there is for changes.
+    /// The room for changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tightness: Option<Tightness>,
-    /// What is known about the classes.
+    /// The known facts about the classes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
-    /// Whether the optimisation can end here.
+    /// True if the optimisation can end here.
     pub can_close: bool,
 }
 
-/// What a metric means.
+/// The meaning of a metric.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MetricSchema {
     /// In words.
     pub description: String,
-    /// What it is counted in.
+    /// The unit of its values.
     pub unit: String,
-    /// Which way is better.
+    /// The direction that is better.
     pub direction: String,
 }
 
-/// Name, meaning, unit and better direction of every metric that a model should weigh.
+/// The name, meaning, unit and better direction of every metric that a model should weigh.
 const SCHEMA: &[(&str, &str, &str, &str)] = &[
     (
         "avg_switches_per_day",

@@ -1,26 +1,26 @@
-//! Whether everything fits, and whether enough is known to judge.
+//! The feasibility of a schedule, and the completeness of the facts about its classes.
 use serde::{Deserialize, Serialize};
 
 use crate::schedule::{Board, SECTIONS, TaskClass, TaskStatus};
 
-/// Whether everything fits.
+/// The comparison of free and needed sections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Feasibility {
-    /// Whether the free sections suffice for everything that is pending.
+    /// True if the free sections suffice for everything that is pending.
     pub is_feasible: bool,
-    /// How many sections are missing.
+    /// The number of missing sections.
     pub capacity_gap: u32,
     /// The same as a word.
     pub reason_code: Reason,
 }
 
-/// Whether everything fits, as a word.
+/// The feasibility as a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// It does.
+    /// Everything fits.
     EnoughCapacity,
-    /// It does not.
+    /// Not everything fits.
     CapacityInsufficient,
 }
 
@@ -48,7 +48,7 @@ impl Feasibility {
     }
 }
 
-/// What is known about the classes.
+/// The known and missing facts about the classes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {
     /// Classes without a type of subject.
@@ -79,7 +79,7 @@ impl Profile {
         })
     }
 
-    /// How many facts are missing.
+    /// Returns the number of missing facts.
     pub const fn missing(&self) -> u32 {
         self.missing_subject_type + self.missing_difficulty_level + self.missing_cognitive_intensity
     }

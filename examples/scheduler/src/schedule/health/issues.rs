@@ -1,23 +1,23 @@
-//! What a diagnosis finds worth saying.
+//! The issues of a diagnosis.
 use serde::{Deserialize, Serialize};
 
 use super::series::DayStats;
 use super::{Detail, Dimension, Feasibility, Profile, Threshold};
 
-/// Something worth saying.
+/// One issue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Issue {
     /// Unique in a diagnosis.
     pub issue_id: String,
-    /// What it is about.
+    /// The dimension that it belongs to.
     pub dimension: Dimension,
-    /// How much it matters.
+    /// The severity.
     pub severity: Severity,
-    /// What made it an issue.
+    /// The comparison that made it an issue.
     pub trigger: Trigger,
 }
 
-/// How much an issue matters, the most important first.
+/// The severity of an issue, the most important first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -32,17 +32,17 @@ pub enum Severity {
 /// A comparison that came out true.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trigger {
-    /// What was measured.
+    /// The name of the metric.
     pub metric: String,
-    /// How it was compared.
+    /// The operator of the comparison.
     pub operator: String,
-    /// With what.
+    /// The right-hand side of the comparison.
     pub threshold: f64,
     /// The measured value.
     pub actual: f64,
 }
 
-/// From where on something counts.
+/// The limits from which values count.
 struct Limits {
     critical_switches: u8,
     critical_fragmentation: f64,
@@ -52,7 +52,8 @@ struct Limits {
 }
 
 impl Limits {
-    /// One switch or section, and a tenth of fragmentation, sooner or later than normal.
+    /// Returns the limits of a threshold. Strict and relaxed differ from normal by one switch or
+    /// section, and a tenth of fragmentation.
     const fn of(threshold: Threshold) -> Self {
         let (count, share) = match threshold {
             Threshold::Strict => (0, -0.10),
@@ -69,7 +70,7 @@ impl Limits {
     }
 }
 
-/// The issues of all days, the most severe first.
+/// Returns the issues of all days, the most severe first.
 pub(super) fn rhythm(days: &[DayStats], threshold: Threshold, detail: Detail) -> Vec<Issue> {
     let limits = Limits::of(threshold);
     let of_day = |day: &DayStats| {
@@ -91,7 +92,7 @@ pub(super) fn rhythm(days: &[DayStats], threshold: Threshold, detail: Detail) ->
     issues
 }
 
-/// Whether everything fits.
+/// Returns the issue of a schedule into which not everything fits.
 pub(super) fn feasibility(feasibility: Feasibility) -> Option<Issue> {
     (!feasibility.is_feasible).then(|| Issue {
         issue_id: "feasibility_capacity_gap".to_owned(),
@@ -106,7 +107,7 @@ pub(super) fn feasibility(feasibility: Feasibility) -> Option<Issue> {
     })
 }
 
-/// What is not known about the classes.
+/// Returns an issue for each kind of missing fact about the classes.
 pub(super) fn profile(profile: &Profile) -> Vec<Issue> {
     let counts = [
         ("missing_subject_type", profile.missing_subject_type),

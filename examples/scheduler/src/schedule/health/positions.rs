@@ -1,10 +1,10 @@
-//! Where a task could go instead.
+//! The other places that a task could take.
 use crate::schedule::lookup::Point;
 use crate::schedule::{
     Board, Refused, SECTIONS, Slot, Task, TaskStatus, WriteOptions, board::mask, order,
 };
 
-/// Whether the diagnosis may propose to move a task, and where it lies.
+/// Returns the place of a task that the diagnosis may propose to move; none for any other.
 pub(super) fn movable(board: &Board<'_>, task: &Task, options: &WriteOptions) -> Option<Slot> {
     if task.status != TaskStatus::Suggested {
         return None;
@@ -12,8 +12,8 @@ pub(super) fn movable(board: &Board<'_>, task: &Task, options: &WriteOptions) ->
     board.check_movable(task.state_id, options).ok()
 }
 
-/// Up to `limit` other places for a task on some days, in the order of the days given and near
-/// its own section first. They are places that the move tool accepts.
+/// Returns up to `limit` other places for a task on some days, in the order of the days given and
+/// near its own section first. The move tool accepts all of them.
 pub(super) fn positions(
     board: &Board<'_>,
     task: &Task,
@@ -41,8 +41,8 @@ pub(super) fn positions(
             }
             let guest = task.embed_host.is_some() && own & range != 0;
             let embedded = if guest || taken & !own & range != 0 {
-                // Only a look at who lies there can tell whether one is a host that is open, or
-                // opens when its guest, this task, leaves.
+                // The tasks at the place decide whether one is an open host, or opens when its
+                // guest, this task, leaves.
                 if !hosts && !guest || !enters(board, task, slot) {
                     continue;
                 }
@@ -61,7 +61,7 @@ pub(super) fn positions(
     found
 }
 
-/// Whether the range lies inside a host that is open to the task.
+/// Returns true if the range is inside a host that is open to the task.
 fn enters(board: &Board<'_>, task: &Task, slot: Slot) -> bool {
     let mut others = board
         .overlapping(slot)
@@ -87,7 +87,7 @@ fn admits_day(board: &Board<'_>, task: &Task, from: u16, to: u16, options: &Writ
     class.is_none_or(|class| class.admits_day(day).is_ok())
 }
 
-/// All days of the window, near ones first.
+/// Returns all days of the window, near ones first.
 pub(super) fn nearest_days(board: &Board<'_>, from: u16) -> Vec<u16> {
     let mut days: Vec<u16> = board
         .state()

@@ -6,7 +6,7 @@ use super::series::DayStats;
 /// The rhythm of a schedule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rhythm {
-    /// Switches between subjects per day on which anything lies.
+    /// Switches between subjects per day that has any task.
     pub avg_switches_per_day: f64,
     /// The first of the days with the most switches; none if there are no switches.
     pub max_switch_day: Option<u16>,
@@ -16,7 +16,7 @@ pub struct Rhythm {
     pub avg_block_size: f64,
     /// The longest run of one subject, in sections.
     pub longest_same_subject_run: u8,
-    /// Days on which two demanding subjects lie side by side.
+    /// The number of days on which two demanding subjects are adjacent.
     pub heavy_adjacent_days: u32,
     /// Days with anything demanding.
     pub high_intensity_days: u32,
@@ -30,7 +30,7 @@ pub struct Rhythm {
     pub block_balance: i64,
     /// The share of switches between subjects of the same type; 1 if nothing switches.
     pub same_type_transition_ratio: f64,
-    /// Every day on which anything lies, if asked for.
+    /// Every day that has any task, if requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub days: Vec<DayRhythm>,
 }
@@ -48,11 +48,11 @@ pub struct DayRhythm {
     pub max_block: u8,
     /// Switches per possible switch.
     pub fragmentation: f64,
-    /// Whether two demanding subjects lie side by side.
+    /// True if two demanding subjects are adjacent.
     pub heavy_adjacent: bool,
 }
 
-/// What candidates are compared by; cheap enough to compute for every one of them.
+/// The figures by which candidates are compared; cheap enough to compute for every one of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Totals {
     pub(super) days: u32,

@@ -1,13 +1,13 @@
-//! What a day looks like section by section.
+//! The statistics of a day, section by section.
 use crate::schedule::{Board, EventType, Level, SECTIONS, ScheduleState, Source, Task, TaskStatus};
 
-/// What the sections of a day add up to.
+/// The totals of the sections of a day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct DayStats {
     pub(super) day: u16,
     /// Sections that something other than a course takes.
     pub(super) sections: u8,
-    /// How often the category changes from one of them to the next.
+    /// The number of category changes from one of them to the next.
     pub(super) switches: u8,
     /// The longest run of one category.
     pub(super) max_block: u8,
@@ -31,7 +31,7 @@ impl DayStats {
         let (mut block, mut run) = (0, 0);
         let mut last: Option<(&Task, bool)> = None;
         for task in series(board, day).into_iter().flatten() {
-            // A task is known to be as demanding as it was a section before.
+            // A task was already classified as demanding or not in the section before.
             let demanding = match last {
                 Some((before, demanding)) if std::ptr::eq(before, task) => demanding,
                 _ => demands_much(state, task),
@@ -55,7 +55,7 @@ impl DayStats {
         sum
     }
 
-    /// Runs of one category: one more than there are switches.
+    /// Returns the number of runs of one category: one more than there are switches.
     pub(super) const fn blocks(&self) -> u8 {
         if self.sections == 0 {
             0
@@ -64,7 +64,7 @@ impl DayStats {
         }
     }
 
-    /// Switches per possible switch, 0 to 1.
+    /// Returns the switches per possible switch, 0 to 1.
     pub(super) fn fragmentation(&self) -> f64 {
         if self.sections < 2 {
             return 0.0;
@@ -81,8 +81,8 @@ impl DayStats {
     }
 }
 
-/// Who counts in every section of a day: what is suggested before items that are there already,
-/// and those before the rest. Courses do not count.
+/// Returns the task that counts in each section of a day: suggested items before existing ones, and
+/// those before the rest. Courses do not count.
 pub(in crate::schedule) fn series<'b>(
     board: &'b Board<'_>,
     day: u16,
@@ -108,7 +108,7 @@ pub(in crate::schedule) fn series<'b>(
     series
 }
 
-/// The pairs of demanding tasks of different categories that lie side by side.
+/// Returns the adjacent pairs of demanding tasks of different categories.
 pub(super) fn heavy_pairs<'b>(board: &'b Board<'_>, day: u16) -> Vec<(&'b Task, &'b Task)> {
     let there: Vec<&Task> = series(board, day).into_iter().flatten().collect();
     let next = there.iter().skip(1);

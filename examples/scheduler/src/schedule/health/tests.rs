@@ -12,7 +12,8 @@ fn at(id: u32, class: u32, day: u16, from: u8, to: u8) -> Task {
     suggested(id, class, 0, Slot::new(day, from, to))
 }
 
-/// Classes 1 and 2 are demanding, of different types; the others are easy.
+/// Returns a schedule in which classes 1 and 2 are demanding, of different types; the others are
+/// easy.
 fn mixed(days: u16, tasks: Vec<Task>) -> ScheduleState {
     let mut now = state(days, tasks);
     let demanding = |class: &mut TaskClass| match class.id {
@@ -37,7 +38,8 @@ fn ids(envelope: &Envelope) -> Vec<&str> {
         .collect()
 }
 
-/// Day 1 is AABB, both demanding; day 2 is CCAAA around a course; day 3 is empty.
+/// Returns three days: day 1 is AABB, both demanding; day 2 is CCAAA around a course; day 3 is
+/// empty.
 fn three_days() -> ScheduleState {
     let tasks = vec![
         at(1, 1, 1, 1, 2),
@@ -160,7 +162,7 @@ fn found(now: &ScheduleState, threshold: Threshold) -> Vec<(String, Severity)> {
         .collect()
 }
 
-/// Single sections of two easy classes in turn.
+/// Returns single sections of two easy classes in turn.
 fn alternating(day: u16, first: u32, count: u8) -> Vec<Task> {
     (0..count)
         .map(|n| {
@@ -281,7 +283,8 @@ fn sch_104_demanding_neighbours_of_one_type_are_acceptable() {
     assert_eq!(envelope.decision.primary_problem, None);
 }
 
-/// Task 1 and 2 are the problem of day 1; task 3 is easy; day 3 is empty.
+/// Returns a schedule in which tasks 1 and 2 are the problem of day 1; task 3 is easy; day 3 is
+/// empty.
 fn repairable() -> ScheduleState {
     mixed(
         3,

@@ -1,4 +1,4 @@
-//! How much room there is for changes near the problems.
+//! The room for changes near the problems.
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -8,15 +8,15 @@ use super::positions::{movable, nearest_days, positions};
 use super::series::heavy_pairs;
 use crate::schedule::{Board, Slot, Task, TaskStatus, WriteOptions};
 
-/// Alternatives counted for a task.
+/// The number of alternatives counted for a task.
 const ALTERNATIVES: usize = 4;
-/// Swaps counted.
+/// The number of swaps counted.
 const SWAPS: usize = 12;
 
-/// How much room there is for changes near the problems.
+/// The room for changes near the problems.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tightness {
-    /// Tasks that could lie elsewhere on the same days.
+    /// Tasks that could be moved within the same days.
     pub locally_movable_task_count: u32,
     /// Other places per suggested task, at most four counted for each.
     pub avg_local_alternative_slots: f64,
@@ -24,11 +24,11 @@ pub struct Tightness {
     pub cross_class_swap_options: u32,
     /// Problem days on which nothing could move or swap.
     pub forced_heavy_adjacent_days: u32,
-    /// All of it in a word.
+    /// The summary in a word.
     pub tightness_level: Level,
 }
 
-/// How much room there is, in a word.
+/// The room for changes, as a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -51,7 +51,7 @@ impl Level {
         }
     }
 
-    /// The word itself.
+    /// Returns the word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Loose => "loose",
@@ -96,7 +96,7 @@ impl Tightness {
     }
 }
 
-/// The days near the problems; if there are none, all days with something suggested.
+/// Returns the days near the problems; if there are none, all days with a suggested item.
 fn focus(board: &Board<'_>, diagnosis: &Diagnosis, problems: &[u16]) -> Vec<u16> {
     let days = diagnosis.days.iter().map(|stats| stats.day);
     let is_focus = |day: &u16| {
@@ -134,7 +134,7 @@ fn alternatives(
     })
 }
 
-/// How many pairs of different classes could swap; every pair counts once.
+/// Returns the number of pairs of different classes that could swap; every pair counts once.
 fn count_swaps(
     board: &mut Board<'_>,
     ours: &[u32],
@@ -166,7 +166,7 @@ fn can_swap(board: &mut Board<'_>, a: u32, b: u32, options: &WriteOptions) -> bo
     applied.map(|applied| board.take_back(&applied)).is_ok()
 }
 
-/// Whether none of the demanding neighbours of a day can go anywhere in the whole window.
+/// Returns true if none of the demanding neighbours of a day can move anywhere in the whole window.
 fn is_forced(board: &mut Board<'_>, day: u16, options: &WriteOptions) -> bool {
     let all = nearest_days(board, day);
     let pair: BTreeSet<u32> = heavy_pairs(board, day)

@@ -10,12 +10,12 @@ use crate::schedule::{
 /// One point of the score weighs more than any distance.
 const POINT: u64 = 1 << 24;
 
-/// Items and places.
+/// The items and the places that they can take.
 pub(super) struct Table {
     places: Vec<Place>,
     pieces: Vec<Piece>,
     days: Vec<Day>,
-    /// Whether somebody has it, place by place; the places inside one course are one.
+    /// True for each taken place; the places inside one course share one entry.
     taken: Vec<bool>,
     share: u32,
     least: u32,
@@ -28,7 +28,7 @@ struct Place {
     day: usize,
     /// The first of its two sections, from 0.
     cell: usize,
-    /// Which entry of `taken` says whether it is taken.
+    /// The index of its entry in `taken`.
     group: usize,
 }
 
@@ -49,7 +49,7 @@ struct Day {
 }
 
 impl Table {
-    /// None if nothing may be moved.
+    /// Builds the table; none if nothing may be moved.
     pub(super) fn of(state: &ScheduleState) -> Option<Self> {
         let movable = movable(state);
         let mut bare = state.clone();
@@ -90,8 +90,8 @@ impl Table {
         }
     }
 
-    /// The items of a class become pieces. One that lies where no block begins is put into a block
-    /// near it.
+    /// Makes the items of a class into pieces. An item that is not at the start of a block is put
+    /// into a block near it.
     fn admit(
         &mut self,
         class: &TaskClass,
@@ -116,7 +116,7 @@ impl Table {
         let homes: Option<Vec<usize>> = items.iter().map(|task| home(task)).collect();
         let Some(homes) = homes else { return };
         if class.strategy == Strategy::Rapid {
-            // What is wanted early must not become later.
+            // Early items must not become later.
             let last = homes.iter().filter_map(|home| self.start(*home)).max();
             open.retain(|place| self.start(*place) <= last);
         }
@@ -162,7 +162,7 @@ impl Table {
         Some(place)
     }
 
-    /// Items that cannot be moved lie where they lie; then the pieces take their places.
+    /// Marks the places of items that cannot be moved, then those of the pieces.
     fn occupy(&mut self, state: &ScheduleState, kinds: &Kinds) -> Option<()> {
         if self.pieces.is_empty() {
             return None;
@@ -185,7 +185,7 @@ impl Table {
             day.cells = kinds.cells(&rest, mapping.day_index);
             day.score = of_day(&day.cells, share).score();
         }
-        // Items that are no pieces stay, so their places are not to be had.
+        // Items that are not pieces stay, so their places are not available.
         for place in &self.places {
             if rest.spot(place.block.slot()).ok() != Some(place.block.host) {
                 *self.taken.get_mut(place.group)? = true;
@@ -215,12 +215,12 @@ impl Table {
         self.days.iter().map(|day| day.score).sum()
     }
 
-    /// No arrangement is better.
+    /// Returns the score that no arrangement can improve on.
     pub(super) fn least(&self) -> u32 {
         self.least
     }
 
-    /// One item of a day that could be better, and others: those of the same day first.
+    /// Chooses one item of a day that could be better, and others: those of the same day first.
     pub(super) fn chosen(&self, count: usize, mut below: impl FnMut(usize) -> usize) -> Vec<usize> {
         let all = || 0..self.pieces.len();
         let bad: Vec<usize> = all().filter(|piece| self.day_score(*piece) > 0).collect();
@@ -240,7 +240,7 @@ impl Table {
         }
         chosen.sort_unstable();
         chosen.dedup();
-        // Whoever comes first chooses first.
+        // The order decides which item chooses its place first.
         let turn = below(chosen.len());
         chosen.rotate_left(turn);
         chosen
@@ -256,8 +256,8 @@ impl Table {
         day.map_or(0, |day| day.score)
     }
 
-    /// Takes pieces out and puts each where it costs least. What is worse is undone, and so is
-    /// what leaves one of them without a place.
+    /// Takes pieces out and puts each at the lowest cost. A worse result is undone, and so is one
+    /// that leaves a piece without a place.
     pub(super) fn replace(&mut self, pieces: &[usize]) {
         let before = self.weight(pieces);
         let old: Vec<(usize, usize)> = pieces
@@ -280,7 +280,8 @@ impl Table {
         }
     }
 
-    /// The score and, below it, how far these pieces lie from where they were.
+    /// Returns the score and, in its lower bits, the distance of these pieces from their old
+    /// places.
     fn weight(&self, pieces: &[usize]) -> u64 {
         let far = pieces
             .iter()
@@ -355,8 +356,8 @@ impl Table {
         best.map(|(_, place)| place)
     }
 
-    /// What has to be changed so that the items lie as they do here. The items of a class take its
-    /// places in their order.
+    /// Returns the changes that give the items the places of this table. The items of a class take
+    /// its places in their order.
     pub(super) fn changes(&self, state: &ScheduleState) -> Vec<Change> {
         let mut moved: Vec<(u32, Block)> = vec![];
         for class in &state.task_classes {
@@ -393,8 +394,8 @@ impl Table {
     }
 }
 
-/// The items that may be moved: suggested ones as long as a block, of classes that have nothing
-/// else placed. So the order of a class is kept by handing out its places in order.
+/// Returns the items that may be moved: suggested ones as long as a block, of classes that have
+/// nothing else placed. So the order of a class is kept by assigning its places in order.
 fn movable(state: &ScheduleState) -> Vec<&Task> {
     let block = |slot: &Slot| slot.sections() == 2;
     let fits = |task: &Task| {

@@ -116,7 +116,7 @@ fn drafts() -> impl proptest::strategy::Strategy<Value = ScheduleState> {
         })
 }
 
-/// The draft, placed by rule and refined; none if it cannot be.
+/// Returns the draft, placed by rule and refined; none if it cannot be.
 fn refined(now: &ScheduleState) -> Option<ScheduleState> {
     let ids: Vec<u32> = now.task_classes.iter().map(|class| class.id).collect();
     let built = rough_build(now, &ids).ok()?;
@@ -131,7 +131,7 @@ fn refined(now: &ScheduleState) -> Option<ScheduleState> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever is taken out together, and wherever it could go back: nothing becomes worse.
+    /// Nothing becomes worse, with any set of items taken out and any free places to return to.
     #[test]
     fn what_is_worse_is_undone(now in drafts(), seed in 1u64..) {
         let Some(mut table) = refined(&now).as_ref().and_then(Table::of) else { return Ok(()) };
@@ -144,8 +144,8 @@ proptest! {
         }
     }
 
-    /// Whatever was drafted: nothing is lost, no rule and no order is broken, nothing overlaps,
-    /// and the schedule is no worse than before.
+    /// For any draft: nothing is lost, no rule and no order is broken, nothing overlaps, and the
+    /// schedule is no worse than before.
     #[test]
     fn polishing_keeps_every_rule_and_is_never_worse(now in drafts()) {
         let Some(before) = refined(&now) else { return Ok(()) };

@@ -40,7 +40,7 @@ struct Seeker {
 
 struct Matching {
     seekers: Vec<Seeker>,
-    /// For every place the seeker that holds it, and in which block.
+    /// The seeker that holds each place, with its block there.
     holders: Vec<Option<(usize, Block)>>,
 }
 
@@ -116,7 +116,8 @@ impl Matching {
         false
     }
 
-    /// Which class does not fit, and what stands in its way.
+    /// Returns the error for a class that does not fit, with the classes that compete for its
+    /// blocks.
     fn shortage(&self, jobs: &[Job<'_>], seeker: usize, reached: &[bool]) -> RoughBuildError {
         let held = self
             .holders
@@ -148,7 +149,7 @@ impl Matching {
     fn hand_out(&self, jobs: &[Job<'_>]) -> Vec<(u32, Block)> {
         let mut blocks: Vec<(usize, Block)> = self.holders.iter().copied().flatten().collect();
         blocks.sort_unstable_by_key(|(seeker, _)| *seeker);
-        // Seekers are the items of the jobs in their order, and everyone of them has a place.
+        // Seekers are the items of the jobs in their order, and each of them has a place.
         let mut blocks = blocks.into_iter().map(|(_, block)| block);
         let of_job = |job: &Job<'_>| {
             let items: &[Item] = &job.items;

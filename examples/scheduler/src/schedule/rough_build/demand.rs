@@ -1,4 +1,5 @@
-//! What wants a place: the pending items of every class, and between which points each may lie.
+//! The demand for places: the pending items of every class, and the points between which each may
+//! be placed.
 use jiff::civil::Date;
 
 use super::RoughBuildError;
@@ -11,7 +12,7 @@ pub(super) struct Job<'a> {
     pub(super) class: &'a TaskClass,
     /// In the order of the class; items without a place in it come last.
     pub(super) items: Vec<Item>,
-    /// The days on which items of the class lie already.
+    /// The days that have items of the class already.
     pub(super) days: Vec<u16>,
 }
 
@@ -19,11 +20,12 @@ pub(super) struct Job<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Item {
     pub(super) id: u32,
-    /// Between which placed siblings it must lie. Items with the same bounds are a segment.
+    /// The placed siblings between which it must be. Items with the same bounds are a segment.
     pub(super) bounds: Bounds,
 }
 
-/// The jobs of the named classes, each class once, without those that want nothing.
+/// Returns the jobs of the named classes, each class once, without those that have no pending
+/// items.
 pub(super) fn jobs<'a>(
     state: &'a ScheduleState,
     classes: &[u32],
@@ -65,8 +67,8 @@ fn job<'a>(state: &ScheduleState, class: &'a TaskClass) -> Job<'a> {
     Job { class, items, days }
 }
 
-/// The bounds of the order constraint. A placed sibling with the same place in the order counts
-/// as the earlier one, so that every segment is a run of the order.
+/// Returns the bounds of the order constraint. A placed sibling with the same place in the order
+/// counts as the earlier one, so that every segment is a run of the order.
 fn bounds(placed: &[&Task], task: &Task) -> Bounds {
     let order = task.task_order;
     if order == 0 {

@@ -3,16 +3,16 @@ use crate::schedule::change::host_contains;
 use crate::schedule::lookup::Point;
 use crate::schedule::{Board, SECTIONS, ScheduleState, Slot, TaskClass};
 
-/// What a section of a day is to a class.
+/// The state of a section of a day, from the view of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::schedule) enum Cell {
-    /// Nobody takes it.
+    /// It is free.
     Free,
-    /// Somebody takes it: a task, or by a negative number an item placed just now.
+    /// It is taken: by a task, or if the number is negative by an item placed just now.
     Occupied(i64),
-    /// The rules of the class close it.
+    /// The rules of the class exclude it.
     Blocked,
-    /// It belongs to this course, which a guest may lie inside.
+    /// It belongs to this course, inside which a guest may be.
     Filler(u32),
 }
 
@@ -21,7 +21,7 @@ pub(in crate::schedule) enum Cell {
 pub(in crate::schedule) struct Block {
     pub(in crate::schedule) day: u16,
     pub(in crate::schedule) start: u8,
-    /// The course inside which it lies. A course takes one guest, however long it is.
+    /// The course that contains it. A course takes one guest, however long it is.
     pub(in crate::schedule) host: Option<u32>,
 }
 
@@ -35,7 +35,7 @@ impl Block {
 struct Day {
     number: u16,
     cells: [Cell; SECTIONS as usize],
-    /// Where whole ranges of hosts are: a block must not straddle two of them.
+    /// The whole ranges of hosts: a block must not straddle two of them.
     hosts: Vec<(u32, Slot)>,
 }
 
@@ -48,7 +48,7 @@ pub(in crate::schedule) struct Grid {
 }
 
 impl Grid {
-    /// The grid before any class and its rules.
+    /// Returns the grid without the rules of any class.
     pub(in crate::schedule) fn of(state: &ScheduleState) -> Self {
         let board = Board::new(state);
         let mut mapping = state.window.days.clone();
@@ -72,7 +72,7 @@ impl Grid {
         }
     }
 
-    /// The grid as the rules of a class leave it.
+    /// Returns the grid with the rules of a class applied.
     pub(in crate::schedule) fn open_to(&self, class: &TaskClass) -> Self {
         let mut grid = self.clone();
         for (day, mapping) in grid.days.iter_mut().zip(&self.mapping) {
@@ -134,7 +134,7 @@ impl Grid {
         self.days.iter().flat_map(of_day).collect()
     }
 
-    /// How many sections of a day are occupied, and how many are free or filler.
+    /// Returns the numbers of occupied sections and of free or filler sections of a day.
     pub(in crate::schedule) fn load(&self, day: u16) -> (i64, i64) {
         let cells = self
             .days

@@ -4,8 +4,8 @@ use super::grid::{Block, Grid};
 use crate::schedule::Strategy;
 use crate::schedule::lookup::Point;
 
-/// Places the jobs in their order; none if one of them does not fit into what the earlier ones
-/// left.
+/// Places the jobs in their order; none if one of them does not fit into the rest that the earlier
+/// ones left.
 pub(super) fn one_after_another<'j, 'a: 'j>(
     jobs: impl Iterator<Item = &'j Job<'a>>,
     base: &Grid,
@@ -29,9 +29,9 @@ pub(super) fn one_after_another<'j, 'a: 'j>(
     Some(placed)
 }
 
-/// Gives the blocks that were chosen for items to the items of the same segment in the order of
-/// time, so that the class keeps its order: which item a block was chosen for does not matter,
-/// because all items of a segment may take the same blocks.
+/// Gives the blocks chosen for items to the items of the same segment in the order of time, so that
+/// the class keeps its order. Blocks can be exchanged within a segment, because all its items may
+/// take the same ones.
 pub(super) fn hand_out(items: &[Item], chosen: Vec<Block>) -> Vec<(u32, Block)> {
     let mut placed: Vec<(u32, Block)> = Vec::with_capacity(items.len());
     let mut blocks: Vec<(Item, Block)> = items.iter().copied().zip(chosen).collect();
@@ -50,7 +50,7 @@ pub(super) fn admits(item: &Item, block: &Block) -> bool {
     item.bounds.admit(slot.start(), slot.end())
 }
 
-/// A cursor that goes through the blocks from the first one on.
+/// Places the items with a cursor that goes through the blocks from the first one on.
 fn rapid(job: &Job<'_>, grid: &mut Grid) -> Option<Vec<Block>> {
     let mut chosen = Vec::with_capacity(job.items.len());
     for item in &job.items {
@@ -64,7 +64,7 @@ fn rapid(job: &Job<'_>, grid: &mut Grid) -> Option<Vec<Block>> {
     Some(chosen)
 }
 
-/// The block with the lowest score for every item.
+/// Places each item in the block with the lowest score.
 fn steady(job: &Job<'_>, grid: &mut Grid) -> Option<Vec<Block>> {
     let coordinates = grid.coordinates();
     let mut days = job.days.clone();
@@ -95,12 +95,12 @@ fn steady(job: &Job<'_>, grid: &mut Grid) -> Option<Vec<Block>> {
     Some(chosen)
 }
 
-/// Where the `nth` of `items` would lie if they were spread evenly over `total` sections.
+/// Returns the index of the `nth` of `items` if they were spread evenly over `total` sections.
 pub(super) fn target(nth: usize, items: usize, total: usize) -> usize {
     (nth + 1) * total / (items + 1)
 }
 
-/// The position of a section among the open ones. Blocks are open, so they are found; the
+/// Returns the position of a section among the open ones. Blocks are open, so they are found; the
 /// fallback is the next open section.
 pub(super) fn index_of(coordinates: &[Point], point: Point) -> usize {
     coordinates
@@ -108,7 +108,7 @@ pub(super) fn index_of(coordinates: &[Point], point: Point) -> usize {
         .unwrap_or_else(|next| next)
 }
 
-/// What the score of a block depends on.
+/// The inputs for the score of a block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Candidate {
     pub(super) index: usize,
@@ -121,8 +121,8 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// The lower the better: near the target, on an empty day that keeps some room, away from
-    /// days that hold an item of the class, and early.
+    /// Returns the score, of which lower is better: near the target, on an empty day that keeps
+    /// some room, away from days that hold an item of the class, and early.
     pub(super) fn score(&self, held: &[u16]) -> i64 {
         let distance = i64::try_from(self.index.abs_diff(self.target)).unwrap_or(i64::MAX / 20);
         let buffer = if self.remaining < 2 { 80 } else { 0 };

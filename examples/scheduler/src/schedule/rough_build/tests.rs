@@ -244,7 +244,7 @@ fn sch_c19_a_narrow_class_is_not_starved_by_an_earlier_one() {
     assert_eq!(lies(&now, &built).last(), Some(&(8, Slot::new(1, 3, 4))));
 }
 
-/// Every class is open to two of three blocks and needs one. Whoever goes first takes the block
+/// Every class is open to two of three blocks and needs one. The first one placed takes the block
 /// that the last one needs, and all are equally tight.
 #[test]
 fn sch_c19_an_exact_assignment_is_found_where_no_order_fits() {
@@ -325,7 +325,7 @@ fn placements_that_the_schedule_cannot_take_are_named() {
     assert_eq!(at(1, 3, 4).unwrap().len(), 1);
 }
 
-/// A small schedule: a day or two, most of it taken, up to three classes with rules.
+/// Generates a small schedule: a day or two, most of it taken, up to three classes with rules.
 fn tight() -> impl Strategy<Value = ScheduleState> {
     let rules = (
         prop::collection::vec(1..=6_u8, 0..5),
@@ -370,7 +370,7 @@ fn tight() -> impl Strategy<Value = ScheduleState> {
                 let make: fn(u32, &str, u16, u8, u8) -> Task = if open { host } else { course };
                 tasks.push(make(id, "Course", day, from, to));
             }
-            // A sibling that lies somewhere already splits the items of its class.
+            // A sibling that already has a place splits the items of its class.
             let placed = |(day, start, order): (u16, u8, u32)| {
                 suggested(99, 1, order / 2 * 2 + 1, Slot::starting_at(day, start, 2))
             };

@@ -1,4 +1,4 @@
-//! Finds the words that name days, in Chinese and English.
+//! The words that name days, in Chinese and English.
 //!
 //! The words are data: every rule is a list of phrases, so that a language is added by adding
 //! lines.
@@ -7,28 +7,28 @@ use std::collections::BTreeSet;
 use fugato::words::{self, WEEK_SIGNS, after_word, near_day, weekday, weekday_sign};
 use jiff::civil::Weekday;
 
-/// Days that a text names.
+/// The days that a text names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mention {
     /// Day numbers, both included.
     Days(i32, i32),
-    /// So many days after today.
+    /// A number of days after today.
     FromToday(i32),
     /// Numbered weeks, both included.
     Weeks(i32, i32),
-    /// So many weeks after the current one.
+    /// A number of weeks after the current one.
     NextWeek(i32),
     /// Names of days: Monday is 1.
     Weekdays(BTreeSet<u8>),
 }
 
-/// A mention and how it stands in its text.
+/// A mention and its context in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Spoken {
     pub(super) mention: Mention,
-    /// Whether nothing but a word like "of" stands between it and the mention before.
+    /// True if only a word like "of" separates it from the mention before.
     pub(super) joined: bool,
-    /// Whether a word of direction stands before it: something goes there.
+    /// True if a word of direction precedes it, so that it is a destination.
     pub(super) is_target: bool,
 }
 
@@ -83,7 +83,7 @@ const TARGETS: &[&str] = &[
     "onto",
 ];
 
-/// All mentions in the order of the text, which must be in lower case.
+/// Returns all mentions in the order of the text, which must be in lower case.
 pub(super) fn mentions(text: &str) -> Vec<Spoken> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -130,14 +130,14 @@ fn mention<'t>(rest: &'t str, before: &str) -> Option<(Mention, &'t str)> {
         .or_else(|| names(rest, before))
 }
 
-/// What was is no place for anything.
+/// Reads a day relative to today; none for a day in the past, where nothing can be placed.
 fn from_today(rest: &str) -> Option<(Mention, &str)> {
     let (days, rest) = near_day(rest)?;
     let days = i32::try_from(days).ok().filter(|days| *days >= 0)?;
     Some((Mention::FromToday(days), rest))
 }
 
-/// `第3天`, `第3天到第5天`, `第2周`, `day 3`, `days 3-5`, `week 2`, `weeks 2-3`.
+/// Reads `第3天`, `第3天到第5天`, `第2周`, `day 3`, `days 3-5`, `week 2`, `weeks 2-3`.
 fn ordinal(rest: &str) -> Option<(Mention, &str)> {
     if let Some(tail) = rest.strip_prefix('第') {
         return chinese_ordinal(tail);
@@ -154,7 +154,7 @@ fn ordinal(rest: &str) -> Option<(Mention, &str)> {
     Some((Mention::Weeks(first, last), tail))
 }
 
-/// What follows `第`: one number or two, and the unit after the last or after both.
+/// Reads the text after `第`: one number or two, and the unit after the last or after both.
 fn chinese_ordinal(tail: &str) -> Option<(Mention, &str)> {
     let (first, tail) = number(tail)?;
     let end = |tail| range_end(tail, "第").and_then(|(last, tail)| Some((last, unit(tail)?)));
@@ -167,7 +167,7 @@ fn chinese_ordinal(tail: &str) -> Option<(Mention, &str)> {
 
 type Range = fn(i32, i32) -> Mention;
 
-/// `天` or `周`, and what it makes of two numbers.
+/// Reads `天` or `周`, and returns the kind of mention for its numbers.
 fn unit(tail: &str) -> Option<(Range, &str)> {
     if let Some(tail) = tail.strip_prefix(['天', '日']) {
         return Some((Mention::Days, tail));
@@ -183,7 +183,7 @@ fn labelled<'t>(rest: &'t str, labels: &[&str]) -> Option<(i32, &'t str)> {
         .find_map(|label| number(rest.strip_prefix(label)?.trim_start()))
 }
 
-/// `到第5`, `- 5`, ` to day 5`: the end of a range.
+/// Reads the end of a range: `到第5`, `- 5`, ` to day 5`.
 fn range_end<'t>(rest: &'t str, label: &str) -> Option<(i32, &'t str)> {
     let rest = rest.trim_start();
     let rest = TO
@@ -214,7 +214,7 @@ fn group(rest: &str) -> Option<(Mention, &str)> {
     Some((Mention::Weekdays(days.iter().copied().collect()), rest))
 }
 
-/// `周一`, `周一到周五`, `星期三`, `friday`, `monday to friday`, `next monday`.
+/// Reads `周一`, `周一到周五`, `星期三`, `friday`, `monday to friday`, `next monday`.
 fn names<'t>(rest: &'t str, before: &str) -> Option<(Mention, &'t str)> {
     if let Some(tail) = rest.strip_prefix("next ")
         && name(tail, "").is_some()
@@ -267,7 +267,7 @@ fn weekday_digit(c: char) -> Option<u8> {
         .or_else(signed)
 }
 
-/// Monday is 1.
+/// Returns the number of a day; Monday is 1.
 fn number_of(day: Weekday) -> u8 {
     day.to_monday_one_offset().unsigned_abs()
 }
@@ -277,7 +277,7 @@ fn phrase<'t, T: Copy>(rest: &'t str, phrases: &[(&str, T)]) -> Option<(T, &'t s
     phrases.find_map(|(word, value)| Some((*value, after_word(rest, &[word])?)))
 }
 
-/// A number in digits or in Chinese up to 99.
+/// Reads a number in digits or in Chinese up to 99.
 fn number(rest: &str) -> Option<(i32, &str)> {
     let (number, rest) = words::number(rest)?;
     Some((number.try_into().ok()?, rest))

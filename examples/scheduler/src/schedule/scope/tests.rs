@@ -1,7 +1,7 @@
 use super::super::fixture::window;
 use super::*;
 
-/// Three weeks from a Monday on; today is Wednesday of the first week.
+/// Reads a scope in a window of three weeks from a Monday on; today is Wednesday of the first week.
 fn days(text: &str) -> Option<Vec<u16>> {
     DayScope::read(text, &window(21), 3).map(|scope| scope.days.into_iter().collect())
 }

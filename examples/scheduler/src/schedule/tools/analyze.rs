@@ -8,22 +8,22 @@ use crate::schedule::{
     health::{AnalyzeHealthArgs, Detail, Dimension, Envelope, analyze_health},
 };
 
-/// Which analysis.
+/// The kinds of analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Analysis {
     /// Switches and blocks, day by day.
     Rhythm,
     /// Sections taken, day by day.
     Load,
-    /// What each subject takes, and on how many days.
+    /// The sections of each subject, and the number of its days.
     Subjects,
-    /// On which days the subject changes, and how often.
+    /// The days on which the subject changes, and the number of changes.
     Context,
-    /// How much room there is for changes.
+    /// The room for changes.
     Tolerance,
 }
 
-/// What an analysis found.
+/// Runs an analysis and returns its result as JSON.
 pub fn analyze(state: &ScheduleState, which: Analysis, options: &WriteOptions) -> Value {
     match which {
         Analysis::Rhythm => {

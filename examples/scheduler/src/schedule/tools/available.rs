@@ -1,4 +1,4 @@
-//! Where a task of some length could begin, under conditions on days and sections.
+//! The starts of a task of some length, under conditions on days and sections.
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -111,8 +111,8 @@ impl QueryAvailableSlotsArgs {
     }
 }
 
-/// Places of the wanted length, disjoint and in the order of time: those that are free first,
-/// then those inside courses.
+/// Returns places of the wanted length, disjoint and in the order of time: free ones first, then
+/// those inside courses.
 ///
 /// # Errors
 /// Days outside the window, or a length that no day has.
@@ -158,7 +158,7 @@ pub fn query_available_slots(
     })
 }
 
-/// Disjoint places in the part of a range that the conditions on sections leave.
+/// Returns disjoint places in the part of a range that the conditions on sections leave.
 fn places(range: Slot, args: &QueryAvailableSlotsArgs) -> Vec<Slot> {
     let sections = (range.slot_start..=range.slot_end).filter(|section| args.allows(*section));
     let open = Slot::compress(sections.map(|s| Slot::new(range.day, s, s)).collect());

@@ -1,4 +1,4 @@
-//! Which days a query is about.
+//! The days that a query covers.
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub enum DayKind {
     Weekend,
 }
 
-/// Conditions on days; all of them must hold, and those that are empty do.
+/// Conditions on days, all of which must hold; an empty one always does.
 #[derive(Debug, Default)]
 pub(super) struct DayFilter<'a> {
     pub(super) day: Option<u16>,
@@ -30,7 +30,7 @@ pub(super) struct DayFilter<'a> {
 }
 
 impl DayFilter<'_> {
-    /// The days that pass, in their order.
+    /// Returns the days that pass, in their order.
     pub(super) fn days(&self, board: &Board<'_>) -> Result<Vec<u16>, Refused> {
         let bounds = [self.day, self.days.0, self.days.1];
         for day in bounds.into_iter().flatten() {

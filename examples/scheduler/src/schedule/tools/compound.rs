@@ -16,7 +16,7 @@ pub struct CompoundArgs {
     pub task_ids: Vec<u32>,
 }
 
-/// What a day that is one section fuller weighs, more than any place in the window.
+/// The weight of one more section on a day, higher than the index of any place in the window.
 const LOAD: usize = 10_000;
 
 /// A task that a planner moves.
@@ -27,10 +27,10 @@ struct Mover {
 }
 
 /// Spreads tasks over the days: each takes the place whose day is emptiest, the earliest of those.
-/// Tasks of the same length keep the order of time that they have.
+/// Tasks of the same length keep their order of time.
 ///
 /// # Errors
-/// Why nothing changes.
+/// The reason why nothing changes.
 pub fn spread_even(
     state: &ScheduleState,
     args: &CompoundArgs,
@@ -65,12 +65,11 @@ pub fn spread_even(
     carried_out(state, &targets, options)
 }
 
-/// Lets tasks change places among themselves so that those of one category follow each other: the
-/// largest category first. As that changes the order of what the person does, it has to be
-/// allowed.
+/// Exchanges tasks so that those of one category follow each other, the largest category first.
+/// Because this changes the order of the person's tasks, it has to be allowed.
 ///
 /// # Errors
-/// Why nothing changes.
+/// The reason why nothing changes.
 pub fn min_context_switch(
     state: &ScheduleState,
     args: &CompoundArgs,
@@ -110,7 +109,7 @@ fn slots_of<'a>(group: &'a [Mover], category: &'a str) -> impl Iterator<Item = S
     same.map(|mover| mover.slot)
 }
 
-/// The tasks, from the earliest on.
+/// Returns the tasks, from the earliest on.
 fn movers(
     state: &ScheduleState,
     args: &CompoundArgs,
@@ -146,7 +145,7 @@ fn movers(
     Ok(movers)
 }
 
-/// Only tasks of the same length can change places.
+/// Groups tasks by length, because only tasks of the same length can exchange places.
 fn by_length(movers: Vec<Mover>) -> Vec<Vec<Mover>> {
     let mut groups: Vec<Vec<Mover>> = Vec::new();
     for mover in movers {
@@ -173,7 +172,7 @@ fn assigned(group: &[Mover], slots: &[Slot]) -> Vec<Target> {
     pairs.map(target).collect()
 }
 
-/// The free place of this length with the lowest load of its day and the lowest index.
+/// Returns the free place of this length with the lowest load of its day and the lowest index.
 fn emptiest(days: &[(u16, u16)], sections: u8) -> Option<Slot> {
     let mut best: Option<(usize, Slot)> = None;
     let mut index = 0;
@@ -193,7 +192,7 @@ fn emptiest(days: &[(u16, u16)], sections: u8) -> Option<Slot> {
     best.map(|(_, slot)| slot)
 }
 
-/// The bits of sections; bit 1 is section 1.
+/// Returns the bits of sections; bit 1 is section 1.
 fn mask(slot: Slot) -> u16 {
     (slot.slot_start..=slot.slot_end).fold(0, |mask, section| mask | 1 << section)
 }

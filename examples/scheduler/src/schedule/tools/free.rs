@@ -1,4 +1,4 @@
-//! Where a task of some length could go.
+//! The places for a task of some length.
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::{Reply, known_day};
 use crate::schedule::text::{day_name, range_text};
 use crate::schedule::{Board, Refused, SECTIONS, ScheduleState, Slot};
 
-/// Days listed when nothing is long enough.
+/// The number of days listed when nothing is long enough.
 const LARGEST_SHOWN: usize = 10;
 
 /// Finds free ranges of at least some length.
@@ -26,7 +26,7 @@ pub struct FindFreeArgs {
     pub day_end: Option<u16>,
 }
 
-/// Free ranges that are long enough, then courses that could hold the task; if there are
+/// Lists free ranges that are long enough, then courses that could hold the task; if there are
 /// neither, the largest free range of each day.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use super::Reply;
 use crate::schedule::text::{day_line, day_name, list, task_name};
 use crate::schedule::{Board, SECTIONS, ScheduleState, Strategy, Task, TaskClass, TaskStatus};
 
-/// Windows up to this many days are shown day by day with all their tasks.
+/// The number of days up to which a window is shown day by day with all its tasks.
 const FULL_UP_TO: usize = 30;
 
 /// Shows the whole schedule: days, load, tasks and the rules of the classes.
@@ -14,8 +14,8 @@ const FULL_UP_TO: usize = 30;
 #[serde(deny_unknown_fields)]
 pub struct GetOverviewArgs {}
 
-/// The whole schedule: totals, the load of every day, courses that can hold a task, what is
-/// placed and what is still pending, and the rules of every class.
+/// Describes the whole schedule: totals, the load of every day, courses that can hold a task,
+/// placed and pending tasks, and the rules of every class.
 pub fn get_overview(state: &ScheduleState) -> Reply {
     let board = Board::new(state);
     let count = |status| {
@@ -84,7 +84,7 @@ fn hosts_line(board: &Board<'_>) -> String {
     format!("can hold a task: {}", or_none(&hosts))
 }
 
-/// The rules of a class, so that the model need not find them out by refusals.
+/// Describes the rules of a class, so that the model does not learn them from refusals.
 fn class_line(state: &ScheduleState, class: &TaskClass) -> String {
     let items = || {
         state

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{MoveArgs, PlaceArgs, Reply, TaskLine, Written, move_task, place};
 use crate::schedule::{Queue, Refused, ScheduleState, Task, WriteOptions, text::counted};
 
-/// How many of those that wait are shown.
+/// The number of waiting tasks that are shown.
 const SHOWN: usize = 5;
 
 /// Gives the current task of the queue its place.
@@ -26,7 +26,7 @@ pub struct QueueSkipHeadArgs {
     pub reason: String,
 }
 
-/// The task that is worked on from now on.
+/// Describes the task that becomes the current one.
 ///
 /// # Errors
 /// The queue is empty.
@@ -46,7 +46,7 @@ pub fn queue_pop_head(state: &ScheduleState, queue: &Queue) -> Result<Reply, Ref
     Ok(Reply { text, summary })
 }
 
-/// How far the queue is.
+/// Describes the progress of the queue.
 pub fn queue_status(state: &ScheduleState, queue: &Queue) -> Reply {
     let summary = format!("{} waiting", counted(queue.pending.len(), "task"));
     let mut lines = vec![format!(

@@ -20,7 +20,7 @@ pub struct QueryRangeArgs {
     pub slot_end: Option<u8>,
 }
 
-/// A whole day in six pairs of sections, or the named sections one by one.
+/// Describes a whole day in six pairs of sections, or the named sections one by one.
 ///
 /// # Errors
 /// A day outside the window, or sections that a day does not have.
@@ -66,7 +66,7 @@ fn whole_day(board: &Board<'_>, day: u16, name: &str) -> Reply {
     }
 }
 
-/// Who takes these sections.
+/// Describes the tasks in these sections.
 fn line(board: &Board<'_>, slot: Slot) -> String {
     let there: Vec<String> = board
         .overlapping(slot)

@@ -56,8 +56,8 @@ impl Default for QueryTargetTasksArgs {
     }
 }
 
-/// The tasks that pass, one a line. A task without a place passes only if nothing is said about
-/// days.
+/// Lists the tasks that pass, one per line. A task without a place passes only if there is no
+/// condition on days.
 ///
 /// # Errors
 /// Days outside the window, or a task that does not exist.
@@ -83,7 +83,7 @@ pub fn query_target_tasks(
     })
 }
 
-/// The ids of all tasks that pass.
+/// Returns the ids of all tasks that pass.
 ///
 /// # Errors
 /// Days outside the window, or a task that does not exist.

@@ -34,7 +34,7 @@ pub enum StatusFilter {
 }
 
 impl StatusFilter {
-    /// Whether a task passes.
+    /// Returns true if a task with this status passes.
     pub fn passes(self, status: TaskStatus) -> bool {
         match self {
             Self::All => true,
@@ -77,7 +77,7 @@ impl std::fmt::Display for TaskLine<'_> {
     }
 }
 
-/// The tasks of a category and status, one a line.
+/// Lists the tasks of a category and status, one per line.
 pub fn list_tasks(state: &ScheduleState, args: &ListTasksArgs) -> Reply {
     let wanted = |task: &&Task| {
         args.status.passes(task.status)
@@ -110,8 +110,8 @@ pub fn list_tasks(state: &ScheduleState, args: &ListTasksArgs) -> Reply {
     }
 }
 
-/// One task: where it lies, how it relates to hosts and guests, and between which siblings of
-/// its class it must lie.
+/// Describes one task: its place, its host or guest, and the siblings of its class between which it
+/// must be.
 ///
 /// # Errors
 /// There is no such task.

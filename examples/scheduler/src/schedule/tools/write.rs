@@ -1,4 +1,4 @@
-//! Tools that change where tasks lie: they check everything, then say what changes.
+//! Tools that change the places of tasks: they check everything, then return the changes.
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +61,7 @@ pub struct UnplaceArgs {
 /// Gives a pending task its place. Inside a course that can hold a task it becomes a guest.
 ///
 /// # Errors
-/// Why nothing changes.
+/// The reason why nothing changes.
 pub fn place(
     state: &ScheduleState,
     args: &PlaceArgs,
@@ -96,7 +96,7 @@ pub fn place(
 /// Gives a placed task another place.
 ///
 /// # Errors
-/// Why nothing changes.
+/// The reason why nothing changes.
 pub fn move_task(
     state: &ScheduleState,
     args: &MoveArgs,
@@ -118,10 +118,10 @@ pub fn move_task(
     ))
 }
 
-/// Lets two placed tasks of the same length change places.
+/// Exchanges the places of two placed tasks of the same length.
 ///
 /// # Errors
-/// Why nothing changes.
+/// The reason why nothing changes.
 pub fn swap(
     state: &ScheduleState,
     args: &SwapArgs,
@@ -144,7 +144,7 @@ pub fn swap(
 /// Gives several placed tasks other places, all of them or none.
 ///
 /// # Errors
-/// Why nothing changes.
+/// The reason why nothing changes.
 pub fn batch_move(
     state: &ScheduleState,
     args: &BatchMoveArgs,
@@ -182,10 +182,10 @@ pub fn batch_move(
     Ok(Written::new(&board, summary, applied.changes, days))
 }
 
-/// Takes a task out of the schedule. A guest inside it wants a place again as well.
+/// Takes a task out of the schedule. A guest inside it becomes pending as well.
 ///
 /// # Errors
-/// Why nothing changes.
+/// The reason why nothing changes.
 pub fn unplace(
     state: &ScheduleState,
     args: &UnplaceArgs,
@@ -228,7 +228,7 @@ impl MoveArgs {
     }
 }
 
-/// `task 4 "Algebra 3" at day 3, sections 5-6`.
+/// Returns `task 4 "Algebra 3" at day 3, sections 5-6`.
 fn lies(board: &Board<'_>, id: u32) -> String {
     let Some(task) = board.state().task(id) else {
         return format!("task {id}");

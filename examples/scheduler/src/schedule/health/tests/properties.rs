@@ -1,4 +1,4 @@
-//! What holds of every diagnosis and every optimisation.
+//! The properties of every diagnosis and every optimisation.
 use proptest::prelude::*;
 
 use super::{look, mixed};
@@ -25,7 +25,7 @@ fn follow(state: &ScheduleState, candidate: &Candidate) -> Written {
     written.unwrap()
 }
 
-/// A few days with tasks of four classes, two of them demanding.
+/// Generates a few days with tasks of four classes, two of them demanding.
 fn busy() -> impl Strategy<Value = ScheduleState> {
     let spot = (1..=5_u16, 1..=12_u8);
     let tasks = prop::collection::vec((1..=4_u32, 1..=2_u8, spot, any::<bool>()), 4..20);

@@ -1,4 +1,4 @@
-//! Whatever a model asks for, in whatever order: the schedule stays whole.
+//! The schedule stays consistent under any calls of a model, in any order.
 use proptest::prelude::*;
 
 use crate::schedule::change::host_contains;
@@ -77,7 +77,7 @@ fn answer(
     }
 }
 
-/// What must hold of every schedule that the tools produce.
+/// Asserts the properties of every schedule that the tools produce.
 fn assert_whole(state: &ScheduleState, original: &ScheduleState) {
     let board = Board::new(state);
     let ids = |state: &ScheduleState| -> Vec<u32> {
@@ -147,7 +147,8 @@ proptest! {
         }
     }
 
-    /// The board, which tries and takes back on the spot, is never left in a half-way state.
+    /// The board, which applies and undoes changes in place, is never left in an intermediate
+    /// state.
     #[test]
     fn sch_79_80_a_refused_or_withdrawn_proposal_leaves_the_board_as_it_was(
         first in prop::collection::vec(asked(), 0..30),
