@@ -94,11 +94,18 @@ impl<S: State> Runner<S> {
 
     /// The questions that are open in a thread, and whether its run is unfinished.
     pub async fn standing(&self, thread: &ThreadId) -> Result<Standing, RunError> {
+        let look = self.look(thread).await?;
+        Ok(look.map_or(Standing::New, |look| look.standing))
+    }
+
+    /// How a thread stands and its state, both at one position, from one reading of the log; none
+    /// if it does not exist.
+    pub async fn look(&self, thread: &ThreadId) -> Result<Option<Look<S>>, RunError> {
         let Some(opened) = self.opened(thread).await? else {
-            return Ok(Standing::New);
+            return Ok(None);
         };
         let machine = &opened.scope.machine;
-        Ok(match (machine.phase(), machine.todo()) {
+        let standing = match (machine.phase(), machine.todo()) {
             (Phase::Running, Todo::Park) => {
                 Standing::Waiting(crate::answer::interrupts(&opened.scope))
             }
@@ -108,7 +115,12 @@ impl<S: State> Runner<S> {
                 error: error.clone(),
             },
             _ => Standing::Idle,
-        })
+        };
+        Ok(Some(Look {
+            head: opened.head,
+            standing,
+            state: opened.scope.fold.state,
+        }))
     }
 
     /// The questions that are open in a thread, also while other tasks of its run have work to do.
@@ -237,6 +249,18 @@ impl<S: State> Runner<S> {
                 .into()),
         }
     }
+}
+
+/// A thread at one position.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Look<S> {
+    /// The position.
+    pub head: Seq,
+    /// How it stands there.
+    pub standing: Standing,
+    /// Its state there.
+    pub state: Arc<S>,
 }
 
 /// How a thread stands.
