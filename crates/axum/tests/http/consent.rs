@@ -5,6 +5,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicI64, Ordering},
     },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -15,6 +16,7 @@ use axum::{
 };
 use fugato_axum::{Agent, AgentRoutes, Heard, Said, Unusable};
 use fugato_graph::{BoxError, Context, END, Graph, Runner};
+use fugato_sqlite::{SqliteLog, SqliteOptions, Synchronous};
 use fugato_state::{EffectClass, State, ThreadId};
 use fugato_store::MemoryLog;
 use fugato_testkit::{
@@ -74,12 +76,35 @@ pub(crate) enum Defect {
 pub(crate) struct Outside {
     written: Arc<Mutex<BTreeMap<String, String>>>,
     newest: Arc<Mutex<String>>,
-    log: Arc<MemoryLog>,
+    log: Log,
     now: Arc<AtomicI64>,
     defect: Defect,
 }
 
+/// Where the threads are.
+#[derive(Clone)]
+enum Log {
+    Memory(Arc<MemoryLog>),
+    /// A file in this folder, which each program opens anew.
+    File(Arc<tempfile::TempDir>),
+}
+
 impl Outside {
+    fn runner(&self) -> Result<Runner<Todo>, BoxError> {
+        let graph = self.graph()?;
+        Ok(match &self.log {
+            Log::Memory(log) => Runner::new(graph, log.clone()),
+            Log::File(folder) => {
+                let now = self.now.clone();
+                let options = SqliteOptions::default()
+                    .clock(move || now.load(Ordering::SeqCst))
+                    .synchronous(Synchronous::Normal);
+                let log = SqliteLog::open_with(folder.path().join("threads.db"), options)?;
+                Runner::new(graph, Arc::new(log))
+            }
+        })
+    }
+
     fn graph(&self) -> Result<Graph<Todo>, BoxError> {
         let outside = self.clone();
         let act = move |cx: Context<Todo>| {
@@ -158,7 +183,7 @@ impl Agent for Writer {
     }
 }
 
-/// The agent, served over a store in memory.
+/// The agent, served over a store in memory, or over a file.
 pub(crate) struct Small {
     outside: Outside,
     router: Mutex<Router>,
@@ -173,12 +198,19 @@ impl Small {
             outside: Outside {
                 written: Arc::default(),
                 newest: Arc::default(),
-                log: Arc::new(log),
+                log: Log::Memory(Arc::new(log)),
                 now,
                 defect,
             },
             router: Mutex::default(),
         }
+    }
+
+    /// The same over a file.
+    fn on_a_file() -> Result<Self, BoxError> {
+        let mut small = Self::new(Defect::None);
+        small.outside.log = Log::File(Arc::new(tempfile::tempdir()?));
+        Ok(small)
     }
 }
 
@@ -188,7 +220,7 @@ impl ConsentWorld for Small {
         // The lease of the process that died is over.
         self.outside.now.fetch_add(10 * 60_000, Ordering::SeqCst);
         let outside = self.outside.clone();
-        let runner = Runner::new(outside.graph()?, outside.log.clone());
+        let runner = outside.runner()?;
         *lock(&self.router) = AgentRoutes::new(Writer { runner, outside }).router();
         Ok(())
     }
@@ -218,6 +250,13 @@ impl ConsentWorld for Small {
         prompt.get("write").cloned()
     }
 
+    fn turn(&self) -> Duration {
+        match self.outside.log {
+            Log::Memory(_) => Duration::ZERO,
+            Log::File(_) => Duration::from_micros(100),
+        }
+    }
+
     fn requests(&self) -> Vec<String> {
         let requests = ["write a", "write b and c", "write d and a and e"];
         requests.map(str::to_owned).to_vec()
@@ -234,6 +273,18 @@ async fn k35_nothing_is_written_without_a_consent_of_its_own() -> Result<(), Fai
         .run()
         .await?;
     assert!(report.writes > report.cases, "{report}");
+    assert!(3 * report.accepted > report.requests, "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn k35_nor_over_a_file() -> Result<(), Failure> {
+    let report = ConsentSim::new(Small::on_a_file)
+        .cases(50)
+        .seed(20_000)
+        .run()
+        .await?;
+    assert!(2 * report.writes > report.cases, "{report}");
     assert!(3 * report.accepted > report.requests, "{report}");
     Ok(())
 }
