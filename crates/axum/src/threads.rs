@@ -122,7 +122,13 @@ pub(crate) async fn show(
 }
 
 /// What a page needs of a thread, beside how it stands.
-fn page(to: &Address, mut stands: Value, title: Option<String>, head: Seq, items: &[Told]) -> Value {
+fn page(
+    to: &Address,
+    mut stands: Value,
+    title: Option<String>,
+    head: Seq,
+    items: &[Told],
+) -> Value {
     if let Some(stands) = stands.as_object_mut() {
         stands.insert("thread".into(), json!(to.name));
         stands.insert("title".into(), json!(title));
