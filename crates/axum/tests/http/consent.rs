@@ -15,12 +15,14 @@ use axum::{
     http::Request,
 };
 use fugato_axum::{Agent, AgentRoutes, Heard, Said, Unusable};
-use fugato_graph::{BoxError, Context, END, Graph, Runner};
+use fugato_graph::{Answers, BoxError, Context, END, Graph, Runner};
 use fugato_sqlite::{SqliteLog, SqliteOptions, Synchronous};
 use fugato_state::{EffectClass, State, ThreadId};
 use fugato_store::MemoryLog;
 use fugato_testkit::{
-    consent::{ConsentRequest, ConsentResponse, ConsentSim, ConsentWorld},
+    consent::{
+        ConsentAnswer, ConsentRequest, ConsentResponse, ConsentSim, ConsentWords, ConsentWorld,
+    },
     log::Failure,
 };
 use serde::{Deserialize, Serialize};
@@ -187,6 +189,7 @@ impl Agent for Writer {
 pub(crate) struct Small {
     outside: Outside,
     router: Mutex<Router>,
+    runner: Mutex<Option<Runner<Todo>>>,
 }
 
 impl Small {
@@ -203,6 +206,7 @@ impl Small {
                 defect,
             },
             router: Mutex::default(),
+            runner: Mutex::default(),
         }
     }
 
@@ -214,6 +218,28 @@ impl Small {
     }
 }
 
+/// A door of the program's own, which checks nothing itself.
+const DIRECT: &str = "/direct/";
+
+impl Small {
+    async fn direct(&self, thread: &str, body: &Value) -> ConsentResponse {
+        let runner = lock(&self.runner).clone().unwrap();
+        let agrees = body["agrees"] == true;
+        let answers = match (body["id"].as_str(), body["digest"].as_str()) {
+            (None, _) => Answers::only(agrees),
+            (Some(id), None) => Answers::to(id, agrees),
+            (Some(id), Some(digest)) => Answers::none().approving(id, agrees, digest),
+        };
+        let thread = ThreadId::new(thread).unwrap();
+        let (status, body) = match runner.resume(&thread, answers.unwrap()).await {
+            Ok(ended) => (200, json!(ended.interrupts())),
+            Err(error) => (409, json!(error.to_string())),
+        };
+        let body = body.to_string();
+        ConsentResponse { status, body }
+    }
+}
+
 #[async_trait]
 impl ConsentWorld for Small {
     async fn restart(&self) -> Result<(), BoxError> {
@@ -221,11 +247,15 @@ impl ConsentWorld for Small {
         self.outside.now.fetch_add(10 * 60_000, Ordering::SeqCst);
         let outside = self.outside.clone();
         let runner = outside.runner()?;
+        *lock(&self.runner) = Some(runner.clone());
         *lock(&self.router) = AgentRoutes::new(Writer { runner, outside }).router();
         Ok(())
     }
 
     async fn send(&self, _: &str, request: ConsentRequest) -> ConsentResponse {
+        if let Some(thread) = request.path.strip_prefix(DIRECT) {
+            return self.direct(thread, &request.body).await;
+        }
         let router = lock(&self.router).clone();
         let built = Request::builder().method(request.method).uri(&request.path);
         let headers = request.headers.iter();
@@ -248,6 +278,27 @@ impl ConsentWorld for Small {
 
     fn content(&self, prompt: &Value) -> Option<Value> {
         prompt.get("write").cloned()
+    }
+
+    fn own_words(&self, words: &ConsentWords) -> Vec<ConsentRequest> {
+        // A yes that names nothing is a bare answer there.
+        let is_yes = ["yes", "OK", "好的", "确定"].contains(&words.text.as_str());
+        let path = format!("{DIRECT}{}", words.thread);
+        let bare = ConsentRequest::post(path, json!({ "agrees": true }));
+        let is_bare = is_yes && words.card.is_none();
+        is_bare.then_some(bare).into_iter().collect()
+    }
+
+    fn own_answers(&self, answer: &ConsentAnswer) -> Vec<ConsentRequest> {
+        let ConsentAnswer {
+            thread,
+            id,
+            digest,
+            agrees,
+            ..
+        } = answer;
+        let body = json!({ "id": id, "digest": digest, "agrees": agrees });
+        vec![ConsentRequest::post(format!("{DIRECT}{thread}"), body)]
     }
 
     fn turn(&self) -> Duration {
