@@ -103,6 +103,7 @@ pub(crate) async fn show(
             office.must_exist(&to).await?;
             return Ok(Json(page(&to, shown(Standing::New, false), None, 0, &[])));
         };
+        let stands = shown(seen.standing, office.agent.is_live(&to.thread));
         let Some(now) = office.agent.log().head(&to.thread).await? else {
             continue;
         };
@@ -115,8 +116,13 @@ pub(crate) async fn show(
             ..now
         };
         let items = office.agent.timeline(&to.thread, &head).await?;
-        let stands = shown(seen.standing, office.agent.is_live(&to.thread));
-        return Ok(Json(page(&to, stands, seen.title, seen.head, &items)));
+        return Ok(Json(page(
+            &to,
+            stands,
+            seen.title.as_ref(),
+            seen.head,
+            &items,
+        )));
     }
     Err(ApiError::no_thread(to.name.as_str()))
 }
@@ -125,7 +131,7 @@ pub(crate) async fn show(
 fn page(
     to: &Address,
     mut stands: Value,
-    title: Option<String>,
+    title: Option<&String>,
     head: Seq,
     items: &[Told],
 ) -> Value {
