@@ -50,6 +50,13 @@ pub(crate) enum Rest {
     Other,
 }
 
+/// A thread at one position.
+pub(crate) struct Seen {
+    pub(crate) head: Seq,
+    pub(crate) standing: Standing,
+    pub(crate) title: Option<String>,
+}
+
 #[async_trait]
 pub(crate) trait DynAgent: Send + Sync {
     fn name(&self) -> &str;
@@ -71,6 +78,7 @@ pub(crate) trait DynAgent: Send + Sync {
     fn follow(&self, thread: &ThreadId, after: Seq) -> Events;
     fn is_live(&self, thread: &ThreadId) -> bool;
     async fn standing(&self, thread: &ThreadId) -> Result<Standing, RunError>;
+    async fn look(&self, thread: &ThreadId) -> Result<Option<Seen>, RunError>;
     async fn title(&self, thread: &ThreadId, at: Seq) -> Result<Option<String>, RunError>;
     async fn timeline(&self, thread: &ThreadId, head: &Head) -> Result<Vec<Told>, RunError>;
     async fn state(&self, thread: &ThreadId, at: Seq) -> Result<Value, RunError>;
@@ -178,6 +186,15 @@ impl<A: Agent> DynAgent for Erased<A> {
 
     async fn standing(&self, thread: &ThreadId) -> Result<Standing, RunError> {
         self.runner().standing(thread).await
+    }
+
+    async fn look(&self, thread: &ThreadId) -> Result<Option<Seen>, RunError> {
+        let look = self.runner().look(thread).await?;
+        Ok(look.map(|look| Seen {
+            head: look.head,
+            title: self.0.title(&look.state),
+            standing: look.standing,
+        }))
     }
 
     async fn title(&self, thread: &ThreadId, at: Seq) -> Result<Option<String>, RunError> {

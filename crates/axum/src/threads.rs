@@ -8,8 +8,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use fugato_graph::Standing;
-use fugato_state::{Seq, ThreadId};
-use fugato_store::{Status, ThreadAdmin, ThreadFilter, ThreadSummary};
+use fugato_state::Seq;
+use fugato_store::{Head, Status, ThreadAdmin, ThreadFilter, ThreadSummary};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -97,27 +97,51 @@ pub(crate) async fn show(
     caller: Caller,
 ) -> Served<Json<Value>> {
     let to = office.find(&caller, &name, Access::Read).await?;
-    let mut told = told(&office, &to).await?;
-    let mut shown = standing(&office, &to.thread).await?;
-    // A record that is written meanwhile would be in one of the two, and not in the other.
     for _ in 0..AGAIN {
-        if office.must_exist(&to).await? == told.head {
-            break;
-        }
-        told = self::told(&office, &to).await?;
-        shown = standing(&office, &to.thread).await?;
-    }
-    if let Some(shown) = shown.as_object_mut() {
-        shown.insert("thread".into(), json!(to.name));
-        let title = match told.head {
-            0 => None,
-            head => office.agent.title(&to.thread, head).await?,
+        let Some(seen) = office.agent.look(&to.thread).await? else {
+            // It may have stored nothing yet.
+            office.must_exist(&to).await?;
+            return Ok(Json(page(&to, shown(Standing::New, false), None, 0, &[])));
         };
-        shown.insert("title".into(), json!(title));
-        shown.insert("head".into(), json!(told.head));
-        shown.insert("timeline".into(), json!(told.items));
+        let stands = shown(seen.standing, office.agent.is_live(&to.thread));
+        let Some(now) = office.agent.log().head(&to.thread).await? else {
+            continue;
+        };
+        // What happens meanwhile would be in one of the two, and not in the other.
+        if now.base > seen.head || now.seq < seen.head {
+            continue;
+        }
+        let head = Head {
+            seq: seen.head,
+            ..now
+        };
+        let items = office.agent.timeline(&to.thread, &head).await?;
+        return Ok(Json(page(
+            &to,
+            stands,
+            seen.title.as_ref(),
+            seen.head,
+            &items,
+        )));
     }
-    Ok(Json(shown))
+    Err(ApiError::no_thread(to.name.as_str()))
+}
+
+/// Returns the data of a thread for a page, together with its status.
+fn page(
+    to: &Address,
+    mut stands: Value,
+    title: Option<&String>,
+    head: Seq,
+    items: &[Told],
+) -> Value {
+    if let Some(stands) = stands.as_object_mut() {
+        stands.insert("thread".into(), json!(to.name));
+        stands.insert("title".into(), json!(title));
+        stands.insert("head".into(), json!(head));
+        stands.insert("timeline".into(), json!(items));
+    }
+    stands
 }
 
 #[derive(Deserialize)]
@@ -157,12 +181,6 @@ async fn told(office: &Office, to: &Address) -> Served<Timeline> {
     let items = office.agent.timeline(&to.thread, &head).await?;
     let head = head.seq;
     Ok(Timeline { head, items })
-}
-
-/// Returns the thread's status with its open questions.
-async fn standing(office: &Office, thread: &ThreadId) -> Served<Value> {
-    let standing = office.agent.standing(thread).await?;
-    Ok(shown(standing, office.agent.is_live(thread)))
 }
 
 /// Formats the status of a thread; see [`status`] for the effect of a live run.

@@ -96,11 +96,18 @@ impl<S: State> Runner<S> {
     /// Returns the standing of a thread: its open questions, its next retry, or the end of its last
     /// run.
     pub async fn standing(&self, thread: &ThreadId) -> Result<Standing, RunError> {
+        let look = self.look(thread).await?;
+        Ok(look.map_or(Standing::New, |look| look.standing))
+    }
+
+    /// Returns the status and the state of a thread at one position, from one reading of the log;
+    /// none if it does not exist.
+    pub async fn look(&self, thread: &ThreadId) -> Result<Option<Look<S>>, RunError> {
         let Some(opened) = self.opened(thread).await? else {
-            return Ok(Standing::New);
+            return Ok(None);
         };
         let machine = &opened.scope.machine;
-        Ok(match (machine.phase(), machine.todo()) {
+        let standing = match (machine.phase(), machine.todo()) {
             (Phase::Running, Todo::Park) => {
                 Standing::Waiting(crate::answer::interrupts(&opened.scope))
             }
@@ -110,7 +117,12 @@ impl<S: State> Runner<S> {
                 error: error.clone(),
             },
             _ => Standing::Idle,
-        })
+        };
+        Ok(Some(Look {
+            head: opened.head,
+            standing,
+            state: opened.scope.fold.state,
+        }))
     }
 
     /// Returns the open questions of a thread, also while other tasks of its run have work to do.
@@ -240,6 +252,18 @@ impl<S: State> Runner<S> {
                 .into()),
         }
     }
+}
+
+/// A thread at one position.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Look<S> {
+    /// The position.
+    pub head: Seq,
+    /// The status at this position.
+    pub standing: Standing,
+    /// The state at this position.
+    pub state: Arc<S>,
 }
 
 /// The standing of a thread.

@@ -50,7 +50,7 @@ pub use error::{AnswerError, BoxError, RunError, RunErrorKind};
 pub use events::Events;
 pub use fugato_state::EffectClass;
 pub use graph::Graph;
-pub use history::{HistoryEntry, Standing};
+pub use history::{HistoryEntry, Look, Standing};
 pub use machine::{Attribution, Meter};
 pub use node::{IntoNode, Node};
 pub use options::{Durability, RunnerOptions, Schedule};

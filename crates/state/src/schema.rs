@@ -1,22 +1,56 @@
 mod normal;
 
 use std::{
+    collections::HashMap,
     fmt,
-    sync::{Arc, OnceLock},
+    sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
 };
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The JSON Schema of a value. Cheap to clone; compiled once, when it is first checked against.
+/// The JSON Schema of a value. Cheap to clone; compiled when it is first checked against, and once
+/// for all that are the same.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(from = "Value", into = "Value")]
 pub struct Schema(Arc<Inner>);
 
 struct Inner {
     schema: Value,
-    compiled: OnceLock<Result<jsonschema::Validator, SchemaError>>,
+    compiled: OnceLock<Compiled>,
+}
+
+type Compiled = Result<Arc<jsonschema::Validator>, SchemaError>;
+
+/// The schemas that were compiled last, by their text. Those of a program are few, and come back:
+/// with each question that is read from a log, and each registry that is built.
+static COMPILED: LazyLock<Mutex<HashMap<String, Compiled>>> = LazyLock::new(Mutex::default);
+
+/// So many are kept, and then they are compiled anew.
+const KEPT: usize = 256;
+/// A longer text is not kept.
+const LONG: usize = 64 * 1024;
+
+/// Compiles a schema, or finds the same one compiled.
+fn compile(schema: &Value) -> Compiled {
+    let text = schema.to_string();
+    let kept = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = kept().get(&text).cloned();
+    if let Some(known) = known {
+        return known;
+    }
+    let compiled = jsonschema::validator_for(schema)
+        .map(Arc::new)
+        .map_err(|error| SchemaError::Invalid(error.to_string()));
+    if text.len() <= LONG {
+        let mut kept = kept();
+        if kept.len() >= KEPT {
+            kept.clear();
+        }
+        kept.insert(text, compiled.clone());
+    }
+    compiled
 }
 
 impl From<Value> for Schema {
@@ -91,15 +125,8 @@ impl Schema {
     }
 
     fn compiled(&self) -> Result<&jsonschema::Validator, SchemaError> {
-        let compile = || {
-            jsonschema::validator_for(&self.0.schema)
-                .map_err(|error| SchemaError::Invalid(error.to_string()))
-        };
-        self.0
-            .compiled
-            .get_or_init(compile)
-            .as_ref()
-            .map_err(Clone::clone)
+        let compiled = self.0.compiled.get_or_init(|| compile(&self.0.schema));
+        compiled.as_deref().map_err(Clone::clone)
     }
 }
 
@@ -174,6 +201,25 @@ mod tests {
             Schema::new(json!({ "type": 7 })),
             Err(SchemaError::Invalid(_))
         ));
+    }
+
+    #[test]
+    fn the_same_schema_is_compiled_once() {
+        let schema = || Schema::new(json!({ "type": "integer", "maximum": 71 })).unwrap();
+        let (one, two) = (schema(), schema());
+        assert!(std::ptr::eq(
+            one.compiled().unwrap(),
+            two.compiled().unwrap()
+        ));
+        let other = Schema::new(json!({ "type": "integer", "maximum": 72 })).unwrap();
+        assert!(one.check(&json!(72)).is_err());
+        assert_eq!(other.check(&json!(72)), Ok(()));
+        // However many there are, each is checked against its own.
+        for most in 0..=2 * KEPT {
+            let schema = Schema::from(json!({ "maximum": most }));
+            assert_eq!(schema.check(&json!(most)), Ok(()));
+            assert!(schema.check(&json!(most + 1)).is_err());
+        }
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl ConsentSim {
     }
 
     /// Sets the number of cases: 200 by default. The environment variable `FUGATO_CONSENT_CASES`
-    /// says more.
+    /// says more, and lets the totals be told on standard error.
     #[must_use]
     pub fn cases(mut self, cases: u64) -> Self {
         self.cases = cases;
@@ -128,7 +128,11 @@ impl ConsentSim {
         });
         spawned.map_err(|error| Failure::new(format!("no thread: {error}")))?;
         let panicked = |_| Failure::new("the simulation panicked, as it says above");
-        end.await.map_err(panicked)?
+        let report = end.await.map_err(panicked)??;
+        if std::env::var_os(CASES).is_some() {
+            tell(&report);
+        }
+        Ok(report)
     }
 
     fn case(&self, seed: u64) -> Result<ConsentReport, String> {
@@ -146,6 +150,12 @@ impl ConsentSim {
             "{broken}\n  replay: {ONE}={seed} cargo test {{test}}\n{transcript}"
         ))
     }
+}
+
+/// Who asks for a number of cases wants to know what came of them.
+#[expect(clippy::print_stderr, reason = "a test has no other place to say it")]
+fn tell(report: &ConsentReport) {
+    eprintln!("{report}");
 }
 
 fn number(name: &str) -> Result<Option<u64>, Failure> {

@@ -1,6 +1,6 @@
 //! A program as people run it.
 use std::{
-    io::Write as _,
+    io::{self, BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
@@ -8,6 +8,10 @@ use std::{
 };
 
 use tempfile::TempDir;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
 /// A program in its own folder. Each run is a process without a terminal. An unexpected result of a
 /// run panics, and so fails the test.
@@ -155,8 +159,86 @@ impl Program {
         begun.into_iter().map(Ran::of).collect()
     }
 
+    /// A run that serves over HTTP, once it says where: in a line with its address.
+    #[track_caller]
+    pub fn server(&self, args: &[&str]) -> Server {
+        let mut command = self.command(args);
+        let mut child = command
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it can be started");
+        let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+        let address = lines.find_map(|line| {
+            let line = line.ok()?;
+            let (_, address) = line.split_once("http://")?;
+            Some(address.trim_end_matches('/').to_owned())
+        });
+        // What it says later goes nowhere, and does not stop it.
+        thread::spawn(move || lines.for_each(drop));
+        let address = address.expect("it says where it serves");
+        Server { child, address }
+    }
+
     fn begin(&self, args: &[&str]) -> Child {
         self.command(args).spawn().expect("it can be started")
+    }
+}
+
+/// A run that serves over HTTP. Dropping it kills it, as `kill -9` does.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    /// Where it listens, such as `127.0.0.1:49152`.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Sends the server there a request with a JSON body over a connection of its own, and reads the whole response: its
+    /// status and its body.
+    ///
+    /// # Errors
+    /// There is no server, or it died before the response was whole.
+    pub async fn ask(
+        address: &str,
+        (method, path): (&str, &str),
+        headers: &[(&str, String)],
+        body: &str,
+    ) -> io::Result<(u16, String)> {
+        let mut stream = TcpStream::connect(address).await?;
+        let headers = headers.iter().map(|(name, it)| format!("{name}: {it}\r\n"));
+        let headers: String = headers.collect();
+        let length = body.len();
+        // In this version the body ends with the connection.
+        let head = format!(
+            "{method} {path} HTTP/1.0\r\nhost: {address}\r\ncontent-type: application/json\r\n\
+             content-length: {length}\r\n{headers}\r\n"
+        );
+        stream.write_all(head.as_bytes()).await?;
+        stream.write_all(body.as_bytes()).await?;
+        let mut response = vec![];
+        stream.read_to_end(&mut response).await?;
+        let response = String::from_utf8_lossy(&response);
+        let (head, body) = response
+            .split_once("\r\n\r\n")
+            .ok_or(io::ErrorKind::UnexpectedEof)?;
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok());
+        let status = status.ok_or(io::ErrorKind::InvalidData)?;
+        Ok((status, body.to_owned()))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // One that has ended is dead already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

@@ -5,6 +5,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicI64, Ordering},
     },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -14,11 +15,14 @@ use axum::{
     http::Request,
 };
 use fugato_axum::{Agent, AgentRoutes, Heard, Said, Unusable};
-use fugato_graph::{BoxError, Context, END, Graph, Runner};
+use fugato_graph::{Answers, BoxError, Context, END, Graph, Runner};
+use fugato_sqlite::{SqliteLog, SqliteOptions, Synchronous};
 use fugato_state::{EffectClass, State, ThreadId};
 use fugato_store::MemoryLog;
 use fugato_testkit::{
-    consent::{ConsentRequest, ConsentResponse, ConsentSim, ConsentWorld},
+    consent::{
+        ConsentAnswer, ConsentRequest, ConsentResponse, ConsentSim, ConsentWords, ConsentWorld,
+    },
     log::Failure,
 };
 use serde::{Deserialize, Serialize};
@@ -74,12 +78,35 @@ pub(crate) enum Defect {
 pub(crate) struct Outside {
     written: Arc<Mutex<BTreeMap<String, String>>>,
     newest: Arc<Mutex<String>>,
-    log: Arc<MemoryLog>,
+    log: Log,
     now: Arc<AtomicI64>,
     defect: Defect,
 }
 
+/// Where the threads are.
+#[derive(Clone)]
+enum Log {
+    Memory(Arc<MemoryLog>),
+    /// A file in this folder, which each program opens anew.
+    File(Arc<tempfile::TempDir>),
+}
+
 impl Outside {
+    fn runner(&self) -> Result<Runner<Todo>, BoxError> {
+        let graph = self.graph()?;
+        Ok(match &self.log {
+            Log::Memory(log) => Runner::new(graph, log.clone()),
+            Log::File(folder) => {
+                let now = self.now.clone();
+                let options = SqliteOptions::default()
+                    .clock(move || now.load(Ordering::SeqCst))
+                    .synchronous(Synchronous::Normal);
+                let log = SqliteLog::open_with(folder.path().join("threads.db"), options)?;
+                Runner::new(graph, Arc::new(log))
+            }
+        })
+    }
+
     fn graph(&self) -> Result<Graph<Todo>, BoxError> {
         let outside = self.clone();
         let act = move |cx: Context<Todo>| {
@@ -158,10 +185,11 @@ impl Agent for Writer {
     }
 }
 
-/// The agent, served over a store in memory.
+/// The agent, served over a store in memory, or over a file.
 pub(crate) struct Small {
     outside: Outside,
     router: Mutex<Router>,
+    runner: Mutex<Option<Runner<Todo>>>,
 }
 
 impl Small {
@@ -173,12 +201,42 @@ impl Small {
             outside: Outside {
                 written: Arc::default(),
                 newest: Arc::default(),
-                log: Arc::new(log),
+                log: Log::Memory(Arc::new(log)),
                 now,
                 defect,
             },
             router: Mutex::default(),
+            runner: Mutex::default(),
         }
+    }
+
+    /// The same over a file.
+    fn on_a_file() -> Result<Self, BoxError> {
+        let mut small = Self::new(Defect::None);
+        small.outside.log = Log::File(Arc::new(tempfile::tempdir()?));
+        Ok(small)
+    }
+}
+
+/// A door of the program's own, which checks nothing itself.
+const DIRECT: &str = "/direct/";
+
+impl Small {
+    async fn direct(&self, thread: &str, body: &Value) -> ConsentResponse {
+        let runner = lock(&self.runner).clone().unwrap();
+        let agrees = body["agrees"] == true;
+        let answers = match (body["id"].as_str(), body["digest"].as_str()) {
+            (None, _) => Answers::only(agrees),
+            (Some(id), None) => Answers::to(id, agrees),
+            (Some(id), Some(digest)) => Answers::none().approving(id, agrees, digest),
+        };
+        let thread = ThreadId::new(thread).unwrap();
+        let (status, body) = match runner.resume(&thread, answers.unwrap()).await {
+            Ok(ended) => (200, json!(ended.interrupts())),
+            Err(error) => (409, json!(error.to_string())),
+        };
+        let body = body.to_string();
+        ConsentResponse { status, body }
     }
 }
 
@@ -188,12 +246,16 @@ impl ConsentWorld for Small {
         // The lease of the process that died is over.
         self.outside.now.fetch_add(10 * 60_000, Ordering::SeqCst);
         let outside = self.outside.clone();
-        let runner = Runner::new(outside.graph()?, outside.log.clone());
+        let runner = outside.runner()?;
+        *lock(&self.runner) = Some(runner.clone());
         *lock(&self.router) = AgentRoutes::new(Writer { runner, outside }).router();
         Ok(())
     }
 
     async fn send(&self, _: &str, request: ConsentRequest) -> ConsentResponse {
+        if let Some(thread) = request.path.strip_prefix(DIRECT) {
+            return self.direct(thread, &request.body).await;
+        }
         let router = lock(&self.router).clone();
         let built = Request::builder().method(request.method).uri(&request.path);
         let headers = request.headers.iter();
@@ -218,6 +280,34 @@ impl ConsentWorld for Small {
         prompt.get("write").cloned()
     }
 
+    fn own_words(&self, words: &ConsentWords) -> Vec<ConsentRequest> {
+        // A yes that names nothing is a bare answer there.
+        let is_yes = ["yes", "OK", "好的", "确定"].contains(&words.text.as_str());
+        let path = format!("{DIRECT}{}", words.thread);
+        let bare = ConsentRequest::post(path, json!({ "agrees": true }));
+        let is_bare = is_yes && words.card.is_none();
+        is_bare.then_some(bare).into_iter().collect()
+    }
+
+    fn own_answers(&self, answer: &ConsentAnswer) -> Vec<ConsentRequest> {
+        let ConsentAnswer {
+            thread,
+            id,
+            digest,
+            agrees,
+            ..
+        } = answer;
+        let body = json!({ "id": id, "digest": digest, "agrees": agrees });
+        vec![ConsentRequest::post(format!("{DIRECT}{thread}"), body)]
+    }
+
+    fn turn(&self) -> Duration {
+        match self.outside.log {
+            Log::Memory(_) => Duration::ZERO,
+            Log::File(_) => Duration::from_micros(100),
+        }
+    }
+
     fn requests(&self) -> Vec<String> {
         let requests = ["write a", "write b and c", "write d and a and e"];
         requests.map(str::to_owned).to_vec()
@@ -234,6 +324,18 @@ async fn k35_nothing_is_written_without_a_consent_of_its_own() -> Result<(), Fai
         .run()
         .await?;
     assert!(report.writes > report.cases, "{report}");
+    assert!(3 * report.accepted > report.requests, "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn k35_nor_over_a_file() -> Result<(), Failure> {
+    let report = ConsentSim::new(Small::on_a_file)
+        .cases(50)
+        .seed(20_000)
+        .run()
+        .await?;
+    assert!(2 * report.writes > report.cases, "{report}");
     assert!(3 * report.accepted > report.requests, "{report}");
     Ok(())
 }

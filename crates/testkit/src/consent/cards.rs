@@ -42,7 +42,8 @@ fn find(value: &Value, content: &dyn Fn(&Value) -> Option<Value>, found: &mut Ve
     match value {
         Value::Object(object) => {
             let id = object.get("id").and_then(Value::as_str);
-            let id = id.filter(|id| id.contains('~') && id.contains('.'));
+            // One that is not bound to its content is a card all the same.
+            let id = id.filter(|id| id.contains('~'));
             let prompt = object.get("prompt").or_else(|| {
                 let metadata = object.get("metadata")?;
                 metadata.get("prompt")

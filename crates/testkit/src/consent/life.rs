@@ -13,7 +13,10 @@ use super::{
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A program that runs.
-pub(super) struct Life(Runtime);
+pub(super) struct Life {
+    runtime: Runtime,
+    turn: Duration,
+}
 
 /// The responses to a batch of requests: none for those that were lost.
 pub(super) type Responses = Vec<Option<ConsentResponse>>;
@@ -24,24 +27,26 @@ impl Life {
         let runtime = runtime.map_err(|error| format!("there is no runtime: {error}"))?;
         let opened = runtime.block_on(world.restart());
         opened.map_err(|error| format!("the program cannot be opened: {error}"))?;
-        Ok(Self(runtime))
+        let turn = world.turn();
+        Ok(Self { runtime, turn })
     }
 
     /// A life in which nothing runs.
     pub(super) fn nothing() -> Result<Self, String> {
         let runtime = Builder::new_current_thread().build();
         let runtime = runtime.map_err(|error| format!("there is no runtime: {error}"))?;
-        Ok(Self(runtime))
+        let turn = Duration::ZERO;
+        Ok(Self { runtime, turn })
     }
 
     /// Runs something of the world.
     pub(super) fn run<T>(&self, work: impl Future<Output = T>) -> T {
-        self.0.block_on(work)
+        self.runtime.block_on(work)
     }
 
     /// Lets tasks go on by themselves.
     pub(super) fn idle(&self, turns: usize) {
-        self.0.block_on(ticks(turns));
+        self.runtime.block_on(ticks(self.turn, turns));
     }
 
     /// Sends requests at once, each after so many turns of the scheduler. Where the program is to
@@ -52,11 +57,12 @@ impl Life {
         batch: &[(Planned, usize)],
         dies_after: Option<usize>,
     ) -> Result<Responses, String> {
+        let turn = self.turn;
         let responses = RefCell::new(vec![None; batch.len()]);
         let sends = batch.iter().enumerate().map(|(at, (planned, delay))| {
             let responses = &responses;
             async move {
-                ticks(*delay).await;
+                ticks(turn, *delay).await;
                 let request = planned.request.clone();
                 let response = world.send(&planned.caller, request).await;
                 if let Some(place) = responses.borrow_mut().get_mut(at) {
@@ -65,12 +71,12 @@ impl Life {
             }
         });
         let all = join_all(sends);
-        let in_time = self.0.block_on(async {
+        let in_time = self.runtime.block_on(async {
             match dies_after {
                 Some(turns) => {
                     tokio::select! {
                         _ = all => true,
-                        () = ticks(turns) => true,
+                        () = ticks(turn, turns) => true,
                     }
                 }
                 None => tokio::time::timeout(LIMIT, all).await.is_ok(),
@@ -84,8 +90,13 @@ impl Life {
     }
 }
 
-/// So many turns of the scheduler.
-async fn ticks(turns: usize) {
+/// So many turns of the scheduler, or the time that they stand for.
+async fn ticks(turn: Duration, turns: usize) {
+    if !turn.is_zero() {
+        let turns = u32::try_from(turns).unwrap_or(u32::MAX);
+        tokio::time::sleep(turn.saturating_mul(turns)).await;
+        return;
+    }
     for _ in 0..turns {
         tokio::task::yield_now().await;
     }

@@ -1,4 +1,6 @@
 //! The program under test, as a simulation sees it.
+use std::time::Duration;
+
 use async_trait::async_trait;
 use fugato_graph::BoxError;
 use serde_json::Value;
@@ -58,6 +60,13 @@ pub trait ConsentWorld: Send + Sync {
     /// Returns requests that answer a card at endpoints of the program's own.
     fn own_answers(&self, _: &ConsentAnswer) -> Vec<ConsentRequest> {
         vec![]
+    }
+
+    /// Returns how long a turn is, of which a program has up to 200 before it dies or the next
+    /// request comes; zero for a program that does all of its work on the runtime, whose turns are
+    /// those of the scheduler. One that is another process, or waits for a disk, needs time.
+    fn turn(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// Returns the contents that the log records as agreed to beforehand, by a flag or a policy:

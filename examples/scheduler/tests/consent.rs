@@ -1,0 +1,373 @@
+//! K35 for this agent: whatever callers send, and whenever it dies, nothing in the calendar changes
+//! to which nobody has agreed, by a card or beforehand.
+#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+mod common;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::Request,
+};
+use common::{CHOIR, GYM, deps, strict, week};
+use fugato::{
+    BoxError, MemoryLog, RunnerOptions, ThreadId,
+    axum::AgentRoutes,
+    graph::machine::Fact,
+    llm::{ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError},
+    sqlite::{SqliteLog, SqliteOptions, Synchronous},
+};
+use fugato_testkit::{
+    consent::{
+        ConsentAnswer, ConsentRequest, ConsentResponse, ConsentSim, ConsentWords, ConsentWorld,
+    },
+    log::Failure,
+};
+use futures::StreamExt as _;
+use scheduler::{
+    agent::Update,
+    mind::Mind,
+    route::Routes,
+    served::Served,
+    service::Service,
+    store::{self, Calendar, Calendars, Receipt, ScheduleStore, ScheduleStoreError, Write},
+};
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+/// The days of the sample by name, as cards show them.
+const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+
+/// What somebody asks for: where a task is to lie.
+#[derive(Debug, Clone, Copy)]
+struct Wish {
+    task: u32,
+    day: u16,
+    section: u8,
+}
+
+impl Wish {
+    /// The last one in a text, such as "task 5 to day 9 section 3".
+    fn read(text: &str) -> Option<Self> {
+        let (_, rest) = text.rsplit_once("task ")?;
+        let mut words = rest.split(|c: char| !c.is_ascii_alphanumeric());
+        let task = words.next()?.parse().ok()?;
+        let mut after = |word| words.by_ref().skip_while(|it| *it != word).nth(1);
+        Some(Self {
+            task,
+            day: after("day")?.parse().ok()?,
+            section: after("section")?.parse().ok()?,
+        })
+    }
+
+    /// In the words of a card.
+    fn shown(self) -> Value {
+        let schedule = week();
+        let name = &schedule.task(self.task).unwrap().name;
+        let day = DAYS.get(usize::from((self.day - 1) % 7)).unwrap();
+        let (date, section) = (13 + self.day, self.section);
+        json!(format!(
+            "“{name}” goes to {day} 2026-09-{date}, from section {section}"
+        ))
+    }
+}
+
+/// A model that does what the request says, and asks before it.
+struct Obedient;
+
+#[async_trait]
+impl ChatModel for Obedient {
+    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        tokio::task::yield_now().await;
+        let texts: Vec<_> = request.messages.iter().map(|it| &*it.content).collect();
+        let all = texts.join("\n");
+        let answer = match request.metadata.get("stage").map(String::as_str) {
+            Some("chat") => {
+                let (_, nonce) = all.rsplit_once("<route nonce=\"").unwrap_or_default();
+                let nonce = nonce.split('"').next().unwrap_or_default();
+                format!("<route nonce=\"{nonce}\" to=\"execute\">")
+            }
+            Some("execute") => decided(&request).to_string(),
+            _ => "That was it.".to_owned(),
+        };
+        let told = ChatDelta::text(answer);
+        Ok(futures::stream::iter([Ok(told)]).boxed())
+    }
+}
+
+fn decided(request: &ChatRequest) -> Value {
+    let ends = json!({ "action": "done", "goal_check": "the result shows it" });
+    let part = |heading: &str| {
+        let mut texts = request.messages.iter().map(|it| it.content.as_str());
+        texts
+            .find_map(|text| text.strip_prefix(heading))
+            .unwrap_or_default()
+    };
+    let (said, done) = (part("# Conversation"), part("# Work in this stage"));
+    let Some(wish) = Wish::read(said).filter(|_| done.contains("(nothing was done yet")) else {
+        return ends;
+    };
+    json!({
+        "action": "confirm",
+        "tool_call": { "name": "move", "arguments": {
+            "task_id": wish.task, "new_day": wish.day, "new_slot_start": wish.section,
+        } },
+    })
+}
+
+/// The calendar, and what was written to it under which key.
+#[derive(Clone)]
+struct Counted {
+    store: Arc<dyn ScheduleStore>,
+    written: Arc<Mutex<BTreeMap<String, Write>>>,
+}
+
+#[async_trait]
+impl ScheduleStore for Counted {
+    async fn read(&self, calendar: &str) -> Result<Option<Calendar>, ScheduleStoreError> {
+        self.store.read(calendar).await
+    }
+
+    async fn write(
+        &self,
+        calendar: &str,
+        key: &str,
+        write: &Write,
+    ) -> Result<Receipt, ScheduleStoreError> {
+        // Whether it is refused or not: nobody has agreed that it is tried.
+        lock(&self.written).insert(key.to_owned(), write.clone());
+        self.store.write(calendar, key, write).await
+    }
+
+    async fn delete(&self, calendar: &str) -> Result<(), ScheduleStoreError> {
+        self.store.delete(calendar).await
+    }
+}
+
+/// The agent about one calendar.
+struct Room {
+    folder: tempfile::TempDir,
+    books: Mutex<Option<Counted>>,
+    /// None for a log in a file.
+    memory: Option<Arc<MemoryLog>>,
+    now: Arc<AtomicI64>,
+    open: Mutex<Option<(Router, Service)>>,
+    /// What was agreed to beforehand, by thread, position and time.
+    standing: Mutex<BTreeSet<(String, u64, i64, String)>>,
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Room {
+    fn new(in_memory: bool) -> Result<Self, BoxError> {
+        let now = Arc::new(AtomicI64::new(1_800_000_000_000));
+        let clock = now.clone();
+        let log = || Arc::new(MemoryLog::with_clock(move || clock.load(Ordering::SeqCst)));
+        Ok(Self {
+            folder: tempfile::tempdir()?,
+            books: Mutex::default(),
+            memory: in_memory.then(log),
+            now,
+            open: Mutex::default(),
+            standing: Mutex::default(),
+        })
+    }
+
+    async fn books(&self) -> Result<Counted, BoxError> {
+        if let Some(books) = lock(&self.books).clone() {
+            return Ok(books);
+        }
+        let path = self.folder.path().join("schedule.db");
+        let store = store::open(&path.display().to_string()).await?;
+        let schedule = week();
+        let filled = Write::Import { schedule };
+        store.write("home", "import", &filled).await?;
+        let written = Arc::default();
+        let books = Counted { store, written };
+        *lock(&self.books) = Some(books.clone());
+        Ok(books)
+    }
+
+    /// Reads what the log says of requests that ask not to be asked.
+    async fn read_standing(&self) -> Result<(), BoxError> {
+        let Some((_, service)) = lock(&self.open).clone() else {
+            return Ok(());
+        };
+        for name in ["t1", "t2"] {
+            let thread = ThreadId::new(name)?;
+            let history = service.runner().history(&thread, 1, 10_000).await;
+            for entry in history.unwrap_or_default() {
+                let Fact::Started {
+                    updates: Some(updates),
+                    ..
+                } = &entry.fact
+                else {
+                    continue;
+                };
+                let updates: Vec<Update> = serde_json::from_str(updates.get())?;
+                for update in updates {
+                    let Update::Requested(request) = update else {
+                        continue;
+                    };
+                    let wish = Wish::read(&request.text).filter(|_| request.always_execute);
+                    if let Some(wish) = wish {
+                        let shown = wish.shown().to_string();
+                        let of = (name.to_owned(), entry.seq, entry.at, shown);
+                        lock(&self.standing).insert(of);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl ConsentWorld for Room {
+    async fn restart(&self) -> Result<(), BoxError> {
+        // The lease of the process that died is over.
+        self.now.fetch_add(60_000, Ordering::SeqCst);
+        let books: Arc<dyn ScheduleStore> = Arc::new(self.books().await?);
+        let mind = Mind {
+            routes: Routes::Five,
+            ..strict(Obedient)
+        };
+        let deps = deps(week()).mind(mind);
+        let deps = deps.calendars(Calendars::shared(books.clone(), "home"));
+        let options = RunnerOptions::default();
+        let service = if let Some(log) = &self.memory {
+            Service::new(&deps, log.clone(), options, 30)?
+        } else {
+            let now = self.now.clone();
+            let file = SqliteOptions::default()
+                .clock(move || now.load(Ordering::SeqCst))
+                .synchronous(Synchronous::Normal);
+            let log = SqliteLog::open_with(self.folder.path().join("threads.db"), file)?;
+            Service::new(&deps, Arc::new(log), options, 30)?
+        };
+        let router = AgentRoutes::new(Served::new(service.clone(), books, "home")).router();
+        *lock(&self.open) = Some((router, service));
+        Ok(())
+    }
+
+    async fn send(&self, _: &str, request: ConsentRequest) -> ConsentResponse {
+        if request.method == "DELETE" {
+            self.read_standing().await.unwrap();
+        }
+        let (router, _) = lock(&self.open).clone().unwrap();
+        let built = Request::builder().method(request.method).uri(&request.path);
+        let headers = request.headers.iter();
+        let built = headers.fold(built, |built, (name, value)| built.header(*name, value));
+        let built = built.header("content-type", "application/json");
+        let body = Body::from(request.body.to_string());
+        let response = router.oneshot(built.body(body).unwrap()).await.unwrap();
+        let status = response.status().as_u16();
+        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        ConsentResponse {
+            status,
+            body: String::from_utf8_lossy(&bytes).into_owned(),
+        }
+    }
+
+    async fn writes(&self) -> Vec<Value> {
+        let books = lock(&self.books).clone();
+        let Some(books) = books else { return vec![] };
+        let written = lock(&books.written);
+        let shown = written.values().map(|write| match write {
+            Write::Changes { changes } => {
+                let goes = changes.iter().filter_map(|change| {
+                    let first = change.step.to()?.sections.first()?;
+                    let (task, day, section) = (change.task, first.day, first.section);
+                    Some(Wish { task, day, section }.shown())
+                });
+                let mut goes: Vec<_> = goes.collect();
+                match goes.pop() {
+                    Some(one) if goes.is_empty() && changes.len() == 1 => one,
+                    _ => json!(changes),
+                }
+            }
+            other => json!(other),
+        });
+        shown.collect()
+    }
+
+    fn content(&self, prompt: &Value) -> Option<Value> {
+        (prompt["topic"] == "tool").then(|| prompt["summary"].clone())
+    }
+
+    fn requests(&self) -> Vec<String> {
+        let wish = |task, day, section| format!("Move task {task} to day {day} section {section}");
+        vec![
+            wish(GYM, 8, 1),
+            wish(GYM, 9, 3),
+            wish(CHOIR, 10, 5),
+            wish(CHOIR, 11, 7),
+            wish(GYM, 12, 9),
+        ]
+    }
+
+    fn edits(&self) -> Vec<String> {
+        vec![
+            format!("Move task {GYM} to day 13 section 1"),
+            "not that".into(),
+        ]
+    }
+
+    fn turn(&self) -> Duration {
+        match self.memory {
+            Some(_) => Duration::ZERO,
+            None => Duration::from_micros(100),
+        }
+    }
+
+    fn own_words(&self, words: &ConsentWords) -> Vec<ConsentRequest> {
+        let body = json!({
+            "thread": words.thread, "text": words.text, "always_execute": true,
+        });
+        vec![ConsentRequest::post("/sse/scheduler", body)]
+    }
+
+    fn own_answers(&self, answer: &ConsentAnswer) -> Vec<ConsentRequest> {
+        let action = if answer.agrees { "approve" } else { "reject" };
+        let answers = json!({ answer.id.clone(): { "action": action } });
+        let path = format!("/threads/{}/resume", answer.thread);
+        vec![ConsentRequest::post(path, json!({ "answers": answers }))]
+    }
+
+    async fn standing(&self) -> Vec<Value> {
+        self.read_standing().await.unwrap();
+        let standing = lock(&self.standing);
+        let contents = standing.iter().map(|(.., content)| content);
+        contents
+            .map(|it| serde_json::from_str(it).unwrap())
+            .collect()
+    }
+}
+
+#[tokio::test]
+async fn k35_the_calendar_does_not_change_without_a_consent() -> Result<(), Failure> {
+    let report = ConsentSim::new(|| Room::new(true)).steps(14).run().await?;
+    assert!(2 * report.writes > report.cases, "{report}");
+    assert!(3 * report.accepted > report.requests, "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn k35_nor_over_a_file() -> Result<(), Failure> {
+    let sim = ConsentSim::new(|| Room::new(false)).cases(50).seed(20_000);
+    let report = sim.steps(14).run().await?;
+    assert!(2 * report.writes > report.cases, "{report}");
+    assert!(3 * report.accepted > report.requests, "{report}");
+    Ok(())
+}
